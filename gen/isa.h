@@ -1,0 +1,32 @@
+/* isa: the table of instruction sets. Level 1. A new instruction set of a known skeleton is one row here, one
+ * `templates/arch_*` hook file and a budget. */
+#ifndef HT_ISA_H
+#define HT_ISA_H
+
+#include <stdbool.h>
+
+struct isa {
+    const char *name;      /* "sm_80": the budget key `isa` */
+    const char *suffix;    /* "sm80": last part of kernel names */
+    const char *vendor;    /* "nvidia" | "amd" */
+    const char *extension; /* "cu" | "hip" */
+    const char *skeleton;  /* templates/SKELETON.cu; NULL while kernels for it are not written yet */
+    const char *hooks;     /* templates/HOOKS.cuh */
+    const char *sim_model; /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
+    const char *compile_flags;
+    int arch;            /* __CUDA_ARCH__ lower bound (750, 800, ...); 90 for gfx90a */
+    int wave_size;       /* threads of a warp (wavefront) */
+    int mi, ni, ki;      /* FP16 MMA shape used by the skeleton */
+    int fragment_k;      /* k of one fragment load: ki or a multiple of it (two m16n8k8 share one 16-wide load) */
+    int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
+    int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
+    bool async_copy;     /* global -> shared without registers (cp.async) */
+    bool flushes_f16_subnormals;
+    int promote_k; /* FP32 promotion interval for promoting chains, in k; source in isa.c */
+};
+
+extern const struct isa isa_table[];
+extern const int isa_count;
+const struct isa *isa_find(const char *name); /* NULL: none */
+
+#endif

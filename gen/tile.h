@@ -1,0 +1,26 @@
+/* tile: geometry of one kernel and its enumeration; no costs, no opinions. Level 2. */
+#ifndef HT_TILE_H
+#define HT_TILE_H
+
+#include <stdbool.h>
+
+#include "isa.h"
+#include "scheme.h"
+
+struct tile {
+    int bm, bn, bk; /* CTA tile */
+    int wm, wn, wk; /* warp tile; wk = MMA k (EGEMM-TC w_k) */
+    int stages;     /* shared-memory buffers of bk */
+};
+
+int tile_warps(const struct tile *t);
+int tile_threads(const struct tile *t, const struct isa *isa);
+/* Bytes of one stage: A and B slices of bk, unpadded (swizzled panels need none). */
+int tile_stage_bytes(const struct tile *t, const struct scheme *s);
+/* Total order on geometry (bm, bn, bk, wm, wn, wk, stages), for ties. */
+int tile_compare(const struct tile *x, const struct tile *y);
+
+/* Calls visit(context, tile) for every tile of the project's search space, in tile_compare order. */
+void tile_enumerate(const struct isa *isa, const struct scheme *s, void (*visit)(void *context, const struct tile *t),
+                    void *context);
+#endif

@@ -1,0 +1,167 @@
+/* ht_desc.h: what a generated kernel tells the runtime, and the only shape-cost formula. Pure C, no vendor header.
+ *
+ * The text between the abi marks is copied into every generated file, so that a vendored kernel needs no header of
+ * this project; HT_ABI_VERSION changes with it. */
+#ifndef HT_DESC_H
+#define HT_DESC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*@abi*/
+#ifndef HT_ABI_VERSION
+#define HT_ABI_VERSION 1
+/* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
+ * ordered row-block, k-block; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) * 16); a row
+ * holds the slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one). */
+struct ht_gemm_args {
+    const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
+    const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
+    const int *a_exponents;        /* per row of A: true value = packed value * 2^exponent; unused without scaling */
+    const int *b_exponents;        /* per column of B */
+    float *c;
+    float *partial;           /* splits > 1: [batch][split][n][m] floats before alpha and beta; else unused */
+    const float *alpha_ptr;   /* device pointers that win over the values below; NULL: use the values */
+    const float *beta_ptr;
+    long long ldc, c_stride;  /* elements */
+    long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
+    long long a_exponent_stride, b_exponent_stride; /* elements */
+    int m, n;
+    int k_blocks; /* atoms along k */
+    int splits;   /* k is cut into this many ordered parts */
+    int batch;
+    float alpha, beta;
+};
+/* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
+struct ht_pack_args {
+    const float *src;
+    unsigned char *panels;
+    int *exponents;           /* written by schemes that scale rows; may be NULL for the others */
+    long long ld;             /* elements */
+    long long src_stride;     /* elements between batch entries */
+    long long panel_stride;   /* bytes */
+    long long exponent_stride;
+    int rows, k;
+    int k_blocks; /* atoms along k: k padded to a multiple of 64, divided by the atom's k */
+    int k_contiguous;
+    int batch;
+};
+#endif
+/*@end*/
+
+enum {
+    HT_ATOM_ROWS = 64,
+    HT_ATOM_BYTES = 8192,
+    HT_K_PAD = 64 /* k is padded with zeros to a multiple of this */
+};
+
+/* Integer cost coefficients of one kernel: filled by the generator's model, evaluated by ht_cost_ns. Clocks are
+ * SM clocks at clock_mhz of the set; "x256" means fixed point with 8 fraction bits. */
+struct ht_cost_coefficients {
+    int32_t blocks_per_sm;         /* resident blocks */
+    int32_t step_busy_x256;        /* clocks of the busiest SM pipe for one bk step of one block */
+    int32_t step_latency_x256;     /* least clocks of one bk step of a block that is alone on its SM */
+    int32_t fixed_cycles;          /* prologue, drain and epilogue of a block */
+    int32_t step_bytes;            /* bytes a block reads from L2 per bk step */
+    int32_t step_k;                /* bk */
+};
+
+struct ht_kernel_desc {
+    const char *name;   /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
+    const char *scheme; /* row of the scheme table */
+    const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only */
+    const char *why;    /* one line of the plan: binding resource and runner-up */
+    int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
+    struct ht_cost_coefficients cost;
+    int (*init)(void); /* raises the kernel's shared-memory limit; once per device; 0 or the backend's error code */
+    int (*launch)(const struct ht_gemm_args *args, void *stream);
+};
+
+struct ht_scheme_desc {
+    const char *name, *range_text, *bound_text;
+    int slices, atom_k, slice_bytes;
+    int scales_rows;    /* exponents are produced and needed */
+    int products, mma_k, align_units; /* products per MMA step; k of one MMA; see ht_bound_units */
+    int split_units;
+    int promote_k;      /* 0: one chain over all of k */
+    const char *pack_name;
+    int (*pack)(const struct ht_pack_args *args, void *stream);
+};
+
+struct ht_set_desc {
+    const char *gpu, *isa, *version, *sim_model;
+    int arch;           /* compute capability x 10 that the code needs at least: 750, 800, 900 */
+    int arch_exact;     /* 1: runs on that capability only (sm_90a) */
+    int sms, clock_mhz;
+    int64_t copy_gbps, l2_gbps, dram_gbps, launch_ns;
+    int kernels, schemes;
+    const struct ht_kernel_desc *kernel;
+    const struct ht_scheme_desc *scheme;
+    int (*reduce)(const struct ht_gemm_args *args, void *stream); /* adds the split-K parts in order, applies alpha, beta */
+};
+
+/* The generated dispatch.c defines it. */
+extern const struct ht_set_desc ht_set;
+
+static inline int64_t ht_ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
+ * sms * blocks_per_sm slots; a full wave advances one bk step in the slowest of the SM's busy pipe, L2 and latency.
+ * Worked line (test_desc.c): 108 SMs at 1410 MHz, 1 block/SM, 128x128x32 tile, step_busy 96 clocks, step_latency 120,
+ * fixed 2000, m = n = k = 4096, l2 4000 GB/s: 1024 tiles = 9 full waves + 52; 10 waves x (2000 + 128 x 120) = 173600
+ * clocks = 123120 ns. */
+static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms, int64_t clock_mhz,
+                                 int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns, int64_t m, int64_t n, int64_t k,
+                                 int64_t batch, int64_t splits) {
+    int64_t tiles = ht_ceil_div(m, bm) * ht_ceil_div(n, bn) * batch * splits;
+    int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
+    int64_t slots = sms * c->blocks_per_sm;
+    int64_t full = tiles / slots, rest = tiles % slots;
+    int64_t cycles = 0;
+    for (int last = 0; last < 2; last++) {
+        int64_t waves = last ? (rest > 0) : full;
+        int64_t blocks = last ? rest : slots;
+        if (waves == 0)
+            continue;
+        int64_t per_sm = ht_ceil_div(blocks, sms);
+        int64_t busy = per_sm * c->step_busy_x256;
+        /* bytes / (GB/s) = ns; ns * MHz / 1000 = clocks */
+        int64_t l2 = blocks * c->step_bytes * 256 / l2_gbps * clock_mhz / 1000;
+        int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
+        step = l2 > step ? l2 : step;
+        cycles += waves * (c->fixed_cycles + steps * step / 256);
+    }
+    int64_t ns = cycles * 1000 / clock_mhz;
+    if (splits > 1)
+        ns += launch_ns + (splits + 1) * m * n * batch * 4 / dram_gbps + m * n * batch * 4 * splits / dram_gbps;
+    return ns;
+}
+
+/* A-priori error bound in units of 2^-24 |A||B|, componentwise, for one product of length k:
+ *   split_units: both operands' split error;
+ *   a chain of L MMAs on a truncating unit loses at most align_units (terms aligned and cut, plus the final cut)
+ *   units per MMA, each relative to the running sum of magnitudes;
+ *   each promotion adds one rounding (half a unit, counted as one), scaling and combining four more.
+ * Derivation: bench/NOTES.md, "error bounds". Worked line (test_desc.c): f16x3 with split_units 8, 3 products, mma_k
+ * 16, align_units 10, promote 64, k = 4096: 8 + 10 * 3 * 4 + 64 + 4 = 196. */
+static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
+    int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
+    int64_t chain = s->align_units * (int64_t)s->products * ht_ceil_div(chain_k, s->mma_k);
+    int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) : 0;
+    return s->split_units + chain + adds + 4;
+}
+
+struct ht_choice {
+    int kernel; /* index into set->kernel, -1: none */
+    int splits;
+    int64_t predicted_ns; /* kernel and reduction */
+};
+
+/* Cheapest dispatchable kernel of `scheme` for the shape; splits only while the partial sums fit partial_bytes.
+ * Pure: depends on nothing but its arguments. Ties go to the earlier kernel and the smaller split. */
+struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                         int64_t batch, int64_t partial_bytes);
+
+#endif
