@@ -12,6 +12,7 @@
 
 enum model_kind { MODEL_HALFTONE, MODEL_EGEMM, MODEL_LEGEMM };
 enum { MODEL_REASON_MAX = 160 };
+enum { MODEL_RASTER_ROWS = 8 }; /* tile rows of a raster group: HOPPER-TRIAL.md, "8/16/32: 228/220/217" */
 
 struct shape {
     int64_t m, n, k;
@@ -39,4 +40,70 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
 /* Whether cost x beats cost y (both fit) under the model's objective; total with tile_compare. */
 bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
                   const struct tile *ty);
+
+/* ---- What the three models share, also used by explain and the tests ---- */
+
+/* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for ht_cost_ns. */
+int64_t model_clock_mhz(const struct gpu *g);
+
+/* k between two promotions of an accumulator: 0 never, isa->ki after every MMA, else the interval. */
+int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator);
+
+/* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
+int64_t model_warp_registers(const struct isa *isa, int64_t regs);
+
+/* Resident blocks per SM by registers, shared memory, warps and block slots; 0: not even one. `limit` (may be NULL)
+ * names the resource that runs out first. */
+int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread, int64_t smem_bytes,
+                    const char **limit);
+
+/* Waves of the shape in thousandths, rounded up: blocks over sms * blocks_per_sm. */
+int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape, int blocks_per_sm);
+
+/* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
+void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void model_halftone(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                    const struct shape *shape, struct cost *cost);
+void model_egemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                 const struct shape *shape, struct cost *cost);
+void model_legemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                  const struct shape *shape, struct cost *cost);
+
+/* Clocks x256 that one bk step of one block keeps each pipe of its SM busy (halftone). */
+struct model_step {
+    int64_t tensor, smem, issue, fp32; /* pipes, shared by the resident blocks */
+    int64_t chain;                     /* dependent MMAs of one warp */
+    int64_t fill;                      /* this SM's share of L2, feeding the stage */
+    int64_t exposed;                   /* barriers, and stores between them: nothing overlaps within the block */
+    int64_t copy;                      /* a copy's latency spread over the steps that may hide it */
+};
+struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                                      const struct tile *t, int blocks_per_sm);
+int model_halftone_instructions(const struct isa *isa, const struct scheme *s, const struct tile *t); /* of a step */
+int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,
+                               const struct shape *shape, int blocks_per_sm);
+
+/* EGEMM-TC's quantities, generalised to the scheme's products and slices. */
+struct model_egemm_terms {
+    int64_t ratio_milli;                /* eq. 4 */
+    int64_t register_bytes;             /* eq. 8, first constraint */
+    int64_t frag_registers;             /* per thread, section 4's FRAG caching */
+    int64_t smem_bytes, smem_bytes_eq8; /* padding 4 (Table 4) and 8 (eq. 8 as printed) */
+    int64_t comp_milli, mem1_milli, mem2_milli; /* eqs. 5, 6, 7: thousandths of a clock */
+};
+struct model_egemm_terms model_egemm_terms(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                                           const struct tile *t);
+
+/* LE-GEMM's quantities. */
+struct model_legemm_terms {
+    int64_t tlp, tlp_limit;             /* eq. 12 in threads, and what the GPU can hold */
+    int64_t memory_bytes, flops;        /* eqs. 13, 14 per T_K step */
+    int64_t ratio_milli;                /* eq. 15 */
+    int64_t work_dl_milli, work_cp;     /* eqs. 16, 17, elements per thread */
+    int64_t registers;                  /* per thread: eq. 16's elements as registers */
+    int64_t registers_two_accumulators; /* the same with every accumulator of the scheme held whole */
+};
+struct model_legemm_terms model_legemm_terms(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                                             const struct tile *t, const struct shape *shape);
 #endif

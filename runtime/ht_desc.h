@@ -49,28 +49,39 @@ struct ht_pack_args {
 #endif
 /*@end*/
 
+/* Contracts that both sides of the ABI rely on:
+ * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH, pack takes rows <= HT_GRID_ROWS; the runtime cuts what
+ *   is larger. A launcher returns 0 or the backend's error code, waits for nothing and allocates nothing.
+ * - beta == 0 (by value or through beta_ptr) never reads C. alpha == 0 makes the product vanish, NaN and Inf included;
+ *   the runtime launches no product when it can see that on the host, kernel and reduction test alpha_ptr's value.
+ * - Split-K: part i holds the bk steps [total * i / splits, total * (i + 1) / splits); splits == 1 applies alpha and
+ *   beta in the kernel and needs no partials.
+ * - reduce with splits >= 1 adds the parts in order 0, 1, ... and applies alpha and beta once. reduce with splits == 0
+ *   is C = beta * C without partials, A, B or alpha; with beta == 0 it writes zeros. */
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
-    HT_K_PAD = 64 /* k is padded with zeros to a multiple of this */
+    HT_K_PAD = 64,         /* k is padded with zeros to a multiple of this */
+    HT_GRID_BATCH = 65535, /* what the y or z extent of a grid can hold */
+    HT_GRID_ROWS = HT_GRID_BATCH * HT_ATOM_ROWS
 };
 
 /* Integer cost coefficients of one kernel: filled by the generator's model, evaluated by ht_cost_ns. Clocks are
  * SM clocks at clock_mhz of the set; "x256" means fixed point with 8 fraction bits. */
 struct ht_cost_coefficients {
-    int32_t blocks_per_sm;         /* resident blocks */
-    int32_t step_busy_x256;        /* clocks of the busiest SM pipe for one bk step of one block */
-    int32_t step_latency_x256;     /* least clocks of one bk step of a block that is alone on its SM */
-    int32_t fixed_cycles;          /* prologue, drain and epilogue of a block */
-    int32_t step_bytes;            /* bytes a block reads from L2 per bk step */
-    int32_t step_k;                /* bk */
+    int32_t blocks_per_sm;       /* resident blocks */
+    int32_t step_busy_x256;      /* clocks of the busiest SM pipe for one bk step of one block */
+    int32_t step_latency_x256;   /* least clocks of one bk step of a block that is alone on its SM */
+    int32_t fixed_cycles;        /* prologue, drain and epilogue of a block */
+    int32_t step_bytes;          /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes */
+    int32_t step_k;              /* bk */
 };
 
 struct ht_kernel_desc {
-    const char *name;   /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
-    const char *scheme; /* row of the scheme table */
+    const char *name;    /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
+    const char *scheme;  /* row of the scheme table */
     const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only */
-    const char *why;    /* one line of the plan: binding resource and runner-up */
+    const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit; once per device; 0 or the backend's error code */
@@ -80,42 +91,60 @@ struct ht_kernel_desc {
 struct ht_scheme_desc {
     const char *name, *range_text, *bound_text;
     int slices, atom_k, slice_bytes;
-    int scales_rows;    /* exponents are produced and needed */
+    int scales_rows;                  /* exponents are produced and needed */
     int products, mma_k, align_units; /* products per MMA step; k of one MMA; see ht_bound_units */
     int split_units;
-    int promote_k;      /* 0: one chain over all of k */
+    int promote_k; /* 0: one chain over all of k; else at least mma_k */
     const char *pack_name;
     int (*pack)(const struct ht_pack_args *args, void *stream);
 };
 
 struct ht_set_desc {
     const char *gpu, *isa, *version, *sim_model;
-    int arch;           /* compute capability x 10 that the code needs at least: 750, 800, 900 */
-    int arch_exact;     /* 1: runs on that capability only (sm_90a) */
+    int arch;       /* compute capability x 100 that the code needs at least: 750, 800, 900 */
+    int arch_exact; /* 1: runs on that capability only (sm_90a) */
     int sms, clock_mhz;
     int64_t copy_gbps, l2_gbps, dram_gbps, launch_ns;
     int kernels, schemes;
     const struct ht_kernel_desc *kernel;
     const struct ht_scheme_desc *scheme;
-    int (*reduce)(const struct ht_gemm_args *args, void *stream); /* adds the split-K parts in order, applies alpha, beta */
+    int (*reduce)(const struct ht_gemm_args *args, void *stream); /* see the contracts above */
 };
 
 /* The generated dispatch.c defines it. */
 extern const struct ht_set_desc ht_set;
 
 static inline int64_t ht_ceil_div(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
+    return a / b + (a % b != 0);
+}
+
+/* Sums and products of numbers >= 0 that stop at INT64_MAX: no shape, however absurd, may overflow a cost. */
+static inline int64_t ht_add(int64_t a, int64_t b) {
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+static inline int64_t ht_mul(int64_t a, int64_t b) {
+    return b != 0 && a > INT64_MAX / b ? INT64_MAX : a * b;
+}
+
+/* Bytes of the split-K partial sums of one call; 0 without split. */
+static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int64_t splits) {
+    return splits > 1 ? ht_mul(ht_mul(ht_mul(m, n), ht_mul(batch, splits)), 4) : 0;
 }
 
 /* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
- * sms * blocks_per_sm slots; a full wave advances one bk step in the slowest of the SM's busy pipe, L2 and latency.
- * Worked line (test_desc.c): 108 SMs at 1410 MHz, 1 block/SM, 128x128x32 tile, step_busy 96 clocks, step_latency 120,
- * fixed 2000, m = n = k = 4096, l2 4000 GB/s: 1024 tiles = 9 full waves + 52; 10 waves x (2000 + 128 x 120) = 173600
- * clocks = 123120 ns. */
+ * sms * blocks_per_sm slots; a wave advances one bk step in the slowest of the SM's busy pipe (shared by its resident
+ * blocks), the latency of one step and the time L2 needs to feed all blocks of the wave.
+ * Worked line (test_desc.c): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
+ * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s, m = n = k = 4096:
+ * L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns = 1247 clocks, so the busy pipe decides; 1024 tiles = 9 full
+ * waves + 52 blocks; 10 waves x (2000 + 128 x 1536) = 1986080 clocks = 1408567 ns. With l2 2000 GB/s L2 decides the
+ * full waves: 2494.9 clocks a step, 9 x (2000 + 319353) + (2000 + 196608) = 3090785 clocks = 2192046 ns.
+ * Worked line, split-K: the same GPU, m = n = 512, k = 4096, splits 4, dram 2000 GB/s, launch 3000 ns: 64 blocks, one
+ * wave of 2000 + 32 x 1536 = 51152 clocks = 36278 ns; + 3000 + (5 + 4) x 1048576 bytes / 2000 GB/s: 43996 ns. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms, int64_t clock_mhz,
                                  int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns, int64_t m, int64_t n, int64_t k,
                                  int64_t batch, int64_t splits) {
-    int64_t tiles = ht_ceil_div(m, bm) * ht_ceil_div(n, bn) * batch * splits;
+    int64_t tiles = ht_mul(ht_mul(ht_ceil_div(m, bm), ht_ceil_div(n, bn)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
     int64_t slots = sms * c->blocks_per_sm;
     int64_t full = tiles / slots, rest = tiles % slots;
@@ -131,12 +160,28 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         int64_t l2 = blocks * c->step_bytes * 256 / l2_gbps * clock_mhz / 1000;
         int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
         step = l2 > step ? l2 : step;
-        cycles += waves * (c->fixed_cycles + steps * step / 256);
+        cycles = ht_add(cycles, ht_mul(waves, ht_add(c->fixed_cycles, ht_mul(steps, step) / 256)));
     }
-    int64_t ns = cycles * 1000 / clock_mhz;
-    if (splits > 1)
-        ns += launch_ns + (splits + 1) * m * n * batch * 4 / dram_gbps + m * n * batch * 4 * splits / dram_gbps;
+    int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
+    if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
+        int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, 4));
+        ns = ht_add(ns, launch_ns);
+        ns = ht_add(ns, ht_mul(splits + 1, part) / dram_gbps);
+        ns = ht_add(ns, ht_mul(splits, part) / dram_gbps);
+    }
     return ns;
+}
+
+/* Packing time in ns of one operand of rows x k elements: read (twice when row scales are found first), write the
+ * panels (the padding of rows to 64 and of k to 64 included), at the speed of a large copy, plus the launches.
+ * Worked line (test_desc.c): 4096 x 4096, two 16-bit slices, scaled rows, copy 1600 GB/s, launch 3000 ns:
+ * 2 x 67108864 + 67108864 bytes = 125829 ns, + 2 x 3000 = 131829 ns. */
+static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int scales_rows, int64_t copy_gbps, int64_t launch_ns,
+                                 int64_t rows, int64_t k, int64_t batch) {
+    int64_t reads = scales_rows ? 2 : 1;
+    int64_t padded = ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS) * HT_ATOM_ROWS, ht_ceil_div(k, HT_K_PAD) * HT_K_PAD);
+    int64_t bytes = ht_add(ht_mul(reads * 4, ht_mul(rows, k)), ht_mul(padded, slice_bytes_per_element));
+    return ht_add(ht_mul(bytes, batch) / copy_gbps, reads * launch_ns);
 }
 
 /* A-priori error bound in units of 2^-24 |A||B|, componentwise, for one product of length k:
@@ -148,7 +193,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
  * 16, align_units 10, promote 64, k = 4096: 8 + 10 * 3 * 4 + 64 + 4 = 196. */
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
-    int64_t chain = s->align_units * (int64_t)s->products * ht_ceil_div(chain_k, s->mma_k);
+    int64_t chain = (int64_t)s->align_units * s->products * ht_ceil_div(chain_k, s->mma_k);
     int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) : 0;
     return s->split_units + chain + adds + 4;
 }
@@ -160,8 +205,14 @@ struct ht_choice {
 };
 
 /* Cheapest dispatchable kernel of `scheme` for the shape; splits only while the partial sums fit partial_bytes.
- * Pure: depends on nothing but its arguments. Ties go to the earlier kernel and the smaller split. */
+ * Every part keeps at least HT_PICK_STEPS bk steps. Pure: depends on nothing but its arguments.
+ * Ties go to the earlier kernel and the smaller split. kernel -1: the set has none for the scheme. */
+enum { HT_PICK_STEPS = 4, HT_PICK_SPLITS_MAX = 128 };
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes);
+
+/* The same for one kernel, whatever its variant: only the split is chosen. */
+struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
+                                int64_t batch, int64_t partial_bytes);
 
 #endif

@@ -1,0 +1,15 @@
+/* cmd: what main.c knows of a subcommand. */
+#ifndef BENCH_CMD_H
+#define BENCH_CMD_H
+
+#include "fault.h"
+
+struct command {
+    const char *name, *summary, *help;
+    /* argv after the subcommand's name; 0, or -1 with the fault filled. */
+    int (*run)(int argc, char **argv, struct fault *f);
+};
+
+extern const struct command cmd_mm, cmd_report, cmd_bench, cmd_info, cmd_demo;
+
+#endif

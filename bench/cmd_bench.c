@@ -1,0 +1,443 @@
+/* cmd_bench: `halftone bench`: TFLOPS of every scheme, end to end and kernel only, beside cuBLAS in the same run. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "families.h"
+#include "native.h"
+#include "progress.h"
+#include "shapes.h"
+#include "timing.h"
+#include "tsv.h"
+
+#ifndef HALFTONE_COMMIT
+#define HALFTONE_COMMIT "unknown"
+#endif
+#ifndef HALFTONE_TOOLKIT
+#define HALFTONE_TOOLKIT "unknown"
+#endif
+
+enum { SCHEMES_MOST = 32, SIZES_MOST = 32, SAMPLED_ROWS = 64, COMMENT_BYTES = 2048 };
+#define COPY_BYTES ((size_t)1 << 30)
+
+/* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one measurement. */
+static const struct tsv_column bench_columns[] = {
+    {"m", 1},          {"n", 1},          {"k", 1},         {"contender", 1},  {"kernel", 1},    {"end_tflops", 1},
+    {"end_least", 0},  {"end_most", 0},   {"kernel_tflops", 1}, {"kernel_least", 0}, {"kernel_most", 0},
+    {"end/sgemm", 1},  {"kernel/sgemm", 0}, {"end/tf32", 1},  {"end/fp16", 0},   {"of_limit", 1},  {"pack_gbps", 1},
+    {"pack/copy", 1},  {"frob", 1},       {"grade", 1},     {"spread_%", 1},   {"predicted_us", 0}, {"clock_mhz", 1},
+    {"power_w", 1}};
+
+struct bench {
+    struct engine engine;
+    struct yardstick *yardstick;
+    struct device_facts *facts;
+    const char *out, *commit, *toolkit;
+    struct shape_list shapes;
+    const char *scheme[SCHEMES_MOST];
+    int schemes, all_kernels;
+    struct timing_plan plan;
+    double copy_gbps; /* bytes read and written; -1: not measured */
+    struct tsv table;
+    struct progress progress;
+    char comments[COMMENT_BYTES];
+};
+
+/* One shape: both sides work on the same device memory. */
+struct round {
+    struct bench *bench;
+    struct shape shape;
+    float *a, *b, *whole, *sample;
+    struct reference reference;
+    struct metrics_truth truth;
+    struct engine_problem problem;
+    void *half_a, *half_b; /* device, FP16; NULL without cuBLAS */
+    enum yardstick_mode mode;
+    double yardstick_tflops[YARDSTICK_MODES]; /* -1: not measured */
+};
+
+/* What one row shows; negative: n/a. */
+struct line {
+    const char *contender, *kernel;
+    struct timing end, product, pack;
+    double predicted_us, pack_bytes;
+    int products; /* of FP16 slices; 0: no limit is known */
+};
+
+static double tflops(const struct round *r, double seconds) {
+    return seconds > 0 ? 2.0 * (double)r->shape.m * (double)r->shape.n * (double)r->shape.k / seconds / 1e12 : -1;
+}
+
+static double share(double part, double whole) {
+    return part >= 0 && whole > 0 ? part / whole : -1;
+}
+
+static void speed_cells(struct tsv *t, const struct round *r, const struct timing *timing) {
+    tsv_measured(t, tflops(r, timing->median_s), 4);
+    tsv_measured(t, tflops(r, timing->most_s), 4);
+    tsv_measured(t, tflops(r, timing->least_s), 4);
+}
+
+/* The result of the contender must be in problem.c. */
+static int add_line(struct round *r, const struct line *l, struct fault *f) {
+    struct bench *b = r->bench;
+    struct tsv *t = &b->table;
+    struct metrics e;
+    if (engine_problem_result(&r->problem, r->whole, f) != 0)
+        return -1;
+    reference_sample(&r->reference, r->whole, r->shape.m, r->sample);
+    metrics_compute(&r->truth, r->sample, &e);
+    const double *yard = r->yardstick_tflops;
+    double end = tflops(r, l->end.median_s), product = tflops(r, l->product.median_s);
+    double pack_gbps = l->pack.median_s > 0 ? l->pack_bytes / l->pack.median_s / 1e9 : -1;
+    double spread = l->end.median_s > 0 ? 100 * (l->end.most_s - l->end.least_s) / l->end.median_s : -1;
+    tsv_integer(t, r->shape.m);
+    tsv_integer(t, r->shape.n);
+    tsv_integer(t, r->shape.k);
+    tsv_text(t, l->contender);
+    tsv_text(t, l->kernel);
+    speed_cells(t, r, &l->end);
+    speed_cells(t, r, &l->product);
+    tsv_measured(t, share(end, yard[YARDSTICK_SGEMM]), 4);
+    tsv_measured(t, share(product, yard[YARDSTICK_SGEMM]), 4);
+    tsv_measured(t, share(end, yard[YARDSTICK_TF32]), 3);
+    tsv_measured(t, share(end, yard[YARDSTICK_FP16]), 3);
+    tsv_measured(t, l->products > 0 ? share(product * l->products, yard[YARDSTICK_FP16]) : -1, 3);
+    tsv_measured(t, pack_gbps, 4);
+    tsv_measured(t, share(pack_gbps, b->copy_gbps), 3);
+    tsv_real(t, e.frob, 3);
+    tsv_real(t, e.grade, 3);
+    tsv_measured(t, spread, 2);
+    tsv_measured(t, l->predicted_us, 5);
+    tsv_measured(t, l->end.clock_mhz, 4);
+    tsv_measured(t, l->end.power_watts < 0 ? -1 : floor(l->end.power_watts + 0.5), 4);
+    tsv_end_row(t);
+    return 0;
+}
+
+static int call_yardstick(void *context, struct fault *f) {
+    const struct round *r = context;
+    const struct engine_problem *p = &r->problem;
+    int half = r->mode == YARDSTICK_FP16;
+    int status = yardstick_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
+                                    half ? r->half_a : p->a, p->lda, half ? r->half_b : p->b, p->ldb, p->c);
+    return status == 0 ? 0 : fault_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
+                                       yardstick_names[r->mode], status);
+}
+
+/* Call contexts for timing: engine and problem. */
+static int call_multiply(void *context, struct fault *f) {
+    struct round *r = context;
+    return engine_multiply(&r->bench->engine, &r->problem, f);
+}
+
+static int call_pack(void *context, struct fault *f) {
+    struct round *r = context;
+    return engine_pack(&r->bench->engine, &r->problem, f);
+}
+
+static int call_packed(void *context, struct fault *f) {
+    struct round *r = context;
+    return engine_multiply_packed(&r->bench->engine, &r->problem, f);
+}
+
+static void step(struct round *r, const char *contender) {
+    char what[200];
+    snprintf(what, sizeof what, "%lld x %lld x %lld %s", (long long)r->shape.m, (long long)r->shape.n,
+             (long long)r->shape.k, contender);
+    progress_step(&r->bench->progress, what);
+}
+
+static int run_yardsticks(struct round *r, struct fault *f) {
+    for (int mode = 0; mode < YARDSTICK_MODES; mode++)
+        r->yardstick_tflops[mode] = -1;
+    for (int mode = 0; mode < YARDSTICK_MODES && r->bench->yardstick != NULL; mode++) {
+        struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, 0};
+        r->mode = (enum yardstick_mode)mode;
+        step(r, l.contender);
+        if (timing_measure(&r->bench->plan, call_yardstick, r, &l.end, f) != 0)
+            return -1;
+        r->yardstick_tflops[mode] = tflops(r, l.end.median_s);
+        l.product = l.end;
+        if (add_line(r, &l, f) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int products_of(const char *scheme) {
+    for (int i = 0; i < ht_set.schemes; i++)
+        if (strcmp(ht_set.scheme[i].name, scheme) == 0)
+            return ht_set.scheme[i].slice_bytes == 2 ? ht_set.scheme[i].products : 0;
+    return 0;
+}
+
+/* kernel NULL: the library's pick. The end-to-end call comes last, so that its result is what is judged. */
+static int run_scheme(struct round *r, const char *scheme, const char *kernel, struct fault *f) {
+    struct bench *b = r->bench;
+    struct halftone_plan plan;
+    struct line l = {scheme, "", timing_none, timing_none, timing_none, -1, 0, 0};
+    step(r, kernel != NULL ? kernel : scheme);
+    if (engine_select(&b->engine, scheme, kernel, f) != 0 || engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
+        engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
+        timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0 ||
+        timing_measure(&b->plan, call_packed, r, &l.product, f) != 0 ||
+        timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
+        return -1;
+    l.kernel = plan.kernel;
+    l.predicted_us = (double)plan.predicted_ns / 1000.0;
+    l.pack_bytes = (double)(r->problem.packed_a_bytes + r->problem.packed_b_bytes) +
+                   4.0 * (double)(r->shape.m * r->shape.k + r->shape.k * r->shape.n);
+    l.products = products_of(plan.scheme);
+    return add_line(r, &l, f);
+}
+
+static int run_schemes(struct round *r, struct fault *f) {
+    struct bench *b = r->bench;
+    int status = 0;
+    for (int i = 0; i < b->schemes && status == 0; i++) {
+        if (!b->all_kernels)
+            status = run_scheme(r, b->scheme[i], NULL, f);
+        for (int k = 0; b->all_kernels && k < ht_set.kernels && status == 0; k++)
+            if (strcmp(ht_set.kernel[k].scheme, b->scheme[i]) == 0)
+                status = run_scheme(r, b->scheme[i], ht_set.kernel[k].name, f);
+    }
+    return status;
+}
+
+static void round_close(struct round *r) {
+    (void)ht_dev_free(r->half_a);
+    (void)ht_dev_free(r->half_b);
+    engine_problem_close(&r->problem);
+    reference_free(&r->reference);
+    free(r->a);
+    free(r->b);
+    free(r->whole);
+    free(r->sample);
+}
+
+static int upload_half(void **device, const float *host, int64_t count, struct fault *f) {
+    size_t bytes = (size_t)count * sizeof(uint16_t);
+    uint16_t *half = malloc(bytes);
+    if (half == NULL)
+        return fault_memory(f, (double)bytes, "FP16 inputs");
+    yardstick_to_half(host, half, (size_t)count);
+    int status = engine_device_check(ht_dev_alloc(device, bytes), "device memory", f);
+    if (status == 0)
+        status = engine_device_check(ht_dev_upload(*device, half, bytes), "copy to the device", f);
+    free(half);
+    return status;
+}
+
+static int round_open(struct round *r, struct bench *b, const struct shape *s, struct fault *f) {
+    const struct family *family = family_find("uniform");
+    size_t a_count = (size_t)(s->m * s->k), b_count = (size_t)(s->k * s->n), c_count = (size_t)(s->m * s->n);
+    memset(r, 0, sizeof *r);
+    r->bench = b;
+    r->shape = *s;
+    r->a = malloc(a_count * sizeof(float));
+    r->b = malloc(b_count * sizeof(float));
+    r->whole = malloc(c_count * sizeof(float));
+    r->sample = malloc((size_t)(SAMPLED_ROWS * s->n) * sizeof(float));
+    if (r->a == NULL || r->b == NULL || r->whole == NULL || r->sample == NULL)
+        return fault_memory(f, 4.0 * (double)(a_count + b_count + c_count), "matrices");
+    family_fill(family, 1, 'A', s->m, s->n, s->k, r->a, s->m);
+    family_fill(family, 1, 'B', s->m, s->n, s->k, r->b, s->k);
+    if (reference_make(&r->reference, 'N', 'N', s->m, s->n, s->k, r->a, s->m, r->b, s->k, SAMPLED_ROWS, 0) != 0)
+        return fault_memory(f, 32.0 * (double)(SAMPLED_ROWS * s->n), "a reference");
+    r->truth = reference_truth(&r->reference);
+    if (engine_problem_open(&r->problem, 'N', 'N', s->m, s->n, s->k, r->a, s->m, r->b, s->k, f) != 0)
+        return -1;
+    if (b->yardstick == NULL)
+        return 0;
+    if (upload_half(&r->half_a, r->a, (int64_t)a_count, f) != 0)
+        return -1;
+    return upload_half(&r->half_b, r->b, (int64_t)b_count, f);
+}
+
+/* The file is written after every shape, so that an interrupted run keeps what it measured. */
+static int run_shape(struct bench *b, const struct shape *s, struct fault *f) {
+    struct round r;
+    int status = round_open(&r, b, s, f);
+    if (status == 0)
+        status = run_yardsticks(&r, f);
+    if (status == 0)
+        status = run_schemes(&r, f);
+    if (status == 0 && b->out != NULL)
+        status = tsv_write(&b->table, b->out, b->comments, f);
+    round_close(&r);
+    return status;
+}
+
+struct copy {
+    const struct device_facts *facts;
+    void *to, *from;
+};
+
+static int call_copy(void *context, struct fault *f) {
+    const struct copy *c = context;
+    return facts_copy(c->facts, c->to, c->from, COPY_BYTES) == 0 ? 0 : fault_set(f, "device copy failed");
+}
+
+/* Not being able to measure it is no failure: the columns then say n/a. */
+static double measure_copy(const struct bench *b) {
+    struct copy c = {b->facts, NULL, NULL};
+    struct fault ignored;
+    struct timing timing = timing_none;
+    if (!b->engine.device.simulated && b->facts != NULL && ht_dev_alloc(&c.to, COPY_BYTES) == HT_DEV_OK &&
+        ht_dev_alloc(&c.from, COPY_BYTES) == HT_DEV_OK &&
+        ht_dev_memset_async(c.from, 0, COPY_BYTES, NULL) == HT_DEV_OK)
+        (void)timing_measure(&b->plan, call_copy, &c, &timing, &ignored);
+    (void)ht_dev_free(c.to);
+    (void)ht_dev_free(c.from);
+    return timing.median_s > 0 ? 2.0 * (double)COPY_BYTES / timing.median_s / 1e9 : -1;
+}
+
+static void make_comments(struct bench *b) {
+    int cuda = facts_cuda_version(b->facts);
+    char copy[64] = "n/a";
+    if (b->copy_gbps > 0)
+        snprintf(copy, sizeof copy, "%.0f GB/s read and written", b->copy_gbps);
+    snprintf(b->comments, sizeof b->comments,
+             "# halftone: %s, set %s (%s), commit %s\n# device: %s%s, %d multiprocessors\n"
+             "# driver: %s, CUDA %d.%d; toolkit %s; cuBLAS %d\n"
+             "# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least and most "
+             "over the batches\n"
+             "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
+             "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
+             "# seconds per measurement: %g; device copy: %s%s\n",
+             halftone_version(), ht_set.gpu, ht_set.isa, b->commit, b->engine.device.simulated ? "simulator of " : "",
+             b->engine.device.name, b->engine.device.sms, facts_driver(b->facts), cuda / 1000, cuda % 1000 / 10,
+             b->toolkit, yardstick_version(b->yardstick), (int)SAMPLED_ROWS, b->plan.seconds, copy,
+             b->engine.device.simulated ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
+                                        : "");
+}
+
+static int count_steps(const struct bench *b) {
+    int kernels = 0;
+    for (int i = 0; i < b->schemes && b->all_kernels; i++)
+        for (int k = 0; k < ht_set.kernels; k++)
+            kernels += strcmp(ht_set.kernel[k].scheme, b->scheme[i]) == 0;
+    return b->shapes.count * ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
+}
+
+static int run_all(struct bench *b, struct fault *f) {
+    const char *why = "the simulator has no vendor library";
+    int status = 0;
+    b->plan.simulated = b->engine.device.simulated;
+    if (!b->engine.device.simulated) {
+        b->facts = facts_open();
+        b->yardstick = yardstick_open(&why);
+    }
+    b->plan.facts = b->facts;
+    b->copy_gbps = measure_copy(b);
+    make_comments(b);
+    fputs(b->comments, stdout);
+    if (b->yardstick == NULL)
+        printf("# cuBLAS columns are n/a: %s\n", why);
+    fflush(stdout);
+    tsv_init(&b->table, bench_columns, (int)(sizeof bench_columns / sizeof bench_columns[0]));
+    progress_start(&b->progress, count_steps(b));
+    for (int i = 0; i < b->shapes.count && status == 0; i++)
+        status = run_shape(b, &b->shapes.shape[i], f);
+    progress_end(&b->progress);
+    struct fault print_fault; /* what was measured before a failure is still shown */
+    if (tsv_print(&b->table, stdout, &print_fault) != 0 && status == 0) {
+        *f = print_fault;
+        status = -1;
+    }
+    if (status == 0 && b->out != NULL)
+        printf("wrote %s\n", b->out);
+    tsv_free(&b->table);
+    yardstick_close(b->yardstick);
+    facts_close(b->facts);
+    return status;
+}
+
+static int choose_schemes(struct bench *b, const char *text, struct name_list *names, struct fault *f) {
+    if (text == NULL) {
+        for (int i = 0; i < SCHEMES_MOST && halftone_schemes(b->engine.handle, i) != NULL; i++)
+            b->scheme[b->schemes++] = halftone_schemes(b->engine.handle, i);
+        return 0;
+    }
+    if (args_names("--schemes", text, names, f) != 0)
+        return -1;
+    if (names->count > SCHEMES_MOST)
+        return fault_usage(f, "--schemes: more than %d names", (int)SCHEMES_MOST);
+    for (int i = 0; i < names->count; i++) {
+        if (engine_scheme_known(&b->engine, names->name[i], f) != 0)
+            return -1;
+        if (b->all_kernels && strcmp(names->name[i], "auto") == 0)
+            return fault_usage(f, "--kernels all needs scheme names, not auto; `halftone info` lists them");
+        b->scheme[b->schemes++] = names->name[i];
+    }
+    return 0;
+}
+
+static int choose_shapes(struct bench *b, const char *sizes, const char *file, struct fault *f) {
+    int64_t size[SIZES_MOST];
+    int count = 0;
+    if (file != NULL && shapes_read(&b->shapes, file, f) != 0)
+        return -1;
+    if (sizes == NULL && file != NULL)
+        return 0;
+    if (sizes == NULL)
+        sizes = b->engine.device.simulated ? "64" : "1024,2048,4096,8192";
+    if (args_numbers("--sizes", sizes, 1, 65536, size, SIZES_MOST, &count, f) != 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (shapes_add(&b->shapes, size[i], size[i], size[i], f) != 0)
+            return -1;
+    return 0;
+}
+
+static int run(int argc, char **argv, struct fault *f) {
+    struct bench b;
+    const char *sizes = NULL, *file = NULL, *schemes = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
+    struct name_list names = {NULL, NULL, 0};
+    int count = 0;
+    memset(&b, 0, sizeof b);
+    b.commit = HALFTONE_COMMIT;
+    b.toolkit = HALFTONE_TOOLKIT;
+    const struct option options[] = {{"--sizes", &sizes, NULL},       {"--shapes", &file, NULL},
+                                     {"--schemes", &schemes, NULL},   {"--kernels", &kernels, NULL},
+                                     {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
+                                     {"--commit", &b.commit, NULL},   {"--toolkit", &b.toolkit, NULL},
+                                     {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
+        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0)
+        return -1;
+    if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
+        return fault_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
+    b.all_kernels = strcmp(kernels, "all") == 0;
+    int status = engine_open(&b.engine, f);
+    if (status == 0) {
+        status = choose_shapes(&b, sizes, file, f);
+        if (status == 0)
+            status = choose_schemes(&b, schemes, &names, f);
+        if (status == 0)
+            status = run_all(&b, f);
+        engine_close(&b.engine);
+    }
+    shapes_free(&b.shapes);
+    args_names_free(&names);
+    return status;
+}
+
+const struct command cmd_bench = {
+    "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
+    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--kernels pick|all] [--seconds S]\n"
+    "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n\n"
+    "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same data\n"
+    "(uniform[-1,1]), each running back to back for S seconds in 9 batches after a warm-up. Prints medians end to\n"
+    "end (with packing) and from packed operands, ratios, packing against the measured device copy, errors of 64\n"
+    "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n\n"
+    "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
+    "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the library's pick)\n"
+    "  --seconds S    per measurement (default 0.5)\n"
+    "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
+    "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
+    run};

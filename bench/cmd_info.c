@@ -1,0 +1,114 @@
+/* cmd_info: `halftone info`: version, device, schemes and kernels of this build. */
+#include <stdio.h>
+#include <string.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "engine.h"
+#include "facts.h"
+#include "tsv.h"
+#include "yardstick.h"
+
+static void print_set(void) {
+    printf("halftone %s, kernels generated for %s (%s)\n", halftone_version(), ht_set.gpu, ht_set.isa);
+    printf("code needs compute capability %d.%d%s\n", ht_set.arch / 100, ht_set.arch / 10 % 10,
+           ht_set.arch_exact ? " exactly" : " or later");
+}
+
+static void print_device(const struct engine *e) {
+    const char *why = "";
+    printf("backend: %s\n", e->device.simulated ? "simulator (CPU, bit-exact model of the matrix unit)" : "CUDA");
+    printf("device: %s, %d multiprocessors", e->device.name, e->device.sms);
+    if (e->device.memory_bytes > 0)
+        printf(", %.1f GiB", (double)e->device.memory_bytes / 1073741824.0);
+    putchar('\n');
+    if (e->device.simulated) {
+        puts("model: HALFTONE_SIM_MODEL in the environment chooses another matrix unit");
+        return;
+    }
+    struct device_facts *facts = facts_open();
+    int version = facts_cuda_version(facts);
+    printf("driver: %s (CUDA %d.%d)\n", facts_driver(facts), version / 1000, version % 1000 / 10);
+    facts_close(facts);
+    struct yardstick *y = yardstick_open(&why);
+    if (y != NULL)
+        printf("yardstick: cuBLAS %d\n", yardstick_version(y));
+    else
+        printf("yardstick: none (%s)\n", why);
+    yardstick_close(y);
+}
+
+static int print_schemes(struct fault *f) {
+    static const struct tsv_column columns[] = {{"scheme", 1}, {"slices", 1}, {"products", 1}, {"units at k=1024", 1},
+                                                {"bound", 1},  {"range", 1}};
+    struct tsv t;
+    tsv_init(&t, columns, 6);
+    for (int i = 0; i < ht_set.schemes; i++) {
+        const struct ht_scheme_desc *s = &ht_set.scheme[i];
+        tsv_text(&t, s->name);
+        tsv_integer(&t, s->slices);
+        tsv_integer(&t, s->products);
+        tsv_integer(&t, ht_bound_units(s, 1024));
+        tsv_text(&t, s->bound_text);
+        tsv_text(&t, s->range_text);
+        tsv_end_row(&t);
+    }
+    puts("\nSchemes (bound: |C - AB| <= units * 2^-24 * |A||B|, componentwise, in range)");
+    int status = tsv_print(&t, stdout, f);
+    tsv_free(&t);
+    return status;
+}
+
+static int print_kernels(struct fault *f) {
+    static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 1}, {"tile", 1},      {"warp", 1}, {"stages", 1},
+                                                {"threads", 1}, {"regs", 1},   {"smem bytes", 1}, {"why", 1}};
+    struct tsv t;
+    char text[64];
+    tsv_init(&t, columns, 9);
+    for (int i = 0; i < ht_set.kernels; i++) {
+        const struct ht_kernel_desc *k = &ht_set.kernel[i];
+        tsv_text(&t, k->name);
+        tsv_text(&t, k->variant[0] ? k->variant : "-");
+        snprintf(text, sizeof text, "%dx%dx%d", k->bm, k->bn, k->bk);
+        tsv_text(&t, text);
+        snprintf(text, sizeof text, "%dx%d", k->wm, k->wn);
+        tsv_text(&t, text);
+        tsv_integer(&t, k->stages);
+        tsv_integer(&t, k->threads);
+        tsv_integer(&t, k->regs_planned);
+        tsv_integer(&t, k->smem_bytes);
+        tsv_text(&t, k->why);
+        tsv_end_row(&t);
+    }
+    puts("\nKernels (regs: planned; variants run by name only)");
+    int status = tsv_print(&t, stdout, f);
+    tsv_free(&t);
+    return status;
+}
+
+static int run(int argc, char **argv, struct fault *f) {
+    const struct option options[] = {{NULL, NULL, NULL}};
+    const char *none[1];
+    int count = 0;
+    struct engine e;
+    if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
+        return -1;
+    print_set();
+    int has_device = engine_open(&e, f) == 0; /* without one the rest is still worth reading */
+    if (has_device) {
+        print_device(&e);
+        engine_close(&e);
+    }
+    struct fault table_fault;
+    if (print_schemes(&table_fault) != 0 || print_kernels(&table_fault) != 0) {
+        *f = table_fault;
+        return -1;
+    }
+    return has_device ? 0 : -1;
+}
+
+const struct command cmd_info = {"info", "version, device, schemes and kernels of this build",
+                                 "Usage: halftone info\n\n"
+                                 "Prints version, backend, device, schemes with their bounds and ranges, and kernels.\n"
+                                 "Exit code 3 when there is no usable GPU.\n",
+                                 run};

@@ -1,0 +1,121 @@
+/* cmd_mm: `halftone mm`: the product of two .npy files into a third. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "engine.h"
+#include "npy.h"
+
+struct mm {
+    const char *path[2], *output, *scheme;
+    int transposed[2];
+    struct npy_matrix input[2], result;
+};
+
+/* Extents of op(X). */
+static int64_t op_rows(const struct mm *t, int i) {
+    return t->transposed[i] ? t->input[i].cols : t->input[i].rows;
+}
+
+static int64_t op_cols(const struct mm *t, int i) {
+    return t->transposed[i] ? t->input[i].rows : t->input[i].cols;
+}
+
+/* A row-major matrix is its transpose in column-major order, so the row-major C = op(A) op(B) is computed as the
+ * column-major C' = op(B)' op(A)'. What lies in memory is X' for row-major X and X for Fortran order; we need op(X)'. */
+static char memory_trans(const struct mm *t, int i) {
+    return t->transposed[i] != t->input[i].column_major ? 'T' : 'N';
+}
+
+static int64_t memory_ld(const struct npy_matrix *x) {
+    return x->column_major ? x->rows : x->cols;
+}
+
+static int check_extents(const struct mm *t, struct fault *f) {
+    if (op_cols(t, 0) == op_rows(t, 1))
+        return 0;
+    int helps_a = op_rows(t, 0) == op_rows(t, 1), helps_b = op_cols(t, 0) == op_cols(t, 1);
+    return fault_set(f, "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner sizes %lld and %lld differ; %s",
+                     (long long)op_rows(t, 0), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
+                     (long long)op_cols(t, 1), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
+                     helps_a   ? "--ta (given or left out) would make them fit"
+                     : helps_b ? "--tb (given or left out) would make them fit"
+                               : "no transpose makes them fit: give other files");
+}
+
+static int multiply(struct mm *t, struct engine *e, struct fault *f) {
+    const struct npy_matrix *a = &t->input[0], *b = &t->input[1];
+    int64_t rows = op_rows(t, 0), cols = op_cols(t, 1), k = op_cols(t, 0);
+    struct engine_problem p;
+    struct halftone_plan plan;
+    if (engine_scheme_known(e, t->scheme, f) != 0)
+        return -1;
+    if (cols != 0 && rows > INT64_MAX / 16 / cols)
+        return fault_set(f, "the result would be %lld x %lld, more than any memory holds; give smaller files",
+                         (long long)rows, (long long)cols);
+    t->result.rows = rows;
+    t->result.cols = cols;
+    t->result.data = calloc((size_t)(rows * cols) + 1, sizeof(float));
+    if (t->result.data == NULL)
+        return fault_memory(f, (double)(rows * cols) * 4, "the result");
+    if (engine_problem_open(&p, memory_trans(t, 1), memory_trans(t, 0), cols, rows, k, b->data, memory_ld(b), a->data,
+                            memory_ld(a), f) != 0)
+        return -1;
+    int status = engine_select(e, t->scheme, NULL, f);
+    if (status == 0)
+        status = engine_query(e, &p, &plan, f);
+    if (status == 0)
+        status = engine_multiply(e, &p, f);
+    if (status == 0)
+        status = engine_problem_result(&p, t->result.data, f);
+    if (status == 0)
+        status = npy_write(t->output, &t->result, f);
+    if (status == 0)
+        printf("%s: %lld x %lld, k = %lld, scheme %s, %s%s%s\n", t->output, (long long)rows, (long long)cols,
+               (long long)k, plan.scheme, plan.kernel[0] ? plan.kernel : "no product to run",
+               e->device.simulated ? ", in the simulator" : "", plan.kernel[0] ? "" : " (an extent is 0)");
+    engine_problem_close(&p);
+    return status;
+}
+
+static int read_and_multiply(struct mm *t, struct fault *f) {
+    struct engine e;
+    for (int i = 0; i < 2; i++)
+        if (npy_read(t->path[i], &t->input[i], f) != 0)
+            return -1;
+    if (check_extents(t, f) != 0 || engine_open(&e, f) != 0)
+        return -1;
+    int status = multiply(t, &e, f);
+    engine_close(&e);
+    return status;
+}
+
+static int run(int argc, char **argv, struct fault *f) {
+    struct mm t = {.scheme = "auto"};
+    int count = 0;
+    const struct option options[] = {{"-o", &t.output, NULL},
+                                     {"--scheme", &t.scheme, NULL},
+                                     {"--ta", NULL, &t.transposed[0]},
+                                     {"--tb", NULL, &t.transposed[1]},
+                                     {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, t.path, 2, &count, f) != 0)
+        return -1;
+    if (count != 2 || t.output == NULL)
+        return fault_usage(f, "needs two inputs and an output: halftone mm A.npy B.npy -o C.npy");
+    int status = read_and_multiply(&t, f);
+    npy_free(&t.input[0]);
+    npy_free(&t.input[1]);
+    npy_free(&t.result);
+    return status;
+}
+
+const struct command cmd_mm = {
+    "mm", "C = op(A) op(B) of two .npy files",
+    "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S] [--ta] [--tb]\n\n"
+    "Writes C = op(A) op(B) as float32, C order. Inputs: .npy of float16/32/64, integers or bool, C or Fortran\n"
+    "order, 2-d; a 1-d array of length n counts as one row (1 x n). float64 and integers are rounded to float32.\n\n"
+    "  -o FILE      where the result goes; written whole or not at all\n"
+    "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
+    "  --ta, --tb   transpose A, B\n",
+    run};

@@ -1,0 +1,52 @@
+/* engine: the project's own products for the command: a handle, one problem's device memory, and the library's codes
+ * turned into one line for the user. The only file of bench that calls halftone_*; device memory elsewhere goes through
+ * ht_dev.h. Knows nothing of families, metrics or yardsticks. */
+#ifndef BENCH_ENGINE_H
+#define BENCH_ENGINE_H
+
+#include <stdint.h>
+
+#include "../runtime/halftone.h"
+#include "../runtime/ht_dev.h"
+#include "fault.h"
+
+struct engine {
+    halftone *handle;
+    struct ht_dev_info device;
+};
+
+int engine_open(struct engine *e, struct fault *f);
+void engine_close(struct engine *e);
+/* 0 for code 0, else -1 and the line. */
+int engine_check(const struct engine *e, int code, const char *what, struct fault *f);
+int engine_device_check(int code, const char *what, struct fault *f); /* the same for enum ht_dev_code */
+
+/* C = op(A) op(B), column-major, C dense; device memory of the three matrices and what packing needs. */
+struct engine_problem {
+    char trans_a, trans_b;
+    int64_t m, n, k, lda, ldb;
+    float *a, *b, *c; /* device */
+    void *packed_a, *packed_b;
+    size_t packed_a_bytes, packed_b_bytes;
+};
+
+/* a and b are host arrays of exactly ld x columns elements. */
+int engine_problem_open(struct engine_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                        const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f);
+void engine_problem_close(struct engine_problem *p);
+int engine_problem_result(const struct engine_problem *p, float *c, struct fault *f);
+
+/* scheme as in halftone_schemes or "auto"; kernel NULL: the library's choice. */
+int engine_select(struct engine *e, const char *scheme, const char *kernel, struct fault *f);
+int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan, struct fault *f);
+int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f); /* asynchronous */
+/* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. */
+int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault *f);
+int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *f);
+int engine_multiply_packed(struct engine *e, const struct engine_problem *p, struct fault *f);
+int engine_wait(struct fault *f);
+
+/* Names given by the user, or all schemes: checked against the library. */
+int engine_scheme_known(const struct engine *e, const char *name, struct fault *f);
+
+#endif

@@ -1,0 +1,26 @@
+# histogram.gp: LE-GEMM figs. 12 and 13: how often each signed error C - R occurs, one panel per contender.
+# Reads histogram.tsv (columns: family n contender error count fraction), writes histogram.svg.tmp, renamed by the caller.
+# Given with -e: family, contenders, rows and columns of the grid.
+set terminal svg size 340 * columns, 240 * rows + 60 font "sans-serif,11" background "white"
+set output "histogram.svg.tmp"
+set datafile separator "\t"
+set datafile missing NaN
+set style fill solid 0.7 noborder
+set xtics autofreq font "sans-serif,8"
+set format x "%.0e"
+set ylabel "% of elements" offset 1.2, 0
+set yrange [0:*]
+unset key
+pick(contender) = strcol(3) eq contender ? 100 * column(6) : NaN
+place(contender) = strcol(3) eq contender ? column(4) : NaN
+set multiplot layout rows, columns title "Signed error C - R, family ".family.", n = ".n noenhanced
+do for [c = 1:words(contenders)] {
+    contender = word(contenders, c)
+    set title contender noenhanced
+    stats "histogram.tsv" every ::1 using (place(contender)) nooutput name "S"
+    limit = S_max > 0 ? S_max : 1
+    set xtics -limit, limit, limit
+    set xrange [-1.02 * limit:1.02 * limit]
+    plot "histogram.tsv" every ::1 using (place(contender)):(pick(contender)) with boxes linecolor rgb "#3366aa"
+}
+unset multiplot

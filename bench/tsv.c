@@ -1,0 +1,133 @@
+/* tsv: tables for people and programs. See tsv.h. */
+#include "tsv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "outfile.h"
+
+void tsv_init(struct tsv *t, const struct tsv_column *columns, int count) {
+    memset(t, 0, sizeof *t);
+    t->column = columns;
+    t->columns = count;
+}
+
+void tsv_text(struct tsv *t, const char *text) {
+    int used = t->rows * t->columns + t->filled;
+    if (t->failed || t->filled == t->columns) {
+        t->failed = 1;
+        return;
+    }
+    if (used == t->capacity) {
+        int capacity = t->capacity > 0 ? 2 * t->capacity : 256;
+        char **grown = realloc(t->cell, (size_t)capacity * sizeof *grown);
+        if (grown == NULL) {
+            t->failed = 1;
+            return;
+        }
+        t->cell = grown;
+        t->capacity = capacity;
+    }
+    size_t length = strlen(text);
+    char *copy = malloc(length + 1);
+    if (copy == NULL) {
+        t->failed = 1;
+        return;
+    }
+    for (size_t i = 0; i <= length; i++)
+        copy[i] = text[i] == '\t' || text[i] == '\n' ? ' ' : text[i];
+    t->cell[used] = copy;
+    t->filled++;
+}
+
+void tsv_integer(struct tsv *t, long long value) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", value);
+    tsv_text(t, text);
+}
+
+void tsv_real(struct tsv *t, double value, int digits) {
+    char text[48];
+    if (isnan(value))
+        snprintf(text, sizeof text, "nan"); /* never "-nan" */
+    else
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    tsv_text(t, text);
+}
+
+void tsv_measured(struct tsv *t, double value, int digits) {
+    if (value < 0)
+        tsv_text(t, "n/a");
+    else
+        tsv_real(t, value, digits);
+}
+
+void tsv_end_row(struct tsv *t) {
+    if (t->filled != t->columns)
+        t->failed = 1;
+    if (t->failed)
+        return;
+    t->rows++;
+    t->filled = 0;
+}
+
+static const char *cell_at(const struct tsv *t, int row, int column) {
+    return row < 0 ? t->column[column].name : t->cell[row * t->columns + column];
+}
+
+static int is_number(const char *text) {
+    char *end = NULL;
+    strtod(text, &end);
+    return (end != text && *end == '\0') || strcmp(text, "n/a") == 0;
+}
+
+static int failed(const struct tsv *t, struct fault *f) {
+    return t->failed ? fault_memory(f, (double)t->capacity * 16, "a table") : 0;
+}
+
+int tsv_print(const struct tsv *t, FILE *out, struct fault *f) {
+    int width[TSV_COLUMNS_MOST] = {0}, right[TSV_COLUMNS_MOST] = {0};
+    if (failed(t, f) != 0)
+        return -1;
+    for (int c = 0; c < t->columns; c++)
+        for (int r = -1; r < t->rows; r++) {
+            int length = (int)strlen(cell_at(t, r, c));
+            width[c] = length > width[c] ? length : width[c];
+            right[c] = r < 0 || (right[c] && is_number(cell_at(t, r, c)));
+        }
+    for (int r = -1; r < t->rows; r++) {
+        const char *gap = "";
+        for (int c = 0; c < t->columns; c++) {
+            if (!t->column[c].shown)
+                continue;
+            int last = c + 1;
+            while (last < t->columns && !t->column[last].shown)
+                last++;
+            int pad = last == t->columns && !right[c] ? 0 : width[c]; /* no blanks at the end of a line */
+            fprintf(out, "%s%*s", gap, right[c] ? pad : -pad, cell_at(t, r, c));
+            gap = "  ";
+        }
+        fputc('\n', out);
+    }
+    return 0;
+}
+
+int tsv_write(const struct tsv *t, const char *path, const char *comments, struct fault *f) {
+    struct outfile o;
+    if (failed(t, f) != 0 || outfile_open(&o, path, f) != 0)
+        return -1;
+    if (comments != NULL)
+        fputs(comments, o.stream);
+    for (int r = -1; r < t->rows; r++)
+        for (int c = 0; c < t->columns; c++)
+            fprintf(o.stream, "%s%c", cell_at(t, r, c), c + 1 < t->columns ? '\t' : '\n');
+    return outfile_commit(&o, f);
+}
+
+void tsv_free(struct tsv *t) {
+    for (int i = 0; i < t->rows * t->columns + t->filled; i++)
+        free(t->cell[i]);
+    free(t->cell);
+    memset(t, 0, sizeof *t);
+}

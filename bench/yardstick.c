@@ -1,0 +1,117 @@
+/* yardstick: cuBLAS through dlopen. See yardstick.h. Prototypes and numbers: cuBLAS' documentation ("cublasGemmEx",
+ * "cublasMath_t", "cublasComputeType_t") and CUDA's ("cudaDataType_t"). */
+#include "yardstick.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OP_N = 0, OP_T = 1, MATH_DEFAULT = 0, MATH_TF32 = 3, R_32F = 0, R_16F = 2, COMPUTE_32F = 68, GEMM_DEFAULT = -1 };
+
+const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16"};
+
+struct yardstick {
+    void *library, *handle;
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    int (*version)(void *handle, int *version);
+    int (*set_math)(void *handle, int mode);
+    int (*sgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha, const float *a,
+                 int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
+    int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a,
+                   int a_type, int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type,
+                   int ldc, int compute, int algorithm);
+};
+
+/* ISO C has no cast from void * to a function pointer; POSIX guarantees that they have the same representation. */
+static int look_up(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static void *load_first(const char *const *names) {
+    void *library = NULL;
+    for (; *names != NULL && library == NULL; names++)
+        library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+struct yardstick *yardstick_open(const char **why) {
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so", NULL};
+    struct yardstick *y = calloc(1, sizeof *y);
+    *why = "out of memory";
+    if (y == NULL)
+        return NULL;
+    *why = "libcublas.so.13, .12 or .11 not found; put its folder into LD_LIBRARY_PATH";
+    y->library = load_first(names);
+    if (y->library != NULL) {
+        *why = "libcublas lacks a function";
+        int whole = look_up(y->library, "cublasCreate_v2", &y->create) &&
+                    look_up(y->library, "cublasDestroy_v2", &y->destroy) &&
+                    look_up(y->library, "cublasGetVersion_v2", &y->version) &&
+                    look_up(y->library, "cublasSetMathMode", &y->set_math) &&
+                    look_up(y->library, "cublasSgemm_v2", &y->sgemm) &&
+                    look_up(y->library, "cublasGemmEx", &y->gemm_ex);
+        if (whole) {
+            *why = "cublasCreate failed";
+            if (y->create(&y->handle) == 0)
+                return y;
+        }
+        dlclose(y->library);
+    }
+    free(y);
+    return NULL;
+}
+
+void yardstick_close(struct yardstick *y) {
+    if (y == NULL)
+        return;
+    y->destroy(y->handle);
+    dlclose(y->library);
+    free(y);
+}
+
+int yardstick_version(const struct yardstick *y) {
+    int version = 0;
+    if (y != NULL && y->version(y->handle, &version) != 0)
+        version = 0;
+    return version;
+}
+
+int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m, int64_t n,
+                       int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, float *c) {
+    const float one = 1.0f, zero = 0.0f;
+    int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
+    int status = y->set_math(y->handle, mode == YARDSTICK_TF32 ? MATH_TF32 : MATH_DEFAULT);
+    if (status != 0)
+        return status;
+    if (mode == YARDSTICK_FP16)
+        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, R_16F, (int)lda, b, R_16F, (int)ldb,
+                          &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
+    return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c, (int)m);
+}
+
+static uint16_t to_half(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
+    uint32_t magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u);
+    if (magnitude >= 0x477ff000u) /* 65520 and more round to infinity */
+        return (uint16_t)(sign | 0x7c00u);
+    uint32_t exponent = magnitude >> 23;
+    if (exponent < 102) /* below half of 2^-24 */
+        return sign;
+    uint32_t shift = exponent < 113 ? 126 - exponent : 13; /* subnormal halves keep fewer bits */
+    uint32_t mantissa = exponent < 113 ? (magnitude & 0x7fffffu) | 0x800000u : magnitude - (112u << 23);
+    uint32_t kept = mantissa >> shift, lost = mantissa & ((1u << shift) - 1u), half = 1u << (shift - 1);
+    kept += lost > half || (lost == half && (kept & 1u));
+    return (uint16_t)(sign | kept);
+}
+
+void yardstick_to_half(const float *in, uint16_t *out, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = to_half(in[i]);
+}

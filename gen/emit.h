@@ -1,0 +1,33 @@
+/* emit: writes the text of generated files from plans and templates. Level 4. Everything was decided before; here are
+ * only the banner, the holes of the skeleton and the launcher. */
+#ifndef HT_EMIT_H
+#define HT_EMIT_H
+
+#include <stdbool.h>
+
+#include "plan.h"
+#include "text.h"
+
+#define HT_GENERATOR_VERSION "0.1.0"
+
+/* What every generated file of one GPU shares. */
+struct emit_context {
+    const char *root;       /* folder that holds gen/ and templates/ */
+    const char *gpu_word;   /* as given on the command line, for the recreating command */
+    const char *scheme_list; /* --scheme as given; NULL: all */
+    const struct gpu *gpu;
+    const struct isa *isa;
+};
+
+/* One GEMM kernel; one packing kernel; the split-K reduction. False after err_user. */
+bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p);
+bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s);
+bool emit_reduce(struct text *out, const struct emit_context *c);
+
+/* Names of the files that are not GEMM kernels (also namespace and launcher names). */
+void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
+void emit_reduce_name(char *name, size_t size, const struct isa *isa);
+
+/* align_units of ht_bound_units for one instruction set's matrix unit, see runtime/ht_desc.h. */
+int emit_align_units(const struct isa *isa);
+#endif

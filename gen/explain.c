@@ -1,0 +1,373 @@
+/* explain: prints what a tile model thinks of every candidate; see explain.h. It decides nothing and must not
+ * know plans, templates or emitters. No floating point, no locale: numbers are written digit by digit from
+ * integers. */
+#include "explain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct candidate {
+    struct tile tile;
+    struct cost cost;
+};
+
+struct listing {
+    const struct gpu *g;
+    const struct isa *isa;
+    const struct scheme *s;
+    enum model_kind kind;
+    struct shape shape;
+    struct candidate *item; /* fitting ones first, by rank; then the rejected ones in tile order */
+    int count, capacity, fits;
+    bool failed;
+};
+
+/* ---- collecting and ranking ---- */
+
+static void collect(void *context, const struct tile *t) {
+    struct listing *l = context;
+    if (l->count == l->capacity) {
+        int capacity = l->capacity ? 2 * l->capacity : 256;
+        struct candidate *item = realloc(l->item, (size_t)capacity * sizeof *item);
+        if (!item) {
+            l->failed = true;
+            return;
+        }
+        l->item = item;
+        l->capacity = capacity;
+    }
+    struct candidate *c = &l->item[l->count++];
+    c->tile = *t;
+    model_cost(l->kind, l->g, l->isa, l->s, t, &l->shape, &c->cost);
+}
+
+static bool goes_before(enum model_kind kind, const struct candidate *x, const struct candidate *y) {
+    if (x->cost.fits != y->cost.fits)
+        return x->cost.fits;
+    if (!x->cost.fits)
+        return tile_compare(&x->tile, &y->tile) < 0;
+    return model_better(kind, &x->cost, &x->tile, &y->cost, &y->tile);
+}
+
+/* Insertion sort: a few hundred items, and the order depends on the model, which qsort cannot be told. */
+static void rank(struct listing *l) {
+    for (int i = 1; i < l->count; i++) {
+        struct candidate moving = l->item[i];
+        int at = i;
+        for (; at > 0 && goes_before(l->kind, &moving, &l->item[at - 1]); at--)
+            l->item[at] = l->item[at - 1];
+        l->item[at] = moving;
+    }
+    while (l->fits < l->count && l->item[l->fits].cost.fits)
+        l->fits++;
+}
+
+/* ---- numbers ---- */
+
+/* value / 1000 with three decimals. */
+static void add_milli(struct text *out, int64_t value) {
+    text_addf(out, "%" PRId64 ".%03d", value / 1000, (int)(value % 1000));
+}
+
+/* Thousandths of a TFLOPS for 2 m n k operations in ns. */
+static int64_t milli_tflops(const struct shape *shape, int64_t ns) {
+    int64_t flops = ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k));
+    return ns > 0 ? flops / ns : 0; /* flop / ns = GFLOPS = thousandths of a TFLOPS */
+}
+
+/* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Worked line
+ * (test): MI210, 3 products: 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
+static int64_t ceiling_gflops(const struct gpu *g, const struct scheme *s) {
+    return 2 * g->f16_fma_per_cycle * g->sms * g->clock_mhz / s->products / 1000;
+}
+
+static void add_tile(struct text *out, const struct tile *t) {
+    text_addf(out, "(%d,%d,%d),(%d,%d,%d) x%d", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk, t->stages);
+}
+
+/* ---- table for programs ---- */
+
+static void print_tsv(struct text *out, const struct listing *l) {
+    text_add(out, "verdict\tbm\tbn\tbk\twm\twn\twk\tstages\tthreads\tregs_per_thread\tsmem_bytes\tblocks_per_"
+                  "sm\twaves\t"
+                  "predicted_us\tbinding\treason\trank\tscore\n");
+    for (int i = 0; i < l->count; i++) {
+        const struct tile *t = &l->item[i].tile;
+        const struct cost *c = &l->item[i].cost;
+        const char *verdict = !c->fits ? "reject" : i == 0 ? "pick" : "fit";
+        text_addf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", verdict, t->bm, t->bn, t->bk,
+                  t->wm, t->wn, t->wk, t->stages, c->threads, c->regs_per_thread, c->smem_bytes,
+                  c->blocks_per_sm);
+        add_milli(out, c->fits ? c->waves_milli : 0);
+        text_add(out, "\t");
+        add_milli(out, c->predicted_ns);
+        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\n", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
+                  c->fits ? i + 1 : 0, c->fits ? c->score : 0);
+    }
+}
+
+/* ---- text for people ---- */
+
+static void print_head(struct text *out, const struct listing *l) {
+    const struct gpu *g = l->g;
+    text_addf(out, "%s (%s, %s), scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", g->title,
+              g->name, l->isa->name, l->s->name, model_name(l->kind), l->shape.m, l->shape.n, l->shape.k);
+    text_addf(out,
+              "Budget: %" PRId64 " SMs at %" PRId64 " MHz (%" PRId64 " under load); per SM %" PRId64
+              " registers, %" PRId64 " bytes of shared memory, %" PRId64 " warps, %" PRId64
+              " schedulers, %" PRId64 " FP16 multiply-adds per clock;\n",
+              g->sms, g->clock_mhz, g->sustained_clock_mhz, g->registers_per_sm, g->smem_per_sm_bytes,
+              g->warps_per_sm, g->schedulers_per_sm, g->f16_fma_per_cycle);
+    text_addf(out,
+              "        per thread %" PRId64 " registers; per block %" PRId64
+              " bytes of shared memory, %" PRId64 " threads; L2 %" PRId64 " GB/s, device memory %" PRId64
+              " GB/s.\n",
+              g->registers_per_thread_max, g->smem_per_block_bytes, g->threads_per_block_max, g->l2_gbps,
+              g->dram_gbps);
+    text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n", l->s->slices, l->s->products,
+              l->s->accumulators, l->s->paper);
+    int64_t ceiling = ceiling_gflops(g, l->s);
+    text_add(out, "Ceiling: the matrix unit's data-sheet rate over the products is ");
+    add_milli(out, ceiling);
+    text_add(out, " TFLOPS; native FP32 is ");
+    add_milli(out, g->native_fp32_gflops);
+    text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
+              (int)(ceiling * 100 / g->native_fp32_gflops % 100));
+    if (!l->isa->skeleton)
+        text_addf(out, "No kernels are generated for %s yet.\n", l->isa->name);
+}
+
+static void print_formulas(struct text *out, const struct listing *l) {
+    switch (l->kind) {
+    case MODEL_HALFTONE:
+        text_add(
+            out,
+            "Model: registers (accumulators, fragments, other), shared memory (stages), instruction cache, "
+            "occupancy; then the least time by ht_cost_ns\n"
+            "       (tensor, smem, issue, fp32, l2, latency per bk step; waves) or device memory, whichever "
+            "is "
+            "longer. Kernel only, packing excluded.\n");
+        break;
+    case MODEL_EGEMM:
+        text_add(
+            out,
+            "Model: EGEMM-TC eqs. 2-8. Maximise eq. 4 (P bm bn / (S (bm + bn)); the paper: 2 bm bn / (bm + "
+            "bn)), subject to\n"
+            "       eq. 8 registers, section 4's FRAG caching (C and operands of each warp) plus 40 context "
+            "registers, per thread and for all warps\n"
+            "       of a block in the SM's register file, eq. 8 shared memory (padding 4 as in Table 4; eq. "
+            "8 "
+            "prints 8), T_Mem1 + T_Mem2 <= T_Comp.\n"
+            "       Ties: larger wm*wn, smaller wm+wn, larger bk, fewer stages, larger wm. Eq. 8's registers "
+            "as "
+            "printed admit (256,128,32); FRAG caching of the\n"
+            "       whole block does not. Time: eq. 5 for every block of every wave.\n");
+        break;
+    case MODEL_LEGEMM:
+        text_add(out,
+                 "Model: LE-GEMM eqs. 12-17. Maximise T_TLP (at most what the GPU holds) x eq. 15, subject "
+                 "to Work_DL in "
+                 "registers per thread and per SM (eq. 17 counts\n"
+                 "       one register per element of C), two buffers in shared memory, T_K a multiple of the "
+                 "fragment's k. Ties: larger T_K (it shrinks only to fit),\n"
+                 "       less work per thread. The product of the two objectives is ours: the paper names no "
+                 "scalar. "
+                 "T_K starts at one panel atom (32 for two slices).\n"
+                 "       Time, for orientation only: eq. 14 at the matrix unit's rate or eq. 13 at L2's.\n");
+        break;
+    }
+}
+
+static void print_use(struct text *out, const char *what, int64_t used, int64_t limit) {
+    text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", what, used, limit,
+              limit > 0 ? used * 100 / limit : 0);
+}
+
+/* The model's own quantities for a tile. */
+static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
+    const struct tile *t = &c->tile;
+    if (l->kind == MODEL_HALFTONE) {
+        struct model_step s = model_halftone_step(l->g, l->isa, l->s, t, c->cost.blocks_per_sm);
+        text_addf(out,
+                  "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
+                  ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
+                  ", copy %" PRId64 "; %d instructions\n",
+                  s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
+                  s.exposed / 256, s.copy / 256, model_halftone_instructions(l->isa, l->s, t));
+        text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
+                  model_halftone_dram_ns(l->g, l->s, t, &l->shape, c->cost.blocks_per_sm),
+                  c->cost.predicted_ns);
+    } else if (l->kind == MODEL_EGEMM) {
+        struct model_egemm_terms e = model_egemm_terms(l->g, l->isa, l->s, t);
+        text_add(out, "  eq. 4 ratio ");
+        add_milli(out, e.ratio_milli);
+        text_addf(out,
+                  "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
+                  " registers a thread; shared memory %" PRId64 " bytes (padding 8: %" PRId64 ")\n",
+                  e.register_bytes, e.frag_registers, e.smem_bytes, e.smem_bytes_eq8);
+        text_add(out, "  T_Comp ");
+        add_milli(out, e.comp_milli);
+        text_add(out, ", T_Mem1 ");
+        add_milli(out, e.mem1_milli);
+        text_add(out, ", T_Mem2 ");
+        add_milli(out, e.mem2_milli);
+        text_add(out, " clocks\n");
+    } else {
+        struct model_legemm_terms e = model_legemm_terms(l->g, l->isa, l->s, t, &l->shape);
+        text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
+        add_milli(out, e.ratio_milli);
+        text_add(out, "; Work_DL ");
+        add_milli(out, e.work_dl_milli);
+        text_addf(out,
+                  ", Work_CP %" PRId64 "; registers %" PRId64 ", with every accumulator whole %" PRId64 "\n",
+                  e.work_cp, e.registers, e.registers_two_accumulators);
+    }
+}
+
+static void print_pick(struct text *out, const struct listing *l) {
+    const struct gpu *g = l->g;
+    if (l->fits == 0) {
+        text_add(out, "\nPick: none, no tile fits this budget.\n");
+        return;
+    }
+    const struct candidate *p = &l->item[0];
+    text_add(out, "\nPick: ");
+    add_tile(out, &p->tile);
+    text_addf(out, ", %d warps, %d threads\n", tile_warps(&p->tile), p->cost.threads);
+    print_use(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
+    text_addf(out, "    accumulators %d, fragments %d, other %d\n", p->cost.regs_accumulators,
+              p->cost.regs_fragments, p->cost.regs_other);
+    int64_t allocated = model_warp_registers(l->isa, p->cost.regs_per_thread) * tile_warps(&p->tile);
+    print_use(out, "registers per SM", allocated * p->cost.blocks_per_sm, g->registers_per_sm);
+    print_use(out, "shared memory per block", p->cost.smem_bytes, g->smem_per_block_bytes);
+    print_use(out, "threads per block", p->cost.threads, g->threads_per_block_max);
+    print_use(out, "warps per SM", (int64_t)tile_warps(&p->tile) * p->cost.blocks_per_sm, g->warps_per_sm);
+    text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);
+    add_milli(out, p->cost.waves_milli);
+    text_add(out, "\n");
+    print_terms(out, l, p);
+    int64_t rate = milli_tflops(&l->shape, p->cost.predicted_ns);
+    text_add(out, "  predicted ");
+    add_milli(out, p->cost.predicted_ns);
+    text_add(out, " us, ");
+    add_milli(out, rate);
+    text_addf(out, " TFLOPS, %" PRId64 " %% of the ceiling; bound by %s\n",
+              rate * 100 / ceiling_gflops(g, l->s), p->cost.binding);
+}
+
+/* ---- the papers' own tiles ---- */
+
+static const struct {
+    enum model_kind kind;
+    const char *gpu, *source;
+    int bm, bn, bk, wm, wn; /* wm 0: the paper does not say */
+    const char *note;
+} paper_tiles[] = {
+    {MODEL_EGEMM, "t4", "EGEMM-TC Table 4", 128, 128, 32, 64, 32,
+     "eq. 8 alone also admits (256,128,32); FRAG caching of all warps in the SM's registers does not. Table "
+     "4's 36 KB is padding 4."},
+    {MODEL_LEGEMM, "a800", "LE-GEMM Table 2", 128, 256, 32, 0, 0,
+     "Eq. 17 counts one accumulator; algorithm 1 keeps two. Two of 128 x 256 are 65,536 registers, the SM's "
+     "whole file (256 a thread\n"
+     "  at 256 threads, 128 at 512 with no room for fragments): the equations accept what the hardware "
+     "cannot hold unspilled."},
+    {MODEL_LEGEMM, "mi210", "LE-GEMM Table 2", 128, 128, 32, 0, 0,
+     "Two buffers fill the 64 KB of LDS exactly; every larger tile overflows at T_K = 32."},
+};
+
+static void print_paper_tiles(struct text *out, const struct listing *l) {
+    for (size_t p = 0; p < sizeof paper_tiles / sizeof paper_tiles[0]; p++) {
+        if (paper_tiles[p].kind != l->kind || strcmp(paper_tiles[p].gpu, l->g->name) != 0)
+            continue;
+        int rank = 0;
+        for (int i = l->fits; i-- > 0;) {
+            const struct tile *t = &l->item[i].tile;
+            if (t->bm == paper_tiles[p].bm && t->bn == paper_tiles[p].bn && t->bk == paper_tiles[p].bk &&
+                (paper_tiles[p].wm == 0 || (t->wm == paper_tiles[p].wm && t->wn == paper_tiles[p].wn)))
+                rank = i + 1;
+        }
+        text_addf(out, "\n%s: (%d,%d,%d) ", paper_tiles[p].source, paper_tiles[p].bm, paper_tiles[p].bn,
+                  paper_tiles[p].bk);
+        if (rank > 0)
+            text_addf(out, "is accepted, rank %d of %d.\n  %s\n", rank, l->fits, paper_tiles[p].note);
+        else
+            text_addf(out, "is not accepted for this scheme.\n  %s\n", paper_tiles[p].note);
+    }
+}
+
+/* ---- all candidates ---- */
+
+static void print_fits(struct text *out, const struct listing *l) {
+    text_addf(out, "\nAccepted: %d of %d\n", l->fits, l->count);
+    for (int i = 0; i < l->fits; i++) {
+        const struct cost *c = &l->item[i].cost;
+        text_addf(out, "  %3d ", i + 1);
+        add_tile(out, &l->item[i].tile);
+        text_addf(out, "  %d threads, %d regs, %d smem, %d/SM, waves ", c->threads, c->regs_per_thread,
+                  c->smem_bytes, c->blocks_per_sm);
+        add_milli(out, c->waves_milli);
+        text_add(out, ", ");
+        add_milli(out, c->predicted_ns);
+        text_addf(out, " us, %s\n", c->binding);
+    }
+}
+
+/* Length of the part of a reason before its colon. */
+static size_t kind_length(const char *reason) {
+    const char *colon = strchr(reason, ':');
+    return colon ? (size_t)(colon - reason) : strlen(reason);
+}
+
+static bool same_kind(const char *x, const char *y) {
+    size_t length = kind_length(x);
+    return length == kind_length(y) && memcmp(x, y, length) == 0;
+}
+
+static void print_group(struct text *out, const struct listing *l, const char *kind) {
+    int count = 0;
+    for (int i = l->fits; i < l->count; i++)
+        count += same_kind(kind, l->item[i].cost.reason);
+    text_addf(out, "\nRejected by %.*s: %d\n", (int)kind_length(kind), kind, count);
+    for (int i = l->fits; i < l->count; i++) {
+        const struct cost *c = &l->item[i].cost;
+        if (!same_kind(kind, c->reason))
+            continue;
+        text_add(out, "  ");
+        add_tile(out, &l->item[i].tile);
+        text_addf(out, "  %d threads: %s\n", c->threads, c->reason + kind_length(c->reason) + 2);
+    }
+}
+
+static void print_rejects(struct text *out, const struct listing *l) {
+    for (int i = l->fits; i < l->count; i++) {
+        bool first = true;
+        for (int j = l->fits; j < i && first; j++)
+            first = !same_kind(l->item[i].cost.reason, l->item[j].cost.reason);
+        if (first)
+            print_group(out, l, l->item[i].cost.reason);
+    }
+}
+
+void explain_print(struct text *out, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                   enum model_kind kind, const struct shape *shape, bool tsv) {
+    struct listing l = {.g = g, .isa = isa, .s = s, .kind = kind, .shape = {4096, 4096, 4096}};
+    if (shape)
+        l.shape = *shape;
+    tile_enumerate(isa, s, collect, &l);
+    rank(&l);
+    if (l.failed) {
+        out->failed = true; /* out of memory: as if the text itself had run out */
+    } else if (tsv) {
+        print_tsv(out, &l);
+    } else {
+        print_head(out, &l);
+        print_formulas(out, &l);
+        print_pick(out, &l);
+        print_paper_tiles(out, &l);
+        print_fits(out, &l);
+        print_rejects(out, &l);
+    }
+    free(l.item);
+}

@@ -1,0 +1,79 @@
+/* isa: the table of instruction sets; see isa.h. This room must not know budgets, schemes or tiles.
+ *
+ * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80); LE-GEMM table 2 for
+ * gfx90a, whose 32x32x8 instruction is issued twice for a 32x32x16 fragment. Register allocation: CUDA
+ * occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per lane, 8 * 64 (CDNA2
+ * ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from sm_80 (the same
+ * calculator); LDS 512 bytes on gfx90a. promote_k 64: shared/HOPPER-TRIAL.md, "error": every 128 k loses to
+ * SGEMM on one-signed data at n = 1024, every 64 k never did; units with fewer alignment bits (sm_75, sm_80)
+ * get the same interval until their own is measured. */
+#include "isa.h"
+
+#include <string.h>
+
+/* Native code of the target plus its PTX, so that newer GPUs can run it too. */
+#define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
+
+/* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
+#define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \
+    {                                                                                                        \
+        .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
+        .hooks = "arch_sm80", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,    \
+        .mi = 16, .ni = 8, .ki = 16, .fragment_k = 16, .register_unit = 256, .smem_unit_bytes = 128,         \
+        .async_copy = true, .flushes_f16_subnormals = false, .promote_k = 64                                 \
+    }
+
+const struct isa isa_table[] = {
+    {.name = "sm_75",
+     .suffix = "sm75",
+     .vendor = "nvidia",
+     .extension = "cu",
+     .skeleton = "tile_mma",
+     .hooks = "arch_sm75",
+     .sim_model = "sm75",
+     .compile_flags = NVCC_TARGET("75"),
+     .arch = 750,
+     .wave_size = 32,
+     .mi = 16,
+     .ni = 8,
+     .ki = 8,
+     .fragment_k = 16,
+     .register_unit = 256,
+     .smem_unit_bytes = 256,
+     .async_copy = false,
+     .flushes_f16_subnormals = false,
+     .promote_k = 64},
+    AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
+    AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860),
+    AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890),
+    /* Hopper through mma.sync; wgmma is a skeleton of its own. */
+    AMPERE_KIN("sm_90a", "sm90a", "sm90", NVCC_TARGET("90a"), 900),
+    {.name = "gfx90a",
+     .suffix = "gfx90a",
+     .vendor = "amd",
+     .extension = "hip",
+     .skeleton = NULL, /* explain only: its kernels have an issue of their own */
+     .hooks = "arch_gfx90a",
+     .sim_model = "gfx90a",
+     .compile_flags = "--offload-arch=gfx90a",
+     .arch = 90,
+     .wave_size = 64,
+     .mi = 32,
+     .ni = 32,
+     .ki = 8,
+     .fragment_k = 16,
+     .register_unit = 512,
+     .smem_unit_bytes = 512,
+     .async_copy = false,
+     .flushes_f16_subnormals = true,
+     .promote_k = 64},
+};
+const int isa_count = (int)(sizeof isa_table / sizeof isa_table[0]);
+
+const struct isa *isa_find(const char *name) {
+    for (int i = 0; i < isa_count; i++) {
+        if (strcmp(isa_table[i].name, name) == 0)
+            return &isa_table[i];
+    }
+    return NULL;
+}

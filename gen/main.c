@@ -1,0 +1,224 @@
+/* main: arguments and the list of passes. Level 5. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emit.h"
+#include "err.h"
+#include "explain.h"
+#include "files.h"
+#include "manifest.h"
+
+static const char usage[] =
+    "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
+    "  halftone-gen list gpus|schemes|isas\n"
+    "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK] [--tsv]\n"
+    "  halftone-gen emit --gpu G --out DIR [--scheme S,...]\n"
+    "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and templates/.\n";
+
+struct options {
+    const char *gpu, *scheme, *model, *shape, *out, *root;
+    bool tsv;
+};
+
+/* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
+static const char *default_root(void)
+{
+    static char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    for (int i = 0; i < 3; i++) {
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return ".";
+        *slash = 0;
+    }
+    return path;
+}
+
+static bool read_options(struct options *o, int argc, char **argv)
+{
+    const struct {
+        const char *name;
+        const char **value;
+    } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
+                 {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root}};
+    for (int i = 2; i < argc; i++) {
+        size_t k = 0;
+        if (strcmp(argv[i], "--tsv") == 0) {
+            o->tsv = true;
+            continue;
+        }
+        while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0)
+            k++;
+        if (k == sizeof known / sizeof *known || i + 1 == argc) {
+            err_user(NULL, 0, "%s '%s'; see halftone-gen --help",
+                     k == sizeof known / sizeof *known ? "unknown option" : "a value is missing after", argv[i]);
+            return false;
+        }
+        *known[k].value = argv[++i];
+    }
+    return true;
+}
+
+static bool read_shape(struct shape *shape, const char *s)
+{
+    int64_t *const part[] = {&shape->m, &shape->n, &shape->k};
+    const char *at = s;
+    for (int i = 0; i < 3; i++) {
+        int64_t v = 0;
+        const char *start = at;
+        while (*at >= '0' && *at <= '9' && v < 1000000000)
+            v = v * 10 + (*at++ - '0');
+        if (at == start || v < 1 || v > 2147483647 || *at != (i < 2 ? 'x' : 0)) {
+            err_user(NULL, 0, "--shape '%s' is not MxNxK with whole numbers from 1 to 2147483647, as in 4096x4096x4096", s);
+            return false;
+        }
+        *part[i] = v;
+        at++;
+    }
+    return true;
+}
+
+static const struct isa *load_budget(struct gpu *g, const struct options *o)
+{
+    struct text list = {0};
+    if (!o->gpu) {
+        gpu_list(&list, o->root);
+        err_user(NULL, 0, "--gpu is missing; known budgets:\n%s", list.data ? list.data : "");
+        text_free(&list);
+        return NULL;
+    }
+    if (!gpu_load(g, o->root, o->gpu))
+        return NULL;
+    const struct isa *isa = isa_find(g->isa);
+    if (!isa)
+        err_user(o->gpu, 0, "isa '%s' is unknown; see halftone-gen list isas", g->isa);
+    return isa;
+}
+
+static const struct scheme *load_scheme(const char *name)
+{
+    const struct scheme *s = scheme_find(name);
+    if (!s)
+        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+    return s;
+}
+
+static int run_list(const char *what, const char *root)
+{
+    struct text out = {0};
+    if (what && strcmp(what, "gpus") == 0) {
+        gpu_list(&out, root);
+    } else if (what && strcmp(what, "schemes") == 0) {
+        for (int i = 0; i < scheme_count; i++)
+            text_addf(&out, "%s\n", scheme_table[i].name);
+    } else if (what && strcmp(what, "isas") == 0) {
+        for (int i = 0; i < isa_count; i++)
+            text_addf(&out, "%s\n", isa_table[i].name);
+    } else {
+        err_user(NULL, 0, "list what? gpus, schemes or isas");
+    }
+    fputs(out.data ? out.data : "", stdout);
+    text_free(&out);
+    return err_count() > 0;
+}
+
+static int run_explain(const struct options *o)
+{
+    struct gpu g;
+    struct shape shape = {4096, 4096, 4096};
+    enum model_kind model = MODEL_HALFTONE;
+    const struct isa *isa = load_budget(&g, o);
+    const struct scheme *s = load_scheme(o->scheme ? o->scheme : "f16x3");
+    if (o->model && !model_from_name(o->model, &model))
+        err_user(NULL, 0, "unknown model '%s'; known: halftone, egemm, legemm", o->model);
+    if (o->shape)
+        read_shape(&shape, o->shape);
+    if (err_count() > 0 || !isa || !s)
+        return 1;
+    struct text out = {0};
+    explain_print(&out, &g, isa, s, model, &shape, o->tsv);
+    fputs(out.data ? out.data : "", stdout);
+    const bool ok = !out.failed && fflush(stdout) == 0 && !ferror(stdout);
+    text_free(&out);
+    return !ok;
+}
+
+/* Plans every scheme of the list (all when NULL). */
+static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list)
+{
+    for (int i = 0; !list && i < scheme_count; i++)
+        plan_scheme(set, g, isa, &scheme_table[i]);
+    while (list && *list) {
+        char name[64];
+        const size_t len = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, list);
+        const struct scheme *s = load_scheme(name);
+        if (s)
+            plan_scheme(set, g, isa, s);
+        list += len + (list[len] == ',');
+    }
+    return err_count() == 0 && set->count > 0;
+}
+
+static void emit_all(struct files *files, const struct emit_context *c, const struct plan_set *set)
+{
+    char name[FILE_NAME_MAX], file[FILE_NAME_MAX + 8];
+    for (int i = 0; i < set->count; i++) {
+        snprintf(file, sizeof file, "%s.%s", set->plan[i].name, c->isa->extension);
+        emit_gemm(files_add(files, file), c, &set->plan[i]);
+        if (i > 0 && set->plan[i - 1].scheme == set->plan[i].scheme)
+            continue;
+        emit_pack_name(name, sizeof name, set->plan[i].scheme, c->isa);
+        snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
+        emit_pack(files_add(files, file), c, set->plan[i].scheme);
+    }
+    emit_reduce_name(name, sizeof name, c->isa);
+    snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
+    emit_reduce(files_add(files, file), c);
+    manifest_dispatch(files_add(files, "dispatch.c"), c, set);
+    manifest_rules(files_add(files, "rules.mk"), c, set);
+    manifest_table(files_add(files, "manifest"), c, set);
+}
+
+static int run_emit(const struct options *o)
+{
+    static struct plan_set set;
+    static struct files files;
+    struct gpu g;
+    const struct isa *isa = load_budget(&g, o);
+    if (!o->out)
+        err_user(NULL, 0, "--out DIR is missing");
+    if (isa && !isa->skeleton)
+        err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`", isa->name);
+    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme))
+        return 1;
+    const struct emit_context c = {o->root, o->gpu, o->scheme, &g, isa};
+    emit_all(&files, &c, &set);
+    if (err_count() == 0 && files_write(&files, o->out))
+        printf("%d kernels for %s in %s\n", set.count, g.title, o->out);
+    files_free(&files);
+    return err_count() > 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.root = default_root()};
+    const char *command = argc > 1 ? argv[1] : "--help";
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
+        fputs(usage, stdout);
+        return argc == 1;
+    }
+    if (strcmp(command, "list") == 0)
+        return run_list(argc > 2 ? argv[2] : NULL, argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
+    if (!read_options(&o, argc, argv))
+        return 1;
+    if (strcmp(command, "explain") == 0)
+        return run_explain(&o);
+    if (strcmp(command, "emit") == 0)
+        return run_emit(&o);
+    err_user(NULL, 0, "unknown command '%s'; see halftone-gen --help", command);
+    return 1;
+}

@@ -1,0 +1,150 @@
+/* model: names, dispatch and what the three tile models share; see model.h. This room must not know plans,
+ * text or files. Integers only; every quantity carries its unit in its name. */
+#include "model.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const model_names[] = {"halftone", "egemm", "legemm"};
+enum { MODEL_COUNT = sizeof model_names / sizeof model_names[0] };
+
+const char *model_name(enum model_kind kind) {
+    return model_names[kind];
+}
+
+bool model_from_name(const char *name, enum model_kind *kind) {
+    for (int i = 0; i < MODEL_COUNT; i++) {
+        if (strcmp(model_names[i], name) == 0) {
+            *kind = (enum model_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void model_reject(struct cost *cost, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cost->reason, sizeof cost->reason, format, args);
+    va_end(args);
+    cost->fits = false;
+}
+
+int64_t model_clock_mhz(const struct gpu *g) {
+    return g->sustained_clock_mhz;
+}
+
+int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {
+    switch (s->promote[accumulator]) {
+    case PROMOTE_NEVER:
+        return 0;
+    case PROMOTE_EACH_MMA:
+        return isa->ki;
+    case PROMOTE_ISA:
+        return isa->promote_k;
+    default:
+        return s->promote[accumulator];
+    }
+}
+
+/* Source: CUDA occupancy calculator; CDNA2 ISA guide. Worked line: 232 registers a thread on sm_75: 232 * 32
+ * = 7424 = 29 units of 256, nothing to round; 230 -> 7360 -> 7424 as well. */
+int64_t model_warp_registers(const struct isa *isa, int64_t regs) {
+    return ht_ceil_div(regs * isa->wave_size, isa->register_unit) * isa->register_unit;
+}
+
+/* Source: CUDA occupancy calculator: each scheduler owns its share of the register file and of the warps;
+ * shared memory is allocated in units, plus what the driver keeps per block. Worked line: A800 (65,536
+ * registers, 4 schedulers), 8 warps of 228 registers: 232 * 32 = 7424 a warp, 16384 / 7424 = 2 warps a
+ * scheduler, 8 warps: 1 block. */
+int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
+                    int64_t smem_bytes, const char **limit) {
+    int64_t scheduler_registers = g->registers_per_sm / g->schedulers_per_sm;
+    int64_t warps_by_registers =
+        scheduler_registers / model_warp_registers(isa, regs_per_thread) * g->schedulers_per_sm;
+    int64_t unit = isa->smem_unit_bytes;
+    int64_t smem = ht_ceil_div(smem_bytes + g->smem_reserved_per_block_bytes, unit) * unit;
+    const struct {
+        const char *name;
+        int64_t blocks;
+    } bounds[] = {{"registers", warps_by_registers / warps},
+                  {"shared memory", smem > 0 ? g->smem_per_sm_bytes / smem : g->blocks_per_sm},
+                  {"warps", g->warps_per_sm / warps},
+                  {"block slots", g->blocks_per_sm}};
+    int least = 0;
+    for (int i = 1; i < (int)(sizeof bounds / sizeof bounds[0]); i++) {
+        if (bounds[i].blocks < bounds[least].blocks)
+            least = i;
+    }
+    if (limit)
+        *limit = bounds[least].name;
+    return (int)bounds[least].blocks;
+}
+
+/* Worked line: 4096 x 4096 in 128 x 128 tiles = 1024 blocks on 108 SMs, one each: 9.482 waves. */
+int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
+                          int blocks_per_sm) {
+    int64_t blocks = ht_mul(ht_ceil_div(shape->m, t->bm), ht_ceil_div(shape->n, t->bn));
+    int64_t slots = g->sms * (blocks_per_sm > 0 ? blocks_per_sm : 1);
+    return ht_ceil_div(ht_mul(blocks, 1000), slots);
+}
+
+void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                const struct tile *t, const struct shape *shape, struct cost *cost) {
+    memset(cost, 0, sizeof *cost);
+    cost->fits = true;
+    cost->threads = tile_threads(t, isa);
+    switch (kind) {
+    case MODEL_HALFTONE:
+        model_halftone(g, isa, s, t, shape, cost);
+        break;
+    case MODEL_EGEMM:
+        model_egemm(g, isa, s, t, shape, cost);
+        break;
+    case MODEL_LEGEMM:
+        model_legemm(g, isa, s, t, shape, cost);
+        break;
+    }
+    cost->waves_milli = model_waves_milli(g, t, shape, cost->blocks_per_sm);
+}
+
+/* +1: x larger, -1: y larger, 0: equal. */
+static int larger(int64_t x, int64_t y) {
+    return (x > y) - (x < y);
+}
+
+/* EGEMM-TC ties, in order: larger w_m * w_n ("we aim to increase (w_m, w_n)", section 6.2); smaller w_m + w_n
+ * (less T_Mem2 at equal area, eq. 7); larger b_k (ours: eq. 4 does not depend on it, and each b_k costs one
+ * barrier and one burst of STS; the paper asks for a small b_k only where that buys a larger b_m, b_n); fewer
+ * stages (ours: the paper has one buffer); larger w_m (ours: C is column-major, so a taller warp tile stores
+ * longer runs). */
+static int egemm_ties(const struct tile *x, const struct tile *y) {
+    const int order[] = {larger((int64_t)x->wm * x->wn, (int64_t)y->wm * y->wn),
+                         larger(y->wm + y->wn, x->wm + x->wn), larger(x->bk, y->bk),
+                         larger(y->stages, x->stages), larger(x->wm, y->wm)};
+    for (int i = 0; i < (int)(sizeof order / sizeof order[0]); i++) {
+        if (order[i] != 0)
+            return order[i];
+    }
+    return 0;
+}
+
+/* LE-GEMM ties: larger T_K (section 4.3: it is reduced only to prevent overflow); less work per thread ("to
+ * avoid excessive workload", section 4.2). */
+static int legemm_ties(const struct cost *x, const struct tile *tx, const struct cost *y,
+                       const struct tile *ty) {
+    int k = larger(tx->bk, ty->bk);
+    return k != 0 ? k : larger(y->regs_per_thread, x->regs_per_thread);
+}
+
+bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
+                  const struct tile *ty) {
+    int order = larger(x->score, y->score);
+    if (order == 0 && kind == MODEL_EGEMM)
+        order = egemm_ties(tx, ty);
+    if (order == 0 && kind == MODEL_LEGEMM)
+        order = legemm_ties(x, tx, y, ty);
+    return order != 0 ? order > 0 : tile_compare(tx, ty) < 0;
+}

@@ -1,0 +1,155 @@
+/* plan.c: ranks tiles with the halftone model, keeps the winners, adds the papers' tiles and ablations. */
+#include "plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+
+/* Shapes whose best tiles a kernel set holds: large, mid, small, flat and few-tile products. A tile that wins one of
+ * them becomes a kernel; the runtime chooses among the kernels by the same cost formula. */
+static const struct shape plan_shapes[] = {
+    {8192, 8192, 8192}, {4096, 4096, 4096}, {2048, 2048, 2048}, {1024, 1024, 1024},
+    {512, 512, 512},    {128, 128, 4096},   {4096, 64, 4096},
+};
+
+enum { RASTER_ROWS = 8 };
+
+struct best {
+    const struct gpu *g;
+    const struct isa *isa;
+    const struct scheme *s;
+    enum model_kind model;
+    struct shape shape;
+    int found;
+    struct tile tile;
+    struct cost cost;
+};
+
+static void visit_best(void *context, const struct tile *t)
+{
+    struct best *b = context;
+    struct cost cost;
+    model_cost(b->model, b->g, b->isa, b->s, t, &b->shape, &cost);
+    if (!cost.fits)
+        return;
+    if (b->found && !model_better(b->model, &cost, t, &b->cost, &b->tile))
+        return;
+    b->found = 1;
+    b->tile = *t;
+    b->cost = cost;
+}
+
+const char *variant_name(enum variant v)
+{
+    static const char *const names[] = {"", "plain", "nointerleave", "manual"};
+    return names[v];
+}
+
+int plan_promote_k(const struct scheme *s, const struct isa *isa)
+{
+    if (s->promote[0] == PROMOTE_ISA)
+        return isa->promote_k;
+    return s->promote[0] >= isa->ki ? s->promote[0] : 0;
+}
+
+static void plan_name(struct plan *p)
+{
+    const struct tile *t = &p->tile;
+    snprintf(p->name, sizeof p->name, "ht_%s_%dx%dx%d_w%dx%d_s%d%s%s_%s", p->scheme->name, t->bm, t->bn, t->bk, t->wm,
+             t->wn, t->stages, p->variant == VARIANT_PIPELINE ? "" : "_", variant_name(p->variant), p->isa->suffix);
+}
+
+static void plan_add(struct plan_set *set, const struct best *b, enum variant variant, const char *why)
+{
+    struct plan *p = &set->plan[set->count];
+    if (set->count == PLANS_MAX)
+        err_bug("more plans than PLANS_MAX");
+    memset(p, 0, sizeof *p);
+    p->gpu = b->g;
+    p->isa = b->isa;
+    p->scheme = b->s;
+    p->tile = b->tile;
+    p->cost = b->cost;
+    p->variant = variant;
+    p->raster = RASTER_ROWS;
+    const int promote_k = plan_promote_k(b->s, b->isa);
+    p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
+    plan_name(p);
+    snprintf(p->why, sizeof p->why, "%s", why);
+    for (int i = 0; i < set->count; i++) {
+        if (strcmp(set->plan[i].name, p->name) == 0)
+            return; /* the same tile won another shape */
+    }
+    set->count++;
+}
+
+static void plan_picks(struct plan_set *set, struct best *b)
+{
+    char why[PLAN_WHY_MAX];
+    b->model = MODEL_HALFTONE;
+    for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes; i++) {
+        b->shape = plan_shapes[i];
+        b->found = 0;
+        tile_enumerate(b->isa, b->s, visit_best, b);
+        if (!b->found) {
+            err_user(b->g->name, 0, "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
+                     b->s->name, b->g->name, b->s->name);
+            return;
+        }
+        snprintf(why, sizeof why, "fastest by model halftone at %lldx%lldx%lld, bound by %s", (long long)b->shape.m,
+                 (long long)b->shape.n, (long long)b->shape.k, b->cost.binding);
+        plan_add(set, b, VARIANT_PIPELINE, why);
+    }
+}
+
+/* A tile named by its geometry, costed by the halftone model; 0 when it does not fit. */
+static int plan_fixed(struct best *b, const struct tile *t)
+{
+    b->model = MODEL_HALFTONE;
+    b->shape = plan_shapes[0];
+    b->tile = *t;
+    model_cost(b->model, b->g, b->isa, b->s, t, &b->shape, &b->cost);
+    return b->cost.fits;
+}
+
+/* EGEMM-TC Table 4 on every GPU it fits, with and without its interleaving (section 7.4). */
+static void plan_egemm(struct plan_set *set, struct best *b)
+{
+    const int stages = b->isa->async_copy ? 3 : 1;
+    const struct tile t = {128, 128, 32, 64, 32, b->isa->ki, stages};
+    if (!plan_fixed(b, &t))
+        return;
+    plan_add(set, b, VARIANT_PIPELINE, "EGEMM-TC Table 4");
+    plan_add(set, b, VARIANT_NOINTERLEAVE, "EGEMM-TC Table 4, loads not interleaved with MMAs (section 7.4 ablation)");
+}
+
+/* LE-GEMM Table 2 (A800) where it fits, and its ablations of section 5.6: a hand-picked tile, no pipeline. */
+static void plan_legemm(struct plan_set *set, struct best *b)
+{
+    const int stages = b->isa->async_copy ? 2 : 1; /* the paper's double buffer */
+    const struct tile paper = {128, 256, 32, 64, 32, b->isa->ki, stages};
+    const struct tile reference = {128, 128, 32, 64, 32, b->isa->ki, stages};
+    const struct tile manual = {64, 64, 32, 32, 32, b->isa->ki, stages};
+    struct tile plain = reference;
+    plain.stages = 1;
+    if (plan_fixed(b, &paper))
+        plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, A800");
+    if (plan_fixed(b, &reference))
+        plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, MI210 (128,128,32): base of its pipeline ablation");
+    plan_fixed(b, &reference);
+    b->tile = plain;
+    plan_add(set, b, VARIANT_PLAIN, "LE-GEMM section 5.6 ablation: no pipeline");
+    if (plan_fixed(b, &manual))
+        plan_add(set, b, VARIANT_MANUAL, "LE-GEMM section 5.6 ablation: hand-picked tile");
+}
+
+void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s)
+{
+    struct best b = {.g = g, .isa = isa, .s = s};
+    plan_picks(set, &b);
+    if (strcmp(s->name, "egemm") == 0)
+        plan_egemm(set, &b);
+    if (strcmp(s->name, "legemm") == 0)
+        plan_legemm(set, &b);
+}

@@ -1,0 +1,38 @@
+/* plan: which kernels a GPU gets, decided completely before a byte of source is written. Level 3.
+ *
+ * For each scheme the model's picks over a fixed list of shapes, the papers' own tiles, and the papers' ablations.
+ * A Plan is immutable: sched, emit and manifest only read it. */
+#ifndef HT_PLAN_H
+#define HT_PLAN_H
+
+#include "model.h"
+
+enum variant { VARIANT_PIPELINE, VARIANT_PLAIN, VARIANT_NOINTERLEAVE, VARIANT_MANUAL };
+enum { PLAN_NAME_MAX = 96, PLAN_WHY_MAX = 224, PLANS_MAX = 256 };
+
+struct plan {
+    const struct gpu *gpu;
+    const struct isa *isa;
+    const struct scheme *scheme;
+    struct tile tile;
+    struct cost cost; /* of the tile for the shape that chose it */
+    enum variant variant;
+    int promote_steps; /* bk steps between promotions of accumulator 0; 0: never */
+    int raster;        /* tile rows of one rasterisation group */
+    char name[PLAN_NAME_MAX];
+    char why[PLAN_WHY_MAX];
+};
+
+struct plan_set {
+    int count;
+    struct plan plan[PLANS_MAX];
+};
+
+const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" */
+
+/* Appends the plans of one scheme to the set. */
+void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
+
+/* k interval of promotion of accumulator 0 on this instruction set; 0: never. */
+int plan_promote_k(const struct scheme *s, const struct isa *isa);
+#endif

@@ -1,0 +1,152 @@
+/* scheme: the table of emulation schemes; see scheme.h. This room must not know tiles, GPUs or text.
+ *
+ * split_units: how far the kept products can be from a * b, in units u = 2^-24 of |a||b|, summed exactly. For
+ * an element x with 2^e <= |x| < 2^(e+1), an FP32 number is a multiple of 2^(e-23) = 2u relative to 2^e. RN
+ * to FP16 (11 bits):  |x - hi| <= 2^(e-11), relative 2^-11 = 8192 u. RZ to FP16:            |x - hi| <
+ * 2^(e-10), relative 2^-10 = 16384 u. residual r after RN:   |r| <= 2^(e-11); its RN to 11 bits is off by at
+ * most half of 2^(e-22): 2^(e-23) = 2 u. residual r after RZ:   |r| < 2^(e-10), so its last kept bit is at
+ * least 2^(e-21); as a multiple of 2^(e-23) it loses at most 3 of them by RZ: 6 u. left-out lo*lo:        RN
+ * 2^-11 * 2^-11 = 4 u; RZ 2^-10 * 2^-10 = 16 u. half      2 operands x 8192 u + their product 2^-22 = 4 u =
+ * 16388 markidis  2 x 6 u, lo*lo computed, cross terms < 1 u                            = 13 ootomo    2 x 2
+ * u + 4 u left out + < 1 u                                        = 9 egemm     2 x 2 u, lo*lo computed, + <
+ * 1 u                                      = 5 legemm    2 x 6 u + 16 u left out + < 1 u = 29 f16x3     2 x 2
+ * u + 4 u left out + < 1 u                                        = 9 These hold while both slices are normal
+ * FP16 numbers; range_text says where that ends. The last bit a residual needs, 2^(e-22) (RN) or 2^(e-21)
+ * (RZ) times the residual's scale, must not fall below FP16's subnormal 2^-24. */
+#include "scheme.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
+ * that they are added before the large one can push them out (HOPPER-TRIAL.md, "correction products first").
+ */
+const struct scheme scheme_table[] = {
+    {.name = "half",
+     .paper = "one FP16 product, no refinement (the papers' lower baseline)",
+     .hooks = "scheme_half",
+     .slice = SLICE_F16,
+     .slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 1,
+     .product = {{0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 16388,
+     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus the "
+                   "chain's truncation",
+     .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose bits, larger "
+                   "ones become Inf"},
+    {.name = "markidis",
+     .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
+     .hooks = "scheme_markidis",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .split = SPLIT_TRUNCATE,
+     .scale = SCALE_NONE,
+     .products = 4,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 13,
+     .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
+                   "truncating chain over all of k",
+     .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may lose up to "
+                   "2^-24 absolute, "
+                   "because the unscaled residual becomes subnormal"},
+    {.name = "ootomo",
+     .paper = "Ootomo & Yokota 2022, residual times 2^11, accumulation outside the tensor core, 3 products",
+     .hooks = "scheme_ootomo",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .split = SPLIT_ROUND_RESIDUAL,
+     .scale = SCALE_RESIDUAL,
+     .residual_shift = 11,
+     .products = 3,
+     .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}},
+     .accumulators = 2,
+     .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER},
+     .split_units = 9,
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the matrix unit "
+                   "after each MMA",
+     .range_text =
+         "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an absolute error of 2^-36"},
+    {.name = "egemm",
+     .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
+     .hooks = "scheme_egemm",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 4,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 5,
+     .bound_text = "inputs keep 22 bits, all four products kept; one truncating chain over all of k",
+     .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may lose up to "
+                   "2^-25 absolute, "
+                   "because the unscaled residual becomes subnormal"},
+    {.name = "legemm",
+     .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
+     .hooks = "scheme_legemm",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .split = SPLIT_BIT_CUT,
+     .scale = SCALE_RESIDUAL,
+     .residual_shift = 10,
+     .products = 3,
+     .product = {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}}, /* algorithm 1, lines 9-11 */
+     .accumulators = 2,
+     .promote = {PROMOTE_NEVER, PROMOTE_NEVER},
+     .split_units = 29,
+     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two truncating chains over all of k",
+     .range_text = "full accuracy for magnitudes in [2^-13, 65504]; elements below 2^-14 live in the "
+                   "residual alone, with an "
+                   "absolute error of 2^-34; 65536 and above become Inf"},
+    {.name = "f16x3",
+     .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
+     .hooks = "scheme_f16x3",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 9,
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
+                   "FP32 to nearest",
+     .range_text = "finite input of any exponent; elements down to 2^-18 of the largest in their row of A "
+                   "(column of B) keep "
+                   "22 bits, below that an absolute error of at most 2^-40 of that largest"},
+};
+const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
+
+const struct scheme *scheme_find(const char *name) {
+    for (int i = 0; i < scheme_count; i++) {
+        if (strcmp(scheme_table[i].name, name) == 0)
+            return &scheme_table[i];
+    }
+    return NULL;
+}
+
+int scheme_slice_bytes(const struct scheme *s) {
+    switch (s->slice) {
+    case SLICE_F16:
+    case SLICE_BF16:
+        return 2;
+    case SLICE_TF32:
+        return 4;
+    case SLICE_S8:
+        return 1;
+    }
+    return 0;
+}
+
+int scheme_atom_k(const struct scheme *s) {
+    const int row_bytes = 128; /* one atom row: the swizzle's span (ARCHITECTURE section 5) */
+    return row_bytes / scheme_slice_bytes(s) / s->slices;
+}

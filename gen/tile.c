@@ -1,0 +1,69 @@
+/* tile: the geometry of one kernel and the project's search space; see tile.h. No costs, no opinions: whether
+ * a tile fits a GPU is the model's business.
+ *
+ * The space. bm, bn: whole panel atoms of 64 rows, powers of two as in both papers. bk: one or two atoms, at
+ * most 64 (HT_K_PAD). wm, wn: whole fragments; B fragments come 16 columns at a time (one ldmatrix.x4 or one
+ * 32-wide MFMA). A block has 1 to 16 warps. Without an asynchronous copy a stage travels through registers,
+ * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
+#include "tile.h"
+
+enum { WARPS_MAX = 16, K_MAX = 64, FRAGMENT_COLUMNS_MIN = 16 };
+
+int tile_warps(const struct tile *t) {
+    return (t->bm / t->wm) * (t->bn / t->wn);
+}
+
+int tile_threads(const struct tile *t, const struct isa *isa) {
+    return tile_warps(t) * isa->wave_size;
+}
+
+int tile_stage_bytes(const struct tile *t, const struct scheme *s) {
+    return (t->bm + t->bn) * t->bk * s->slices * scheme_slice_bytes(s);
+}
+
+int tile_compare(const struct tile *x, const struct tile *y) {
+    const int differences[] = {x->bm - y->bm, x->bn - y->bn, x->bk - y->bk,        x->wm - y->wm,
+                               x->wn - y->wn, x->wk - y->wk, x->stages - y->stages};
+    for (unsigned i = 0; i < sizeof differences / sizeof differences[0]; i++) {
+        if (differences[i] != 0)
+            return differences[i] < 0 ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */
+static bool warps_divide(const struct tile *t, const struct isa *isa) {
+    int columns = isa->ni > FRAGMENT_COLUMNS_MIN ? isa->ni : FRAGMENT_COLUMNS_MIN;
+    if (t->bm % t->wm != 0 || t->bn % t->wn != 0 || t->wm % isa->mi != 0 || t->wn % columns != 0)
+        return false;
+    int warps = tile_warps(t);
+    return warps >= 1 && warps <= WARPS_MAX;
+}
+
+void tile_enumerate(const struct isa *isa, const struct scheme *s,
+                    void (*visit)(void *context, const struct tile *t), void *context) {
+    static const int block_sizes[] = {64, 128, 256};
+    static const int warp_sizes[] = {32, 64, 128};
+    enum { SIZES = 3 };
+    const int wn_sizes =
+        isa->ni >= 32 ? SIZES : SIZES - 1; /* 128 columns of 8-wide fragments: no registers left */
+    const int atom_k = scheme_atom_k(s);
+    const int stages_min = isa->async_copy ? 2 : 1, stages_max = isa->async_copy ? 5 : 2;
+    struct tile t = {.wk = isa->ki};
+    for (int m = 0; m < SIZES; m++) {
+        for (int n = 0; n < SIZES; n++) {
+            for (t.bk = atom_k; t.bk <= 2 * atom_k && t.bk <= K_MAX; t.bk += atom_k) {
+                for (int i = 0; i < SIZES * wn_sizes; i++) {
+                    t.bm = block_sizes[m];
+                    t.bn = block_sizes[n];
+                    t.wm = warp_sizes[i / wn_sizes];
+                    t.wn = warp_sizes[i % wn_sizes];
+                    if (!warps_divide(&t, isa))
+                        continue;
+                    for (t.stages = stages_min; t.stages <= stages_max; t.stages++)
+                        visit(context, &t);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/* dev_sim.c: the device layer on the simulator: device memory is host memory that the simulator is told about, streams
+ * run at once, events are wall clocks. Meaning: ht_dev.h. Knows the simulator only through sim/sim_api.h.
+ *
+ * New memory is filled with NaN, so that a result that depends on it shows. The simulated card has 4 GiB: requests
+ * beyond any sense fail as they would on a card, instead of dragging the host into swapping. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ht_dev.h"
+#include "sim/sim_api.h"
+
+enum { BLOCK_ALIGNMENT = 1024 }; /* also the room before a block, where its size is kept */
+static const size_t CARD_BYTES = (size_t)4 << 30;
+
+static _Thread_local char detail[1024];
+static _Atomic size_t used_bytes;
+
+const char *ht_dev_detail(void) {
+    return detail;
+}
+
+static int report(int code, const char *text) {
+    snprintf(detail, sizeof detail, "%s", text);
+    return code;
+}
+
+int ht_dev_check(int backend_code) {
+    if (ht_sim_error()[0] != '\0') {
+        int code = report(HT_DEV_VIOLATION, ht_sim_error());
+        ht_sim_clear_error();
+        return code;
+    }
+    if (backend_code == 0)
+        return HT_DEV_OK;
+    snprintf(detail, sizeof detail, "simulated launch failed with code %d", backend_code);
+    return HT_DEV_FAILED;
+}
+
+int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
+    memset(info, 0, sizeof *info);
+    if (ht_sim_set_model(set->sim_model) != 0)
+        return report(HT_DEV_FAILED, "the simulator has no matrix arithmetic of this name");
+    snprintf(info->name, sizeof info->name, "simulator of %s (%s)", set->gpu, set->sim_model);
+    info->capability = set->arch;
+    info->sms = set->sms;
+    info->memory_bytes = (int64_t)CARD_BYTES;
+    info->simulated = 1;
+    return HT_DEV_OK;
+}
+
+int ht_dev_alloc(void **memory, size_t bytes) {
+    *memory = NULL;
+    if (bytes > CARD_BYTES - BLOCK_ALIGNMENT)
+        return report(HT_DEV_MEMORY, "allocation: more than the simulated card has");
+    size_t padded = (bytes + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT + BLOCK_ALIGNMENT;
+    if (atomic_fetch_add(&used_bytes, padded) > CARD_BYTES - padded) {
+        atomic_fetch_sub(&used_bytes, padded);
+        return report(HT_DEV_MEMORY, "allocation: the simulated card is full");
+    }
+    char *block = aligned_alloc(BLOCK_ALIGNMENT, padded);
+    if (block == NULL) {
+        atomic_fetch_sub(&used_bytes, padded);
+        return report(HT_DEV_MEMORY, "allocation: the host has no memory left");
+    }
+    memset(block, 0xff, padded);
+    memcpy(block, &padded, sizeof padded);
+    *memory = block + BLOCK_ALIGNMENT;
+    ht_sim_register(*memory, bytes);
+    return HT_DEV_OK;
+}
+
+int ht_dev_free(void *memory) {
+    if (memory == NULL)
+        return HT_DEV_OK;
+    ht_sim_unregister(memory);
+    char *block = (char *)memory - BLOCK_ALIGNMENT;
+    size_t padded;
+    memcpy(&padded, block, sizeof padded);
+    atomic_fetch_sub(&used_bytes, padded);
+    free(block);
+    return HT_DEV_OK;
+}
+
+int ht_dev_upload(void *device, const void *host, size_t bytes) {
+    memcpy(device, host, bytes);
+    return HT_DEV_OK;
+}
+
+int ht_dev_download(void *host, const void *device, size_t bytes) {
+    memcpy(host, device, bytes);
+    return HT_DEV_OK;
+}
+
+int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream) {
+    (void)stream;
+    memset(device, byte, bytes);
+    return HT_DEV_OK;
+}
+
+/* A stream needs an address of its own and nothing else. */
+int ht_dev_stream_create(void **stream) {
+    *stream = malloc(1);
+    return *stream != NULL ? HT_DEV_OK : report(HT_DEV_MEMORY, "stream: the host has no memory left");
+}
+
+int ht_dev_stream_destroy(void *stream) {
+    free(stream);
+    return HT_DEV_OK;
+}
+
+int ht_dev_stream_sync(void *stream) {
+    (void)stream;
+    return HT_DEV_OK;
+}
+
+int ht_dev_is_capturing(void *stream, int *capturing) {
+    (void)stream;
+    *capturing = 0;
+    return HT_DEV_OK;
+}
+
+int ht_dev_event_create(void **event) {
+    *event = calloc(1, sizeof(struct timespec));
+    return *event != NULL ? HT_DEV_OK : report(HT_DEV_MEMORY, "event: the host has no memory left");
+}
+
+int ht_dev_event_destroy(void *event) {
+    free(event);
+    return HT_DEV_OK;
+}
+
+int ht_dev_event_record(void *event, void *stream) {
+    (void)stream;
+    struct timespec *now = event;
+    return timespec_get(now, TIME_UTC) == TIME_UTC ? HT_DEV_OK : report(HT_DEV_FAILED, "event: no clock");
+}
+
+int ht_dev_event_elapsed_ms(void *start, void *end, double *ms) {
+    const struct timespec *from = start, *to = end;
+    *ms = (double)(to->tv_sec - from->tv_sec) * 1e3 + (double)(to->tv_nsec - from->tv_nsec) * 1e-6;
+    return HT_DEV_OK;
+}

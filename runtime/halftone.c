@@ -1,0 +1,808 @@
+/* halftone.c: validates calls, picks kernels, lays out the workspace, packs and launches. Meaning of every function:
+ * halftone.h. Knows the device only through ht_dev.h, kernels only through the descriptors of ht_desc.h; the layout
+ * of panels inside an atom is none of its business. */
+#include "halftone.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ht_desc.h"
+#include "ht_dev.h"
+
+enum {
+    PIECE_ALIGNMENT = 1024, /* of each piece of the workspace and of a packed blob */
+    DETAIL_MAX = 1024,
+    NO_KERNEL = -1
+};
+
+/* Most bytes of split-K sums. A constant, never what the workspace happens to hold: the split, and with it the last
+ * bits of C, must depend on the shape alone. Four waves of 128 x 128 tiles on 132 SMs take 35 MB. */
+static const int64_t PARTIAL_LIMIT_BYTES = INT64_C(64) << 20;
+
+/* What "auto" is today. */
+static const char AUTO_SCHEME[] = "f16x3";
+
+struct halftone {
+    void *stream;
+    char *own, *user; /* workspaces; user wins when has_user */
+    size_t own_bytes, user_bytes;
+    bool has_user;
+    int pointer_mode;
+    const char *scheme;  /* name in the set, or AUTO_SCHEME */
+    int forced_kernel;   /* or NO_KERNEL */
+    unsigned char *ready; /* per kernel: init was called */
+    struct ht_dev_info device;
+    char detail[DETAIL_MAX];
+};
+
+/* ---- codes and texts ------------------------------------------------------------------------------------------- */
+
+const char *halftone_strerror(int code) {
+    switch (code) {
+#define TEXT_OF_ARGUMENT(number, name, rule)                                                                           \
+    case -(number):                                                                                                    \
+        return "argument " #number " (" name "): " rule;
+        HALFTONE_ARGUMENT_ERRORS(TEXT_OF_ARGUMENT)
+#undef TEXT_OF_ARGUMENT
+#define TEXT_OF_CODE(name, value, text)                                                                                \
+    case value:                                                                                                        \
+        return text;
+        HALFTONE_CODES(TEXT_OF_CODE)
+#undef TEXT_OF_CODE
+    default:
+        return "not a code of halftone";
+    }
+}
+
+const char *halftone_last_detail(const halftone *handle) {
+    return handle != NULL ? handle->detail : ht_dev_detail();
+}
+
+static int fail(halftone *h, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int fail(halftone *h, int code, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(h->detail, sizeof h->detail, format, list);
+    va_end(list);
+    return code;
+}
+
+static int fail_device(halftone *h, int dev_code) {
+    static const int code_of[] = {
+        [HT_DEV_OK] = HALFTONE_OK,
+        [HT_DEV_NONE] = HALFTONE_NO_GPU,
+        [HT_DEV_MEMORY] = HALFTONE_OUT_OF_DEVICE_MEMORY,
+        [HT_DEV_FAILED] = HALFTONE_DEVICE_ERROR,
+        [HT_DEV_VIOLATION] = HALFTONE_SIM_VIOLATION,
+    };
+    if (dev_code == HT_DEV_OK)
+        return HALFTONE_OK;
+    return fail(h, code_of[dev_code], "%s", ht_dev_detail());
+}
+
+/* Opens every public call on a handle. */
+static int begin(halftone *h) {
+    if (h == NULL)
+        return HALFTONE_NULL_HANDLE;
+    h->detail[0] = '\0';
+    return HALFTONE_OK;
+}
+
+/* ---- handle ---------------------------------------------------------------------------------------------------- */
+
+static int check_device(const struct ht_dev_info *device) {
+    bool too_old = device->capability < ht_set.arch;
+    bool other = ht_set.arch_exact && device->capability != ht_set.arch;
+    return too_old || other ? HALFTONE_WRONG_GPU : HALFTONE_OK;
+}
+
+int halftone_create(halftone **handle) {
+    if (handle == NULL)
+        return -18;
+    *handle = NULL;
+    halftone *h = calloc(1, sizeof *h);
+    unsigned char *ready = calloc((size_t)ht_set.kernels + 1, 1);
+    int code = h == NULL || ready == NULL ? HALFTONE_OUT_OF_HOST_MEMORY : HALFTONE_OK;
+    if (code == HALFTONE_OK)
+        code = fail_device(h, ht_dev_open(&ht_set, &h->device));
+    if (code == HALFTONE_OK)
+        code = check_device(&h->device);
+    if (code != HALFTONE_OK) {
+        free(ready);
+        free(h);
+        return code;
+    }
+    h->ready = ready;
+    h->scheme = AUTO_SCHEME;
+    h->forced_kernel = NO_KERNEL;
+    h->pointer_mode = HALFTONE_HOST;
+    *handle = h;
+    return HALFTONE_OK;
+}
+
+/* The stream may still be using the block. */
+static int free_own(halftone *h) {
+    if (h->own == NULL)
+        return HT_DEV_OK;
+    int synced = ht_dev_stream_sync(h->stream);
+    int freed = ht_dev_free(h->own);
+    h->own = NULL;
+    h->own_bytes = 0;
+    return synced != HT_DEV_OK ? synced : freed;
+}
+
+int halftone_destroy(halftone *handle) {
+    if (handle == NULL)
+        return HALFTONE_OK;
+    int code = fail_device(handle, free_own(handle));
+    free(handle->ready);
+    free(handle);
+    return code;
+}
+
+int halftone_set_stream(halftone *handle, void *stream) {
+    int code = begin(handle);
+    if (code == HALFTONE_OK)
+        handle->stream = stream;
+    return code;
+}
+
+static bool is_aligned(const void *p, size_t alignment) {
+    return (uintptr_t)p % alignment == 0;
+}
+
+int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if ((workspace == NULL && bytes > 0) || !is_aligned(workspace, HALFTONE_ALIGNMENT))
+        return fail(handle, -18, "workspace %p of %zu bytes", workspace, bytes);
+    handle->user = workspace;
+    handle->user_bytes = bytes;
+    handle->has_user = workspace != NULL;
+    return HALFTONE_OK;
+}
+
+static const struct ht_scheme_desc *find_scheme(const char *name) {
+    for (int i = 0; i < ht_set.schemes; i++)
+        if (strcmp(ht_set.scheme[i].name, name) == 0)
+            return &ht_set.scheme[i];
+    return NULL;
+}
+
+int halftone_set_scheme(halftone *handle, const char *name) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    bool is_auto = name != NULL && strcmp(name, "auto") == 0;
+    const struct ht_scheme_desc *scheme = name != NULL ? find_scheme(is_auto ? AUTO_SCHEME : name) : NULL;
+    if (scheme == NULL)
+        return fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
+    handle->scheme = scheme->name;
+    return HALFTONE_OK;
+}
+
+int halftone_set_pointer_mode(halftone *handle, int mode) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (mode != HALFTONE_HOST && mode != HALFTONE_DEVICE)
+        return fail(handle, HALFTONE_NOT_SUPPORTED, "pointer mode %d is neither HALFTONE_HOST nor HALFTONE_DEVICE", mode);
+    handle->pointer_mode = mode;
+    return HALFTONE_OK;
+}
+
+int halftone_set_kernel(halftone *handle, const char *name) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (name == NULL) {
+        handle->forced_kernel = NO_KERNEL;
+        return HALFTONE_OK;
+    }
+    for (int i = 0; i < ht_set.kernels; i++)
+        if (strcmp(ht_set.kernel[i].name, name) == 0) {
+            handle->forced_kernel = i;
+            return HALFTONE_OK;
+        }
+    return fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
+}
+
+const char *halftone_schemes(const halftone *handle, int index) {
+    (void)handle;
+    return index >= 0 && index < ht_set.schemes ? ht_set.scheme[index].name : NULL;
+}
+
+const char *halftone_kernels(const halftone *handle, int index) {
+    (void)handle;
+    return index >= 0 && index < ht_set.kernels ? ht_set.kernel[index].name : NULL;
+}
+
+const char *halftone_version(void) {
+    return ht_set.version;
+}
+
+const char *halftone_gpu(void) {
+    return ht_set.gpu;
+}
+
+const char *halftone_device(const halftone *handle) {
+    return handle != NULL ? handle->device.name : "";
+}
+
+/* ---- plan: kernel, split and the layout of the workspace --------------------------------------------------------- */
+
+/* Bytes and strides of one packed operand of `entries` matrices. */
+struct operand {
+    int64_t rows, k, entries;
+    int64_t exponent_stride, panel_stride; /* elements and bytes from entry to entry */
+    int64_t exponent_bytes, panel_bytes;   /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
+};
+
+struct plan {
+    const struct ht_scheme_desc *scheme;
+    int kernel, splits;
+    int64_t kernel_ns;
+    struct operand a, b;
+    int k_blocks;
+    int64_t a_exponents_at, b_exponents_at, a_panels_at, b_panels_at, partials_at; /* bytes into the workspace */
+    int64_t bytes;
+};
+
+static int64_t round_up(int64_t value, int64_t unit) {
+    return value > INT64_MAX - unit ? INT64_MAX : ht_ceil_div(value, unit) * unit;
+}
+
+static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, int64_t k, int64_t entries) {
+    struct operand o = {.rows = rows, .k = k, .entries = entries};
+    int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
+    int64_t k_blocks = round_up(k, HT_K_PAD) / s->atom_k;
+    o.exponent_stride = s->scales_rows ? row_blocks * HT_ATOM_ROWS : 0;
+    o.panel_stride = ht_mul(ht_mul(row_blocks, k_blocks), HT_ATOM_BYTES);
+    o.exponent_bytes = round_up(ht_mul(ht_mul(o.exponent_stride, (int64_t)sizeof(int)), entries), PIECE_ALIGNMENT);
+    o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), PIECE_ALIGNMENT);
+    return o;
+}
+
+static int scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
+    const char *name = h->forced_kernel != NO_KERNEL ? ht_set.kernel[h->forced_kernel].scheme : h->scheme;
+    *scheme = find_scheme(name);
+    if (*scheme == NULL)
+        return fail(h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'", name);
+    return HALFTONE_OK;
+}
+
+/* Puts a piece of the workspace behind the others. */
+static int64_t place(int64_t *end, int64_t bytes) {
+    int64_t at = *end;
+    *end = ht_add(at, bytes);
+    return at;
+}
+
+/* a_entries, b_entries: matrices to be packed into the workspace; 0: the operand comes packed. */
+static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, int64_t a_entries,
+                     int64_t b_entries, struct plan *p) {
+    memset(p, 0, sizeof *p);
+    int code = scheme_of_call(h, &p->scheme);
+    if (code != HALFTONE_OK)
+        return code;
+    struct ht_choice choice =
+        h->forced_kernel != NO_KERNEL
+            ? ht_pick_splits(&ht_set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES)
+            : ht_pick(&ht_set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+    if (choice.kernel < 0)
+        return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
+    p->kernel = choice.kernel;
+    p->splits = choice.splits;
+    p->kernel_ns = choice.predicted_ns;
+    p->a = operand_of(p->scheme, m, k, a_entries);
+    p->b = operand_of(p->scheme, n, k, b_entries);
+    p->k_blocks = (int)(round_up(k, HT_K_PAD) / p->scheme->atom_k);
+    p->a_exponents_at = place(&p->bytes, p->a.exponent_bytes);
+    p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
+    p->a_panels_at = place(&p->bytes, p->a.panel_bytes);
+    p->b_panels_at = place(&p->bytes, p->b.panel_bytes);
+    int64_t slice = batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH; /* slices use the partials one after the other */
+    p->partials_at = place(&p->bytes, round_up(ht_partial_bytes(m, n, slice, p->splits), PIECE_ALIGNMENT));
+    if (p->bytes >= INT64_MAX / 2 || (uint64_t)p->bytes > SIZE_MAX)
+        return fail(h, HALFTONE_TOO_LARGE, "the packed operands need more bytes than an address can count");
+    return HALFTONE_OK;
+}
+
+/* ---- workspace ---------------------------------------------------------------------------------------------------- */
+
+static int grow_own(halftone *h, size_t bytes) {
+    int capturing = 0;
+    int code = fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
+    if (code != HALFTONE_OK)
+        return code;
+    if (capturing)
+        return fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu there, and the stream is being captured", bytes,
+                    h->own_bytes);
+    code = fail_device(h, free_own(h));
+    if (code != HALFTONE_OK)
+        return code;
+    void *memory = NULL;
+    code = fail_device(h, ht_dev_alloc(&memory, bytes));
+    if (code != HALFTONE_OK)
+        return code;
+    h->own = memory;
+    h->own_bytes = bytes;
+    return HALFTONE_OK;
+}
+
+static int get_workspace(halftone *h, size_t bytes, char **workspace) {
+    *workspace = NULL;
+    if (bytes == 0)
+        return HALFTONE_OK;
+    if (h->has_user) {
+        if (h->user_bytes < bytes)
+            return fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu given", bytes, h->user_bytes);
+        *workspace = h->user;
+        return HALFTONE_OK;
+    }
+    int code = h->own_bytes < bytes ? grow_own(h, bytes) : HALFTONE_OK;
+    *workspace = h->own;
+    return code;
+}
+
+/* ---- checks --------------------------------------------------------------------------------------------------------- */
+
+/* One call of any of the products, and the arguments of packing; fields that a function lacks stay harmless. */
+struct call {
+    char transa, transb;
+    int64_t m, n, k;
+    const float *alpha;
+    const float *a;
+    int64_t lda, stride_a;
+    const float *b;
+    int64_t ldb, stride_b;
+    const float *beta;
+    float *c;
+    int64_t ldc, stride_c;
+    int64_t batch;
+    const char *packed_a, *packed_b; /* instead of a and b */
+};
+
+static bool is_trans(char t) {
+    return t == 'T' || t == 't' || t == 'C' || t == 'c';
+}
+
+static bool is_op(char t) {
+    return t == 'N' || t == 'n' || is_trans(t);
+}
+
+static int check_sizes(halftone *h, const struct call *x) {
+    if (!is_op(x->transa))
+        return fail(h, -1, "transa has the code %d", x->transa);
+    if (!is_op(x->transb))
+        return fail(h, -2, "transb has the code %d", x->transb);
+    const int64_t size[] = {x->m, x->n, x->k};
+    for (int i = 0; i < 3; i++)
+        if (size[i] < 0)
+            return fail(h, -3 - i, "%c = %lld", "mnk"[i], (long long)size[i]);
+    return HALFTONE_OK;
+}
+
+static int check_limits(halftone *h, const struct call *x) {
+    const int64_t size[] = {x->m, x->n, x->k, x->batch};
+    static const char *const name[] = {"m", "n", "k", "batch"};
+    for (int i = 0; i < 4; i++)
+        if (size[i] > HALFTONE_SIZE_MAX)
+            return fail(h, HALFTONE_TOO_LARGE, "%s = %lld is above %lld", name[i], (long long)size[i],
+                        (long long)HALFTONE_SIZE_MAX);
+    return HALFTONE_OK;
+}
+
+static int check_ld(halftone *h, int argument, const char *name, int64_t ld, int64_t rows) {
+    int64_t least = rows > 1 ? rows : 1;
+    if (ld < least)
+        return fail(h, -argument, "%s = %lld is smaller than %lld", name, (long long)ld, (long long)least);
+    return HALFTONE_OK;
+}
+
+/* Whether the last of `batch` matrices still ends at an address that could exist. */
+static int check_extent(halftone *h, const char *name, int64_t ld, int64_t rows, int64_t cols, int64_t stride,
+                        int64_t batch) {
+    if (rows == 0 || cols == 0 || batch == 0)
+        return HALFTONE_OK;
+    int64_t elements = ht_add(ht_add(ht_mul(cols - 1, ld), rows), ht_mul(batch - 1, stride));
+    if (elements > PTRDIFF_MAX / 4)
+        return fail(h, HALFTONE_TOO_LARGE, "%s spans more bytes than an address can count", name);
+    return HALFTONE_OK;
+}
+
+/* What the call can be seen to need on the host: nothing, only beta * C, or the product. */
+enum work { WORK_NONE, WORK_SCALE, WORK_PRODUCT };
+
+static enum work work_of(const halftone *h, const struct call *x) {
+    if (x->m == 0 || x->n == 0 || x->batch == 0)
+        return WORK_NONE;
+    if (x->k > 0 && (h->pointer_mode == HALFTONE_DEVICE || *x->alpha != 0.0f))
+        return WORK_PRODUCT;
+    return h->pointer_mode == HALFTONE_HOST && *x->beta == 1.0f ? WORK_NONE : WORK_SCALE;
+}
+
+static bool is_bad_operand(const float *plain, const char *packed, bool is_packed) {
+    return is_packed ? packed == NULL || !is_aligned(packed, HALFTONE_ALIGNMENT)
+                     : plain == NULL || !is_aligned(plain, sizeof(float));
+}
+
+/* Arguments in the order of their numbers. A and B may be anything when they are not read. */
+static int check_call(halftone *h, const struct call *x, bool is_packed, enum work *work) {
+    int code = check_sizes(h, x);
+    if (code != HALFTONE_OK)
+        return code;
+    bool empty = x->m == 0 || x->n == 0 || x->batch == 0;
+    if (x->alpha == NULL)
+        return fail(h, -6, "alpha is NULL");
+    bool no_product = empty || x->k == 0 || (h->pointer_mode == HALFTONE_HOST && *x->alpha == 0.0f);
+    if (!no_product && is_bad_operand(x->a, x->packed_a, is_packed))
+        return fail(h, -7, "A = %p", is_packed ? (const void *)x->packed_a : (const void *)x->a);
+    if (!is_packed && (code = check_ld(h, 8, "lda", x->lda, is_trans(x->transa) ? x->k : x->m)) != 0)
+        return code;
+    if (!no_product && is_bad_operand(x->b, x->packed_b, is_packed))
+        return fail(h, -9, "B = %p", is_packed ? (const void *)x->packed_b : (const void *)x->b);
+    if (!is_packed && (code = check_ld(h, 10, "ldb", x->ldb, is_trans(x->transb) ? x->n : x->k)) != 0)
+        return code;
+    if (x->beta == NULL)
+        return fail(h, -11, "beta is NULL");
+    if (!empty && (x->c == NULL || !is_aligned(x->c, sizeof(float))))
+        return fail(h, -12, "C = %p", (void *)x->c);
+    if ((code = check_ld(h, 13, "ldc", x->ldc, x->m)) != 0)
+        return code;
+    if (x->stride_a < 0)
+        return fail(h, -14, "stride A = %lld", (long long)x->stride_a);
+    if (x->stride_b < 0)
+        return fail(h, -15, "stride B = %lld", (long long)x->stride_b);
+    if (x->stride_c < 0 || (x->batch > 1 && x->stride_c < x->m))
+        return fail(h, -16, "stride C = %lld for %lld rows", (long long)x->stride_c, (long long)x->m);
+    if (x->batch < 0)
+        return fail(h, -17, "batch = %lld", (long long)x->batch);
+    *work = work_of(h, x);
+    return check_limits(h, x);
+}
+
+static int check_extents(halftone *h, const struct call *x, bool is_packed, enum work work) {
+    int code = check_extent(h, "C", x->ldc, x->m, x->n, x->stride_c, x->batch);
+    if (code != HALFTONE_OK || is_packed || work != WORK_PRODUCT)
+        return code;
+    bool ta = is_trans(x->transa), tb = is_trans(x->transb);
+    code = check_extent(h, "A", x->lda, ta ? x->k : x->m, ta ? x->m : x->k, x->stride_a, x->batch);
+    if (code == HALFTONE_OK)
+        code = check_extent(h, "B", x->ldb, tb ? x->n : x->k, tb ? x->k : x->n, x->stride_b, x->batch);
+    return code;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------------- */
+
+static int ready_kernel(halftone *h, int kernel) {
+    if (h->ready[kernel])
+        return HALFTONE_OK;
+    int code = fail_device(h, ht_dev_check(ht_set.kernel[kernel].init()));
+    if (code == HALFTONE_OK)
+        h->ready[kernel] = 1;
+    return code;
+}
+
+/* Packs all entries of one operand, in pieces that a grid can hold. */
+static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct operand *o, const float *src,
+                int64_t ld, int64_t stride, bool k_contiguous, char *exponents, char *panels) {
+    int64_t k_blocks = round_up(o->k, HT_K_PAD) / scheme->atom_k;
+    for (int64_t entry = 0; entry < o->entries; entry += HT_GRID_BATCH) {
+        for (int64_t row = 0; row < o->rows; row += HT_GRID_ROWS) {
+            int64_t batch = o->entries - entry, rows = o->rows - row;
+            int64_t exponent_at = entry * o->exponent_stride + row;
+            int64_t panel_at = entry * o->panel_stride + row / HT_ATOM_ROWS * k_blocks * HT_ATOM_BYTES;
+            struct ht_pack_args args = {
+                .src = src + entry * stride + (k_contiguous ? row * ld : row),
+                .panels = (unsigned char *)panels + panel_at,
+                .exponents = scheme->scales_rows ? (int *)(void *)exponents + exponent_at : NULL,
+                .ld = ld,
+                .src_stride = stride,
+                .panel_stride = o->panel_stride,
+                .exponent_stride = o->exponent_stride,
+                .rows = (int)(rows < HT_GRID_ROWS ? rows : HT_GRID_ROWS),
+                .k = (int)o->k,
+                .k_blocks = (int)k_blocks,
+                .k_contiguous = k_contiguous,
+                .batch = (int)(batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH),
+            };
+            int code = fail_device(h, ht_dev_check(scheme->pack(&args, h->stream)));
+            if (code != HALFTONE_OK)
+                return code;
+        }
+    }
+    return HALFTONE_OK;
+}
+
+/* Everything about C and the scalars; splits 0 makes reduce scale C. */
+static struct ht_gemm_args args_of(const halftone *h, const struct call *x) {
+    bool on_device = h->pointer_mode == HALFTONE_DEVICE;
+    struct ht_gemm_args args = {
+        .c = x->c,
+        .alpha_ptr = on_device ? x->alpha : NULL,
+        .beta_ptr = on_device ? x->beta : NULL,
+        .ldc = x->ldc,
+        .c_stride = x->stride_c,
+        .m = (int)x->m,
+        .n = (int)x->n,
+        .alpha = on_device ? 0.0f : *x->alpha,
+        .beta = on_device ? 0.0f : *x->beta,
+    };
+    return args;
+}
+
+/* Launches kernel (unless NO_KERNEL) and reduction over slices of the batch that a grid can hold. */
+static int launch(halftone *h, int kernel, struct ht_gemm_args args, int64_t batch) {
+    for (int64_t done = 0; done < batch; done += HT_GRID_BATCH) {
+        args.batch = (int)(batch - done < HT_GRID_BATCH ? batch - done : HT_GRID_BATCH);
+        int code = HALFTONE_OK;
+        if (kernel != NO_KERNEL)
+            code = fail_device(h, ht_dev_check(ht_set.kernel[kernel].launch(&args, h->stream)));
+        if (code == HALFTONE_OK && args.splits != 1)
+            code = fail_device(h, ht_dev_check(ht_set.reduce(&args, h->stream)));
+        if (code != HALFTONE_OK || batch - done <= HT_GRID_BATCH)
+            return code;
+        args.c += HT_GRID_BATCH * args.c_stride;
+        if (kernel == NO_KERNEL)
+            continue;
+        args.a_panels += HT_GRID_BATCH * args.a_stride;
+        args.b_panels += HT_GRID_BATCH * args.b_stride;
+        if (args.a_exponents != NULL) {
+            args.a_exponents += HT_GRID_BATCH * args.a_exponent_stride;
+            args.b_exponents += HT_GRID_BATCH * args.b_exponent_stride;
+        }
+    }
+    return HALFTONE_OK;
+}
+
+static int scale_only(halftone *h, const struct call *x) {
+    return launch(h, NO_KERNEL, args_of(h, x), x->batch);
+}
+
+/* The panels and exponents of a call, wherever they are. */
+struct panels {
+    const char *a_exponents, *b_exponents, *a_panels, *b_panels;
+};
+
+/* Packs A and B into the workspace. */
+static int pack_both(halftone *h, const struct plan *p, const struct call *x, char *work, struct panels *out) {
+    char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
+    char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
+    int code = pack(h, p->scheme, &p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap);
+    if (code == HALFTONE_OK)
+        code = pack(h, p->scheme, &p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp);
+    *out = (struct panels){ae, be, ap, bp};
+    return code;
+}
+
+/* Finds the pieces of the caller's blobs. */
+static struct panels panels_of_blobs(const struct plan *p, const struct call *x) {
+    int64_t a_at = operand_of(p->scheme, x->m, x->k, 1).exponent_bytes;
+    int64_t b_at = operand_of(p->scheme, x->n, x->k, 1).exponent_bytes;
+    return (struct panels){x->packed_a, x->packed_b, x->packed_a + a_at, x->packed_b + b_at};
+}
+
+static int multiply(halftone *h, const struct call *x, bool is_packed) {
+    struct plan p;
+    struct panels at;
+    char *work = NULL;
+    int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
+    int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
+    int code = make_plan(h, x->m, x->n, x->k, x->batch, a_entries, b_entries, &p);
+    if (code == HALFTONE_OK)
+        code = get_workspace(h, (size_t)p.bytes, &work);
+    if (code == HALFTONE_OK)
+        code = ready_kernel(h, p.kernel);
+    if (code != HALFTONE_OK)
+        return code;
+    if (is_packed)
+        at = panels_of_blobs(&p, x);
+    else if ((code = pack_both(h, &p, x, work, &at)) != HALFTONE_OK)
+        return code;
+    struct ht_gemm_args args = args_of(h, x);
+    args.splits = p.splits;
+    args.k_blocks = p.k_blocks;
+    args.partial = p.splits > 1 ? (float *)(void *)(work + p.partials_at) : NULL;
+    args.a_panels = (const unsigned char *)at.a_panels;
+    args.b_panels = (const unsigned char *)at.b_panels;
+    args.a_stride = a_entries > 1 ? p.a.panel_stride : 0;
+    args.b_stride = b_entries > 1 ? p.b.panel_stride : 0;
+    if (p.scheme->scales_rows) {
+        args.a_exponents = (const int *)(const void *)at.a_exponents;
+        args.b_exponents = (const int *)(const void *)at.b_exponents;
+        args.a_exponent_stride = a_entries > 1 ? p.a.exponent_stride : 0;
+        args.b_exponent_stride = b_entries > 1 ? p.b.exponent_stride : 0;
+    }
+    return launch(h, p.kernel, args, x->batch);
+}
+
+static int run(halftone *h, const struct call *x, bool is_packed) {
+    enum work work = WORK_NONE;
+    int code = check_call(h, x, is_packed, &work);
+    if (code == HALFTONE_OK)
+        code = check_extents(h, x, is_packed, work);
+    if (code != HALFTONE_OK || work == WORK_NONE)
+        return code;
+    return work == WORK_SCALE ? scale_only(h, x) : multiply(h, x, is_packed);
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------- */
+
+int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                                   const float *alpha, const float *a, int64_t lda, int64_t stride_a, const float *b,
+                                   int64_t ldb, int64_t stride_b, const float *beta, float *c, int64_t ldc,
+                                   int64_t stride_c, int64_t batch) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct call x = {
+        .transa = transa, .transb = transb, .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .lda = lda,
+        .stride_a = stride_a, .b = b, .ldb = ldb, .stride_b = stride_b, .beta = beta, .c = c, .ldc = ldc,
+        .stride_c = stride_c, .batch = batch,
+    };
+    return run(handle, &x, false);
+}
+
+int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
+                   const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
+                   int64_t ldc) {
+    return halftone_sgemm_strided_batched(handle, transa, transb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc,
+                                          0, 1);
+}
+
+int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha, const void *packed_a,
+                          const void *packed_b, const float *beta, float *c, int64_t ldc) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct call x = {
+        .transa = 'N', .transb = 'N', .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta, .c = c, .ldc = ldc,
+        .batch = 1, .packed_a = packed_a, .packed_b = packed_b,
+    };
+    return run(handle, &x, true);
+}
+
+/* ---- packed operands -------------------------------------------------------------------------------------------------- */
+
+int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
+    if (bytes == NULL || (!is_a && !is_b))
+        return fail(handle, -18, "which has the code %d", which);
+    struct call x = {.transa = 'N', .transb = 'N', .m = is_a ? rows : 0, .n = is_b ? rows : 0, .k = k, .batch = batch};
+    code = check_sizes(handle, &x);
+    if (code == HALFTONE_OK && batch < 0)
+        code = fail(handle, -17, "batch = %lld", (long long)batch);
+    if (code == HALFTONE_OK)
+        code = check_limits(handle, &x);
+    const struct ht_scheme_desc *scheme = NULL;
+    if (code == HALFTONE_OK)
+        code = scheme_of_call(handle, &scheme);
+    if (code != HALFTONE_OK)
+        return code;
+    struct operand o = operand_of(scheme, rows, k, 1);
+    int64_t total = ht_mul(ht_add(o.exponent_bytes, o.panel_bytes), batch);
+    if (total >= INT64_MAX / 2 || (uint64_t)total > SIZE_MAX)
+        return fail(handle, HALFTONE_TOO_LARGE, "the blobs need more bytes than an address can count");
+    *bytes = (size_t)total;
+    return HALFTONE_OK;
+}
+
+/* Both pack calls; x holds the one operand, in the places of A or of B. */
+static int pack_blob(halftone *h, const struct call *x, bool is_a, void *packed) {
+    int code = check_sizes(h, x);
+    if (code != HALFTONE_OK)
+        return code;
+    const float *src = is_a ? x->a : x->b;
+    bool trans = is_trans(is_a ? x->transa : x->transb);
+    int64_t rows = is_a ? x->m : x->n, ld = is_a ? x->lda : x->ldb;
+    int64_t stored_rows = is_a == trans ? x->k : rows, stored_cols = is_a == trans ? rows : x->k;
+    bool empty = rows == 0 || x->k == 0;
+    if (!empty && is_bad_operand(src, NULL, false))
+        return fail(h, is_a ? -7 : -9, "%c = %p", is_a ? 'A' : 'B', (const void *)src);
+    code = check_ld(h, is_a ? 8 : 10, is_a ? "lda" : "ldb", ld, stored_rows);
+    if (code != HALFTONE_OK)
+        return code;
+    if (!empty && (packed == NULL || !is_aligned(packed, HALFTONE_ALIGNMENT)))
+        return fail(h, -18, "packed = %p", packed);
+    code = check_limits(h, x);
+    if (code == HALFTONE_OK)
+        code = check_extent(h, is_a ? "A" : "B", ld, stored_rows, stored_cols, 0, 1);
+    const struct ht_scheme_desc *scheme = NULL;
+    if (code == HALFTONE_OK)
+        code = scheme_of_call(h, &scheme);
+    if (code != HALFTONE_OK || empty)
+        return code;
+    struct operand o = operand_of(scheme, rows, x->k, 1);
+    char *blob = packed;
+    return pack(h, scheme, &o, src, ld, 0, is_a == trans, blob, blob + o.exponent_bytes);
+}
+
+int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda, void *packed) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct call x = {.transa = transa, .transb = 'N', .m = m, .k = k, .a = a, .lda = lda, .batch = 1};
+    return pack_blob(handle, &x, true, packed);
+}
+
+int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb, void *packed) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct call x = {.transa = 'N', .transb = transb, .n = n, .k = k, .b = b, .ldb = ldb, .batch = 1};
+    return pack_blob(handle, &x, false, packed);
+}
+
+/* ---- questions -------------------------------------------------------------------------------------------------------- */
+
+static int64_t pack_ns(const struct ht_scheme_desc *s, int64_t rows, int64_t k, int64_t batch) {
+    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, s->scales_rows, ht_set.copy_gbps, ht_set.launch_ns, rows, k,
+                      batch);
+}
+
+static void describe(const struct plan *p, const struct call *x, struct halftone_plan *out) {
+    const struct ht_kernel_desc *kernel = &ht_set.kernel[p->kernel];
+    out->kernel = kernel->name;
+    out->bm = kernel->bm;
+    out->bn = kernel->bn;
+    out->bk = kernel->bk;
+    out->wm = kernel->wm;
+    out->wn = kernel->wn;
+    out->stages = kernel->stages;
+    out->splits = p->splits;
+    out->pack_ns = ht_add(pack_ns(p->scheme, x->m, x->k, x->batch), pack_ns(p->scheme, x->n, x->k, x->batch));
+    out->kernel_ns = p->kernel_ns;
+    out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
+    out->workspace_bytes = (size_t)p->bytes;
+    out->bound_units = ht_bound_units(p->scheme, x->k);
+    out->why = kernel->why;
+}
+
+int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
+                   struct halftone_plan *plan) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct call x = {.transa = transa, .transb = transb, .m = m, .n = n, .k = k, .batch = batch};
+    code = check_sizes(handle, &x);
+    if (code == HALFTONE_OK && batch < 0)
+        code = fail(handle, -17, "batch = %lld", (long long)batch);
+    if (code == HALFTONE_OK && plan == NULL)
+        code = fail(handle, -18, "the plan is NULL");
+    if (code == HALFTONE_OK)
+        code = check_limits(handle, &x);
+    const struct ht_scheme_desc *scheme = NULL;
+    if (code == HALFTONE_OK)
+        code = scheme_of_call(handle, &scheme);
+    if (code != HALFTONE_OK)
+        return code;
+    struct halftone_plan out = {.scheme = scheme->name, .kernel = "", .why = "a size is 0: no product is run"};
+    out.bound = scheme->bound_text;
+    out.range = scheme->range_text;
+    if (m > 0 && n > 0 && k > 0 && batch > 0) {
+        struct plan p;
+        code = make_plan(handle, m, n, k, batch, batch, batch, &p);
+        if (code != HALFTONE_OK)
+            return code;
+        describe(&p, &x, &out);
+    }
+    *plan = out;
+    return HALFTONE_OK;
+}
+
+int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                             int64_t batch, size_t *bytes) {
+    struct halftone_plan plan;
+    int code = halftone_query(handle, transa, transb, m, n, k, batch, bytes != NULL ? &plan : NULL);
+    if (code == HALFTONE_OK)
+        *bytes = plan.workspace_bytes;
+    return code;
+}

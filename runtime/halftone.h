@@ -1,0 +1,200 @@
+/* halftone.h: single-precision matrix products on tensor cores. This header is the manual and the whole API.
+ *
+ *     halftone *h;
+ *     if (halftone_create(&h) != HALFTONE_OK) ...            // no GPU, wrong GPU: a code, never a crash
+ *     float one = 1, zero = 0;
+ *     int code = halftone_sgemm(h, 'N', 'T', m, n, k, &one, A, lda, B, ldb, &zero, C, ldc);
+ *     if (code != HALFTONE_OK) puts(halftone_strerror(code));
+ *     halftone_destroy(h);
+ *
+ * 1. What a call does. The product is emulated: each FP32 operand is split into 16-bit slices (packing), the slices
+ *    are multiplied on the matrix units, and the parts are put together in FP32. A SCHEME says how; a KERNEL is one
+ *    generated tile of a scheme. Both are chosen by pure functions of the shape, so equal calls give equal bits.
+ *
+ * 2. Meaning of the arguments: those of the BLAS routine SGEMM. Matrices are column-major, C = alpha op(A) op(B) +
+ *    beta C, op by 'N' (as is), 'T' or 'C' (transposed), in either case. A, B and C are device pointers, aligned to
+ *    4 bytes; sizes are 64-bit. beta == 0 does not read C (a NaN there vanishes); alpha == 0 or k == 0 reads neither
+ *    A nor B and only scales C; m == 0 or n == 0 returns at once. C must not overlap A or B.
+ *    Sizes above HALFTONE_SIZE_MAX, or extents that no address could span, give HALFTONE_TOO_LARGE.
+ *
+ * 3. Order. Every call is asynchronous on the handle's stream (default: the null stream). alpha and beta are read by
+ *    the host during the call, or, after halftone_set_pointer_mode(h, HALFTONE_DEVICE), by the device when it gets
+ *    there. A call whose workspace suffices allocates nothing, waits for nothing, and may be captured in a CUDA graph.
+ *
+ * 4. Workspace. Packed operands and split-K sums need device memory: halftone_workspace_bytes says how much. By
+ *    default the handle owns a block that grows when a call needs more (this allocates and waits for the stream; it is
+ *    refused with HALFTONE_WORKSPACE while the stream is being captured: call once before, or give a workspace).
+ *    halftone_set_workspace gives the handle a block of yours instead; one that is too small gives HALFTONE_WORKSPACE
+ *    before anything is launched, never a slower or less accurate way.
+ *
+ * 5. Threads. One handle per thread at a time, and one order of work per handle: its workspace is used by every call,
+ *    so when you change the stream, let the new stream wait for the old one first. A handle belongs to the device that
+ *    was current when it was created; make that device current before each call. Handles share nothing.
+ *
+ * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C - op(A)op(B)|
+ *    in units of 2^-24 |A||B|, componentwise. "auto" is f16x3 today. The data check that will make the accuracy
+ *    contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see halftone_query; README, "what
+ *    does not work yet") small elements lose bits silently. Named schemes run their paper's algorithm as it is.
+ *
+ * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the same in every
+ *    function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked in the order of their
+ *    numbers before anything is launched. Positive codes: everything else. All of them are in the table below;
+ *    halftone_strerror gives the texts, halftone_last_detail the numbers or the backend's own words.
+ *    The library never prints, exits or aborts. */
+#ifndef HALFTONE_H
+#define HALFTONE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+#define HALFTONE_ARGUMENT_ERRORS(X)                                                        \
+    X(1, "transa", "is none of N, T, C")                                                   \
+    X(2, "transb", "is none of N, T, C")                                                   \
+    X(3, "m", "is negative")                                                               \
+    X(4, "n", "is negative")                                                               \
+    X(5, "k", "is negative")                                                               \
+    X(6, "alpha", "is a NULL pointer")                                                     \
+    X(7, "A", "is a NULL pointer or not aligned")                                          \
+    X(8, "lda", "leading dimension is smaller than the rows of A as stored")               \
+    X(9, "B", "is a NULL pointer or not aligned")                                          \
+    X(10, "ldb", "leading dimension is smaller than the rows of B as stored")              \
+    X(11, "beta", "is a NULL pointer")                                                     \
+    X(12, "C", "is a NULL pointer or not aligned")                                         \
+    X(13, "ldc", "leading dimension is smaller than the rows of C")                        \
+    X(14, "stride A", "is negative")                                                       \
+    X(15, "stride B", "is negative")                                                       \
+    X(16, "stride C", "is smaller than the rows of C, so that entries of the batch overlap") \
+    X(17, "batch", "is negative")                                                          \
+    X(18, "result", "is a NULL pointer, not aligned to 256 bytes, or not a listed choice")
+
+#define HALFTONE_CODES(X)                                                                  \
+    X(OK, 0, "success")                                                                    \
+    X(NULL_HANDLE, 1, "the handle is NULL")                                                \
+    X(NO_GPU, 2, "no usable GPU or driver was found")                                      \
+    X(WRONG_GPU, 3, "this library was generated for another GPU architecture")             \
+    X(OUT_OF_DEVICE_MEMORY, 4, "out of device memory")                                     \
+    X(OUT_OF_HOST_MEMORY, 5, "out of host memory")                                         \
+    X(WORKSPACE, 6, "the workspace is too small and may not grow; see halftone_workspace_bytes") \
+    X(UNKNOWN_SCHEME, 7, "this library has no scheme of that name; see halftone_schemes")  \
+    X(UNKNOWN_KERNEL, 8, "this library has no kernel of that name; see halftone_kernels")  \
+    X(TOO_LARGE, 9, "a size or an extent is larger than the library or the address space can hold") \
+    X(NOT_SUPPORTED, 10, "this combination is not supported")                              \
+    X(DEVICE_ERROR, 11, "the device reported an error; see halftone_last_detail")                \
+    X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail")
+/* clang-format on */
+
+enum halftone_code {
+#define HALFTONE_CODE(name, value, text) HALFTONE_##name = value,
+    HALFTONE_CODES(HALFTONE_CODE)
+#undef HALFTONE_CODE
+};
+
+enum halftone_pointer_mode { HALFTONE_HOST, HALFTONE_DEVICE };
+
+/* Largest m, n, k, batch: 2^31 less room for rounding up to tiles and for strides of loops. */
+#define HALFTONE_SIZE_MAX INT64_C(2146435072)
+/* Alignment that workspaces and packed operands need; what device allocators return has it. */
+#define HALFTONE_ALIGNMENT 256
+
+typedef struct halftone halftone;
+
+/* ---- handle ---------------------------------------------------------------------------------------------------- */
+
+/* On failure *handle is NULL; halftone_last_detail(NULL) tells more. */
+int halftone_create(halftone **handle);
+
+/* Waits for the stream if the handle owns memory, frees everything. NULL is allowed. The stream must still exist. */
+int halftone_destroy(halftone *handle);
+
+/* cudaStream_t (or NULL) of the calls that follow; see 5 above. */
+int halftone_set_stream(halftone *handle, void *stream);
+
+/* Device memory of yours for the calls that follow; NULL and 0: back to the handle's own. */
+int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
+
+/* "auto" or a name from halftone_schemes. */
+int halftone_set_scheme(halftone *handle, const char *name);
+
+/* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are. */
+int halftone_set_pointer_mode(halftone *handle, int mode);
+
+/* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. */
+int halftone_set_kernel(halftone *handle, const char *name);
+
+/* ---- products -------------------------------------------------------------------------------------------------- */
+
+int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
+                   const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
+                   int64_t ldc);
+
+/* C_i = alpha op(A_i) op(B_i) + beta C_i, entry i at X + i * stride_x (elements), argument order of cuBLAS. Stride 0 of
+ * A or B: one matrix shared by all entries and packed once. */
+int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                                   const float *alpha, const float *a, int64_t lda, int64_t stride_a, const float *b,
+                                   int64_t ldb, int64_t stride_b, const float *beta, float *c, int64_t ldc,
+                                   int64_t stride_c, int64_t batch);
+
+/* ---- packed operands ------------------------------------------------------------------------------------------- */
+
+/* An operand that is used often (weights, centroids) can be packed once. The blob is plain device memory without a
+ * header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels. It belongs to the scheme
+ * and the size it was packed for, which the caller must keep: a blob of scheme X used under scheme Y gives garbage.
+ * It does not depend on transposes, on the other operand or on the kernel. Results are bit for bit those of
+ * halftone_sgemm. */
+
+/* Bytes of `batch` blobs one after the other; which: 'A' (rows = m) or 'B' (rows = n). */
+int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes);
+int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda, void *packed);
+int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb, void *packed);
+/* Wrong packed_a and packed_b are arguments 7 and 9. Needs workspace only for split-K sums. */
+int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha, const void *packed_a,
+                          const void *packed_b, const float *beta, float *c, int64_t ldc);
+
+/* ---- questions: none of these touches the device --------------------------------------------------------------- */
+
+struct halftone_plan {
+    const char *scheme, *kernel; /* kernel "": no product is run (a size is 0) */
+    int bm, bn, bk;              /* tile of a block */
+    int wm, wn;                  /* tile of a warp */
+    int stages;                  /* shared-memory buffers */
+    int splits;                  /* ordered parts of k */
+    int64_t pack_ns;             /* predicted packing of A and B */
+    int64_t kernel_ns;           /* predicted product, split-K reduction included */
+    int64_t predicted_ns;        /* their sum */
+    size_t workspace_bytes;
+    int64_t bound_units;         /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */
+    const char *bound;           /* the bound in words */
+    const char *range;           /* inputs for which it holds */
+    const char *why;             /* what limits the kernel, and the runner-up */
+};
+
+/* What halftone_sgemm (batch 1) or the batched call would run. A batch is taken as one that shares no operand. */
+int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
+                   struct halftone_plan *plan);
+
+/* Workspace that the same call needs; one with a shared operand (stride 0) or with packed operands needs less. */
+int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                             int64_t batch, size_t *bytes);
+
+/* Name of the scheme or kernel with this index, NULL past the end. Handle: NULL is fine. */
+const char *halftone_schemes(const halftone *handle, int index);
+const char *halftone_kernels(const halftone *handle, int index);
+
+const char *halftone_version(void);
+/* The budget this library was generated for ("a800"), and the device the handle runs on. */
+const char *halftone_gpu(void);
+const char *halftone_device(const halftone *handle);
+
+/* Never NULL. The second: numbers or backend's words behind the handle's last failure; "" after a success. */
+const char *halftone_strerror(int code);
+const char *halftone_last_detail(const halftone *handle);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

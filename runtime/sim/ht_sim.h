@@ -1,0 +1,145 @@
+/* ht_sim: the primitives that generated kernels call, for a host compiler. It is included before the kernel's file:
+ *   g++ -std=c++17 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -c KERNEL.cu
+ * Each has the meaning of the PTX instruction behind it in templates/prim_cuda.cuh, and a check of what hardware would
+ * punish. The last parameter `line` is filled in by the compiler; it goes into messages only. */
+#ifndef HT_SIM_H
+#define HT_SIM_H
+
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sim_api.h"
+#include "sim_f16.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ __attribute__((unused)) /* fits with and without `inline` beside it */
+#define __launch_bounds__(...)
+#define HT_DEVICE static inline
+
+struct ht_sim_dim3 {
+    unsigned x, y, z;
+};
+/* Set whenever a thread starts to run; a thread never changes its host thread. */
+extern __thread struct ht_sim_dim3 threadIdx, blockIdx, gridDim, blockDim;
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+    return uint4{x, y, z, w};
+}
+
+/* FP32 arithmetic that no compiler flag changes on a host with IEEE registers and -ffp-contract=off. */
+static inline float __fadd_rn(float a, float b) {
+    return a + b;
+}
+static inline float __fmul_rn(float a, float b) {
+    return a * b;
+}
+static inline float __fmaf_rn(float a, float b, float c) {
+    return fmaf(a, b, c);
+}
+static inline unsigned ht_as_uint(float x) {
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+static inline float ht_as_float(unsigned bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+static inline unsigned short ht_f16_rn(float x) {
+    return sim_f16_rn(x);
+}
+static inline unsigned short ht_f16_rz(float x) {
+    return sim_f16_rz(x);
+}
+static inline float ht_f16_value(unsigned short bits) {
+    return sim_f16_value(bits);
+}
+
+/* A warp-collective call is told from another one by its return address: it must not be copied by the optimiser. */
+#if defined(__clang__)
+#define HT_SIM_COLLECTIVE __attribute__((noinline, convergent, noduplicate))
+#else
+#define HT_SIM_COLLECTIVE __attribute__((noinline, noclone))
+#endif
+
+unsigned ht_smem_base(void);
+HT_SIM_COLLECTIVE void ht_barrier(int line = __builtin_LINE());
+
+uint4 ht_ldg16(const void *p, int line = __builtin_LINE());
+float ht_ldg4(const float *p, int line = __builtin_LINE());
+int ht_ldg_i32(const int *p, int line = __builtin_LINE());
+void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());
+void ht_stg4(float *p, float v, int line = __builtin_LINE());
+void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
+void ht_atomic_max_i32(int *p, int v, int line = __builtin_LINE());
+
+uint4 ht_lds16(unsigned s, int line = __builtin_LINE());
+float ht_lds4(unsigned s, int line = __builtin_LINE());
+void ht_sts16(unsigned s, uint4 v, int line = __builtin_LINE());
+void ht_sts4(unsigned s, float v, int line = __builtin_LINE());
+
+void ht_cp_async16(unsigned s, const void *g, int line = __builtin_LINE());
+void ht_cp_async_commit(void);
+void ht_sim_cp_async_wait(int pending_groups);
+template <int N> static inline void ht_cp_async_wait(void) {
+    static_assert(N >= 0, "number of groups that may stay pending");
+    ht_sim_cp_async_wait(N);
+}
+
+HT_SIM_COLLECTIVE void ht_ldmatrix_x4(unsigned r[4], unsigned s, int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_f16_16816(float d[4], const unsigned a[4], const unsigned b[2],
+                                        int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1],
+                                       int line = __builtin_LINE());
+HT_SIM_COLLECTIVE int ht_shfl_xor(int v, int lane_mask, int line = __builtin_LINE());
+
+/* One launch with its types erased. */
+struct ht_sim_launch_info {
+    const char *launcher; /* function that contains the call; NULL: unknown */
+    const char *call;     /* source text of the call's arguments, the kernel first; NULL: unknown */
+    void (*kernel)(void);
+    void (*invoke)(void (*kernel)(void), const void *args);
+    const void *args;
+    struct ht_sim_dim3 grid;
+    unsigned threads;
+    int smem_bytes;
+};
+int ht_sim_launch(const struct ht_sim_launch_info *info);
+int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes);
+
+template <class Args> static inline void ht_sim_invoke(void (*kernel)(void), const void *args) {
+    reinterpret_cast<void (*)(Args)>(kernel)(*static_cast<const Args *>(args));
+}
+
+template <class Args>
+static inline int ht_sim_named_launch(const char *launcher, const char *call, void (*kernel)(Args), unsigned gx,
+                                      unsigned gy, unsigned gz, unsigned threads, int smem_bytes, void *stream,
+                                      const Args &args) {
+    (void)stream; /* launches are synchronous */
+    ht_sim_launch_info info = {launcher, call,  reinterpret_cast<void (*)(void)>(kernel), ht_sim_invoke<Args>,
+                               &args,    {gx, gy, gz}, threads, smem_bytes};
+    return ht_sim_launch(&info);
+}
+
+template <class Args>
+static inline int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
+                            int smem_bytes, void *stream, const Args &args) {
+    return ht_sim_named_launch(nullptr, nullptr, kernel, gx, gy, gz, threads, smem_bytes, stream, args);
+}
+/* The same with the kernel's name for messages. */
+#define ht_launch(...) ht_sim_named_launch(__func__, #__VA_ARGS__, __VA_ARGS__)
+
+template <class Args> static inline int ht_allow_smem(void (*kernel)(Args), int smem_bytes) {
+    return ht_sim_allow_smem(reinterpret_cast<void (*)(void)>(kernel), smem_bytes);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* sim_api: what a host program tells and asks the simulator. Plain C; the simulator's device layer includes it. */
+#ifndef HT_SIM_API_H
+#define HT_SIM_API_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Global memory that kernels may touch. Not while a kernel runs. */
+void ht_sim_register(void *p, size_t bytes);
+void ht_sim_unregister(void *p);
+
+/* The first violation since the last clear ("" when there was none): kernel, block, thread, what, where, cure. The text
+ * stays valid until ht_sim_clear_error. */
+const char *ht_sim_error(void);
+void ht_sim_clear_error(void);
+
+/* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90"; default "sm80"); nonzero for an unknown name. */
+int ht_sim_set_model(const char *name);
+
+/* Environment, read at each launch:
+ *   HALFTONE_SIM_MODEL    wins over ht_sim_set_model;
+ *   HALFTONE_SIM_SEED     order in which warps and lanes run; 0 (default): round robin;
+ *   HALFTONE_SIM_THREADS  host threads that share the blocks; default: the number of cores.
+ * No result depends on the last two unless the kernel is wrong. */
+
+enum { HT_SIM_VIOLATION = 717 }; /* what ht_launch returns for a kernel that broke a rule */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

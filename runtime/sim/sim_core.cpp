@@ -1,0 +1,456 @@
+/* sim_core: launches and blocks. Every thread of a block is a fiber that runs until it comes to a warp collective, a
+ * barrier or its end; the scheduler runs the lanes of a warp one after the other, then looks at what they have come to:
+ * the same collective is performed, the same barrier or end makes the warp wait, anything else is divergence. So every
+ * state in which nothing can run has a name, and nothing can hang (but a kernel that loops for ever by itself). */
+#include "sim_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+#include <thread>
+
+__thread ht_sim_dim3 threadIdx, blockIdx, gridDim, blockDim;
+
+namespace ht_sim {
+
+__thread engine *current_engine;
+
+enum { ERROR_INVALID_VALUE = 1, ERROR_NO_MEMORY = 2, ERROR_INVALID_CONFIGURATION = 9 }; /* CUDA's numbers */
+
+/* ---- threads ---- */
+
+/* The next lane to run in the warp of the running thread, else the scheduler. */
+static void give_way(engine &e, thread_state &self) {
+    unsigned warp = self.index / WARP_SIZE;
+    uint32_t &ready = e.warps[warp].ready;
+    ready &= ~(1u << (self.index % WARP_SIZE));
+    fiber *next = &e.home;
+    e.running = nullptr;
+    if (ready != 0 && !e.failed) {
+        uint32_t later = ready >> e.lane_start << e.lane_start;
+        unsigned lane = static_cast<unsigned>(__builtin_ctz(later != 0 ? later : ready));
+        e.running = e.threads[warp * WARP_SIZE + lane].get();
+        threadIdx.x = e.running->index;
+        next = &e.running->stack;
+    }
+    fiber_switch(&self.stack, next);
+}
+
+void abandon_thread(engine &e) {
+    thread_state &self = *e.running;
+    for (;;) /* the block has failed: nobody comes back */
+        give_way(e, self);
+}
+
+/* A fiber's life: one block after the other, parked between them. */
+static void thread_main(void *arg) {
+    thread_state &self = *static_cast<thread_state *>(arg);
+    for (;;) {
+        self.parked = false;
+        const ht_sim_launch_info &info = *self.owner->launch->info;
+        info.invoke(info.kernel, info.args);
+        self.at.kind = CALL_EXIT;
+        self.at.line = 0;
+        self.parked = true;
+        give_way(*self.owner, self);
+    }
+}
+
+/* Waits with the call's operands until the warp, or for a barrier the block, has come together. */
+static thread_state *come_to(call_kind kind, int line, const void *site) {
+    engine *e = current_engine;
+    if (e == nullptr) {
+        error_keep((std::string(call_name(kind)) + " called outside a kernel; launch it with ht_launch").c_str());
+        return nullptr;
+    }
+    call &at = e->running->at;
+    at.kind = kind;
+    at.line = line;
+    at.site = site;
+    return e->running;
+}
+
+/* ---- divergence ---- */
+
+static void describe(const call &at, char *text, size_t bytes) {
+    if (at.kind == CALL_EXIT)
+        snprintf(text, bytes, "has exited");
+    else
+        snprintf(text, bytes, "is at %s (line %d)", call_name(at.kind), at.line);
+}
+
+static void fail_divergent(engine &e, const thread_state &first, const thread_state &second) {
+    /* Name it after the one that waits for the other; a warp collective before a barrier. */
+    bool swap = second.at.kind > first.at.kind;
+    const thread_state &waits = swap ? second : first, &other = swap ? first : second;
+    char text[96];
+    describe(other.at, text, sizeof text);
+    bool same_call = other.at.kind == waits.at.kind;
+    bool barrier = waits.at.kind == CALL_BARRIER;
+    engine_fail(e, waits.index, waits.at.line,
+                barrier ? "all threads of a block must reach the same barriers"
+                        : "all 32 lanes of a warp must make the same call together, outside lane-dependent branches",
+                "divergent %s: thread %u (warp %u, lane %u) %s%s", call_name(waits.at.kind), other.index,
+                other.index / WARP_SIZE, other.index % WARP_SIZE, text,
+                same_call ? ", but at another place in the code" : "");
+}
+
+static bool is_collective(call_kind kind) {
+    return kind > CALL_BARRIER;
+}
+
+/* All lanes of the warp have stopped. */
+static void settle_warp(engine &e, unsigned w) {
+    warp_state &warp = e.warps[w];
+    const thread_state &first = *e.threads[w * WARP_SIZE];
+    for (unsigned lane = 1; lane < warp.lanes; lane++) {
+        const thread_state &t = *e.threads[w * WARP_SIZE + lane];
+        if (t.at.kind != first.at.kind || (is_collective(t.at.kind) && t.at.site != first.at.site)) {
+            fail_divergent(e, first, t);
+            return;
+        }
+    }
+    if (!is_collective(first.at.kind)) {
+        warp.waits = first.at.kind;
+        return;
+    }
+    if (warp.lanes != WARP_SIZE) {
+        engine_fail(e, first.index, first.at.line, "launch a multiple of 32 threads",
+                    "divergent %s: the block's last warp has only %u threads", call_name(first.at.kind), warp.lanes);
+        return;
+    }
+    if (!warp_perform(e, w))
+        return;
+    warp.turn++; /* after the accesses of ldmatrix: it orders only what follows */
+    warp.ready = UINT32_MAX;
+}
+
+/* No warp can run: opens the barrier, or false at the block's end and after an error. */
+static bool settle_block(engine &e) {
+    unsigned exited = 0;
+    for (const warp_state &warp : e.warps)
+        exited += warp.waits == CALL_EXIT;
+    if (exited == e.warps.size())
+        return false;
+    if (exited != 0) {
+        const thread_state *gone = nullptr, *waits = nullptr;
+        for (unsigned w = 0; w < e.warps.size(); w++) {
+            const thread_state *&slot = e.warps[w].waits == CALL_EXIT ? gone : waits;
+            slot = slot != nullptr ? slot : e.threads[w * WARP_SIZE].get();
+        }
+        fail_divergent(e, *waits, *gone);
+        return false;
+    }
+    e.epoch++;
+    for (warp_state &warp : e.warps) {
+        warp.waits = CALL_NONE;
+        warp.ready = warp.lanes == WARP_SIZE ? UINT32_MAX : (1u << warp.lanes) - 1u;
+    }
+    return true;
+}
+
+/* ---- the order of warps ---- */
+
+/* splitmix64 (Steele, Lea, Flood 2014): a full-period mixer of a counter. */
+static uint64_t next_random(uint64_t &state) {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* The next warp that can run; false when there is none. */
+static bool pick_warp(engine &e, unsigned &picked) {
+    unsigned count = static_cast<unsigned>(e.warps.size());
+    unsigned start = e.last_warp + 1;
+    if (e.launch->seed != 0) {
+        uint64_t random = next_random(e.random);
+        start = static_cast<unsigned>(random % count);
+        e.lane_start = static_cast<unsigned>(random >> 32) % WARP_SIZE;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        unsigned w = (start + i) % count;
+        if (e.warps[w].ready != 0) {
+            e.last_warp = picked = w;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void run_warp(engine &e, unsigned w) {
+    uint32_t ready = e.warps[w].ready;
+    uint32_t later = ready >> e.lane_start << e.lane_start;
+    unsigned lane = static_cast<unsigned>(__builtin_ctz(later != 0 ? later : ready));
+    e.running = e.threads[w * WARP_SIZE + lane].get();
+    threadIdx.x = e.running->index;
+    fiber_switch(&e.home, &e.running->stack);
+}
+
+/* ---- blocks ---- */
+
+static void prepare_threads(engine &e, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        if (i == e.threads.size()) {
+            auto t = std::make_unique<thread_state>();
+            if (!fiber_map(&t->stack))
+                throw std::bad_alloc();
+            t->owner = &e;
+            t->index = i;
+            e.threads.push_back(std::move(t));
+        }
+        thread_state &t = *e.threads[i];
+        if (!t.parked) {
+            fiber_start(&e.home, &t.stack, thread_main, &t);
+            t.parked = true;
+        }
+        t.at.kind = CALL_NONE;
+        t.open_group = 0;
+        t.copies.clear();
+    }
+}
+
+static void prepare_block(engine &e, uint64_t block) {
+    const ht_sim_launch_info &info = *e.launch->info;
+    e.block.x = static_cast<unsigned>(block % info.grid.x);
+    e.block.y = static_cast<unsigned>(block / info.grid.x % info.grid.y);
+    e.block.z = static_cast<unsigned>(block / info.grid.x / info.grid.y);
+    e.random = e.launch->seed ^ (block << 20);
+    e.lane_start = 0;
+    e.epoch = 1;
+    e.failed = false;
+    prepare_threads(e, info.threads);
+    unsigned warps = (info.threads + WARP_SIZE - 1) / WARP_SIZE;
+    e.warps.assign(warps, warp_state{WARP_SIZE, UINT32_MAX, CALL_NONE, 1});
+    if (info.threads % WARP_SIZE != 0) {
+        e.warps.back().lanes = info.threads % WARP_SIZE;
+        e.warps.back().ready = (1u << e.warps.back().lanes) - 1u;
+    }
+    e.last_warp = warps - 1;
+    shared_reset(e, info.smem_bytes);
+    blockIdx = e.block;
+    gridDim = info.grid;
+    blockDim = {info.threads, 1, 1};
+    threadIdx = {0, 0, 0};
+}
+
+/* False when the block broke a rule; e.error says which. */
+static bool run_block(engine &e, uint64_t block) {
+    prepare_block(e, block);
+    current_engine = &e;
+    while (!e.failed) {
+        unsigned w;
+        if (pick_warp(e, w)) {
+            run_warp(e, w);
+            if (!e.failed)
+                settle_warp(e, w);
+        } else if (!settle_block(e)) {
+            break;
+        }
+    }
+    current_engine = nullptr;
+    return !e.failed;
+}
+
+/* ---- launches ---- */
+
+/* Engines that no launch uses. */
+static std::mutex idle_mutex;
+static std::vector<std::unique_ptr<engine>> idle_engines;
+static std::map<void (*)(void), int> allowed_smem;
+
+static std::unique_ptr<engine> take_engine() {
+    std::lock_guard<std::mutex> lock(idle_mutex);
+    if (idle_engines.empty())
+        return std::make_unique<engine>();
+    std::unique_ptr<engine> e = std::move(idle_engines.back());
+    idle_engines.pop_back();
+    return e;
+}
+
+static void return_engine(std::unique_ptr<engine> e) {
+    std::lock_guard<std::mutex> lock(idle_mutex);
+    idle_engines.push_back(std::move(e));
+}
+
+/* Blocks are handed out in order, so the first failing one is always among those that ran. */
+struct progress {
+    const struct launch *launch;
+    uint64_t blocks;
+    std::atomic<uint64_t> next{0};
+    std::atomic<bool> stop{false};
+    std::mutex mutex;
+    uint64_t failed_block = UINT64_MAX;
+    std::string error;
+};
+
+static void work(progress &p) {
+    std::unique_ptr<engine> e;
+    try {
+        e = take_engine();
+        e->launch = p.launch;
+        for (auto &t : e->threads)
+            t->parked = false; /* perhaps on another host thread: fibers do not move */
+        e->recent[0] = e->recent[1] = e->recent[2] = e->recent[3] = allocation{0, 0};
+        while (!p.stop.load()) {
+            uint64_t block = p.next.fetch_add(1);
+            if (block >= p.blocks)
+                break;
+            if (run_block(*e, block))
+                continue;
+            p.stop.store(true);
+            std::lock_guard<std::mutex> lock(p.mutex);
+            if (block < p.failed_block) {
+                p.failed_block = block;
+                p.error = e->error;
+            }
+        }
+        e->launch = nullptr;
+        return_engine(std::move(e));
+    } catch (const std::bad_alloc &) {
+        p.stop.store(true);
+        std::lock_guard<std::mutex> lock(p.mutex);
+        p.failed_block = 0;
+        p.error = "the simulator has no memory for the stacks of a block";
+    }
+}
+
+static uint64_t environment_number(const char *name, uint64_t otherwise) {
+    const char *text = getenv(name);
+    return text != nullptr && text[0] != '\0' ? strtoull(text, nullptr, 10) : otherwise;
+}
+
+static void run_blocks(progress &p) {
+    uint64_t cores = std::thread::hardware_concurrency();
+    uint64_t workers = environment_number("HALFTONE_SIM_THREADS", cores);
+    workers = workers < 1 ? 1 : workers > 64 ? 64 : workers;
+    workers = workers > p.blocks ? p.blocks : workers;
+    std::vector<std::thread> helpers;
+    try {
+        for (uint64_t i = 1; i < workers; i++)
+            helpers.emplace_back(work, std::ref(p));
+    } catch (const std::exception &) {
+        /* Fewer threads do the same work. */
+    }
+    work(p);
+    for (std::thread &t : helpers)
+        t.join();
+}
+
+/* What a GPU would refuse to launch; 0 or its code. */
+static int refuse(const ht_sim_launch_info &info, std::string &why) {
+    if (info.grid.x == 0 || info.grid.y == 0 || info.grid.z == 0 || info.grid.x > INT32_MAX || info.grid.y > 65535 ||
+        info.grid.z > 65535 || info.threads == 0 || info.threads > MAX_THREADS) {
+        why = "grid or block size out of range: blocks 1.. in each dimension (y, z up to 65535), threads 1..1024";
+        return ERROR_INVALID_CONFIGURATION;
+    }
+    int limit = SMEM_DEFAULT_BYTES;
+    {
+        std::lock_guard<std::mutex> lock(idle_mutex);
+        auto found = allowed_smem.find(info.kernel);
+        limit = found != allowed_smem.end() && found->second > limit ? found->second : limit;
+    }
+    if (info.smem_bytes < 0 || info.smem_bytes > limit) {
+        why = std::to_string(info.smem_bytes) + " bytes of shared memory asked for, " + std::to_string(limit) +
+              " allowed; call ht_allow_smem first";
+        return ERROR_INVALID_VALUE;
+    }
+    return 0;
+}
+
+static int launch_checked(const ht_sim_launch_info &info) {
+    std::string why;
+    int code = refuse(info, why);
+    struct launch l;
+    l.info = &info;
+    l.model = chosen_model();
+    if (code == 0 && l.model == nullptr) {
+        why = "HALFTONE_SIM_MODEL names no model of the matrix unit (sm75, sm80, sm86, sm89, sm90)";
+        code = ERROR_INVALID_VALUE;
+    }
+    if (code != 0) {
+        error_keep((kernel_label(info) + ": " + why).c_str());
+        return code;
+    }
+    l.seed = environment_number("HALFTONE_SIM_SEED", 0);
+    allocations_snapshot(l.allocations);
+    progress p;
+    p.launch = &l;
+    p.blocks = static_cast<uint64_t>(info.grid.x) * info.grid.y * info.grid.z;
+    run_blocks(p);
+    if (p.failed_block == UINT64_MAX)
+        return 0;
+    error_keep(p.error.c_str());
+    return HT_SIM_VIOLATION;
+}
+
+} // namespace ht_sim
+
+using namespace ht_sim;
+
+int ht_sim_launch(const ht_sim_launch_info *info) {
+    try {
+        return launch_checked(*info);
+    } catch (const std::exception &) {
+        error_keep("the simulator has no memory for the launch");
+        return ERROR_NO_MEMORY;
+    }
+}
+
+int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {
+    if (smem_bytes < 0 || smem_bytes > SMEM_MAX_BYTES)
+        return ERROR_INVALID_VALUE;
+    try {
+        std::lock_guard<std::mutex> lock(idle_mutex);
+        allowed_smem[kernel] = smem_bytes;
+    } catch (const std::exception &) {
+        return ERROR_NO_MEMORY;
+    }
+    return 0;
+}
+
+void ht_barrier(int line) {
+    thread_state *t = come_to(CALL_BARRIER, line, nullptr);
+    if (t != nullptr)
+        give_way(*t->owner, *t);
+}
+
+void ht_ldmatrix_x4(unsigned r[4], unsigned s, int line) {
+    thread_state *t = come_to(CALL_LDMATRIX, line, __builtin_return_address(0));
+    if (t == nullptr)
+        return;
+    t->at.r = r;
+    t->at.s = s;
+    give_way(*t->owner, *t);
+}
+
+static void mma(call_kind kind, float *d, const unsigned *a, const unsigned *b, int line, const void *site) {
+    thread_state *t = come_to(kind, line, site);
+    if (t == nullptr)
+        return;
+    t->at.d = d;
+    t->at.a = a;
+    t->at.b = b;
+    give_way(*t->owner, *t);
+}
+
+void ht_mma_f16_16816(float d[4], const unsigned a[4], const unsigned b[2], int line) {
+    mma(CALL_MMA_16816, d, a, b, line, __builtin_return_address(0));
+}
+
+void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1], int line) {
+    mma(CALL_MMA_1688, d, a, b, line, __builtin_return_address(0));
+}
+
+int ht_shfl_xor(int v, int lane_mask, int line) {
+    thread_state *t = come_to(CALL_SHFL, line, __builtin_return_address(0));
+    if (t == nullptr)
+        return v;
+    t->at.value = v;
+    t->at.lane_mask = lane_mask;
+    give_way(*t->owner, *t);
+    return t->at.value;
+}

@@ -1,0 +1,118 @@
+/* sim_error: the words of a violation, and what the host program sets and asks (sim_api.h). */
+#include "sim_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <algorithm>
+#include <mutex>
+
+namespace ht_sim {
+
+/* Everything that host threads share. */
+static std::mutex state_mutex;
+static char first_error[1024];
+static const sim_mma_model *set_model;
+static std::vector<allocation> registered; /* by address */
+
+const char *call_name(call_kind kind) {
+    static const char *const names[] = {"no call",          "exit",            "ht_barrier", "ht_ldmatrix_x4",
+                                        "ht_mma_f16_16816", "ht_mma_f16_1688", "ht_shfl_xor"};
+    return names[kind];
+}
+
+std::string kernel_label(const ht_sim_launch_info &info) {
+    std::string label = "kernel";
+    if (info.call != nullptr) {
+        /* The kernel is the text up to the first comma outside brackets. */
+        int depth = 0;
+        const char *p = info.call;
+        for (; *p != '\0' && (*p != ',' || depth > 0); p++)
+            depth += (*p == '<' || *p == '(') - (*p == '>' || *p == ')');
+        label += " '" + std::string(info.call, p) + "'";
+    }
+    if (info.launcher != nullptr)
+        label += std::string(" launched by ") + info.launcher;
+    return label;
+}
+
+void engine_fail(engine &e, unsigned thread, int line, const char *cure, const char *what, ...) {
+    if (e.failed)
+        return;
+    char text[384];
+    va_list args;
+    va_start(args, what);
+    vsnprintf(text, sizeof text, what, args);
+    va_end(args);
+    char place[32] = "";
+    if (line > 0)
+        snprintf(place, sizeof place, ", line %d", line);
+    std::string label = kernel_label(*e.launch->info);
+    snprintf(e.error, sizeof e.error, "%.200s, block (%u,%u,%u), thread %u (warp %u, lane %u)%s: %s; %s", label.c_str(),
+             e.block.x, e.block.y, e.block.z, thread, thread / WARP_SIZE, thread % WARP_SIZE, place, text, cure);
+    e.failed = true;
+}
+
+void error_keep(const char *text) {
+    std::lock_guard<std::mutex> lock(state_mutex);
+    if (first_error[0] == '\0')
+        snprintf(first_error, sizeof first_error, "%s", text);
+}
+
+const sim_mma_model *chosen_model() {
+    const char *name = getenv("HALFTONE_SIM_MODEL");
+    if (name != nullptr && name[0] != '\0')
+        return sim_mma_find(name);
+    std::lock_guard<std::mutex> lock(state_mutex);
+    return set_model != nullptr ? set_model : sim_mma_find("sm80");
+}
+
+void allocations_snapshot(std::vector<allocation> &list) {
+    std::lock_guard<std::mutex> lock(state_mutex);
+    list = registered;
+}
+
+static void forget(uintptr_t first) {
+    registered.erase(std::remove_if(registered.begin(), registered.end(),
+                                    [first](const allocation &a) { return a.first == first; }),
+                     registered.end());
+}
+
+} // namespace ht_sim
+
+using namespace ht_sim;
+
+extern "C" void ht_sim_register(void *p, size_t bytes) {
+    if (p == nullptr || bytes == 0)
+        return;
+    uintptr_t first = reinterpret_cast<uintptr_t>(p);
+    std::lock_guard<std::mutex> lock(state_mutex);
+    forget(first);
+    allocation entry = {first, first + bytes};
+    auto place = std::lower_bound(registered.begin(), registered.end(), entry,
+                                  [](const allocation &a, const allocation &b) { return a.first < b.first; });
+    registered.insert(place, entry);
+}
+
+extern "C" void ht_sim_unregister(void *p) {
+    std::lock_guard<std::mutex> lock(state_mutex);
+    forget(reinterpret_cast<uintptr_t>(p));
+}
+
+extern "C" const char *ht_sim_error(void) {
+    return first_error;
+}
+
+extern "C" void ht_sim_clear_error(void) {
+    std::lock_guard<std::mutex> lock(state_mutex);
+    first_error[0] = '\0';
+}
+
+extern "C" int ht_sim_set_model(const char *name) {
+    const sim_mma_model *model = name != nullptr ? sim_mma_find(name) : nullptr;
+    if (model == nullptr)
+        return 1;
+    std::lock_guard<std::mutex> lock(state_mutex);
+    set_model = model;
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* sim_fiber: see the header. */
+#ifdef _FORTIFY_SOURCE
+#undef _FORTIFY_SOURCE /* its longjmp refuses to leave one stack for another */
+#endif
+#include "sim_fiber.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if HT_SIM_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace ht_sim {
+
+/* Pages are committed when touched; unoptimised and sanitized kernels have large frames. */
+static const size_t usable_stack_bytes = HT_SIM_ASAN ? 1024 * 1024 : 256 * 1024;
+
+struct starting {
+    fiber *home, *self;
+    ucontext_t back, context;
+};
+static thread_local starting *now_starting;
+
+static size_t page_bytes() {
+    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+fiber::~fiber() {
+    if (mapping != nullptr)
+        munmap(mapping, usable_stack_bytes + page_bytes());
+}
+
+bool fiber_map(fiber *f) {
+    size_t page = page_bytes();
+    void *p = mmap(nullptr, usable_stack_bytes + page, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    /* Stacks grow down into the guard. Without it (too many mappings) only a runaway kernel would differ. */
+    (void)mprotect(p, page, PROT_NONE);
+    f->mapping = p;
+    f->stack_bottom = static_cast<char *>(p) + page;
+    f->stack_bytes = usable_stack_bytes;
+    return true;
+}
+
+static void before_switch([[maybe_unused]] fiber *from, [[maybe_unused]] const fiber *to) {
+#if HT_SIM_ASAN
+    __sanitizer_start_switch_fiber(&from->fake_stack, to->stack_bottom, to->stack_bytes);
+#endif
+}
+
+static void after_switch([[maybe_unused]] const fiber *self) {
+#if HT_SIM_ASAN
+    __sanitizer_finish_switch_fiber(self->fake_stack, nullptr, nullptr);
+#endif
+}
+
+void fiber_switch(fiber *from, fiber *to) {
+    if (_setjmp(from->context) == 0) {
+        before_switch(from, to);
+        _longjmp(to->context, 1);
+    }
+    after_switch(from);
+}
+
+/* First code on a new stack: parks itself where fiber_switch finds it and goes back. */
+static void trampoline() {
+    starting *s = now_starting;
+    fiber *self = s->self;
+#if HT_SIM_ASAN
+    /* The only place that learns the bounds of the host thread's own stack. */
+    __sanitizer_finish_switch_fiber(nullptr, &s->home->stack_bottom, &s->home->stack_bytes);
+#endif
+    if (_setjmp(self->context) == 0) {
+        before_switch(self, s->home);
+        setcontext(&s->back);
+    }
+    after_switch(self);
+    self->entry(self->arg);
+}
+
+void fiber_start(fiber *home, fiber *f, void (*entry)(void *), void *arg) {
+    starting s;
+    f->entry = entry;
+    f->arg = arg;
+    f->fake_stack = nullptr;
+    s.home = home;
+    s.self = f;
+    now_starting = &s;
+    getcontext(&s.context);
+    s.context.uc_stack.ss_sp = const_cast<void *>(f->stack_bottom);
+    s.context.uc_stack.ss_size = f->stack_bytes;
+    s.context.uc_link = nullptr;
+    makecontext(&s.context, trampoline, 0);
+    before_switch(home, f);
+    swapcontext(&s.back, &s.context);
+    after_switch(home);
+}
+
+} // namespace ht_sim

@@ -1,0 +1,146 @@
+/* sim_internal: the state of one simulated block and what the simulator's files say to each other.
+ *
+ *   sim_core.cpp   launches, blocks, the order of warps, divergence
+ *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, shfl
+ *   sim_mem.cpp    shared memory with its shadow, cp.async, registered global memory
+ *   sim_error.cpp  the first violation and the settings of the host program */
+#ifndef HT_SIM_INTERNAL_H
+#define HT_SIM_INTERNAL_H
+
+#include <stdint.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ht_sim.h"
+#include "sim_fiber.h"
+#include "sim_mma.h"
+
+namespace ht_sim {
+
+enum {
+    WARP_SIZE = 32,
+    MAX_THREADS = 1024,
+    SMEM_BASE = 1024, /* not 0, so that a forgotten base address is out of bounds */
+    SMEM_DEFAULT_BYTES = 48 * 1024,
+    SMEM_MAX_BYTES = 227 * 1024
+};
+
+/* What a lane has come to. */
+enum call_kind { CALL_NONE, CALL_EXIT, CALL_BARRIER, CALL_LDMATRIX, CALL_MMA_16816, CALL_MMA_1688, CALL_SHFL };
+const char *call_name(call_kind kind);
+
+struct call {
+    call_kind kind;
+    int line;
+    const void *site; /* return address */
+    /* operands; which ones count follows from kind */
+    unsigned *r;
+    unsigned s;
+    float *d;
+    const unsigned *a, *b;
+    int value, lane_mask;
+};
+
+/* A cp.async that was issued and not waited for. */
+struct pending_copy {
+    unsigned offset; /* in shared memory */
+    uint32_t group;
+    const void *source;
+};
+
+struct engine;
+
+struct thread_state {
+    fiber stack;
+    engine *owner = nullptr;
+    unsigned index = 0;
+    bool parked = false; /* the fiber waits at the head of its loop for the next block */
+    call at{};
+    uint32_t open_group = 0; /* cp.async group that the next commit closes */
+    std::vector<pending_copy> copies; /* by group, oldest first */
+};
+
+struct warp_state {
+    unsigned lanes;  /* 32 but for the last warp of a block with an odd size */
+    uint32_t ready;  /* lanes that can run */
+    call_kind waits; /* CALL_BARRIER or CALL_EXIT when the whole warp has come there, else CALL_NONE */
+    uint32_t turn;   /* counts warp collectives and barriers: accesses of one warp in one turn have no order */
+};
+
+/* Shadow of four bytes of shared memory. The records of readers and writers count for their barrier interval only. */
+struct shadow_word {
+    uint32_t write_epoch, write_turn, read_epoch, read_turn;
+    uint16_t writer, reader, copier; /* threads */
+    uint16_t flags;
+};
+enum {
+    SHADOW_INITIALISED = 1,
+    SHADOW_BY_COPY = 2,    /* the last write was a cp.async */
+    SHADOW_MANY_LANES = 4, /* more readers than `reader` in its warp and turn */
+    SHADOW_MANY_WARPS = 8, /* readers of several warps */
+    SHADOW_PENDING = 16    /* a cp.async of `copier` is on its way */
+};
+
+struct allocation {
+    uintptr_t first, end;
+};
+
+/* What all blocks of a launch share; constant while they run. */
+struct launch {
+    const ht_sim_launch_info *info;
+    const sim_mma_model *model;
+    uint64_t seed;
+    std::vector<allocation> allocations; /* by address */
+};
+
+/* One block at a time, on one host thread. Kept between launches for its stacks. */
+struct engine {
+    const struct launch *launch = nullptr;
+    fiber home; /* the scheduler, on the host thread's stack */
+    std::vector<std::unique_ptr<thread_state>> threads;
+    std::vector<warp_state> warps;
+    thread_state *running = nullptr; /* NULL: the scheduler */
+    unsigned last_warp = 0;
+    unsigned lane_start = 0; /* lane that runs first in a turn */
+    uint64_t random = 0;
+    ht_sim_dim3 block{};
+    uint32_t epoch = 0; /* counts block barriers */
+    std::vector<unsigned char> shared;
+    std::vector<shadow_word> shadow;
+    allocation recent[4] = {}; /* allocations that were touched last */
+    unsigned next_recent = 0;
+    bool failed = false;
+    char error[768] = "";
+};
+
+/* The engine that runs on this host thread, NULL outside kernels. */
+extern __thread engine *current_engine;
+
+/* sim_core: never returns to a thread whose block has failed. */
+[[noreturn]] void abandon_thread(engine &e);
+
+/* sim_warp: performs the collective that all lanes of a warp have come to; false after engine_fail. */
+bool warp_perform(engine &e, unsigned warp);
+
+/* sim_mem: an access to shared memory as the checks see it. */
+struct access {
+    unsigned thread;
+    int line;
+    const char *name;
+    bool for_warp; /* the data goes to all lanes: the thread's own earlier write is no excuse */
+};
+void shared_reset(engine &e, int smem_bytes);
+/* The bytes at shared address s after the checks of a read; NULL after engine_fail. */
+const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsigned bytes);
+
+/* sim_error: notes the block's first violation: `what` with printf arguments, then the cure. */
+void engine_fail(engine &e, unsigned thread, int line, const char *cure, const char *what, ...)
+    __attribute__((format(printf, 5, 6)));
+void error_keep(const char *text); /* unless an earlier one is kept */
+std::string kernel_label(const ht_sim_launch_info &info);
+const sim_mma_model *chosen_model(); /* NULL: HALFTONE_SIM_MODEL names none */
+void allocations_snapshot(std::vector<allocation> &list);
+
+} // namespace ht_sim
+#endif

@@ -1,0 +1,320 @@
+/* sim_mem: shared memory with a shadow that knows who wrote and read what since the last barrier, cp.async with its
+ * groups, and global memory that must lie in a registered allocation.
+ *
+ * Two accesses to the same four bytes, one of them a write, are a race when nothing orders them:
+ *   threads of different warps   in the same barrier interval (epoch)
+ *   lanes of one warp            in the same epoch and turn (no warp collective between them)
+ *   the same thread              never; but data that ldmatrix hands to all lanes counts as read by other lanes
+ * A cp.async is a write from its issue on. Its data arrives at the issuing thread's wait (here really not before), and
+ * for every other thread at the barrier after that. */
+#include "sim_internal.h"
+
+#include <algorithm>
+
+namespace ht_sim {
+
+void shared_reset(engine &e, int smem_bytes) {
+    size_t bytes = static_cast<size_t>(smem_bytes);
+    e.shared.assign(bytes, 0xff); /* NaN as FP16 and FP32: shows where a check fails to */
+    e.shadow.assign((bytes + 3) / 4, shadow_word{});
+}
+
+static bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes) {
+    if (s % bytes != 0) {
+        engine_fail(e, who.thread, who.line, "align the address or the leading dimension",
+                    "misaligned shared memory access: %s of %u bytes at shared address base + %ld", who.name, bytes,
+                    static_cast<long>(s) - SMEM_BASE);
+        return false;
+    }
+    if (s < SMEM_BASE || s - SMEM_BASE + bytes > e.shared.size()) {
+        engine_fail(e, who.thread, who.line,
+                    "check the index, and that addresses start at ht_smem_base() and the launch's smem_bytes is enough",
+                    "shared memory access out of bounds: %s of %u bytes at byte %ld of %zu", who.name, bytes,
+                    static_cast<long>(s) - SMEM_BASE, e.shared.size());
+        return false;
+    }
+    return true;
+}
+
+/* Whether an access of `other` in `turn` of this epoch has no order with one of `who` now. */
+static bool unordered(const engine &e, const access &who, unsigned other, uint32_t turn, bool by_copy) {
+    if (other == who.thread && !who.for_warp)
+        return false;
+    unsigned warp = who.thread / WARP_SIZE;
+    return other / WARP_SIZE != warp || by_copy || turn == e.warps[warp].turn;
+}
+
+static bool fail_pending(engine &e, const access &who, unsigned offset, const shadow_word &word, bool writes) {
+    const char *cure = word.copier == who.thread
+                           ? "commit the copy and call ht_cp_async_wait for its group first"
+                           : "the copying thread must ht_cp_async_wait for it, then all must ht_barrier";
+    engine_fail(e, who.thread, who.line, cure,
+                "%s %s shared byte %u while a cp.async of thread %u is pending there (not waited for)", who.name,
+                writes ? "overwrites" : "reads", offset, static_cast<unsigned>(word.copier));
+    return false;
+}
+
+static bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other) {
+    bool same_warp = other / WARP_SIZE == who.thread / WARP_SIZE;
+    engine_fail(e, who.thread, who.line, "separate the two with ht_barrier",
+                "shared memory race (%s): %s at byte %u and thread %u %s", verbs, who.name, offset, other,
+                same_warp ? "of the same warp, with nothing between them that orders lanes"
+                          : "of another warp, in the same barrier interval");
+    return false;
+}
+
+static bool note_read(engine &e, const access &who, unsigned offset, shadow_word &word) {
+    if ((word.flags & SHADOW_PENDING) != 0)
+        return fail_pending(e, who, offset, word, false);
+    if ((word.flags & SHADOW_INITIALISED) == 0) {
+        engine_fail(e, who.thread, who.line, "write it first; where another thread writes it, ht_barrier in between",
+                    "%s reads uninitialised shared memory at byte %u", who.name, offset);
+        return false;
+    }
+    bool by_copy = (word.flags & SHADOW_BY_COPY) != 0;
+    if (word.write_epoch == e.epoch && unordered(e, who, word.writer, word.write_turn, by_copy)) {
+        if (!by_copy)
+            return fail_race(e, who, offset, "read after write", word.writer);
+        engine_fail(e, who.thread, who.line, "call ht_barrier between ht_cp_async_wait and the read",
+                    "%s reads shared byte %u, which a cp.async of thread %u filled, with a wait but no barrier since",
+                    who.name, offset, static_cast<unsigned>(word.writer));
+        return false;
+    }
+    uint32_t turn = e.warps[who.thread / WARP_SIZE].turn;
+    bool seen = word.read_epoch == e.epoch;
+    if (seen && word.reader / WARP_SIZE != who.thread / WARP_SIZE) {
+        word.flags |= SHADOW_MANY_WARPS;
+    } else if (seen && word.read_turn == turn) {
+        if (word.reader != who.thread)
+            word.flags |= SHADOW_MANY_LANES;
+    } else {
+        unsigned cleared = SHADOW_MANY_LANES | (seen ? 0u : static_cast<unsigned>(SHADOW_MANY_WARPS));
+        word.flags = static_cast<uint16_t>(word.flags & ~cleared);
+    }
+    word.reader = static_cast<uint16_t>(who.thread);
+    word.read_epoch = e.epoch;
+    word.read_turn = turn;
+    return true;
+}
+
+/* The checks of a write; the record itself is made when the data arrives. */
+static bool check_write(engine &e, const access &who, unsigned offset, const shadow_word &word) {
+    if ((word.flags & SHADOW_PENDING) != 0)
+        return fail_pending(e, who, offset, word, true);
+    if (word.write_epoch == e.epoch &&
+        unordered(e, who, word.writer, word.write_turn, (word.flags & SHADOW_BY_COPY) != 0))
+        return fail_race(e, who, offset, "write after write", word.writer);
+    if (word.read_epoch != e.epoch)
+        return true;
+    unsigned warp = who.thread / WARP_SIZE;
+    bool other_lane = (word.flags & SHADOW_MANY_LANES) != 0 || word.reader != who.thread;
+    if ((word.flags & SHADOW_MANY_WARPS) != 0 || word.reader / WARP_SIZE != warp ||
+        (word.read_turn == e.warps[warp].turn && other_lane))
+        return fail_race(e, who, offset, "write after read", word.reader);
+    return true;
+}
+
+static void note_write(engine &e, unsigned thread, shadow_word &word, unsigned flags) {
+    word.writer = static_cast<uint16_t>(thread);
+    word.write_epoch = e.epoch;
+    word.write_turn = e.warps[thread / WARP_SIZE].turn;
+    unsigned kept = word.flags & (SHADOW_MANY_LANES | SHADOW_MANY_WARPS);
+    word.flags = static_cast<uint16_t>(kept | SHADOW_INITIALISED | flags);
+}
+
+const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsigned bytes) {
+    if (!shared_range(e, who, s, bytes))
+        return nullptr;
+    unsigned offset = s - SMEM_BASE;
+    for (unsigned i = 0; i < bytes; i += 4)
+        if (!note_read(e, who, offset + i, e.shadow[(offset + i) / 4]))
+            return nullptr;
+    return &e.shared[offset];
+}
+
+static bool shared_write(engine &e, const access &who, unsigned s, unsigned bytes, const void *data) {
+    if (!shared_range(e, who, s, bytes))
+        return false;
+    unsigned offset = s - SMEM_BASE;
+    for (unsigned i = 0; i < bytes; i += 4) {
+        shadow_word &word = e.shadow[(offset + i) / 4];
+        if (!check_write(e, who, offset + i, word))
+            return false;
+        note_write(e, who.thread, word, 0);
+    }
+    memcpy(&e.shared[offset], data, bytes);
+    return true;
+}
+
+/* ---- global memory ---- */
+
+static bool global_range(engine &e, const access &who, const void *p, unsigned bytes) {
+    uintptr_t address = reinterpret_cast<uintptr_t>(p);
+    if (address % bytes != 0) {
+        engine_fail(e, who.thread, who.line, "align the pointer or the leading dimension",
+                    "misaligned global memory access: %s of %u bytes at %p", who.name, bytes, p);
+        return false;
+    }
+    for (const allocation &a : e.recent)
+        if (address >= a.first && address < a.end && a.end - address >= bytes)
+            return true;
+    const std::vector<allocation> &list = e.launch->allocations;
+    auto after = std::upper_bound(list.begin(), list.end(), address,
+                                  [](uintptr_t value, const allocation &a) { return value < a.first; });
+    if (after != list.begin()) {
+        const allocation &a = *(after - 1);
+        if (address < a.end && a.end - address >= bytes) {
+            e.recent[e.next_recent++ % 4] = a;
+            return true;
+        }
+        engine_fail(e, who.thread, who.line, "check the index and the size of the buffer",
+                    "global memory access out of bounds: %s of %u bytes at byte %zu of an allocation of %zu", who.name,
+                    bytes, static_cast<size_t>(address - a.first), static_cast<size_t>(a.end - a.first));
+        return false;
+    }
+    engine_fail(e, who.thread, who.line, "pass device memory; the host calls ht_sim_register for it",
+                "global memory access out of bounds: %s of %u bytes at %p, before every allocation", who.name, bytes, p);
+    return false;
+}
+
+/* The running engine and access, with the check that there is one. */
+struct request {
+    engine *e;
+    access who;
+    request(const char *name, int line) : e(current_engine), who{0, line, name, false} {
+        if (e != nullptr)
+            who.thread = e->running->index;
+        else
+            error_keep((std::string(name) + " called outside a kernel; launch it with ht_launch").c_str());
+    }
+};
+
+template <class T> static T global_load(const char *name, const void *p, int line) {
+    T value{};
+    request r(name, line);
+    if (r.e == nullptr)
+        return value;
+    if (!global_range(*r.e, r.who, p, sizeof value))
+        abandon_thread(*r.e);
+    memcpy(&value, p, sizeof value);
+    return value;
+}
+
+template <class T> static void global_store(const char *name, void *p, T value, int line) {
+    request r(name, line);
+    if (r.e == nullptr)
+        return;
+    if (!global_range(*r.e, r.who, p, sizeof value))
+        abandon_thread(*r.e);
+    memcpy(p, &value, sizeof value);
+}
+
+template <class T> static T shared_load(const char *name, unsigned s, int line) {
+    T value{};
+    request r(name, line);
+    if (r.e == nullptr)
+        return value;
+    const unsigned char *data = shared_read(*r.e, r.who, s, sizeof value);
+    if (data == nullptr)
+        abandon_thread(*r.e);
+    memcpy(&value, data, sizeof value);
+    return value;
+}
+
+template <class T> static void shared_store(const char *name, unsigned s, T value, int line) {
+    request r(name, line);
+    if (r.e != nullptr && !shared_write(*r.e, r.who, s, sizeof value, &value))
+        abandon_thread(*r.e);
+}
+
+} // namespace ht_sim
+
+using namespace ht_sim;
+
+unsigned ht_smem_base(void) {
+    return SMEM_BASE;
+}
+
+uint4 ht_ldg16(const void *p, int line) {
+    return global_load<uint4>("ht_ldg16", p, line);
+}
+float ht_ldg4(const float *p, int line) {
+    return global_load<float>("ht_ldg4", p, line);
+}
+int ht_ldg_i32(const int *p, int line) {
+    return global_load<int>("ht_ldg_i32", p, line);
+}
+void ht_stg16(void *p, uint4 v, int line) {
+    global_store("ht_stg16", p, v, line);
+}
+void ht_stg4(float *p, float v, int line) {
+    global_store("ht_stg4", p, v, line);
+}
+void ht_stg_i32(int *p, int v, int line) {
+    global_store("ht_stg_i32", p, v, line);
+}
+
+uint4 ht_lds16(unsigned s, int line) {
+    return shared_load<uint4>("ht_lds16", s, line);
+}
+float ht_lds4(unsigned s, int line) {
+    return shared_load<float>("ht_lds4", s, line);
+}
+void ht_sts16(unsigned s, uint4 v, int line) {
+    shared_store("ht_sts16", s, v, line);
+}
+void ht_sts4(unsigned s, float v, int line) {
+    shared_store("ht_sts4", s, v, line);
+}
+
+void ht_atomic_max_i32(int *p, int v, int line) {
+    request r("ht_atomic_max_i32", line);
+    if (r.e == nullptr)
+        return;
+    if (!global_range(*r.e, r.who, p, sizeof v))
+        abandon_thread(*r.e);
+    int old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (old < v && !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+void ht_cp_async16(unsigned s, const void *g, int line) {
+    request r("ht_cp_async16", line);
+    if (r.e == nullptr)
+        return;
+    engine &e = *r.e;
+    const unsigned bytes = 16;
+    if (!shared_range(e, r.who, s, bytes) || !global_range(e, r.who, g, bytes))
+        abandon_thread(e);
+    unsigned offset = s - SMEM_BASE;
+    for (unsigned i = 0; i < bytes; i += 4) {
+        shadow_word &word = e.shadow[(offset + i) / 4];
+        if (!check_write(e, r.who, offset + i, word))
+            abandon_thread(e);
+        word.copier = static_cast<uint16_t>(r.who.thread);
+        word.flags |= SHADOW_PENDING;
+    }
+    e.running->copies.push_back(pending_copy{offset, e.running->open_group, g});
+}
+
+void ht_cp_async_commit(void) {
+    if (current_engine != nullptr)
+        current_engine->running->open_group++;
+}
+
+void ht_sim_cp_async_wait(int pending_groups) {
+    if (current_engine == nullptr)
+        return;
+    engine &e = *current_engine;
+    thread_state &t = *e.running;
+    size_t done = 0;
+    /* Group g is complete when at most pending_groups younger ones were committed; the open one never is. */
+    while (done < t.copies.size() &&
+           static_cast<int64_t>(t.copies[done].group) < static_cast<int64_t>(t.open_group) - pending_groups) {
+        const pending_copy &copy = t.copies[done++];
+        memcpy(&e.shared[copy.offset], copy.source, 16);
+        for (unsigned i = 0; i < 4; i++)
+            note_write(e, t.index, e.shadow[copy.offset / 4 + i], SHADOW_BY_COPY);
+    }
+    t.copies.erase(t.copies.begin(), t.copies.begin() + static_cast<std::ptrdiff_t>(done));
+}

@@ -1,0 +1,177 @@
+/* sim_mma: see the header for the model and its sources. */
+#include "sim_mma.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* m16n8k16 is two ordered groups of 8 up to sm_89 and one of 16 on sm_90. */
+static const struct sim_mma_model model_table[] = {
+    {.name = "sm75", .fraction_bits = 24, .group_k = 8},  /* Turing */
+    {.name = "sm80", .fraction_bits = 24, .group_k = 8},  /* Ampere, A100 */
+    {.name = "sm86", .fraction_bits = 24, .group_k = 8},  /* Ampere, GA10x */
+    {.name = "sm89", .fraction_bits = 24, .group_k = 8},  /* Ada */
+    {.name = "sm90", .fraction_bits = 25, .group_k = 16}, /* Hopper, mma.sync and wgmma */
+};
+
+const struct sim_format sim_format_f16 = {.exponent_bits = 5, .fraction_bits = 10};
+static const struct sim_format format_f32 = {.exponent_bits = 8, .fraction_bits = 23};
+
+static const uint32_t f32_nan = 0x7fffffffu, f32_infinity = 0x7f800000u;
+enum { F32_MIN_EXPONENT = -126, F32_MAX_EXPONENT = 127 };
+
+const struct sim_mma_model *sim_mma_find(const char *name) {
+    for (size_t i = 0; i < sizeof model_table / sizeof model_table[0]; i++)
+        if (strcmp(model_table[i].name, name) == 0)
+            return &model_table[i];
+    return NULL;
+}
+
+struct sim_term sim_mma_decode(struct sim_format format, uint32_t bits) {
+    uint32_t fraction = bits & ((1u << format.fraction_bits) - 1u);
+    int top = (1 << format.exponent_bits) - 1;
+    int biased = (int)(bits >> format.fraction_bits) & top;
+    bool negative = ((bits >> (format.fraction_bits + format.exponent_bits)) & 1u) != 0;
+    int bias = top >> 1;
+    struct sim_term term;
+    if (biased == top) {
+        term.significand = 1;
+        term.exponent = fraction != 0 ? SIM_NAN_EXPONENT : SIM_INFINITY_EXPONENT;
+    } else if (biased != 0) {
+        term.significand = (int32_t)(fraction | (1u << format.fraction_bits));
+        term.exponent = biased - bias;
+    } else {
+        term.significand = (int32_t)fraction;
+        term.exponent = fraction != 0 ? 1 - bias : SIM_ZERO_EXPONENT;
+    }
+    if (negative)
+        term.significand = -term.significand;
+    return term;
+}
+
+static bool is_special(struct sim_term term) {
+    return term.exponent >= SIM_INFINITY_EXPONENT;
+}
+
+/* The result of a group in which something is infinite or NaN. */
+static uint32_t special_sum(int k, struct sim_term c, const struct sim_term *a, const struct sim_term *b) {
+    bool nan = c.exponent == SIM_NAN_EXPONENT;
+    bool plus = c.exponent == SIM_INFINITY_EXPONENT && c.significand > 0;
+    bool minus = c.exponent == SIM_INFINITY_EXPONENT && c.significand < 0;
+    for (int i = 0; i < k; i++) {
+        if (!is_special(a[i]) && !is_special(b[i]))
+            continue;
+        bool zero = a[i].significand == 0 || b[i].significand == 0;
+        nan = nan || zero || a[i].exponent == SIM_NAN_EXPONENT || b[i].exponent == SIM_NAN_EXPONENT;
+        bool negative = (a[i].significand < 0) != (b[i].significand < 0);
+        minus = minus || negative;
+        plus = plus || !negative;
+    }
+    if (nan || (plus && minus))
+        return f32_nan;
+    return f32_infinity | (minus ? 0x80000000u : 0u);
+}
+
+/* significand * 2^up, then cut toward zero by `down` bits. */
+static inline int64_t shift_cut(int64_t significand, int up, int down) {
+    int64_t sign = significand >> 63;
+    int64_t magnitude = (significand ^ sign) - sign;
+    magnitude = (magnitude << up) >> (down < 62 ? down : 62);
+    return (magnitude ^ sign) - sign;
+}
+
+/* sum * 2^unit as FP32 bits, cut toward zero. */
+static uint32_t round_sum(int64_t sum, int unit) {
+    if (sum == 0)
+        return 0;
+    uint32_t sign = sum < 0 ? 0x80000000u : 0u;
+    uint64_t magnitude = sum < 0 ? (uint64_t)-sum : (uint64_t)sum;
+    int top = 63 - __builtin_clzll(magnitude);
+    int exponent = unit + top;
+    if (exponent > F32_MAX_EXPONENT)
+        return sign | f32_infinity;
+    int last = exponent > F32_MIN_EXPONENT ? exponent - 23 : F32_MIN_EXPONENT - 23; /* weight of the last bit kept */
+    int down = last - unit;
+    uint32_t kept = (uint32_t)(down >= 0 ? magnitude >> down : magnitude << -down);
+    /* A normal number's leading one adds 1 to the exponent field. */
+    uint32_t field = exponent >= F32_MIN_EXPONENT ? (uint32_t)(exponent - F32_MIN_EXPONENT) : 0u;
+    return sign | ((field << 23) + kept);
+}
+
+/* One group of k products and c, all finite. */
+static inline uint32_t finite_group(int fraction_bits, int product_bits, int k, struct sim_term c,
+                                    const struct sim_term *a, const struct sim_term *b) {
+    int emax = c.exponent > F32_MIN_EXPONENT ? c.exponent : F32_MIN_EXPONENT;
+    for (int i = 0; i < k; i++) {
+        int e = a[i].exponent + b[i].exponent;
+        emax = e > emax ? e : emax;
+    }
+    int up = fraction_bits > product_bits ? fraction_bits - product_bits : 0;
+    int extra = product_bits > fraction_bits ? product_bits - fraction_bits : 0;
+    int64_t sum = shift_cut(c.significand, fraction_bits - 23 > 0 ? fraction_bits - 23 : 0,
+                            emax - c.exponent + (fraction_bits < 23 ? 23 - fraction_bits : 0));
+    for (int i = 0; i < k; i++)
+        sum += shift_cut((int64_t)a[i].significand * b[i].significand, up,
+                         emax - (a[i].exponent + b[i].exponent) + extra);
+    return round_sum(sum, emax - fraction_bits);
+}
+
+static inline uint32_t dot(const struct sim_mma_model *model, int product_bits, int group, int k, uint32_t c,
+                           bool special, const struct sim_term *a, const struct sim_term *b) {
+    for (int first = 0; first < k; first += group) {
+        int count = k - first < group ? k - first : group;
+        struct sim_term addend = sim_mma_decode(format_f32, c);
+        bool any = is_special(addend);
+        for (int i = first; special && i < first + count; i++)
+            any = any || is_special(a[i]) || is_special(b[i]);
+        c = any ? special_sum(count, addend, a + first, b + first)
+                : finite_group(model->fraction_bits, product_bits, count, addend, a + first, b + first);
+    }
+    return c;
+}
+
+uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format, int group, int k, uint32_t c,
+                     const struct sim_term *a, const struct sim_term *b) {
+    return dot(model, 2 * format.fraction_bits, group, k, c, true, a, b);
+}
+
+/* Decodes `count` FP16 numbers; true when one of them is infinite or NaN. */
+static bool decode_f16(int count, struct sim_term *terms, const uint16_t *bits) {
+    bool special = false;
+    for (int i = 0; i < count; i++) {
+        terms[i] = sim_mma_decode(sim_format_f16, bits[i]);
+        special = special || is_special(terms[i]);
+    }
+    return special;
+}
+
+float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint16_t *a, const uint16_t *b) {
+    struct sim_term ta[SIM_MAX_K], tb[SIM_MAX_K];
+    decode_f16(k, ta, a);
+    decode_f16(k, tb, b);
+    uint32_t bits;
+    memcpy(&bits, &c, sizeof bits);
+    bits = sim_mma_dot(model, sim_format_f16, model->group_k, k, bits, ta, tb);
+    float result;
+    memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b) {
+    struct sim_term ta[16 * SIM_MAX_K], tb[8 * SIM_MAX_K];
+    if (k != 8 && k != 16)
+        return -1;
+    bool special_a = decode_f16(16 * k, ta, a);
+    bool special_b = decode_f16(8 * k, tb, b);
+    bool special = special_a || special_b;
+    for (int row = 0; row < 16; row++) {
+        for (int col = 0; col < 8; col++) {
+            uint32_t bits;
+            memcpy(&bits, &d[row * 8 + col], sizeof bits);
+            bits = dot(model, 2 * sim_format_f16.fraction_bits, model->group_k, k, bits, special, &ta[row * k],
+                       &tb[col * k]);
+            memcpy(&d[row * 8 + col], &bits, sizeof bits);
+        }
+    }
+    return 0;
+}

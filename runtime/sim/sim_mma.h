@@ -1,0 +1,70 @@
+/* sim_mma: bit-exact arithmetic of NVIDIA's matrix units, one table row per architecture. Plain C; knows nothing of
+ * kernels, lanes or fragments, only of matrices.
+ *
+ * A unit computes d = c + sum(a[i] * b[i]) in groups of k, in order; c of the next group is d of the one before.
+ * Within a group:
+ *   1. products are exact: significands multiplied as integers, exponent ea + eb, NOT normalised (so 1 <= |p| < 4);
+ *      a subnormal input has the smallest normal exponent and a leading zero;
+ *   2. emax = largest exponent of the nonzero products (ea + eb) and of c (FP32; at least -126);
+ *   3. every term is cut toward zero to F fraction bits below 2^emax;
+ *   4. the cut terms are added exactly, and the sum is normalised and cut toward zero to FP32 (subnormal results are
+ *      kept; 2^128 and more is infinity; a zero sum is +0);
+ *   5. NaN, infinity - infinity and infinity * 0 give 0x7fffffff.
+ * Sources: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330 (2021);
+ * Khattak, Mikaitis (2025); Xie et al., "MMA-Sim", arXiv:2511.10909 (2025): F = 23 Volta, 24 Turing/Ampere/Ada,
+ * 25 Hopper; emax over the exponents of the unnormalised products. */
+#ifndef HT_SIM_MMA_H
+#define HT_SIM_MMA_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_mma_model {
+    const char *name;
+    int fraction_bits; /* F: bits kept below the unit of the largest exponent */
+    int group_k;       /* 16-bit inputs: products added together with c */
+};
+
+/* An input format: sign, exponent and fraction bits. FP16 is {5, 10}, BF16 {8, 7}, TF32 {8, 10}. */
+struct sim_format {
+    int exponent_bits, fraction_bits;
+};
+
+/* A decoded input: value = significand * 2^(exponent - fraction_bits). */
+struct sim_term {
+    int32_t significand; /* signed; not 0 for infinity (sign) and NaN */
+    int32_t exponent;    /* or one of the marks below */
+};
+
+enum {
+    SIM_MAX_K = 16,
+    SIM_ZERO_EXPONENT = -4096, /* below every real one, also as the exponent of a product */
+    SIM_INFINITY_EXPONENT = 4096,
+    SIM_NAN_EXPONENT = 4097
+};
+
+extern const struct sim_format sim_format_f16;
+
+/* NULL for an unknown name. */
+const struct sim_mma_model *sim_mma_find(const char *name);
+
+struct sim_term sim_mma_decode(struct sim_format format, uint32_t bits);
+
+/* c + a . b over k decoded inputs of one format, `group` products at a time; c and the result as FP32 bits. */
+uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format, int group, int k, uint32_t c,
+                     const struct sim_term *a, const struct sim_term *b);
+
+/* The same for k <= SIM_MAX_K FP16 inputs. */
+float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint16_t *a, const uint16_t *b);
+
+/* d (16 x 8, row-major) += a (16 x k, row-major) * b (k x 8, element (kk, n) at b[n * k + kk]); 0, or -1 for a k that
+ * is not 8 or 16. */
+int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,132 @@
+// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator (runtime/sim/ht_sim.h)
+// supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
+#define HT_DEVICE static __device__ __forceinline__
+
+HT_DEVICE unsigned ht_smem_base(void)
+{
+    extern __shared__ __align__(1024) unsigned char ht_shared[];
+    return (unsigned)__cvta_generic_to_shared(ht_shared);
+}
+
+HT_DEVICE void ht_barrier(void)
+{
+    __syncthreads();
+}
+
+HT_DEVICE uint4 ht_ldg16(const void *p)
+{
+    return __ldg((const uint4 *)p);
+}
+
+HT_DEVICE float ht_ldg4(const float *p)
+{
+    return *p;
+}
+
+HT_DEVICE int ht_ldg_i32(const int *p)
+{
+    return *p;
+}
+
+HT_DEVICE void ht_stg16(void *p, uint4 v)
+{
+    *(uint4 *)p = v;
+}
+
+HT_DEVICE void ht_stg4(float *p, float v)
+{
+    *p = v;
+}
+
+HT_DEVICE void ht_stg_i32(int *p, int v)
+{
+    *p = v;
+}
+
+HT_DEVICE void ht_atomic_max_i32(int *p, int v)
+{
+    atomicMax(p, v);
+}
+
+HT_DEVICE uint4 ht_lds16(unsigned s)
+{
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(s));
+    return v;
+}
+
+HT_DEVICE float ht_lds4(unsigned s)
+{
+    float v;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(s));
+    return v;
+}
+
+HT_DEVICE void ht_sts16(unsigned s, uint4 v)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
+HT_DEVICE void ht_sts4(unsigned s, float v)
+{
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
+}
+
+// Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
+HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(s));
+}
+
+HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
+{
+    return __shfl_xor_sync(0xffffffffu, v, lane_mask);
+}
+
+HT_DEVICE unsigned ht_as_uint(float x)
+{
+    return __float_as_uint(x);
+}
+
+HT_DEVICE float ht_as_float(unsigned x)
+{
+    return __uint_as_float(x);
+}
+
+HT_DEVICE unsigned short ht_f16_rn(float x)
+{
+    unsigned short h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return h;
+}
+
+HT_DEVICE unsigned short ht_f16_rz(float x)
+{
+    unsigned short h;
+    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return h;
+}
+
+HT_DEVICE float ht_f16_value(unsigned short h)
+{
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+    return x;
+}
+
+template <class Args>
+static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
+                     void *stream, const Args &args)
+{
+    Args copy = args;
+    void *list[] = {&copy};
+    return (int)cudaLaunchKernel((const void *)kernel, dim3(gx, gy, gz), dim3(threads), list, (size_t)smem_bytes,
+                                 (cudaStream_t)stream);
+}
+
+template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_bytes)
+{
+    return (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes);
+}

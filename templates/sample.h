@@ -1,0 +1,16 @@
+// sample.h: what the generator puts before a template, so that every template compiles (and runs in the simulator) by
+// itself. The parameters are one valid choice: scheme f16x3 on sm_80.
+#ifndef HT_SIMULATOR
+#include <cuda_runtime.h>
+#endif
+#include "../runtime/ht_desc.h"
+#ifndef HT_SIMULATOR
+#include "prim_cuda.cuh"
+#endif
+constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3;
+constexpr int SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1, PROMOTE_STEPS = 2;
+constexpr int MIN_BLOCKS = 1, RASTER = 8;
+#include "arch_sm80.cuh"
+#include "hooks_scale.cuh"
+#include "hooks_chain.cuh"
+#include "scheme_f16x3.cuh"

@@ -1,0 +1,43 @@
+"""Shared by the Python tests: where the repository and its tools are. Built by `make test` before pytest starts."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GEN = ROOT / "out" / "bin" / "halftone-gen"
+NVIDIA = ["t4", "titanrtx", "rtx6000", "a100", "a800", "rtx3090", "rtx4090", "l40s", "h100", "h200"]
+AMD = ["mi210", "mi250x"]
+SIM = ["g++", "-std=c++17", "-O1", "-x", "c++", "-DHT_SIMULATOR", "-ffp-contract=off", "-include",
+       str(ROOT / "runtime/sim/ht_sim.h"), "-I" + str(ROOT / "runtime")]
+
+
+def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
+    run = subprocess.run([str(binary), *map(str, args), "--root", str(root)], capture_output=True, text=True,
+                         env={**os.environ, **(env or {})})
+    if check:
+        assert run.returncode == 0, run.stderr
+    return run
+
+
+def nvcc():
+    for place in [ROOT / "out/toolchain/nvidia/cu13/bin/nvcc", *[pathlib.Path(p) / "nvcc" for p in os.environ["PATH"].split(":")],
+                  pathlib.Path("/usr/local/cuda/bin/nvcc")]:
+        if place.is_file():
+            return str(place)
+    return None
+
+
+@pytest.fixture(scope="session")
+def emitted(tmp_path_factory):
+    """Folder with the generated sources of a GPU; each GPU is generated once."""
+    made = {}
+
+    def make(gpu):
+        if gpu not in made:
+            made[gpu] = tmp_path_factory.mktemp("emit") / gpu
+            gen("emit", "--gpu", gpu, "--out", made[gpu])
+        return made[gpu]
+
+    return make

@@ -1,0 +1,1064 @@
+/* test_api: the logic of runtime/halftone.c against a naive reference, without generator, simulator or GPU.
+ *
+ * This file plays both neighbours of the runtime: a device layer (host memory that counts calls, runs out on demand and
+ * can pretend to be capturing) and a kernel set whose pack, product and reduction are plain C on the panel layout of
+ * ht_desc.h. Matrices hold small integers, so every right answer is exact. */
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../runtime/halftone.h"
+#include "../runtime/ht_desc.h"
+#include "../runtime/ht_dev.h"
+
+/* ---- the fake device ---- */
+
+static struct {
+    long calls, allocs, frees, syncs, launches, packs, gemms, reduces, inits[8];
+    int last_kernel, last_splits, largest_batch, largest_pack_batch, largest_pack_rows;
+    int64_t packed_entries, packed_rows;
+    size_t limit_bytes, last_alloc_bytes;
+    bool capturing, dry; /* dry: launches are only counted */
+    int open_code, launch_code, init_code, capability;
+    struct ht_pack_args pack_log[4]; /* the last four, newest first */
+} dev;
+
+static char dev_text[64];
+
+const char *ht_dev_detail(void) {
+    return dev_text;
+}
+
+static int dev_report(int code, const char *text) {
+    if (code != HT_DEV_OK)
+        snprintf(dev_text, sizeof dev_text, "%s", text);
+    return code;
+}
+
+int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
+    (void)set;
+    memset(info, 0, sizeof *info);
+    snprintf(info->name, sizeof info->name, "fake device");
+    info->capability = dev.capability;
+    return dev_report(dev.open_code, "no driver");
+}
+
+int ht_dev_check(int backend_code) {
+    return dev_report(backend_code, "fake launch failed");
+}
+
+int ht_dev_alloc(void **memory, size_t bytes) {
+    dev.calls++;
+    *memory = NULL;
+    if (bytes > dev.limit_bytes)
+        return dev_report(HT_DEV_MEMORY, "fake card is full");
+    *memory = malloc(bytes);
+    assert_non_null(*memory);
+    if (!dev.dry)
+        memset(*memory, 0xff, bytes); /* NaN */
+    dev.allocs++;
+    dev.last_alloc_bytes = bytes;
+    return HT_DEV_OK;
+}
+
+int ht_dev_free(void *memory) {
+    dev.calls++;
+    dev.frees += memory != NULL;
+    free(memory);
+    return HT_DEV_OK;
+}
+
+int ht_dev_stream_sync(void *stream) {
+    (void)stream;
+    dev.calls++;
+    dev.syncs++;
+    return HT_DEV_OK;
+}
+
+int ht_dev_is_capturing(void *stream, int *capturing) {
+    (void)stream;
+    dev.calls++;
+    *capturing = dev.capturing;
+    return HT_DEV_OK;
+}
+
+/* ---- the fake kernels ---- */
+
+static unsigned char *chunk_at(unsigned char *panels, int k_blocks, int atom_k, int row, int k, int slice) {
+    unsigned char *atom = panels + ((long long)(row / 64) * k_blocks + k / atom_k) * HT_ATOM_BYTES;
+    int byte = slice * atom_k * 2 + k % atom_k * 2, r = row % 64;
+    return atom + r * 128 + ((byte / 16) ^ (r & 7)) * 16 + byte % 16;
+}
+
+/* Two slices: the halves of the float x * 2^-exponent. One slice: an integer. */
+static void store(unsigned char *panels, int k_blocks, int slices, int row, int k, float x) {
+    int atom_k = 64 / slices;
+    if (slices == 1) {
+        int16_t small = (int16_t)x;
+        memcpy(chunk_at(panels, k_blocks, atom_k, row, k, 0), &small, 2);
+        return;
+    }
+    unsigned char bits[4];
+    memcpy(bits, &x, 4);
+    memcpy(chunk_at(panels, k_blocks, atom_k, row, k, 0), bits, 2);
+    memcpy(chunk_at(panels, k_blocks, atom_k, row, k, 1), bits + 2, 2);
+}
+
+static float load(const unsigned char *panels, int k_blocks, int slices, int row, int k) {
+    unsigned char *p = (unsigned char *)(uintptr_t)panels;
+    int atom_k = 64 / slices;
+    if (slices == 1) {
+        int16_t small;
+        memcpy(&small, chunk_at(p, k_blocks, atom_k, row, k, 0), 2);
+        return (float)small;
+    }
+    unsigned char bits[4];
+    float x;
+    memcpy(bits, chunk_at(p, k_blocks, atom_k, row, k, 0), 2);
+    memcpy(bits + 2, chunk_at(p, k_blocks, atom_k, row, k, 1), 2);
+    memcpy(&x, bits, 4);
+    return x;
+}
+
+static int fake_pack(const struct ht_pack_args *g, int slices) {
+    dev.calls++;
+    dev.launches++;
+    dev.packs++;
+    dev.packed_entries += g->batch;
+    dev.packed_rows += g->rows;
+    memmove(&dev.pack_log[1], &dev.pack_log[0], 3 * sizeof dev.pack_log[0]);
+    dev.pack_log[0] = *g;
+    if (g->batch > dev.largest_pack_batch)
+        dev.largest_pack_batch = g->batch;
+    if (g->rows > dev.largest_pack_rows)
+        dev.largest_pack_rows = g->rows;
+    assert_true(g->batch >= 1 && g->rows >= 1 && g->k >= 1);
+    assert_int_equal(g->k_blocks * (64 / slices) % 64, 0);
+    if (dev.launch_code != 0 || dev.dry)
+        return dev.launch_code;
+    for (int e = 0; e < g->batch; e++)
+        for (int row = 0; row < (g->rows + 63) / 64 * 64; row++) {
+            int exponent = row % 5 - 2;
+            if (slices == 2 && row < g->rows)
+                g->exponents[e * g->exponent_stride + row] = exponent;
+            for (int k = 0; k < g->k_blocks * (64 / slices); k++) {
+                float x = 0.0f;
+                if (row < g->rows && k < g->k) {
+                    long long at = g->k_contiguous ? row * g->ld + k : k * g->ld + row;
+                    x = g->src[e * g->src_stride + at];
+                }
+                store(g->panels + e * g->panel_stride, g->k_blocks, slices, row, k,
+                      slices == 2 ? ldexpf(x, -exponent) : x);
+            }
+        }
+    return 0;
+}
+
+static int pack_two(const struct ht_pack_args *g, void *stream) {
+    (void)stream;
+    return fake_pack(g, 2);
+}
+
+static int pack_one(const struct ht_pack_args *g, void *stream) {
+    (void)stream;
+    assert_null(g->exponents);
+    return fake_pack(g, 1);
+}
+
+static float scalar(const float *pointer, float value) {
+    return pointer != NULL ? *pointer : value;
+}
+
+static void combine(const struct ht_gemm_args *g, int entry, int row, int col, float sum) {
+    float alpha = scalar(g->alpha_ptr, g->alpha), beta = scalar(g->beta_ptr, g->beta);
+    float *c = g->c + entry * g->c_stride + col * g->ldc + row;
+    float v = alpha == 0.0f ? 0.0f : alpha * sum;
+    *c = beta == 0.0f ? v : v + beta * *c;
+}
+
+/* The part of one element of C that one split computes. */
+static float part_of(const struct ht_gemm_args *g, int slices, int entry, int row, int col, int split) {
+    int steps = g->k_blocks * (64 / slices) / 32;
+    int first = steps * split / g->splits, last = steps * (split + 1) / g->splits;
+    assert_true(last > first);
+    float sum = 0.0f;
+    for (int k = first * 32; k < last * 32; k++) /* padding included: it must be zero */
+        sum += load(g->a_panels + entry * g->a_stride, g->k_blocks, slices, row, k) *
+               load(g->b_panels + entry * g->b_stride, g->k_blocks, slices, col, k);
+    if (slices == 2)
+        sum = ldexpf(sum, g->a_exponents[entry * g->a_exponent_stride + row] +
+                              g->b_exponents[entry * g->b_exponent_stride + col]);
+    return sum;
+}
+
+static int fake_gemm(const struct ht_gemm_args *g, int kernel, int slices) {
+    dev.calls++;
+    dev.launches++;
+    dev.gemms++;
+    dev.last_kernel = kernel;
+    dev.last_splits = g->splits;
+    assert_true(dev.inits[kernel] == 1);
+    assert_true(g->splits >= 1 && g->batch >= 1 && g->batch <= HT_GRID_BATCH && g->m >= 1 && g->n >= 1);
+    if (g->batch > dev.largest_batch)
+        dev.largest_batch = g->batch;
+    if (dev.launch_code != 0 || dev.dry)
+        return dev.launch_code;
+    for (int e = 0; e < g->batch; e++)
+        for (int s = 0; s < g->splits; s++)
+            for (int col = 0; col < g->n; col++)
+                for (int row = 0; row < g->m; row++) {
+                    float part = part_of(g, slices, e, row, col, s);
+                    if (g->splits > 1)
+                        g->partial[(((long long)e * g->splits + s) * g->n + col) * g->m + row] = part;
+                    else
+                        combine(g, e, row, col, part);
+                }
+    return 0;
+}
+
+static int fake_reduce(const struct ht_gemm_args *g, void *stream) {
+    (void)stream;
+    dev.calls++;
+    dev.launches++;
+    dev.reduces++;
+    assert_true(g->splits != 1 && g->batch >= 1 && g->batch <= HT_GRID_BATCH);
+    if (dev.launch_code != 0 || dev.dry)
+        return dev.launch_code;
+    for (int e = 0; e < g->batch; e++)
+        for (int col = 0; col < g->n; col++)
+            for (int row = 0; row < g->m; row++) {
+                float sum = 0.0f;
+                for (int s = 0; s < g->splits; s++)
+                    sum += g->partial[(((long long)e * g->splits + s) * g->n + col) * g->m + row];
+                combine(g, e, row, col, sum);
+            }
+    return 0;
+}
+
+#define FAKE_KERNEL(index, slices)                                                                                     \
+    static int init_##index(void) {                                                                                    \
+        dev.calls++;                                                                                                   \
+        dev.inits[index]++;                                                                                            \
+        return dev.init_code;                                                                                          \
+    }                                                                                                                  \
+    static int launch_##index(const struct ht_gemm_args *g, void *stream) {                                            \
+        (void)stream;                                                                                                  \
+        return fake_gemm(g, index, slices);                                                                            \
+    }
+FAKE_KERNEL(0, 2)
+FAKE_KERNEL(1, 2)
+FAKE_KERNEL(2, 2)
+FAKE_KERNEL(3, 1)
+
+#define COST(bm, bn)                                                                                                   \
+    { 1, 3 * (bm) * (bn) * 32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32 }
+#define KERNEL(index, name, scheme, variant, bm, bn)                                                                   \
+    { name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, COST(bm, bn), init_##index,            \
+      launch_##index }
+
+static const struct ht_kernel_desc fake_kernels[] = {
+    KERNEL(0, "ht_fake_big", "f16x3", "", 128, 128),
+    KERNEL(1, "ht_fake_small", "f16x3", "", 64, 64),
+    KERNEL(2, "ht_fake_plain", "f16x3", "plain", 128, 128),
+    KERNEL(3, "ht_fake_half", "half", "", 64, 64),
+};
+
+static const struct ht_scheme_desc fake_schemes[] = {
+    {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, "pack_half", pack_one},
+    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, "pack_f16x3", pack_two},
+    {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 10, 8, 64, "pack_f16x3", pack_two},
+};
+
+const struct ht_set_desc ht_set = {
+    "fake", "sm_80", "1.2.3", "sm80", 800, 0, 108, 1410, 1600, 4000, 2000, 3000, 4, 3, fake_kernels, fake_schemes,
+    fake_reduce,
+};
+
+/* ---- helpers ---- */
+
+static uint64_t seed = 1;
+
+static uint32_t next_random(void) { /* splitmix64 */
+    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)(z >> 33);
+}
+
+static void fill(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = (float)((int)(next_random() % 9) - 4);
+}
+
+static float *matrix(size_t count) {
+    float *x = malloc(count * sizeof *x + 1);
+    assert_non_null(x);
+    fill(x, count);
+    return x;
+}
+
+static int setup(void **state) {
+    memset(&dev, 0, sizeof dev);
+    dev.capability = 800;
+    dev.limit_bytes = (size_t)256 << 20;
+    seed = 1;
+    halftone *h = NULL;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    *state = h;
+    return 0;
+}
+
+static int teardown(void **state) {
+    assert_int_equal(halftone_destroy(*state), HALFTONE_OK);
+    assert_int_equal(dev.allocs, dev.frees);
+    return 0;
+}
+
+struct problem {
+    char ta, tb;
+    int m, n, k, batch;
+    int lda, ldb, ldc;
+    int stride_a, stride_b, stride_c;
+    float alpha, beta;
+};
+
+static bool is_t(char t) {
+    return t != 'N' && t != 'n';
+}
+
+static struct problem problem_of(char ta, char tb, int m, int n, int k, int pad) {
+    struct problem p = {.ta = ta, .tb = tb, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1.0f};
+    p.lda = (is_t(ta) ? k : m) + pad;
+    p.ldb = (is_t(tb) ? n : k) + pad;
+    p.ldc = m + pad;
+    return p;
+}
+
+static size_t extent(int ld, int rows, int cols, int stride, int batch) {
+    return (size_t)(ld * (cols - 1) + rows + stride * (batch - 1));
+}
+
+static void reference(const struct problem *p, const float *a, const float *b, float *c) {
+    for (int e = 0; e < p->batch; e++)
+        for (int j = 0; j < p->n; j++)
+            for (int i = 0; i < p->m; i++) {
+                double sum = 0;
+                for (int l = 0; l < p->k; l++) {
+                    int at = is_t(p->ta) ? i * p->lda + l : l * p->lda + i;
+                    int bt = is_t(p->tb) ? l * p->ldb + j : j * p->ldb + l;
+                    sum += (double)a[e * p->stride_a + at] * (double)b[e * p->stride_b + bt];
+                }
+                float *to = &c[e * p->stride_c + j * p->ldc + i];
+                double old = p->beta == 0.0f ? 0.0 : (double)p->beta * (double)*to;
+                *to = (float)((double)p->alpha * sum + old);
+            }
+}
+
+/* Runs a problem on random integers and compares all of C, its padding included, bit for bit. */
+static void check(halftone *h, const struct problem *p) {
+    bool ta = is_t(p->ta), tb = is_t(p->tb);
+    size_t a_count = extent(p->lda, ta ? p->k : p->m, ta ? p->m : p->k, p->stride_a, p->batch);
+    size_t b_count = extent(p->ldb, tb ? p->n : p->k, tb ? p->k : p->n, p->stride_b, p->batch);
+    size_t c_count = extent(p->ldc, p->m, p->n, p->stride_c, p->batch);
+    float *a = matrix(a_count), *b = matrix(b_count), *c = matrix(c_count), *want = malloc(c_count * sizeof *want);
+    assert_non_null(want);
+    memcpy(want, c, c_count * sizeof *c);
+    reference(p, a, b, want);
+    int code = p->batch == 1 ? halftone_sgemm(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, p->lda, b, p->ldb,
+                                              &p->beta, c, p->ldc)
+                             : halftone_sgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, p->lda,
+                                                              p->stride_a, b, p->ldb, p->stride_b, &p->beta, c,
+                                                              p->ldc, p->stride_c, p->batch);
+    assert_int_equal(code, HALFTONE_OK);
+    for (size_t i = 0; i < c_count; i++)
+        if (c[i] != want[i])
+            fail_msg("%c%c %dx%dx%d batch %d: C[%zu] = %g, not %g", p->ta, p->tb, p->m, p->n, p->k, p->batch, i,
+                     (double)c[i], (double)want[i]);
+    free(a);
+    free(b);
+    free(c);
+    free(want);
+}
+
+/* ---- products ---- */
+
+static void test_transposes_sizes_and_ld(void **state) {
+    static const char ops[] = "NTCntc";
+    static const int sizes[][3] = {{1, 1, 1}, {64, 64, 64}, {65, 3, 70}, {7, 129, 33}, {130, 66, 100}};
+    for (int s = 0; s < 5; s++)
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 6; j++) {
+                if (s > 1 && (i > 2 || j > 2))
+                    continue;
+                struct problem p = problem_of(ops[i], ops[j], sizes[s][0], sizes[s][1], sizes[s][2], s % 2 * 3);
+                check(*state, &p);
+            }
+}
+
+static void test_alpha_and_beta(void **state) {
+    static const float values[] = {0.0f, 1.0f, -2.0f, 0.5f};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            struct problem p = problem_of('N', 'T', 33, 17, 40, 2);
+            p.alpha = values[i];
+            p.beta = values[j];
+            check(*state, &p);
+        }
+}
+
+static void test_a_scheme_without_exponents(void **state) {
+    assert_int_equal(halftone_set_scheme(*state, "half"), HALFTONE_OK);
+    struct problem p = problem_of('T', 'N', 70, 65, 130, 1);
+    check(*state, &p);
+    assert_int_equal(dev.last_kernel, 3);
+    p.batch = 3;
+    p.stride_a = 70 * 131 + 5;
+    p.stride_c = 71 * 65;
+    check(*state, &p);
+}
+
+static void test_split_k(void **state) {
+    struct problem p = problem_of('N', 'N', 10, 12, 20000, 0);
+    p.alpha = 2.0f;
+    p.beta = -1.0f;
+    check(*state, &p);
+    assert_true(dev.last_splits > 1);
+    assert_int_equal(dev.reduces, 1);
+    p = problem_of('N', 'N', 3, 5, 10000, 1);
+    p.batch = 3;
+    p.stride_b = p.ldb * 5;
+    p.stride_c = 4 * 5 + 2;
+    p.beta = 3.0f;
+    check(*state, &p);
+    assert_true(dev.last_splits > 1);
+}
+
+static void test_batches(void **state) {
+    static const char ops[] = "NT";
+    for (int shared = 0; shared < 4; shared++)
+        for (int t = 0; t < 4; t++) {
+            struct problem p = problem_of(ops[t & 1], ops[t >> 1], 65, 30, 40, 1);
+            p.batch = 4;
+            p.stride_a = shared & 1 ? 0 : p.lda * 70 + 3;
+            p.stride_b = shared & 2 ? 0 : p.ldb * 45 + 1;
+            p.stride_c = p.ldc * p.n + 7;
+            p.beta = 2.0f;
+            long entries = (shared & 1 ? 1 : 4) + (shared & 2 ? 1 : 4);
+            dev.packed_entries = 0;
+            check(*state, &p);
+            assert_int_equal(dev.packed_entries, entries); /* a shared operand is packed once */
+        }
+}
+
+static void test_interleaved_batch(void **state) {
+    struct problem p = problem_of('N', 'N', 5, 6, 7, 0);
+    p.batch = 3;
+    p.ldc = 15; /* columns of the entries take turns */
+    p.stride_c = 5;
+    p.stride_a = 35;
+    check(*state, &p);
+}
+
+static void test_large_batches_are_cut(void **state) {
+    enum { BATCH = HT_GRID_BATCH * 2 + 10 };
+    halftone *h = *state;
+    float a = 3.0f, b = 5.0f, one = 1.0f, *c = matrix(BATCH), *old = malloc(BATCH * sizeof *old);
+    assert_non_null(old);
+    memcpy(old, c, BATCH * sizeof *c);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 1, 1, 1, &one, &a, 1, 0, &b, 1, 0, &one, c, 1, 1, BATCH),
+                     HALFTONE_OK);
+    assert_int_equal(dev.gemms, 3);
+    assert_int_equal(dev.largest_batch, HT_GRID_BATCH);
+    for (int i = 0; i < BATCH; i++)
+        assert_true(c[i] == old[i] + 15.0f);
+    float two = 2.0f, zero = 0.0f; /* scaling is cut as well */
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 1, 1, 1, &zero, &a, 1, 0, &b, 1, 0, &two, c, 1, 1, BATCH),
+                     HALFTONE_OK);
+    assert_int_equal(dev.reduces, 3);
+    for (int i = 0; i < BATCH; i++)
+        assert_true(c[i] == 2.0f * (old[i] + 15.0f));
+    free(c);
+    free(old);
+}
+
+/* The second piece continues `blocks` blocks of 64 rows x 64 k further, in a matrix or from matrix to matrix. */
+static void assert_pieces(const struct ht_pack_args *first, const struct ht_pack_args *second, long blocks) {
+    assert_int_equal(second->panels - first->panels, blocks * 2 * HT_ATOM_BYTES);
+    assert_int_equal(second->exponents - first->exponents, blocks * 64);
+    assert_int_equal(second->src - first->src, blocks * (second->batch > 1 ? 1 : 64));
+}
+
+static void test_large_packing_is_cut(void **state) {
+    halftone *h = *state;
+    dev.dry = true;
+    dev.limit_bytes = (size_t)8 << 30;
+    float one = 1.0f, zero = 0.0f, *a = matrix(HT_GRID_ROWS + 100), b = 1.0f, *c = malloc((HT_GRID_ROWS + 100) * 4);
+    assert_non_null(c);
+    const int64_t batch = HT_GRID_BATCH + 5, m = HT_GRID_ROWS + 100;
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 1, 1, 1, &one, a, 1, 1, &b, 1, 0, &zero, c, 1, 1, batch),
+                     HALFTONE_OK);
+    assert_int_equal(dev.packs, 3);
+    assert_int_equal(dev.largest_pack_batch, HT_GRID_BATCH);
+    assert_int_equal(dev.packed_entries, batch + 1);
+    assert_pieces(&dev.pack_log[2], &dev.pack_log[1], HT_GRID_BATCH);
+    dev.packs = dev.packed_rows = 0;
+    assert_int_equal(halftone_sgemm(h, 'T', 'N', m, 1, 1, &one, a, 1, &b, 1, &zero, c, m), HALFTONE_OK);
+    assert_int_equal(dev.packs, 3);
+    assert_int_equal(dev.largest_pack_rows, HT_GRID_ROWS);
+    assert_int_equal(dev.packed_rows, m + 1);
+    assert_pieces(&dev.pack_log[2], &dev.pack_log[1], HT_GRID_ROWS / 64);
+    free(a);
+    free(c);
+}
+
+static void test_nan_in_c_vanishes_with_beta_zero(void **state) {
+    float a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1}, c[4] = {NAN, NAN, NAN, NAN}, one = 1, zero = 0;
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 2, 2, 2, &one, a, 2, b, 2, &zero, c, 2), HALFTONE_OK);
+    assert_memory_equal(c, a, sizeof a);
+    for (int i = 0; i < 4; i++)
+        c[i] = NAN;
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 2, 2, 2, &zero, a, 2, b, 2, &zero, c, 2), HALFTONE_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(c[i] == 0.0f);
+}
+
+static void test_a_and_b_are_not_read_without_a_product(void **state) {
+    float bad[4] = {NAN, NAN, INFINITY, NAN}, c[4] = {1, 2, 3, 4}, zero = 0, one = 1, two = 2;
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 2, 2, 2, &zero, bad, 2, bad, 2, &two, c, 2), HALFTONE_OK);
+    assert_true(c[0] == 2 && c[1] == 4 && c[2] == 6 && c[3] == 8);
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 2, 2, 2, &zero, NULL, 2, NULL, 2, &two, c, 2), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 2, 2, 0, &one, NULL, 2, NULL, 1, &two, c, 2), HALFTONE_OK);
+    assert_true(c[0] == 8 && c[1] == 16 && c[2] == 24 && c[3] == 32);
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 2, 2, 0, &one, NULL, 2, NULL, 1, &zero, c, 2), HALFTONE_OK);
+    assert_true(c[0] == 0 && c[3] == 0);
+    assert_int_equal(dev.packs + dev.gemms + dev.allocs, 0);
+    /* beta 1: nothing at all to do */
+    long calls = dev.calls;
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 2, 2, 2, &zero, NULL, 2, NULL, 2, &one, c, 2), HALFTONE_OK);
+    assert_int_equal(dev.calls, calls);
+}
+
+static void test_empty_calls_return_at_once(void **state) {
+    float one = 1;
+    long calls = dev.calls;
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 0, 5, 5, &one, NULL, 1, NULL, 5, &one, NULL, 1), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(*state, 'N', 'N', 5, 0, 5, &one, NULL, 5, NULL, 5, &one, NULL, 5), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm_strided_batched(*state, 'N', 'N', 5, 5, 5, &one, NULL, 5, 25, NULL, 5, 25, &one,
+                                                    NULL, 5, 25, 0),
+                     HALFTONE_OK);
+    assert_int_equal(dev.calls, calls);
+}
+
+static void test_device_pointer_mode(void **state) {
+    halftone *h = *state;
+    float a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1}, c[4] = {1, 1, 1, 1}, alpha = 3, beta = 2;
+    assert_int_equal(halftone_set_pointer_mode(h, HALFTONE_DEVICE), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 2, &alpha, a, 2, b, 2, &beta, c, 2), HALFTONE_OK);
+    assert_true(c[0] == 5 && c[1] == 8 && c[2] == 11 && c[3] == 14);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 0, &alpha, NULL, 2, NULL, 2, &beta, c, 2), HALFTONE_OK);
+    assert_true(c[0] == 10 && c[3] == 28);
+    /* the host may not look at the scalars: A is needed whatever they are */
+    alpha = 0;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 2, &alpha, NULL, 2, b, 2, &beta, c, 2), -7);
+    assert_int_equal(halftone_set_pointer_mode(h, 7), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_set_pointer_mode(h, HALFTONE_HOST), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 2, &alpha, NULL, 2, NULL, 2, &beta, c, 2), HALFTONE_OK);
+}
+
+/* ---- wrong arguments ---- */
+
+static void test_each_wrong_argument_has_its_number(void **state) {
+    halftone *h = *state;
+    float s = 1, x[64] = {0};
+    char *odd = (char *)x + 1;
+    float *crooked = (float *)(void *)odd;
+    assert_int_equal(halftone_sgemm(h, 'X', 'N', 2, 3, 4, &s, x, 2, x, 4, &s, x, 2), -1);
+    assert_int_equal(halftone_sgemm(h, 'N', '\0', 2, 3, 4, &s, x, 2, x, 4, &s, x, 2), -2);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', -1, 3, 4, &s, x, 2, x, 4, &s, x, 2), -3);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, -3, 4, &s, x, 2, x, 4, &s, x, 2), -4);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, INT64_MIN, &s, x, 2, x, 4, &s, x, 2), -5);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, NULL, x, 2, x, 4, &s, x, 2), -6);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, NULL, 2, x, 4, &s, x, 2), -7);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, crooked, 2, x, 4, &s, x, 2), -7);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, x, 1, x, 4, &s, x, 2), -8);
+    assert_int_equal(halftone_sgemm(h, 'T', 'N', 2, 3, 4, &s, x, 3, x, 4, &s, x, 2), -8);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, x, 2, NULL, 4, &s, x, 2), -9);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, x, 2, x, 3, &s, x, 2), -10);
+    assert_int_equal(halftone_sgemm(h, 'N', 'T', 2, 3, 4, &s, x, 2, x, 2, &s, x, 2), -10);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, x, 2, x, 4, NULL, x, 2), -11);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, x, 2, x, 4, &s, NULL, 2), -12);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, x, 2, x, 4, &s, x, 1), -13);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 0, 0, 0, &s, x, 0, x, 1, &s, x, 1), -8);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 2, 3, 4, &s, x, 2, -1, x, 4, 0, &s, x, 2, 6, 2), -14);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 2, 3, 4, &s, x, 2, 0, x, 4, -1, &s, x, 2, 6, 2), -15);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 2, 3, 4, &s, x, 2, 0, x, 4, 0, &s, x, 2, 1, 2), -16);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 2, 3, 4, &s, x, 2, 0, x, 4, 0, &s, x, 2, 6, -1), -17);
+    assert_int_equal(halftone_sgemm_packed(h, 2, 3, 4, &s, NULL, x, &s, x, 2), -7);
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 4, NULL, 2, x), -7);
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 4, x, 1, x), -8);
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 4, x, 2, NULL), -18);
+    assert_int_equal(halftone_pack_b(h, 'Q', 4, 3, x, 4, x), -2);
+    assert_int_equal(halftone_pack_b(h, 'N', -4, 3, x, 4, x), -5);
+    assert_int_equal(halftone_pack_b(h, 'T', 4, 3, x, 2, x), -10);
+    assert_int_equal(halftone_packed_bytes(h, 'C', 1, 1, 1, &(size_t){0}), -18);
+    assert_int_equal(halftone_packed_bytes(h, 'B', -1, 1, 1, &(size_t){0}), -4);
+    assert_int_equal(halftone_query(h, 'N', 'N', 1, 1, 1, 1, NULL), -18);
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 1, 1, 1, -1, &(size_t){0}), -17);
+    assert_int_equal(halftone_set_workspace(h, NULL, 10), -18);
+    assert_int_equal(halftone_create(NULL), -18);
+    assert_int_equal(dev.launches, 0);
+}
+
+static void test_error_texts(void **state) {
+    halftone *h = *state;
+    float s = 1, x[64] = {0};
+    assert_string_equal(halftone_strerror(-8),
+                        "argument 8 (lda): leading dimension is smaller than the rows of A as stored");
+    for (int code = -18; code <= 12; code++) {
+        const char *text = halftone_strerror(code);
+        assert_string_not_equal(text, "not a code of halftone");
+        char begin[32];
+        snprintf(begin, sizeof begin, "argument %d (", -code);
+        assert_int_equal(strncmp(text, begin, strlen(begin)) == 0, code < 0);
+    }
+    assert_string_equal(halftone_strerror(-19), "not a code of halftone");
+    assert_string_equal(halftone_strerror(INT_MAX), "not a code of halftone");
+    assert_int_equal(halftone_sgemm(h, 'T', 'N', 2, 3, 4, &s, x, 3, x, 4, &s, x, 2), -8);
+    assert_string_equal(halftone_last_detail(h), "lda = 3 is smaller than 4");
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 3, 4, &s, x, 2, x, 4, &s, x + 32, 2), HALFTONE_OK);
+    assert_string_equal(halftone_last_detail(h), "");
+}
+
+static void test_null_handle(void **state) {
+    (void)state;
+    float s = 1;
+    size_t bytes;
+    assert_int_equal(halftone_sgemm(NULL, 'N', 'N', 1, 1, 1, &s, &s, 1, &s, 1, &s, &s, 1), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_sgemm_packed(NULL, 1, 1, 1, &s, &s, &s, &s, &s, 1), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_pack_a(NULL, 'N', 1, 1, &s, 1, &s), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_pack_b(NULL, 'N', 1, 1, &s, 1, &s), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_set_stream(NULL, NULL), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_set_scheme(NULL, "auto"), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_set_kernel(NULL, NULL), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_set_workspace(NULL, NULL, 0), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_set_pointer_mode(NULL, 0), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_workspace_bytes(NULL, 'N', 'N', 1, 1, 1, 1, &bytes), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_packed_bytes(NULL, 'A', 1, 1, 1, &bytes), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_destroy(NULL), HALFTONE_OK);
+    assert_string_equal(halftone_device(NULL), "");
+}
+
+static void test_huge_sizes_are_refused(void **state) {
+    halftone *h = *state;
+    float s = 1, x[64] = {0};
+    const int64_t big = INT64_C(1) << 31, huge = INT64_MAX, max = HALFTONE_SIZE_MAX;
+    size_t bytes;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', big, 1, 1, &s, x, big, x, 1, &s, x, big), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, huge, 1, &s, x, 1, x, 1, &s, x, 1), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, huge, &s, x, 1, x, huge, &s, x, 1), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 2, &s, x, huge, x, 2, &s, x, 2), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 2, &s, x, 2, x, huge / 2, &s, x, 2), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 2, &s, x, 2, x, 2, &s, x, huge / 4), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 2, 2, 2, &s, x, 2, 4, x, 2, huge, &s, x, 2, 4, 2),
+                     HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 2, 2, 2, &s, x, 2, 4, x, 2, 4, &s, x, 2, 4, big),
+                     HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', max, max, max, max, &bytes), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_packed_bytes(h, 'A', max, max, max, &bytes), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', max, max, max, 1, &bytes), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', max, 1, 65536, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(dev.calls, 0);
+}
+
+/* ---- workspace ---- */
+
+static void test_the_second_call_allocates_nothing(void **state) {
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 100, 100, 100, 0);
+    check(h, &p);
+    assert_int_equal(dev.allocs, 1);
+    long syncs = dev.syncs;
+    check(h, &p);
+    p = problem_of('T', 'N', 50, 60, 70, 0);
+    check(h, &p);
+    assert_int_equal(dev.allocs, 1);
+    assert_int_equal(dev.syncs, syncs);
+    assert_int_equal(dev.inits[0] + dev.inits[1], 1 + (dev.inits[0] == dev.inits[1]));
+    p = problem_of('N', 'N', 300, 300, 300, 0); /* grows once more */
+    check(h, &p);
+    assert_int_equal(dev.allocs, 2);
+    assert_int_equal(dev.frees, 1);
+    size_t need;
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 300, 300, 300, 1, &need), HALFTONE_OK);
+    assert_int_equal(dev.last_alloc_bytes, need);
+}
+
+static void test_user_workspace(void **state) {
+    halftone *h = *state;
+    float one = 1, zero = 0, a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 0, 0, 1, 0}, c[4] = {NAN, NAN, NAN, NAN};
+    size_t need;
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 2, 2, 3, 1, &need), HALFTONE_OK);
+    assert_true(need > 0 && need % 1024 == 0);
+    char *memory = aligned_alloc(256, need);
+    assert_non_null(memory);
+    memset(memory, 0x5a, need);
+    assert_int_equal(halftone_set_workspace(h, memory + 1, need), -18);
+    assert_int_equal(halftone_set_workspace(h, memory, need - 1), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 3, &one, a, 2, b, 3, &zero, c, 2), HALFTONE_WORKSPACE);
+    for (int i = 0; i < 4; i++)
+        assert_true(isnan(c[i]));
+    for (size_t i = 0; i < need; i++)
+        assert_int_equal(memory[i], 0x5a);
+    assert_int_equal(dev.launches, 0);
+    assert_int_equal(halftone_set_workspace(h, memory, need), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 2, 2, 3, &one, a, 2, b, 3, &zero, c, 2), HALFTONE_OK);
+    assert_true(c[0] == 1 && c[1] == 2 && c[2] == 3 && c[3] == 4);
+    assert_int_equal(dev.allocs, 0);
+    assert_int_equal(halftone_set_workspace(h, NULL, 0), HALFTONE_OK);
+    free(memory);
+    struct problem p = problem_of('N', 'N', 9, 9, 9, 0);
+    check(h, &p);
+    assert_int_equal(dev.allocs, 1);
+}
+
+static void test_shared_operands_need_less_workspace(void **state) {
+    halftone *h = *state;
+    float one = 1, zero = 0, a[4] = {1, 2, 3, 4}, b[4 * 5], c[4 * 5];
+    fill(b, 20);
+    size_t all, single;
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 2, 2, 2, 5, &all), HALFTONE_OK);
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 2, 2, 2, 1, &single), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 2, 2, 2, &one, a, 2, 0, b, 2, 4, &zero, c, 2, 4, 5),
+                     HALFTONE_OK);
+    assert_true(dev.last_alloc_bytes > single && dev.last_alloc_bytes < all);
+}
+
+static void test_capture(void **state) {
+    halftone *h = *state;
+    float one = 1, zero = 0, a = 2, b = 3, c = 0;
+    dev.capturing = true;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_WORKSPACE);
+    assert_non_null(strstr(halftone_last_detail(h), "captured"));
+    assert_int_equal(dev.allocs + dev.launches + dev.syncs, 0);
+    dev.capturing = false;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_OK);
+    dev.capturing = true;
+    long syncs = dev.syncs;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_OK);
+    assert_int_equal(dev.syncs, syncs);
+    assert_true(c == 6.0f);
+}
+
+static void test_out_of_memory_leaves_the_handle_usable(void **state) {
+    halftone *h = *state;
+    struct problem small = problem_of('N', 'N', 20, 20, 20, 0);
+    check(h, &small);
+    dev.limit_bytes = 100000;
+    float one = 1, zero = 0, *x = matrix(200 * 200), *c = matrix(200 * 200), *old = malloc(200 * 200 * 4);
+    assert_non_null(old);
+    memcpy(old, c, 200 * 200 * 4);
+    long launches = dev.launches;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 200, 200, 200, &one, x, 200, x, 200, &zero, c, 200),
+                     HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_string_equal(halftone_last_detail(h), "fake card is full");
+    assert_memory_equal(c, old, 200 * 200 * 4);
+    assert_int_equal(dev.launches, launches);
+    check(h, &small);
+    dev.limit_bytes = (size_t)64 << 20;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 200, 200, 200, &one, x, 200, x, 200, &zero, c, 200), HALFTONE_OK);
+    free(x);
+    free(c);
+    free(old);
+}
+
+static void test_device_errors_become_codes(void **state) {
+    halftone *h = *state;
+    float one = 1, zero = 0, a = 2, b = 3, c = 0;
+    dev.launch_code = HT_DEV_FAILED;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_DEVICE_ERROR);
+    assert_string_equal(halftone_last_detail(h), "fake launch failed");
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &zero, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_DEVICE_ERROR);
+    dev.launch_code = HT_DEV_VIOLATION;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_SIM_VIOLATION);
+    dev.launch_code = 0;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_OK);
+    assert_true(c == 6.0f);
+    halftone *fresh = NULL; /* a kernel that cannot be prepared is tried again next time */
+    assert_int_equal(halftone_create(&fresh), HALFTONE_OK);
+    memset(dev.inits, 0, sizeof dev.inits);
+    dev.init_code = HT_DEV_FAILED;
+    assert_int_equal(halftone_sgemm(fresh, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_DEVICE_ERROR);
+    dev.init_code = 0;
+    memset(dev.inits, 0, sizeof dev.inits);
+    assert_int_equal(halftone_sgemm(fresh, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_OK);
+    assert_int_equal(halftone_destroy(fresh), HALFTONE_OK);
+}
+
+static void test_create_says_what_is_wrong(void **state) {
+    (void)state;
+    halftone *h = (halftone *)(void *)&dev;
+    dev.open_code = HT_DEV_NONE;
+    assert_int_equal(halftone_create(&h), HALFTONE_NO_GPU);
+    assert_null(h);
+    assert_string_equal(halftone_last_detail(NULL), "no driver");
+    dev.open_code = 0;
+    dev.capability = 750;
+    assert_int_equal(halftone_create(&h), HALFTONE_WRONG_GPU);
+    assert_null(h);
+    dev.capability = 900; /* newer is fine: the set is not exact */
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_string_equal(halftone_device(h), "fake device");
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
+/* ---- packed operands ---- */
+
+static void packed_equals_unpacked(halftone *h, char ta, char tb, int m, int n, int k) {
+    struct problem p = problem_of(ta, tb, m, n, k, 2);
+    float alpha = 1.5f, beta = -0.5f;
+    size_t c_count = (size_t)(p.ldc * n), a_bytes, b_bytes;
+    float *a = matrix((size_t)(p.lda * (m + k))), *b = matrix((size_t)(p.ldb * (n + k)));
+    float *c = matrix(c_count), *d = malloc(c_count * 4);
+    assert_non_null(d);
+    memcpy(d, c, c_count * 4);
+    for (size_t i = 0; i < (size_t)p.lda; i++)
+        a[i] += 0.1f * (float)i; /* rounding must be the same, too */
+    assert_int_equal(halftone_packed_bytes(h, 'A', m, k, 1, &a_bytes), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'b', n, k, 1, &b_bytes), HALFTONE_OK);
+    char *pa = aligned_alloc(1024, a_bytes), *pb = aligned_alloc(1024, b_bytes);
+    assert_int_equal(halftone_pack_a(h, ta, m, k, a, p.lda, pa), HALFTONE_OK);
+    assert_int_equal(halftone_pack_b(h, tb, k, n, b, p.ldb, pb), HALFTONE_OK);
+    long packs = dev.packs;
+    assert_int_equal(halftone_sgemm_packed(h, m, n, k, &alpha, pa, pb, &beta, c, p.ldc), HALFTONE_OK);
+    assert_int_equal(dev.packs, packs);
+    assert_int_equal(halftone_sgemm(h, ta, tb, m, n, k, &alpha, a, p.lda, b, p.ldb, &beta, d, p.ldc), HALFTONE_OK);
+    assert_memory_equal(c, d, c_count * 4);
+    free(a);
+    free(b);
+    free(c);
+    free(d);
+    free(pa);
+    free(pb);
+}
+
+static void test_packed_equals_unpacked(void **state) {
+    packed_equals_unpacked(*state, 'N', 'N', 70, 30, 50);
+    packed_equals_unpacked(*state, 'T', 'N', 5, 130, 33);
+    packed_equals_unpacked(*state, 'N', 'T', 64, 64, 64);
+    packed_equals_unpacked(*state, 'C', 'C', 3, 4, 9000); /* split-K */
+    assert_true(dev.last_splits > 1);
+    assert_int_equal(halftone_set_scheme(*state, "half"), HALFTONE_OK);
+    size_t bytes, three;
+    assert_int_equal(halftone_packed_bytes(*state, 'A', 65, 65, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(bytes, 2 * 2 * HT_ATOM_BYTES); /* no exponents */
+    assert_int_equal(halftone_packed_bytes(*state, 'A', 65, 65, 3, &three), HALFTONE_OK);
+    assert_int_equal(three, 3 * bytes);
+}
+
+static void test_packed_needs_no_workspace_without_split(void **state) {
+    halftone *h = *state;
+    size_t bytes;
+    float one = 1, zero = 0, x[4] = {1, 2, 3, 4}, c[4];
+    assert_int_equal(halftone_packed_bytes(h, 'A', 2, 2, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(bytes, 1024 + 2 * HT_ATOM_BYTES); /* exponents, then 64 rows x 64 k of two slices */
+    char *pa = aligned_alloc(1024, bytes), *pb = aligned_alloc(1024, bytes);
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 2, x, 2, pa), HALFTONE_OK);
+    assert_int_equal(halftone_pack_b(h, 'N', 2, 2, x, 2, pb), HALFTONE_OK);
+    assert_ptr_equal(dev.pack_log[0].panels, pb + 1024);
+    assert_int_equal(halftone_sgemm_packed(h, 2, 2, 2, &one, pa, pb, &zero, c, 2), HALFTONE_OK);
+    assert_true(c[0] == 7 && c[1] == 10 && c[2] == 15 && c[3] == 22);
+    assert_int_equal(halftone_sgemm_packed(h, 2, 2, 2, &one, pa + 4, pb, &zero, c, 2), -7);
+    assert_int_equal(halftone_sgemm_packed(h, 2, 2, 2, &one, pa, pb + 4, &zero, c, 2), -9);
+    /* nothing to multiply: blobs are not looked at */
+    assert_int_equal(halftone_sgemm_packed(h, 2, 2, 2, &zero, NULL, NULL, &zero, c, 2), HALFTONE_OK);
+    assert_int_equal(halftone_pack_a(h, 'N', 0, 2, NULL, 1, NULL), HALFTONE_OK);
+    assert_int_equal(dev.allocs, 0);
+    free(pa);
+    free(pb);
+}
+
+/* ---- choices and questions ---- */
+
+static void test_schemes_and_kernels_by_name(void **state) {
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 30, 30, 30, 0);
+    assert_int_equal(halftone_set_scheme(h, "nonsense"), HALFTONE_UNKNOWN_SCHEME);
+    assert_int_equal(halftone_set_scheme(h, NULL), HALFTONE_UNKNOWN_SCHEME);
+    assert_int_equal(halftone_set_kernel(h, "nonsense"), HALFTONE_UNKNOWN_KERNEL);
+    assert_int_equal(halftone_set_kernel(h, "ht_fake_plain"), HALFTONE_OK);
+    check(h, &p);
+    assert_int_equal(dev.last_kernel, 2); /* ablations run by name only */
+    assert_int_equal(halftone_set_kernel(h, "ht_fake_half"), HALFTONE_OK);
+    check(h, &p);
+    assert_int_equal(dev.last_kernel, 3); /* and bring their scheme */
+    assert_int_equal(halftone_set_kernel(h, NULL), HALFTONE_OK);
+    check(h, &p);
+    assert_int_equal(dev.last_kernel, 1);
+    assert_int_equal(halftone_set_scheme(h, "orphan"), HALFTONE_OK);
+    float one = 1;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &one, 1, &one, 1, &one, &one, 1), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
+    check(h, &p);
+    assert_string_equal(halftone_schemes(h, 1), "f16x3");
+    assert_null(halftone_schemes(NULL, 3));
+    assert_null(halftone_schemes(h, -1));
+    assert_string_equal(halftone_kernels(NULL, 3), "ht_fake_half");
+    assert_null(halftone_kernels(h, 4));
+    assert_string_equal(halftone_version(), "1.2.3");
+    assert_string_equal(halftone_gpu(), "fake");
+}
+
+static void test_query(void **state) {
+    halftone *h = *state;
+    struct halftone_plan plan;
+    size_t bytes;
+    assert_int_equal(halftone_query(h, 'N', 'T', 4096, 4096, 4096, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.scheme, "f16x3");
+    assert_string_equal(plan.kernel, "ht_fake_big");
+    assert_int_equal(plan.bm, 128);
+    assert_int_equal(plan.splits, 1);
+    assert_int_equal(plan.bound_units, 196);
+    assert_int_equal(plan.kernel_ns, 1408567);
+    assert_int_equal(plan.pack_ns, 2 * 131829);
+    assert_int_equal(plan.predicted_ns, plan.pack_ns + plan.kernel_ns);
+    assert_string_equal(plan.why, "because");
+    assert_string_equal(plan.range, "all");
+    assert_int_equal(plan.workspace_bytes, 2 * (4096 * 4 + 4096 * 4096 * 4));
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'T', 4096, 4096, 4096, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(bytes, plan.workspace_bytes);
+    assert_int_equal(halftone_query(h, 'N', 'T', 5, 5, 0, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.kernel, "");
+    assert_int_equal(plan.workspace_bytes, 0);
+    assert_int_equal(halftone_query(h, 'N', 'N', 128, 128, 65536, 1, &plan), HALFTONE_OK);
+    assert_true(plan.splits > 1);
+    assert_int_equal(halftone_query(h, '?', 'N', 1, 1, 1, 1, &plan), -1);
+    assert_int_equal(dev.calls, 0);
+}
+
+static void test_query_tells_what_runs(void **state) {
+    halftone *h = *state;
+    dev.dry = true;
+    float one = 1, zero = 0, *x = matrix(1 << 16);
+    for (int i = 0; i < 40; i++) {
+        int64_t m = 1 + next_random() % 200, n = 1 + next_random() % 200, k = 1 + next_random() % 200;
+        struct halftone_plan plan;
+        assert_int_equal(halftone_query(h, 'N', 'N', m, n, k, 1, &plan), HALFTONE_OK);
+        assert_int_equal(halftone_sgemm(h, 'N', 'N', m, n, k, &one, x, m, x, k, &zero, x, m), HALFTONE_OK);
+        assert_string_equal(plan.kernel, ht_set.kernel[dev.last_kernel].name);
+        assert_int_equal(plan.splits, dev.last_splits);
+    }
+    free(x);
+}
+
+/* ---- fuzz ---- */
+
+static int64_t fuzz_size(void) {
+    static const int64_t sizes[] = {0, 1, 2, 3, 63, 64, 65, 200, 5000, -1, 1 << 20, INT_MAX, HALFTONE_SIZE_MAX,
+                                    HALFTONE_SIZE_MAX + 1, INT64_MAX, INT64_MAX / 4, INT64_MIN};
+    uint32_t r = next_random();
+    return r % 4 == 0 ? sizes[r / 4 % 17] : sizes[r / 4 % 8];
+}
+
+static char fuzz_op(void) {
+    static const char ops[] = "NTCntcNTCNTCx\377";
+    return ops[next_random() % 14];
+}
+
+static void fuzz_state(halftone *h, char *memory) {
+    static const char *const schemes[] = {"auto", "half", "orphan", "nonsense"};
+    static const char *const kernels[] = {NULL, "ht_fake_plain", "ht_fake_half", "nonsense"};
+    dev.capturing = next_random() % 8 == 0;
+    dev.limit_bytes = next_random() % 8 == 0 ? 10 : (size_t)16 << 20;
+    dev.launch_code = next_random() % 8 == 0 ? (int)(next_random() % 5) : 0;
+    (void)halftone_set_pointer_mode(h, (int)(next_random() % 3));
+    (void)halftone_set_scheme(h, schemes[next_random() % 4]);
+    (void)halftone_set_kernel(h, kernels[next_random() % 4]);
+    (void)halftone_set_workspace(h, next_random() % 4 == 0 ? memory : NULL, next_random() % 3 * 100000);
+    (void)halftone_set_stream(h, memory);
+}
+
+/* Dry launches: no pointer is followed, so any size may meet any pointer. What must hold: a code of the table. */
+static void test_random_arguments_never_crash(void **state) {
+    halftone *h = *state;
+    float s[2] = {1, 0}, x[1024];
+    char *memory = aligned_alloc(256, 1024);
+    const float *from[] = {x, x, x, x, x, NULL, (const float *)(const void *)((char *)x + 2)};
+    dev.dry = true;
+    seed = 2026;
+    for (int i = 0; i < 40000; i++) {
+        fuzz_state(h, memory);
+        int64_t v[10];
+        for (int j = 0; j < 10; j++)
+            v[j] = fuzz_size();
+        const float *a = from[next_random() % 7], *b = from[next_random() % 7];
+        float *c = next_random() % 8 == 0 ? NULL : x;
+        const float *alpha = next_random() % 16 == 0 ? NULL : &s[next_random() % 2];
+        const float *beta = next_random() % 16 == 0 ? NULL : &s[next_random() % 2];
+        char ta = fuzz_op(), tb = fuzz_op();
+        void *blob = next_random() % 8 == 0 ? NULL : memory;
+        size_t bytes;
+        struct halftone_plan plan;
+        int code[] = {
+            halftone_sgemm(h, ta, tb, v[0], v[1], v[2], alpha, a, v[3], b, v[4], beta, c, v[5]),
+            halftone_sgemm_strided_batched(h, ta, tb, v[0], v[1], v[2], alpha, a, v[3], v[6], b, v[4], v[7], beta, c,
+                                           v[5], v[8], v[9]),
+            halftone_sgemm_packed(h, v[0], v[1], v[2], alpha, blob, blob, beta, c, v[5]),
+            halftone_pack_a(h, ta, v[0], v[2], a, v[3], blob),
+            halftone_pack_b(h, tb, v[2], v[1], b, v[4], blob),
+            halftone_packed_bytes(h, "ABx"[i % 3], v[0], v[2], v[9], &bytes),
+            halftone_query(h, ta, tb, v[0], v[1], v[2], v[9], &plan),
+        };
+        for (int j = 0; j < 7; j++) {
+            assert_true(code[j] >= -18 && code[j] <= HALFTONE_SIM_VIOLATION);
+            assert_true(code[j] <= 0 || code[j] == HALFTONE_OK || halftone_strerror(code[j])[0] != '\0');
+        }
+    }
+    assert_true(dev.gemms > 1000 && dev.reduces > 1000 && dev.packs > 1000);
+    assert_int_equal(halftone_set_workspace(h, NULL, 0), HALFTONE_OK);
+    free(memory);
+}
+
+#define API_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        API_TEST(test_transposes_sizes_and_ld),
+        API_TEST(test_alpha_and_beta),
+        API_TEST(test_a_scheme_without_exponents),
+        API_TEST(test_split_k),
+        API_TEST(test_batches),
+        API_TEST(test_interleaved_batch),
+        API_TEST(test_large_batches_are_cut),
+        API_TEST(test_large_packing_is_cut),
+        API_TEST(test_nan_in_c_vanishes_with_beta_zero),
+        API_TEST(test_a_and_b_are_not_read_without_a_product),
+        API_TEST(test_empty_calls_return_at_once),
+        API_TEST(test_device_pointer_mode),
+        API_TEST(test_each_wrong_argument_has_its_number),
+        API_TEST(test_error_texts),
+        API_TEST(test_null_handle),
+        API_TEST(test_huge_sizes_are_refused),
+        API_TEST(test_the_second_call_allocates_nothing),
+        API_TEST(test_user_workspace),
+        API_TEST(test_shared_operands_need_less_workspace),
+        API_TEST(test_capture),
+        API_TEST(test_out_of_memory_leaves_the_handle_usable),
+        API_TEST(test_device_errors_become_codes),
+        API_TEST(test_create_says_what_is_wrong),
+        API_TEST(test_packed_equals_unpacked),
+        API_TEST(test_packed_needs_no_workspace_without_split),
+        API_TEST(test_schemes_and_kernels_by_name),
+        API_TEST(test_query),
+        API_TEST(test_query_tells_what_runs),
+        API_TEST(test_random_arguments_never_crash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

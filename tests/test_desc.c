@@ -1,0 +1,176 @@
+/* test_desc: the worked lines of runtime/ht_desc.h and the choice of kernels by ht_pick. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../runtime/ht_desc.h"
+
+/* 128 x 128 x 32 of f16x3 on an A100, as in the worked lines. */
+static const struct ht_cost_coefficients WORKED = {
+    .blocks_per_sm = 1,
+    .step_busy_x256 = 1536 * 256,
+    .step_latency_x256 = 700 * 256,
+    .fixed_cycles = 2000,
+    .step_bytes = 32768,
+    .step_k = 32,
+};
+
+static void test_cost_worked_lines(void **state) {
+    (void)state;
+    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 4096, 1, 1), 1408567);
+    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 2000, 2000, 3000, 4096, 4096, 4096, 1, 1), 2192046);
+    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 4), 43996);
+}
+
+static void test_cost_latency_and_residency(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = WORKED;
+    c.step_latency_x256 = 4000 * 256; /* one block: latency decides */
+    int64_t one = ht_cost_ns(&c, 128, 128, 108, 1000, 100000, 2000, 0, 128, 128, 32, 1, 1);
+    assert_int_equal(one, 2000 + 4000);
+    c.blocks_per_sm = 3; /* three blocks on an SM share its busy pipe: 4608 clocks beat the latency */
+    int64_t three = ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1);
+    assert_int_equal(three, 2000 + 3 * 1536);
+    /* a batch is more tiles */
+    int64_t batch = ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 128, 128, 32, 3, 1);
+    assert_int_equal(batch, three);
+}
+
+static void test_absurd_shapes_saturate(void **state) {
+    (void)state;
+    int64_t big = INT64_C(2146435072);
+    int64_t ns = ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, big, big, big, big, 128);
+    assert_true(ns > INT64_MAX / 2000);
+    assert_true(ht_pack_ns(4, 1, 1600, 3000, big, big, big) > 0);
+    assert_int_equal(ht_partial_bytes(big, big, big, 2), INT64_MAX);
+    assert_int_equal(ht_add(INT64_MAX, 1), INT64_MAX);
+    assert_int_equal(ht_mul(INT64_MAX / 2, 3), INT64_MAX);
+    assert_int_equal(ht_mul(0, INT64_MAX), 0);
+    assert_int_equal(ht_ceil_div(INT64_MAX, 2), INT64_MAX / 2 + 1);
+}
+
+static void test_pack_worked_line(void **state) {
+    (void)state;
+    assert_int_equal(ht_pack_ns(4, 1, 1600, 3000, 4096, 4096, 1), 131829);
+    /* one row of one element still writes an atom pair: 64 x 64 x 4 bytes */
+    assert_int_equal(ht_pack_ns(4, 0, 1, 0, 1, 1, 1), 4 + 64 * 64 * 4);
+}
+
+static void test_bound_worked_line(void **state) {
+    (void)state;
+    struct ht_scheme_desc s = {.products = 3, .mma_k = 16, .align_units = 10, .split_units = 8, .promote_k = 64};
+    assert_int_equal(ht_bound_units(&s, 4096), 196);
+    assert_int_equal(ht_bound_units(&s, 64), 8 + 120 + 1 + 4);
+    assert_int_equal(ht_bound_units(&s, 16), 8 + 30 + 1 + 4);
+    s.promote_k = 0; /* one chain over all of k */
+    assert_int_equal(ht_bound_units(&s, 4096), 8 + 10 * 3 * 256 + 4);
+}
+
+/* ---- ht_pick ---- */
+
+static struct ht_kernel_desc kernel_of(const char *scheme, const char *variant, int bm, int bn) {
+    struct ht_kernel_desc k = {.name = "k", .scheme = scheme, .variant = variant, .bm = bm, .bn = bn, .bk = 32};
+    k.cost = WORKED;
+    k.cost.step_busy_x256 = 3 * bm * bn * 32 / 1024 * 256;
+    k.cost.step_bytes = (bm + bn) * 32 * 4;
+    return k;
+}
+
+static struct ht_set_desc set_of(const struct ht_kernel_desc *kernel, int kernels) {
+    struct ht_set_desc set = {.sms = 108, .clock_mhz = 1410, .l2_gbps = 4000, .dram_gbps = 2000, .launch_ns = 3000};
+    set.kernel = kernel;
+    set.kernels = kernels;
+    return set;
+}
+
+static const int64_t PLENTY = INT64_C(1) << 40;
+
+static void test_pick_takes_the_cheapest_of_the_scheme(void **state) {
+    (void)state;
+    const struct ht_kernel_desc kernel[] = {
+        kernel_of("other", "", 64, 64), kernel_of("f16x3", "plain", 64, 64), kernel_of("f16x3", "", 128, 128),
+        kernel_of("f16x3", "", 64, 64)};
+    struct ht_set_desc set = set_of(kernel, 4);
+    /* Large: the big tile needs less from L2. One small tile: the small tile has less to do. */
+    assert_int_equal(ht_pick(&set, "f16x3", 8192, 8192, 4096, 1, 0).kernel, 2);
+    assert_int_equal(ht_pick(&set, "f16x3", 64, 64, 64, 1, 0).kernel, 3);
+    assert_int_equal(ht_pick(&set, "other", 8192, 8192, 4096, 1, 0).kernel, 0);
+    assert_int_equal(ht_pick(&set, "none", 64, 64, 64, 1, 0).kernel, -1);
+}
+
+static void test_pick_predicts_what_it_compares(void **state) {
+    (void)state;
+    const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
+    struct ht_set_desc set = set_of(kernel, 2);
+    for (int64_t n = 1; n <= 4096; n *= 2) {
+        struct ht_choice best = ht_pick(&set, "f16x3", n, 512, 4096, 1, PLENTY);
+        for (int i = 0; i < 2; i++)
+            for (int splits = 1; splits <= 32; splits *= 2) {
+                int64_t ns = ht_cost_ns(&kernel[i].cost, kernel[i].bm, kernel[i].bn, 108, 1410, 4000, 2000, 3000, n,
+                                        512, 4096, 1, splits);
+                assert_true(best.predicted_ns <= ns);
+            }
+    }
+}
+
+static void test_pick_ties_go_to_the_first(void **state) {
+    (void)state;
+    const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 128, 128)};
+    struct ht_set_desc set = set_of(kernel, 2);
+    struct ht_choice choice = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, PLENTY);
+    assert_int_equal(choice.kernel, 0);
+    assert_int_equal(choice.splits, 1);
+    /* Splitting costs nothing and wins nothing: the smaller split. */
+    struct ht_kernel_desc free_kernel = kernel[0];
+    free_kernel.cost.step_busy_x256 = free_kernel.cost.step_latency_x256 = free_kernel.cost.step_bytes = 0;
+    struct ht_set_desc free_set = set_of(&free_kernel, 1);
+    free_set.launch_ns = 0;
+    assert_int_equal(ht_pick(&free_set, "f16x3", 1, 1, 65536, 1, PLENTY).splits, 1);
+}
+
+static void test_pick_splits_long_k_of_few_tiles(void **state) {
+    (void)state;
+    const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128)};
+    struct ht_set_desc set = set_of(kernel, 1);
+    assert_true(ht_pick(&set, "f16x3", 128, 128, 65536, 1, PLENTY).splits >= 32);
+    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, 0).splits, 1);
+    /* no more parts than the partial sums have room for: 4 * 128 * 128 * 4 bytes */
+    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, 4 * 65536).splits, 4);
+    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, 4 * 65536 - 1).splits, 3);
+    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 2, 4 * 65536).splits, 2);
+    /* at least HT_PICK_STEPS steps of 32 each; launching a reduction costs nothing here */
+    set.launch_ns = 0;
+    set.dram_gbps = 1000000;
+    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 2 * HT_PICK_STEPS * 32, 1, PLENTY).splits, 2);
+    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, (2 * HT_PICK_STEPS - 1) * 32, 1, PLENTY).splits, 1);
+    assert_true(ht_pick(&set, "f16x3", 1, 1, INT64_C(2146435072), 1, PLENTY).splits <= HT_PICK_SPLITS_MAX);
+    /* many tiles: nothing to win */
+    assert_int_equal(ht_pick(&set, "f16x3", 8192, 8192, 65536, 1, PLENTY).splits, 1);
+}
+
+static void test_pick_splits_runs_any_variant(void **state) {
+    (void)state;
+    const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "plain", 128, 128)};
+    struct ht_set_desc set = set_of(kernel, 1);
+    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, PLENTY).kernel, -1);
+    assert_int_equal(ht_pick_splits(&set, 0, 128, 128, 65536, 1, PLENTY).kernel, 0);
+    assert_true(ht_pick_splits(&set, 0, 128, 128, 65536, 1, PLENTY).splits > 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cost_worked_lines),
+        cmocka_unit_test(test_cost_latency_and_residency),
+        cmocka_unit_test(test_absurd_shapes_saturate),
+        cmocka_unit_test(test_pack_worked_line),
+        cmocka_unit_test(test_bound_worked_line),
+        cmocka_unit_test(test_pick_takes_the_cheapest_of_the_scheme),
+        cmocka_unit_test(test_pick_predicts_what_it_compares),
+        cmocka_unit_test(test_pick_ties_go_to_the_first),
+        cmocka_unit_test(test_pick_splits_long_k_of_few_tiles),
+        cmocka_unit_test(test_pick_splits_runs_any_variant),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

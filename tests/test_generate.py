@@ -1,0 +1,208 @@
+"""What halftone-gen promises: the same bytes everywhere, kernels that compile as planned, errors that leave nothing."""
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import AMD, GEN, NVIDIA, ROOT, gen, nvcc
+
+GOLDEN = ROOT / "tests" / "golden"
+SCHEMES = gen("list", "schemes").stdout.split()
+
+
+def folder_bytes(folder):
+    return {p.name: p.read_bytes() for p in sorted(folder.iterdir())}
+
+
+def test_lists():
+    assert set(gen("list", "gpus").stdout.split()) == {*NVIDIA, *AMD}
+    assert {"half", "markidis", "ootomo", "egemm", "legemm", "f16x3"} <= set(SCHEMES)
+    assert "sm_80" in gen("list", "isas").stdout.split()
+    assert gen("list", "nothing", check=False).returncode != 0
+
+
+@pytest.mark.parametrize("gpu", ["a800", "t4"])
+def test_same_bytes_from_another_compiler_folder_and_locale(gpu, emitted, tmp_path):
+    other = tmp_path / "else where"
+    for name in ("gen", "templates", "runtime"):
+        shutil.copytree(ROOT / name, other / name)
+    binary = other / "bin" / "x" / "halftone-gen"
+    binary.parent.mkdir(parents=True)
+    compiler = "clang" if shutil.which("clang") else "gcc"
+    subprocess.run([compiler, "-std=c11", "-O0", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE",
+                    *map(str, sorted((other / "gen").glob("*.c"))), "-o", str(binary)], check=True)
+    gen("emit", "--gpu", gpu, "--out", tmp_path / "set", root=other, binary=binary,
+        env={"LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})
+    assert folder_bytes(emitted(gpu)) == folder_bytes(tmp_path / "set")
+
+
+def golden_names(folder):
+    """One kernel per scheme: the first of the manifest."""
+    rows = [line.split("\t") for line in (folder / "manifest").read_text().splitlines()[2:]]
+    return {row[1]: row[0] + ".cu" for row in reversed(rows)}
+
+
+@pytest.mark.parametrize("gpu", ["a800", "t4"])
+def test_golden_kernels(gpu, emitted):
+    """tests/golden holds one kernel per scheme and skeleton for review; HALFTONE_GOLDEN=write renews them."""
+    wanted = golden_names(emitted(gpu))
+    if os.environ.get("HALFTONE_GOLDEN") == "write":
+        GOLDEN.mkdir(exist_ok=True)
+        for old in GOLDEN.glob(f"{gpu}-*"):
+            old.unlink()
+        for scheme, name in wanted.items():
+            shutil.copy(emitted(gpu) / name, GOLDEN / f"{gpu}-{scheme}.cu")
+    assert {p.name for p in GOLDEN.glob(f"{gpu}-*")} == {f"{gpu}-{s}.cu" for s in wanted}
+    for scheme, name in wanted.items():
+        assert (GOLDEN / f"{gpu}-{scheme}.cu").read_bytes() == (emitted(gpu) / name).read_bytes(), \
+            f"{name} changed: read the difference, then renew with HALFTONE_GOLDEN=write"
+
+
+def test_golden_kernel_reads_well(emitted):
+    text = next(emitted("a800").glob("ht_f16x3_*.cu")).read_text()
+    head = text.split("#ifndef")[0]
+    for word in ("Tile:", "Budget of a800", "Accuracy:", "Input range:", "Recreate:", "MIT-0", "Checksum"):
+        assert word in head
+    assert "#pragma unroll" not in text and "//@" not in text
+    assert max(map(len, text.splitlines())) < 400
+
+
+def compile_kernel(path, arch, folder):
+    run = subprocess.run([nvcc(), "-std=c++17", f"-arch={arch}", "-Xptxas", "-v", "-Werror", "all-warnings", "--cubin",
+                          "-o", str(folder / (path.name + ".cubin")), str(path)], capture_output=True, text=True)
+    return path, run.returncode, run.stdout + run.stderr
+
+
+def test_every_kernel_of_every_budget_compiles_as_planned(emitted, tmp_path):
+    """No spills; registers against the plan. Equal code under different banners is compiled once."""
+    if not nvcc():
+        pytest.skip("no nvcc: system toolkit or `make toolchain`")
+    jobs, planned = {}, {}
+    for gpu in NVIDIA:
+        arch = re.search(r"arch=compute_\w+,code=\[?(sm_\w+)", (emitted(gpu) / "rules.mk").read_text()).group(1)
+        for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]:
+            row = line.split("\t")
+            planned[row[0]] = int(row[10])
+        for path in emitted(gpu).glob("*.cu"):
+            code = "\n".join(l for l in path.read_text().splitlines() if not l.startswith("//"))
+            jobs.setdefault((arch, hashlib.sha256(code.encode()).hexdigest()), path)
+    errors, rows = [], []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, code, log in pool.map(lambda j: compile_kernel(j[1], j[0][0], tmp_path), jobs.items()):
+            if code != 0:
+                errors.append(f"{path}: {log}")
+            if re.search(r"[1-9]\d* bytes (spill|stack)", log):
+                errors.append(f"{path} spills: {log}")
+            used = re.findall(r"Used (\d+) registers", log)
+            if path.stem in planned and used:
+                rows.append((path.stem, planned[path.stem], int(used[-1])))
+    assert not errors, "\n".join(errors)
+    assert len(rows) >= 40
+    print(f"\n{len(jobs)} different sources, {len(rows)} kernels; registers planned and used:")
+    for name, plan, used in sorted(set(rows)):
+        print(f"  {name:64s} {plan:4d} {used:4d} {used - plan:+4d}")
+    worst = max(abs(plan - used) for _, plan, used in rows)
+    over = [r for r in rows if r[2] > r[1] + 24]
+    print(f"largest difference {worst}")
+    assert not over, f"the plan promises fewer registers than ptxas uses: {over}"
+
+
+def test_bad_requests_say_the_cure_and_leave_nothing(tmp_path):
+    run = gen("emit", "--gpu", "h2000", "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and "a800" in run.stderr and not (tmp_path / "x").exists()
+    run = gen("emit", "--gpu", "a800", "--out", tmp_path / "no" / "x", check=False)
+    assert run.returncode == 1 and "no" in run.stderr and not (tmp_path / "no").exists()
+    run = gen("emit", "--gpu", "a800", "--scheme", "f16x3,f32x1", "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and "f32x1" in run.stderr and not list(tmp_path.iterdir())
+    run = gen("emit", "--gpu", "mi210", "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and "explain" in run.stderr and not list(tmp_path.iterdir())
+    run = gen("explain", "--gpu", "a800", "--shape", "4096x4096", check=False)
+    assert run.returncode == 1 and "MxNxK" in run.stderr
+    run = subprocess.run(["make", "generate", "GPU=h2000"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode != 0 and "a800" in run.stderr
+    run = subprocess.run(["make", "generate"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode != 0 and "a800" in run.stdout + run.stderr
+    run = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0 and "make demo" in run.stdout
+
+
+def test_a_folder_that_cannot_be_written_stays_as_it_was(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    run = gen("emit", "--gpu", "a800", "--out", tmp_path / "file", check=False)
+    assert run.returncode == 1 and (tmp_path / "file").read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file"]
+
+
+def test_a_second_emit_touches_nothing_that_is_equal(tmp_path):
+    gen("emit", "--gpu", "a800", "--out", tmp_path / "x")
+    before = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "x").iterdir()}
+    gen("emit", "--gpu", "a800", "--out", tmp_path / "x")
+    assert before == {p.name: p.stat().st_mtime_ns for p in (tmp_path / "x").iterdir()}
+    gen("emit", "--gpu", "a800", "--scheme", "half", "--out", tmp_path / "x")
+    assert not list((tmp_path / "x").glob("ht_f16x3*"))
+
+
+def explain_rows(*args):
+    lines = gen("explain", *args, "--tsv").stdout.splitlines()
+    head = lines[0].split("\t")
+    return [dict(zip(head, line.split("\t"))) for line in lines[1:]]
+
+
+@pytest.mark.parametrize("model", ["halftone", "egemm", "legemm"])
+@pytest.mark.parametrize("gpu", [*NVIDIA, *AMD])
+def test_explain_has_one_pick(gpu, model):
+    for scheme in SCHEMES:
+        rows = explain_rows("--gpu", gpu, "--scheme", scheme, "--model", model)
+        verdicts = [r["verdict"] for r in rows]
+        assert set(verdicts) <= {"pick", "fit", "reject"} and len(rows) > 50
+        assert verdicts.count("pick") == 1, (gpu, scheme, model)
+        for r in rows:
+            assert (r["verdict"] == "reject") == bool(r["reason"].strip("- ")), r
+        assert gen("explain", "--gpu", gpu, "--scheme", scheme, "--model", model).stdout
+
+
+def test_papers_picks():
+    pick = next(r for r in explain_rows("--gpu", "t4", "--scheme", "egemm", "--model", "egemm") if r["verdict"] == "pick")
+    assert [pick[c] for c in "bm bn bk wm wn wk threads".split()] == ["128", "128", "32", "64", "32", "8", "256"]
+    for gpu, tile in (("a800", ("128", "256", "32")), ("mi210", ("128", "128", "32"))):
+        rows = explain_rows("--gpu", gpu, "--scheme", "legemm", "--model", "legemm")
+        assert any((r["bm"], r["bn"], r["bk"]) == tile and r["verdict"] != "reject" for r in rows), gpu
+        assert "rank" in gen("explain", "--gpu", gpu, "--scheme", "legemm", "--model", "legemm").stdout
+
+
+def test_adding_a_gpu_is_one_file(tmp_path):
+    """A fictional GPU of a known instruction set: a budget file, nothing else; by path, too."""
+    text = (ROOT / "gen/gpus/a800.gpu").read_text()
+    text = re.sub(r"(?m)^name\s*=\s*a800", "name = x900", text)
+    text = re.sub(r"(?m)^(smem_per_block_bytes\s*=\s*)\d+", r"\g<1>102400", text)
+    (tmp_path / "x900.gpu").write_text(text)
+    gen("emit", "--gpu", tmp_path / "x900.gpu", "--out", tmp_path / "x900")
+    assert "x900" in (tmp_path / "x900" / "manifest").read_text()
+    smem = [int(l.split("\t")[11]) for l in (tmp_path / "x900" / "manifest").read_text().splitlines()[2:]]
+    assert max(smem) <= 102400
+
+
+def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
+    """A fictional scheme: egemm without lo*lo. Touches scheme.c and one hook file; compiles and runs like the others."""
+    root = tmp_path / "copy"
+    for name in ("gen", "templates", "runtime"):
+        shutil.copytree(ROOT / name, root / name)
+    source = (root / "gen/scheme.c").read_text()
+    row = re.search(r"(?ms)^    \{\s*\.name = \"egemm\".*?^    \},?\n", source)
+    assert row, "the scheme table has no row that starts with .name = \"egemm\""
+    added = row.group(0).replace('"egemm"', '"fiction"').replace("scheme_egemm", "scheme_fiction")
+    (root / "gen/scheme.c").write_text(source.replace(row.group(0), row.group(0) + added))
+    hooks = (root / "templates/scheme_egemm.cuh").read_text().replace("scheme egemm", "scheme fiction")
+    (root / "templates/scheme_fiction.cuh").write_text(hooks)
+    binary = tmp_path / "gen"
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE",
+                    *map(str, sorted((root / "gen").glob("*.c"))), "-o", str(binary)], check=True)
+    gen("emit", "--gpu", "a800", "--scheme", "fiction", "--out", tmp_path / "set", root=root, binary=binary)
+    kernels = list((tmp_path / "set").glob("ht_fiction_*.cu"))
+    assert kernels and (tmp_path / "set" / "ht_pack_fiction_sm80.cu").exists()
+    from conftest import SIM
+    subprocess.run([*SIM, "-c", str(kernels[0]), "-o", str(tmp_path / "k.o")], check=True)

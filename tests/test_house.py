@@ -1,0 +1,79 @@
+"""The rules of the house, held by tests: folders, includes, sizes of functions, no place- or time-dependent text."""
+import re
+import subprocess
+
+from conftest import ROOT
+
+# a file of gen/ includes only files of lower levels; the same level only where named
+LEVEL = {"err": 0, "text": 0, "gpu": 1, "isa": 1, "scheme": 1, "tile": 2, "model": 2, "model_parts": 2, "model_egemm": 2,
+         "model_legemm": 2, "model_halftone": 2, "plan": 3, "sched": 3, "tpl_lex": 4, "tpl_eval": 4, "tpl": 4, "emit": 4,
+         "manifest": 4, "files": 4, "explain": 4, "main": 5}
+SIDEWAYS = {("model", "tile"), ("model_egemm", "model"), ("model_legemm", "model"), ("model_halftone", "model"),
+            ("model_parts", "model"), ("model", "model_parts"), ("model_egemm", "model_parts"),
+            ("model_legemm", "model_parts"), ("model_halftone", "model_parts"), ("model_parts", "tile"), ("gpu", "text"), ("sched", "plan"),
+            ("tpl", "tpl_lex"), ("tpl", "tpl_eval"), ("tpl_eval", "tpl_lex"), ("emit", "tpl"), ("manifest", "emit")}
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.M)
+
+
+def tracked():
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout
+    return [ROOT / line for line in out.split() if (ROOT / line).is_file()]
+
+
+def test_top_level_is_what_the_house_says():
+    names = {p.relative_to(ROOT).parts[0] for p in tracked()}
+    assert names <= {"Makefile", "gen", "templates", "out", "runtime", "tests", "bench", "README.md", "LICENSE",
+                     ".clang-format", ".gitignore", ".ci"}, names
+
+
+def test_gen_includes_only_downwards():
+    for path in sorted((ROOT / "gen").glob("*.[ch]")):
+        assert path.stem in LEVEL, f"{path.name} has no level: give it one in ARCHITECTURE's order"
+        for inc in includes(path):
+            if inc == "../runtime/ht_desc.h":
+                continue
+            name = inc.rsplit(".", 1)[0]
+            assert name in LEVEL, f"{path.name} includes {inc}"
+            if name == path.stem:
+                continue
+            assert LEVEL[name] < LEVEL[path.stem] or (path.stem, name) in SIDEWAYS, f"{path.name} includes {inc}"
+
+
+def test_runtime_and_bench_keep_to_their_rooms():
+    for path in [*(ROOT / "runtime").rglob("*.[ch]"), *(ROOT / "runtime").rglob("*.cpp")]:
+        assert not any("gen/" in i or "bench/" in i for i in includes(path)), path
+    for path in (ROOT / "bench").rglob("*.[ch]"):
+        assert not any("gen/" in i or "templates/" in i for i in includes(path)), path
+    for path in (ROOT / "runtime").glob("*.[ch]"):
+        vendor = re.findall(r"#\s*include\s+<(cuda|hip)", path.read_text())
+        assert not vendor or path.stem.startswith("dev_"), f"{path.name} includes a vendor header"
+
+
+def test_generator_is_small():
+    lines = sum(len(p.read_text().splitlines()) for p in (ROOT / "gen").glob("*.[ch]"))
+    assert lines < 4600, f"gen/ has {lines} lines; the house aims at 4,000"
+
+
+def test_functions_are_short():
+    """80 lines at most; a function starts at a line that ends in ')' followed by '{' in column 0."""
+    for path in tracked():
+        if path.suffix not in (".c", ".cpp", ".h") or "templates" in path.parts:
+            continue
+        start = None
+        lines = path.read_text().splitlines()
+        for number, text in enumerate(lines, 1):
+            if text == "{":
+                start = number
+            elif text.startswith("}") and start:
+                assert number - start <= 82, f"{path.relative_to(ROOT)}:{start}: function of {number - start} lines"
+                start = None
+
+
+def test_no_dates_and_no_absolute_paths_in_the_generator():
+    for path in [*(ROOT / "gen").glob("*.[ch]"), *(ROOT / "templates").glob("*")]:
+        text = path.read_text()
+        assert "__DATE__" not in text and "__TIME__" not in text, path
+        assert "/home/" not in text and "/work/" not in text, path

@@ -1,0 +1,385 @@
+/* test_product: real kernels against FP64. Links with the CUDA library or the simulator; the cases are the same, a GPU
+ * gets larger ones on top. Every scheme is held to its own a-priori bound, exact cases to equality, bits to bits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bench/families.h"
+#include "../bench/metrics.h"
+#include "../bench/reference.h"
+#include "../runtime/halftone.h"
+#include "../runtime/ht_desc.h"
+#include "../runtime/ht_dev.h"
+
+static halftone *handle;
+static int on_gpu;
+
+struct matrix {
+    int64_t rows, cols, ld;
+    float *host, *device;
+};
+
+struct product {
+    char ta, tb;
+    int64_t m, n, k, pad;
+    float alpha, beta;
+    const char *family;
+};
+
+static struct matrix matrix_make(int64_t rows, int64_t cols, int64_t pad)
+{
+    struct matrix x = {rows, cols, rows + pad, NULL, NULL};
+    void *device = NULL;
+    const size_t bytes = (size_t)(x.ld * cols) * sizeof(float);
+    x.host = malloc(bytes ? bytes : 1);
+    assert_non_null(x.host);
+    assert_int_equal(ht_dev_alloc(&device, bytes ? bytes : 4), HT_DEV_OK);
+    x.device = device;
+    for (int64_t i = 0; i < x.ld * cols; i++)
+        x.host[i] = NAN; /* pads and unwritten outputs stay visible */
+    return x;
+}
+
+static void matrix_up(const struct matrix *x)
+{
+    assert_int_equal(ht_dev_upload(x->device, x->host, (size_t)(x->ld * x->cols) * sizeof(float)), HT_DEV_OK);
+}
+
+static void matrix_down(struct matrix *x)
+{
+    assert_int_equal(ht_dev_download(x->host, x->device, (size_t)(x->ld * x->cols) * sizeof(float)), HT_DEV_OK);
+}
+
+static void matrix_free(struct matrix *x)
+{
+    free(x->host);
+    ht_dev_free(x->device);
+}
+
+/* op(X) has the family's values whatever the transpose, so that all transposes have one truth. */
+static struct matrix operand(const struct product *p, char side, char trans)
+{
+    const int64_t rows = side == 'A' ? p->m : p->k, cols = side == 'A' ? p->k : p->n;
+    float *plain = malloc((size_t)(rows * cols) * sizeof(float) + 4);
+    assert_non_null(plain);
+    family_fill(family_find(p->family), 7, side, p->m, p->n, p->k, plain, rows);
+    struct matrix x = trans == 'N' ? matrix_make(rows, cols, p->pad) : matrix_make(cols, rows, p->pad);
+    for (int64_t c = 0; c < cols; c++) {
+        for (int64_t r = 0; r < rows; r++)
+            x.host[trans == 'N' ? c * x.ld + r : r * x.ld + c] = plain[c * rows + r];
+    }
+    free(plain);
+    matrix_up(&x);
+    return x;
+}
+
+static void check_code(int code, const char *what)
+{
+    if (code != HALFTONE_OK)
+        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
+}
+
+static struct matrix result_matrix(const struct product *p)
+{
+    struct matrix c = matrix_make(p->m, p->n, p->pad);
+    for (int64_t j = 0; p->beta != 0.0f && j < p->n; j++) {
+        for (int64_t i = 0; i < p->m; i++)
+            c.host[j * c.ld + i] = (float)(i % 7 - 3) * 0.25f;
+    }
+    matrix_up(&c);
+    return c;
+}
+
+/* Largest |C - truth| / allowance, and that nothing outside of C was written. */
+static double worst_ratio(const struct product *p, const struct reference *r, const struct matrix *c, int64_t units)
+{
+    double worst = 0;
+    for (int64_t j = 0; j < p->n; j++) {
+        for (int64_t i = 0; i < c->ld; i++) {
+            const double got = (double)c->host[j * c->ld + i];
+            if (i >= p->m) {
+                assert_true(isnan(got));
+                continue;
+            }
+            const double old = p->beta != 0.0f ? (double)((float)(i % 7 - 3) * 0.25f) * (double)p->beta : 0;
+            const double exact = r->exact[j * p->m + i] * (double)p->alpha + old;
+            const double allowed = ldexp((double)units * r->magnitude[j * p->m + i] * fabs((double)p->alpha) +
+                                             2 * fabs(exact) + 2 * fabs(old), -24) + ldexp(1, -149);
+            const double ratio = fabs(got - exact) / allowed;
+            if (!(ratio <= worst))
+                worst = ratio; /* NaN stays */
+        }
+    }
+    return worst;
+}
+
+static int64_t run_product(const struct product *p, struct matrix *c)
+{
+    struct halftone_plan plan;
+    struct matrix a = operand(p, 'A', p->ta), b = operand(p, 'B', p->tb);
+    check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
+    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, b.device, b.ld,
+                              &p->beta, c->device, c->ld),
+               plan.kernel);
+    matrix_down(c);
+    matrix_free(&a);
+    matrix_free(&b);
+    return plan.bound_units;
+}
+
+static void check_product(const char *label, const struct product *p)
+{
+    struct reference r;
+    struct product plain = *p;
+    plain.pad = 0;
+    struct matrix a = operand(&plain, 'A', 'N'), b = operand(&plain, 'B', 'N'), c = result_matrix(p);
+    assert_int_equal(reference_make(&r, 'N', 'N', p->m, p->n, p->k, a.host, p->m, b.host, p->k, 0, 0), 0);
+    const int64_t units = run_product(p, &c);
+    const double ratio = worst_ratio(p, &r, &c, units);
+    if (!(ratio <= 1))
+        fail_msg("%s %c%c %lldx%lldx%lld %s: error is %g of its bound of %lld units", label, p->ta, p->tb,
+                 (long long)p->m, (long long)p->n, (long long)p->k, p->family, ratio, (long long)units);
+    reference_free(&r);
+    matrix_free(&a);
+    matrix_free(&b);
+    matrix_free(&c);
+}
+
+/* The rows of the scheme table that this library has. */
+static const char *scheme_at(int i)
+{
+    const char *name;
+    for (int all = 0; (name = halftone_schemes(handle, all)) != NULL; all++) {
+        if (strcmp(name, "auto") != 0 && i-- == 0)
+            return name;
+    }
+    return NULL;
+}
+
+static void every_scheme_shape_transpose(void **state)
+{
+    (void)state;
+    static const struct product cases[] = {
+        {'N', 'N', 1, 1, 1, 0, 1, 0, "llm"},     {'N', 'T', 17, 33, 65, 3, 1, 0, "uniform"},
+        {'T', 'N', 127, 129, 131, 1, 1, 0, "uniform"},   {'T', 'T', 66, 130, 100, 5, -0.5f, 2, "llm"},
+        {'C', 'N', 70, 1, 64, 0, 2, 1, "uniform"},       {'N', 'C', 1, 70, 257, 2, 1, -1, "llm"},
+        {'N', 'N', 257, 65, 320, 7, 1, 0, "normal"},
+    };
+    static const struct product large[] = {
+        {'N', 'N', 1000, 1001, 999, 1, 1, 0, "uniform"},  {'T', 'N', 513, 4096, 31, 0, 1, 1, "llm"},
+        {'N', 'T', 2049, 511, 1003, 3, 1, 0, "normal"},       {'T', 'T', 128, 128, 32768, 0, 1, 0, "llm"},
+        {'N', 'N', 2048, 2048, 2048, 0, 1, 0, "uniform"},
+    };
+    const char *scheme;
+    for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            check_product(scheme, &cases[i]);
+        for (size_t i = 0; on_gpu && i < sizeof large / sizeof *large; i++)
+            check_product(scheme, &large[i]);
+    }
+}
+
+static void every_kernel(void **state)
+{
+    (void)state;
+    const struct product p = {'N', 'N', 150, 140, 200, 1, 1.5f, 0, "uniform"};
+    const char *kernel;
+    for (int i = 0; (kernel = halftone_kernels(handle, i)) != NULL; i++) {
+        check_code(halftone_set_kernel(handle, kernel), kernel);
+        check_product(kernel, &p);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
+/* Whole numbers whose sums fit 24 bits: every scheme, every kernel, no error at all. */
+static void small_integers_are_exact(void **state)
+{
+    (void)state;
+    const struct product p = {'N', 'T', 90, 70, 150, 0, 1, 0, "integers"};
+    const char *scheme;
+    struct reference r;
+    struct matrix a = operand(&p, 'A', 'N'), b = operand(&p, 'B', 'N');
+    assert_int_equal(reference_make(&r, 'N', 'N', p.m, p.n, p.k, a.host, a.ld, b.host, b.ld, 0, 0), 0);
+    for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
+        struct matrix c = result_matrix(&p);
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        run_product(&p, &c);
+        for (int64_t i = 0; i < p.m * p.n; i++) {
+            if ((double)c.host[i] != r.exact[i])
+                fail_msg("%s: element %lld is %g, exactly %g", scheme, (long long)i, (double)c.host[i], r.exact[i]);
+        }
+        matrix_free(&c);
+    }
+    reference_free(&r);
+    matrix_free(&a);
+    matrix_free(&b);
+}
+
+/* f16x3 scales rows: magnitudes near the ends of FP32's range keep the bound. */
+static void f16x3_covers_the_exponent_range(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"huge", "tiny", "rowscales"};
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (!family_find(families[i]))
+            fail_msg("family %s is gone", families[i]);
+        const struct product p = {'N', 'N', 65, 40, 64, 0, 1, 0, families[i]};
+        check_product(families[i], &p);
+    }
+}
+
+static void same_bits(const char *what, const float *x, const float *y, int64_t count)
+{
+    const int64_t at = metrics_first_difference(x, y, count);
+    if (at >= 0)
+        fail_msg("%s: element %lld differs: %a and %a", what, (long long)at, (double)x[at], (double)y[at]);
+}
+
+/* Repeats, every transpose, packed operands and batch entries give the same bits. */
+static void bits_do_not_depend_on_the_way(void **state)
+{
+    (void)state;
+    const float one = 1, zero = 0;
+    const char *scheme;
+    struct product p = {'N', 'N', 130, 70, 200, 0, 1, 0, "uniform"};
+    for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
+        struct matrix first = result_matrix(&p), c = result_matrix(&p);
+        void *pa, *pb;
+        size_t bytes_a, bytes_b;
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        run_product(&p, &first);
+        for (int t = 0; t < 4; t++) {
+            struct product q = p;
+            q.ta = t & 1 ? 'T' : 'N';
+            q.tb = t & 2 ? 'T' : 'N';
+            run_product(&q, &c);
+            same_bits(scheme, first.host, c.host, p.m * p.n);
+        }
+        struct matrix a = operand(&p, 'A', 'N'), b = operand(&p, 'B', 'T');
+        check_code(halftone_packed_bytes(handle, 'A', p.m, p.k, 1, &bytes_a), "packed bytes");
+        check_code(halftone_packed_bytes(handle, 'B', p.n, p.k, 1, &bytes_b), "packed bytes");
+        assert_int_equal(ht_dev_alloc(&pa, bytes_a), HT_DEV_OK);
+        assert_int_equal(ht_dev_alloc(&pb, bytes_b), HT_DEV_OK);
+        check_code(halftone_pack_a(handle, 'N', p.m, p.k, a.device, a.ld, pa), "pack a");
+        check_code(halftone_pack_b(handle, 'T', p.k, p.n, b.device, b.ld, pb), "pack b");
+        check_code(halftone_sgemm_packed(handle, p.m, p.n, p.k, &one, pa, pb, &zero, c.device, c.ld), "packed");
+        matrix_down(&c);
+        same_bits("packed", first.host, c.host, p.m * p.n);
+        ht_dev_free(pa);
+        ht_dev_free(pb);
+        matrix_free(&a);
+        matrix_free(&b);
+        matrix_free(&first);
+        matrix_free(&c);
+    }
+}
+
+static void batches_share_and_differ(void **state)
+{
+    (void)state;
+    const float one = 1, zero = 0;
+    enum { M = 40, N = 30, K = 70, BATCH = 3 };
+    struct matrix a = matrix_make(M, K, 0), b = matrix_make(K, N * BATCH, 0), c = matrix_make(M, N * BATCH, 0);
+    struct matrix single = matrix_make(M, N, 0);
+    family_fill(family_find("uniform"), 1, 'A', M, N, K, a.host, a.ld);
+    family_fill(family_find("uniform"), 2, 'B', M, N * BATCH, K, b.host, b.ld);
+    matrix_up(&a);
+    matrix_up(&b);
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', M, N, K, &one, a.device, M, 0, b.device, K, K * N, &zero,
+                                              c.device, M, M * N, BATCH),
+               "batch");
+    matrix_down(&c);
+    for (int i = 0; i < BATCH; i++) {
+        check_code(halftone_sgemm(handle, 'N', 'N', M, N, K, &one, a.device, M, b.device + i * K * N, K, &zero,
+                                  single.device, M),
+                   "single");
+        matrix_down(&single);
+        same_bits("batch entry", single.host, c.host + i * M * N, M * N);
+    }
+    matrix_free(&a);
+    matrix_free(&b);
+    matrix_free(&c);
+    matrix_free(&single);
+}
+
+/* A few tiles and a long k: the pick splits k, and the split result keeps the bound. */
+static void few_tiles_split_k(void **state)
+{
+    (void)state;
+    struct halftone_plan plan;
+    const struct product p = {'N', 'N', 64, 64, on_gpu ? 65536 : 4096, 0, 1, 1, "llm"};
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    check_code(halftone_query(handle, 'N', 'N', p.m, p.n, p.k, 1, &plan), "query");
+    if (plan.splits < 2)
+        fail_msg("a %lldx%lldx%lld product is not split", (long long)p.m, (long long)p.n, (long long)p.k);
+    check_product("split-K", &p);
+}
+
+static void blas_semantics(void **state)
+{
+    (void)state;
+    const float one = 1, zero = 0, half = 0.5f;
+    struct matrix a = matrix_make(20, 20, 0), c = matrix_make(20, 20, 0); /* NaN all over */
+    matrix_up(&a);
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    matrix_up(&c);
+    check_code(halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &zero, a.device, 20, a.device, 20, &zero, c.device, 20), "");
+    matrix_down(&c);
+    for (int i = 0; i < 400; i++)
+        assert_true(c.host[i] == 0.0f);
+    for (int i = 0; i < 400; i++)
+        c.host[i] = (float)i;
+    matrix_up(&c);
+    check_code(halftone_sgemm(handle, 'N', 'N', 20, 20, 0, &one, a.device, 20, a.device, 20, &half, c.device, 20), "");
+    matrix_down(&c);
+    for (int i = 0; i < 400; i++)
+        assert_true(c.host[i] == (float)i * 0.5f);
+    check_code(halftone_sgemm(handle, 'N', 'N', 0, 20, 20, &one, NULL, 1, NULL, 20, &half, NULL, 1), "m == 0");
+    assert_int_equal(halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &one, a.device, 19, a.device, 20, &half, c.device, 20), -8);
+    matrix_free(&a);
+    matrix_free(&c);
+}
+
+static int open_handle(void **state)
+{
+    struct ht_dev_info info;
+    (void)state;
+    const int code = halftone_create(&handle);
+    if (code != HALFTONE_OK || ht_dev_open(&ht_set, &info) != HT_DEV_OK) {
+        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+        return -1;
+    }
+    on_gpu = !info.simulated;
+    fprintf(stderr, "products on %s (%s)\n", info.name, halftone_gpu());
+    return 0;
+}
+
+static int close_handle(void **state)
+{
+    (void)state;
+    return halftone_destroy(handle);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blas_semantics),
+        cmocka_unit_test(every_scheme_shape_transpose),
+        cmocka_unit_test(every_kernel),
+        cmocka_unit_test(small_integers_are_exact),
+        cmocka_unit_test(f16x3_covers_the_exponent_range),
+        cmocka_unit_test(bits_do_not_depend_on_the_way),
+        cmocka_unit_test(batches_share_and_differ),
+        cmocka_unit_test(few_tiles_split_k),
+    };
+    return cmocka_run_group_tests(tests, open_handle, close_handle);
+}
