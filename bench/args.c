@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option *find(const struct option *options, const char *argument, const char **inline_value) {
+static const struct option *find(const struct option *options, const char *argument,
+                                 const char **inline_value) {
     size_t length = strcspn(argument, "=");
     for (; options->name != NULL; options++) {
         if (strlen(options->name) != length || memcmp(options->name, argument, length) != 0)
@@ -16,8 +17,8 @@ static const struct option *find(const struct option *options, const char *argum
     return NULL;
 }
 
-int args_parse(int argc, char **argv, const struct option *options, const char **positional, int positional_most,
-               int *positional_count, struct fault *f) {
+int args_parse(int argc, char **argv, const struct option *options, const char **positional,
+               int positional_most, int *positional_count, struct fault *f) {
     int only_positional = 0;
     *positional_count = 0;
     for (int i = 0; i < argc; i++) {
@@ -53,14 +54,15 @@ static int parse_number(const char *option, const char **at, int64_t least, int6
     if (end == *at || errno != 0 || (*end != '\0' && *end != ','))
         return fault_usage(f, "%s: '%s' is not a whole number; write for example %s 64", option, *at, option);
     if (value < least || value > most)
-        return fault_usage(f, "%s: %lld is outside %lld..%lld", option, value, (long long)least, (long long)most);
+        return fault_usage(f, "%s: %lld is outside %lld..%lld", option, value, (long long)least,
+                           (long long)most);
     *out = (int64_t)value;
     *at = end;
     return 0;
 }
 
-int args_numbers(const char *option, const char *text, int64_t least, int64_t most, int64_t *out, int out_most,
-                 int *count, struct fault *f) {
+int args_numbers(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
+                 int out_most, int *count, struct fault *f) {
     *count = 0;
     for (const char *at = text;; at++) {
         if (*count == out_most)
@@ -73,7 +75,8 @@ int args_numbers(const char *option, const char *text, int64_t least, int64_t mo
     }
 }
 
-int args_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *out, struct fault *f) {
+int args_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
+                struct fault *f) {
     int count = 0;
     return args_numbers(option, text, least, most, out, 1, &count, f);
 }
@@ -106,7 +109,8 @@ int args_names(const char *option, const char *text, struct name_list *out, stru
             *comma = '\0';
         if (*p == '\0') {
             args_names_free(out);
-            return fault_usage(f, "%s: '%s' holds an empty name; write for example %s a,b", option, text, option);
+            return fault_usage(f, "%s: '%s' holds an empty name; write for example %s a,b", option, text,
+                               option);
         }
         out->name[out->count++] = p;
         p = comma != NULL ? comma + 1 : NULL;

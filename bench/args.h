@@ -12,14 +12,16 @@ struct option {
     int *flag;          /* set to 1 */
 };
 
-/* Options in any order; everything else is positional. `--` ends the options. The table ends with a NULL name. */
-int args_parse(int argc, char **argv, const struct option *options, const char **positional, int positional_most,
-               int *positional_count, struct fault *f);
+/* Options in any order; everything else is positional. `--` ends the options. The table ends with a NULL
+ * name. */
+int args_parse(int argc, char **argv, const struct option *options, const char **positional,
+               int positional_most, int *positional_count, struct fault *f);
 
 /* "64,256,1024" as numbers in [least, most]. */
-int args_numbers(const char *option, const char *text, int64_t least, int64_t most, int64_t *out, int out_most,
-                 int *count, struct fault *f);
-int args_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *out, struct fault *f);
+int args_numbers(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
+                 int out_most, int *count, struct fault *f);
+int args_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
+                struct fault *f);
 int args_seconds(const char *option, const char *text, double *out, struct fault *f);
 
 /* Splits "a,b,c"; the names are malloc'ed as one block that args_names_free releases. */

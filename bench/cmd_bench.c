@@ -1,4 +1,5 @@
-/* cmd_bench: `halftone bench`: TFLOPS of every scheme, end to end and kernel only, beside cuBLAS in the same run. */
+/* cmd_bench: `halftone bench`: TFLOPS of every scheme, end to end and kernel only, beside cuBLAS in the same
+ * run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +24,32 @@
 enum { SCHEMES_MOST = 32, SIZES_MOST = 32, SAMPLED_ROWS = 64, COMMENT_BYTES = 2048 };
 #define COPY_BYTES ((size_t)1 << 30)
 
-/* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one measurement. */
-static const struct tsv_column bench_columns[] = {
-    {"m", 1},          {"n", 1},          {"k", 1},         {"contender", 1},  {"kernel", 1},    {"end_tflops", 1},
-    {"end_least", 0},  {"end_most", 0},   {"kernel_tflops", 1}, {"kernel_least", 0}, {"kernel_most", 0},
-    {"end/sgemm", 1},  {"kernel/sgemm", 0}, {"end/tf32", 1},  {"end/fp16", 0},   {"of_limit", 1},  {"pack_gbps", 1},
-    {"pack/copy", 1},  {"frob", 1},       {"grade", 1},     {"spread_%", 1},   {"predicted_us", 0}, {"clock_mhz", 1},
-    {"power_w", 1}};
+/* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one
+ * measurement. */
+static const struct tsv_column bench_columns[] = {{"m", 1},
+                                                  {"n", 1},
+                                                  {"k", 1},
+                                                  {"contender", 1},
+                                                  {"kernel", 1},
+                                                  {"end_tflops", 1},
+                                                  {"end_least", 0},
+                                                  {"end_most", 0},
+                                                  {"kernel_tflops", 1},
+                                                  {"kernel_least", 0},
+                                                  {"kernel_most", 0},
+                                                  {"end/sgemm", 1},
+                                                  {"kernel/sgemm", 0},
+                                                  {"end/tf32", 1},
+                                                  {"end/fp16", 0},
+                                                  {"of_limit", 1},
+                                                  {"pack_gbps", 1},
+                                                  {"pack/copy", 1},
+                                                  {"frob", 1},
+                                                  {"grade", 1},
+                                                  {"spread_%", 1},
+                                                  {"predicted_us", 0},
+                                                  {"clock_mhz", 1},
+                                                  {"power_w", 1}};
 
 struct bench {
     struct engine engine;
@@ -68,7 +88,8 @@ struct line {
 };
 
 static double tflops(const struct round *r, double seconds) {
-    return seconds > 0 ? 2.0 * (double)r->shape.m * (double)r->shape.n * (double)r->shape.k / seconds / 1e12 : -1;
+    return seconds > 0 ? 2.0 * (double)r->shape.m * (double)r->shape.n * (double)r->shape.k / seconds / 1e12
+                       : -1;
 }
 
 static double share(double part, double whole) {
@@ -124,8 +145,9 @@ static int call_yardstick(void *context, struct fault *f) {
     int half = r->mode == YARDSTICK_FP16;
     int status = yardstick_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
                                     half ? r->half_a : p->a, p->lda, half ? r->half_b : p->b, p->ldb, p->c);
-    return status == 0 ? 0 : fault_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
-                                       yardstick_names[r->mode], status);
+    return status == 0 ? 0
+                       : fault_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
+                                   yardstick_names[r->mode], status);
 }
 
 /* Call contexts for timing: engine and problem. */
@@ -181,7 +203,8 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
     struct halftone_plan plan;
     struct line l = {scheme, "", timing_none, timing_none, timing_none, -1, 0, 0};
     step(r, kernel != NULL ? kernel : scheme);
-    if (engine_select(&b->engine, scheme, kernel, f) != 0 || engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
+    if (engine_select(&b->engine, scheme, kernel, f) != 0 ||
+        engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
         engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
         timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0 ||
         timing_measure(&b->plan, call_packed, r, &l.product, f) != 0 ||
@@ -246,7 +269,8 @@ static int round_open(struct round *r, struct bench *b, const struct shape *s, s
         return fault_memory(f, 4.0 * (double)(a_count + b_count + c_count), "matrices");
     family_fill(family, 1, 'A', s->m, s->n, s->k, r->a, s->m);
     family_fill(family, 1, 'B', s->m, s->n, s->k, r->b, s->k);
-    if (reference_make(&r->reference, 'N', 'N', s->m, s->n, s->k, r->a, s->m, r->b, s->k, SAMPLED_ROWS, 0) != 0)
+    if (reference_make(&r->reference, 'N', 'N', s->m, s->n, s->k, r->a, s->m, r->b, s->k, SAMPLED_ROWS, 0) !=
+        0)
         return fault_memory(f, 32.0 * (double)(SAMPLED_ROWS * s->n), "a reference");
     r->truth = reference_truth(&r->reference);
     if (engine_problem_open(&r->problem, 'N', 'N', s->m, s->n, s->k, r->a, s->m, r->b, s->k, f) != 0)
@@ -297,23 +321,28 @@ static double measure_copy(const struct bench *b) {
 }
 
 static void make_comments(struct bench *b) {
-    int cuda = facts_cuda_version(b->facts);
-    char copy[64] = "n/a";
+    int cuda = facts_cuda_version(b->facts), cublas = yardstick_version(b->yardstick);
+    char copy[64] = "n/a", versions[96] = "cuBLAS n/a";
+    if (cublas > 0)
+        snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10,
+                 cublas);
     if (b->copy_gbps > 0)
         snprintf(copy, sizeof copy, "%.0f GB/s read and written", b->copy_gbps);
-    snprintf(b->comments, sizeof b->comments,
-             "# halftone: %s, set %s (%s), commit %s\n# device: %s%s, %d multiprocessors\n"
-             "# driver: %s, CUDA %d.%d; toolkit %s; cuBLAS %d\n"
-             "# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least and most "
-             "over the batches\n"
-             "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
-             "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
-             "# seconds per measurement: %g; device copy: %s%s\n",
-             halftone_version(), ht_set.gpu, ht_set.isa, b->commit, b->engine.device.simulated ? "simulator of " : "",
-             b->engine.device.name, b->engine.device.sms, facts_driver(b->facts), cuda / 1000, cuda % 1000 / 10,
-             b->toolkit, yardstick_version(b->yardstick), (int)SAMPLED_ROWS, b->plan.seconds, copy,
-             b->engine.device.simulated ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
-                                        : "");
+    snprintf(
+        b->comments, sizeof b->comments,
+        "# halftone: %s, set %s (%s), commit %s\n# device: %s, %d multiprocessors\n"
+        "# driver: %s; toolkit %s; %s\n"
+        "# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least "
+        "and most "
+        "over the batches\n"
+        "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
+        "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
+        "# seconds per measurement: %g; device copy: %s%s\n",
+        halftone_version(), ht_set.gpu, ht_set.isa, b->commit, b->engine.device.name, b->engine.device.sms,
+        facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS, b->plan.seconds, copy,
+        b->engine.device.simulated
+            ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
+            : "");
 }
 
 static int count_steps(const struct bench *b) {
@@ -321,7 +350,8 @@ static int count_steps(const struct bench *b) {
     for (int i = 0; i < b->schemes && b->all_kernels; i++)
         for (int k = 0; k < ht_set.kernels; k++)
             kernels += strcmp(ht_set.kernel[k].scheme, b->scheme[i]) == 0;
-    return b->shapes.count * ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
+    return b->shapes.count *
+           ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
 }
 
 static int run_all(struct bench *b, struct fault *f) {
@@ -402,11 +432,10 @@ static int run(int argc, char **argv, struct fault *f) {
     memset(&b, 0, sizeof b);
     b.commit = HALFTONE_COMMIT;
     b.toolkit = HALFTONE_TOOLKIT;
-    const struct option options[] = {{"--sizes", &sizes, NULL},       {"--shapes", &file, NULL},
-                                     {"--schemes", &schemes, NULL},   {"--kernels", &kernels, NULL},
-                                     {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
-                                     {"--commit", &b.commit, NULL},   {"--toolkit", &b.toolkit, NULL},
-                                     {NULL, NULL, NULL}};
+    const struct option options[] = {
+        {"--sizes", &sizes, NULL},     {"--shapes", &file, NULL},       {"--schemes", &schemes, NULL},
+        {"--kernels", &kernels, NULL}, {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
+        {"--commit", &b.commit, NULL}, {"--toolkit", &b.toolkit, NULL}, {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0)
         return -1;
@@ -429,14 +458,19 @@ static int run(int argc, char **argv, struct fault *f) {
 
 const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
-    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--kernels pick|all] [--seconds S]\n"
+    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--kernels pick|all] "
+    "[--seconds S]\n"
     "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n\n"
-    "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same data\n"
-    "(uniform[-1,1]), each running back to back for S seconds in 9 batches after a warm-up. Prints medians end to\n"
-    "end (with packing) and from packed operands, ratios, packing against the measured device copy, errors of 64\n"
+    "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
+    "data\n"
+    "(uniform[-1,1]), each running back to back for S seconds in 9 batches after a warm-up. Prints medians "
+    "end to\n"
+    "end (with packing) and from packed operands, ratios, packing against the measured device copy, errors "
+    "of 64\n"
     "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
-    "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the library's pick)\n"
+    "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the "
+    "library's pick)\n"
     "  --seconds S    per measurement (default 0.5)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",

@@ -38,7 +38,8 @@ struct gram {
     struct tsv table;
 };
 
-/* Nearest other row by |x|^2 + |y|^2 - 2 xy in FP64, so that only the Gram matrix differs; ties: the smaller index. */
+/* Nearest other row by |x|^2 + |y|^2 - 2 xy in FP64, so that only the Gram matrix differs; ties: the smaller
+ * index. */
 static int64_t nearest(const double *norm, const double *column, int64_t rows, int64_t self) {
     int64_t best = -1;
     double least = 0;
@@ -52,7 +53,8 @@ static int64_t nearest(const double *norm, const double *column, int64_t rows, i
     return best;
 }
 
-/* Neighbours of every row from a Gram matrix that is either exact (FP64) or a result (float). -1: no memory. */
+/* Neighbours of every row from a Gram matrix that is either exact (FP64) or a result (float). -1: no memory.
+ */
 static int64_t neighbours(const struct gram *g, const double *exact, const float *result, int64_t *out) {
     int64_t rows = g->rows, changed = 0;
     double *norm = malloc(2 * (size_t)rows * sizeof *norm);
@@ -96,8 +98,9 @@ static int time_yardstick(struct demo *d, const struct gram *g, double *best, st
     *best = -1;
     for (int i = 0; i < TIMED_RUNS; i++) {
         double start = progress_clock();
-        (void)yardstick_multiply(d->yardstick, YARDSTICK_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda,
-                                 p->b, p->ldb, p->c); /* its status is checked by native_sample */
+        (void)yardstick_multiply(d->yardstick, YARDSTICK_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k,
+                                 p->a, p->lda, p->b, p->ldb,
+                                 p->c); /* its status is checked by native_sample */
         if (engine_wait(f) != 0)
             return -1;
         double seconds = progress_clock() - start;
@@ -122,7 +125,8 @@ static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct
     struct halftone_plan plan;
     double best = -1;
     progress_step(&d->progress, scheme);
-    if (engine_select(&d->engine, scheme, NULL, f) != 0 || engine_query(&d->engine, &g->problem, &plan, f) != 0)
+    if (engine_select(&d->engine, scheme, NULL, f) != 0 ||
+        engine_query(&d->engine, &g->problem, &plan, f) != 0)
         return -1;
     for (int i = 0; i < (d->engine.device.simulated ? 1 : TIMED_RUNS); i++) {
         double start = progress_clock();
@@ -148,7 +152,8 @@ static int run_contenders(struct demo *d, struct gram *g, struct fault *f) {
     return 0;
 }
 
-/* X is row-major rows x features, so memory holds X' with leading dimension `features`: X X' is op T times op N. */
+/* X is row-major rows x features, so memory holds X' with leading dimension `features`: X X' is op T times op
+ * N. */
 static int gram_open(struct gram *g, const float *x, int64_t rows, int64_t features, struct fault *f) {
     memset(g, 0, sizeof *g);
     g->rows = rows;
@@ -187,7 +192,8 @@ static int run_version(struct demo *d, const char *title, const float *x, struct
     return status;
 }
 
-/* Every feature to mean 0 and variance 1 (constant features to 0): no longer whole numbers, so the splits matter. */
+/* Every feature to mean 0 and variance 1 (constant features to 0): no longer whole numbers, so the splits
+ * matter. */
 static void standardise(const struct npy_matrix *x, float *out) {
     for (int64_t c = 0; c < x->cols; c++) {
         double sum = 0, square = 0;
@@ -222,8 +228,9 @@ static int run_versions(struct demo *d, struct fault *f) {
     while (halftone_schemes(d->engine.handle, schemes) != NULL)
         schemes++;
     progress_start(&d->progress, 2 * schemes);
-    int status = run_version(d, fits_half(&d->x) ? "raw (small whole numbers fit FP16: even one slice is exact)" : "raw",
-                             d->x.data, f);
+    int status = run_version(
+        d, fits_half(&d->x) ? "raw (small whole numbers fit FP16: even one slice is exact)" : "raw",
+        d->x.data, f);
     if (status == 0)
         status = run_version(d, "standardised (mean 0, variance 1: now the splits matter)", standard, f);
     free(standard);
@@ -235,11 +242,12 @@ static int load(struct npy_matrix *x, const char *path, struct fault *f) {
     if (npy_read(path, x, f) != 0)
         return -1;
     if (x->rows < 2 || x->cols < 1)
-        return fault_set(f, "%s: is %lld x %lld; give at least two rows, one item each", path, (long long)x->rows,
-                         (long long)x->cols);
+        return fault_set(f, "%s: is %lld x %lld; give at least two rows, one item each", path,
+                         (long long)x->rows, (long long)x->cols);
     for (int64_t i = 0; i < x->rows * x->cols; i++)
         if (!isfinite(x->data[i]))
-            return fault_set(f, "%s: element %lld is not finite; replace NaN and Inf first", path, (long long)i);
+            return fault_set(f, "%s: element %lld is not finite; replace NaN and Inf first", path,
+                             (long long)i);
     if (!x->column_major)
         return 0;
     float *turned = malloc((size_t)(x->rows * x->cols) * sizeof *turned);
@@ -268,11 +276,12 @@ static int run_demo(struct demo *d, const char *path, int64_t rows, struct fault
     const char *why = "";
     int64_t have = d->x.rows, most = rows > 0 ? rows : d->engine.device.simulated ? SIMULATOR_ROWS : have;
     d->x.rows = have < most ? have : most;
-    printf("data: %s\n", path != NULL ? path : "GENERATED, only shaped like handwritten digits (no --data given)");
+    printf("data: %s\n",
+           path != NULL ? path : "GENERATED, only shaped like handwritten digits (no --data given)");
     printf("X is %lld x %lld%s; computes X X' and each row's nearest neighbour\n", (long long)d->x.rows,
            (long long)d->x.cols, d->x.rows < have ? " (the first rows only: --rows takes more)" : "");
     printf("device: %s%s\n", d->engine.device.name,
-           d->engine.device.simulated ? ", simulated: ms is CPU time of the simulator" : "");
+           d->engine.device.simulated ? "; ms is CPU time of the simulator" : "");
     d->yardstick = d->engine.device.simulated ? NULL : yardstick_open(&why);
     if (d->yardstick == NULL && !d->engine.device.simulated)
         printf("cuBLAS: none (%s)\n", why);
@@ -288,7 +297,8 @@ static int run(int argc, char **argv, struct fault *f) {
     const char *path = NULL, *rows_text = "0", *none[1];
     int count = 0;
     int64_t rows = 0;
-    const struct option options[] = {{"--data", &path, NULL}, {"--rows", &rows_text, NULL}, {NULL, NULL, NULL}};
+    const struct option options[] = {
+        {"--data", &path, NULL}, {"--rows", &rows_text, NULL}, {NULL, NULL, NULL}};
     memset(&d, 0, sizeof d);
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_number("--rows", rows_text, 0, 100000, &rows, f) != 0)
@@ -309,8 +319,11 @@ static int run(int argc, char **argv, struct fault *f) {
 const struct command cmd_demo = {
     "demo", "nearest neighbours of handwritten digits with every scheme",
     "Usage: halftone demo [--data X.npy] [--rows N]\n\n"
-    "Computes X X' (one item per row of X) with every scheme and native FP32, and each row's nearest neighbour by\n"
-    "Euclidean distance; prints errors against FP64 and how many neighbours changed, for the data as it is and\n"
-    "standardised. Without --data a generated set is used, and the output says so; bench/demo/demo.sh fetches the\n"
+    "Computes X X' (one item per row of X) with every scheme and native FP32, and each row's nearest "
+    "neighbour by\n"
+    "Euclidean distance; prints errors against FP64 and how many neighbours changed, for the data as it is "
+    "and\n"
+    "standardised. Without --data a generated set is used, and the output says so; bench/demo/demo.sh "
+    "fetches the\n"
     "real digits. In the simulator the first 384 rows are used unless --rows says otherwise.\n",
     run};

@@ -17,7 +17,8 @@ static void print_set(void) {
 
 static void print_device(const struct engine *e) {
     const char *why = "";
-    printf("backend: %s\n", e->device.simulated ? "simulator (CPU, bit-exact model of the matrix unit)" : "CUDA");
+    printf("backend: %s\n",
+           e->device.simulated ? "simulator (CPU, bit-exact model of the matrix unit)" : "CUDA");
     printf("device: %s, %d multiprocessors", e->device.name, e->device.sms);
     if (e->device.memory_bytes > 0)
         printf(", %.1f GiB", (double)e->device.memory_bytes / 1073741824.0);
@@ -39,8 +40,8 @@ static void print_device(const struct engine *e) {
 }
 
 static int print_schemes(struct fault *f) {
-    static const struct tsv_column columns[] = {{"scheme", 1}, {"slices", 1}, {"products", 1}, {"units at k=1024", 1},
-                                                {"bound", 1},  {"range", 1}};
+    static const struct tsv_column columns[] = {{"scheme", 1},          {"slices", 1}, {"products", 1},
+                                                {"units at k=1024", 1}, {"bound", 1},  {"range", 1}};
     struct tsv t;
     tsv_init(&t, columns, 6);
     for (int i = 0; i < ht_set.schemes; i++) {
@@ -60,8 +61,9 @@ static int print_schemes(struct fault *f) {
 }
 
 static int print_kernels(struct fault *f) {
-    static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 1}, {"tile", 1},      {"warp", 1}, {"stages", 1},
-                                                {"threads", 1}, {"regs", 1},   {"smem bytes", 1}, {"why", 1}};
+    static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 1},    {"tile", 1},
+                                                {"warp", 1},   {"stages", 1},     {"threads", 1},
+                                                {"regs", 1},   {"smem bytes", 1}, {"why", 1}};
     struct tsv t;
     char text[64];
     tsv_init(&t, columns, 9);
@@ -107,8 +109,9 @@ static int run(int argc, char **argv, struct fault *f) {
     return has_device ? 0 : -1;
 }
 
-const struct command cmd_info = {"info", "version, device, schemes and kernels of this build",
-                                 "Usage: halftone info\n\n"
-                                 "Prints version, backend, device, schemes with their bounds and ranges, and kernels.\n"
-                                 "Exit code 3 when there is no usable GPU.\n",
-                                 run};
+const struct command cmd_info = {
+    "info", "version, device, schemes and kernels of this build",
+    "Usage: halftone info\n\n"
+    "Prints version, backend, device, schemes with their bounds and ranges, and kernels.\n"
+    "Exit code 3 when there is no usable GPU.\n",
+    run};

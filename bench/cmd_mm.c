@@ -22,8 +22,9 @@ static int64_t op_cols(const struct mm *t, int i) {
     return t->transposed[i] ? t->input[i].rows : t->input[i].cols;
 }
 
-/* A row-major matrix is its transpose in column-major order, so the row-major C = op(A) op(B) is computed as the
- * column-major C' = op(B)' op(A)'. What lies in memory is X' for row-major X and X for Fortran order; we need op(X)'. */
+/* A row-major matrix is its transpose in column-major order, so the row-major C = op(A) op(B) is computed as
+ * the column-major C' = op(B)' op(A)'. What lies in memory is X' for row-major X and X for Fortran order; we
+ * need op(X)'. */
 static char memory_trans(const struct mm *t, int i) {
     return t->transposed[i] != t->input[i].column_major ? 'T' : 'N';
 }
@@ -36,12 +37,13 @@ static int check_extents(const struct mm *t, struct fault *f) {
     if (op_cols(t, 0) == op_rows(t, 1))
         return 0;
     int helps_a = op_rows(t, 0) == op_rows(t, 1), helps_b = op_cols(t, 0) == op_cols(t, 1);
-    return fault_set(f, "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner sizes %lld and %lld differ; %s",
-                     (long long)op_rows(t, 0), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
-                     (long long)op_cols(t, 1), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
-                     helps_a   ? "--ta (given or left out) would make them fit"
-                     : helps_b ? "--tb (given or left out) would make them fit"
-                               : "no transpose makes them fit: give other files");
+    return fault_set(
+        f, "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner sizes %lld and %lld differ; %s",
+        (long long)op_rows(t, 0), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
+        (long long)op_cols(t, 1), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
+        helps_a   ? "--ta (given or left out) would make them fit"
+        : helps_b ? "--tb (given or left out) would make them fit"
+                  : "no transpose makes them fit: give other files");
 }
 
 static int multiply(struct mm *t, struct engine *e, struct fault *f) {
@@ -59,8 +61,8 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     t->result.data = calloc((size_t)(rows * cols) + 1, sizeof(float));
     if (t->result.data == NULL)
         return fault_memory(f, (double)(rows * cols) * 4, "the result");
-    if (engine_problem_open(&p, memory_trans(t, 1), memory_trans(t, 0), cols, rows, k, b->data, memory_ld(b), a->data,
-                            memory_ld(a), f) != 0)
+    if (engine_problem_open(&p, memory_trans(t, 1), memory_trans(t, 0), cols, rows, k, b->data, memory_ld(b),
+                            a->data, memory_ld(a), f) != 0)
         return -1;
     int status = engine_select(e, t->scheme, NULL, f);
     if (status == 0)
@@ -110,12 +112,13 @@ static int run(int argc, char **argv, struct fault *f) {
     return status;
 }
 
-const struct command cmd_mm = {
-    "mm", "C = op(A) op(B) of two .npy files",
-    "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S] [--ta] [--tb]\n\n"
-    "Writes C = op(A) op(B) as float32, C order. Inputs: .npy of float16/32/64, integers or bool, C or Fortran\n"
-    "order, 2-d; a 1-d array of length n counts as one row (1 x n). float64 and integers are rounded to float32.\n\n"
-    "  -o FILE      where the result goes; written whole or not at all\n"
-    "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
-    "  --ta, --tb   transpose A, B\n",
-    run};
+const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
+                               "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S] [--ta] [--tb]\n\n"
+                               "Writes C = op(A) op(B) as float32, C order. Inputs: .npy of float16/32/64, "
+                               "integers or bool, C or Fortran\n"
+                               "order, 2-d; a 1-d array of length n counts as one row (1 x n). float64 and "
+                               "integers are rounded to float32.\n\n"
+                               "  -o FILE      where the result goes; written whole or not at all\n"
+                               "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
+                               "  --ta, --tb   transpose A, B\n",
+                               run};

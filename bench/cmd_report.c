@@ -15,13 +15,21 @@
 #include "progress.h"
 #include "tsv.h"
 
-enum { SIZES_MOST = 32, CONTENDERS_MOST = 32, BINS = 81, ALL_ROWS_UP_TO = 1024, SAMPLED_ROWS = 64, GRID_COLUMNS = 5 };
+enum {
+    SIZES_MOST = 32,
+    CONTENDERS_MOST = 32,
+    BINS = 81,
+    ALL_ROWS_UP_TO = 1024,
+    SAMPLED_ROWS = 64,
+    GRID_COLUMNS = 5
+};
 enum { NAMES_BYTES = 2048 };
 
 static const struct tsv_column report_columns[] = {
-    {"family", 1}, {"exact", 0}, {"n", 1},          {"rows", 0},     {"contender", 1}, {"frob", 1},
-    {"grade", 1},  {"bound", 1}, {"grade/bound", 1}, {"max_error", 1}, {"mred", 1},     {"max_abs", 1},
-    {"max_error_cpu", 0}, {"mred_cpu", 0}, {"max_abs_cpu", 0}, {"misplaced", 1}};
+    {"family", 1},        {"exact", 0},     {"n", 1},           {"rows", 0},
+    {"contender", 1},     {"frob", 1},      {"grade", 1},       {"bound", 1},
+    {"grade/bound", 1},   {"max_error", 1}, {"mred", 1},        {"max_abs", 1},
+    {"max_error_cpu", 0}, {"mred_cpu", 0},  {"max_abs_cpu", 0}, {"misplaced", 1}};
 static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},     {"contender", 1},
                                                       {"error", 1},  {"count", 1}, {"fraction", 1}};
 
@@ -29,14 +37,14 @@ struct report {
     struct engine engine;
     struct yardstick *yardstick;
     const char *out, *histogram_family;
-    int64_t size[SIZES_MOST], seed;
+    int64_t size[SIZES_MOST], seed, histogram_size;
     int sizes, families;
     const struct family *family[64];
     const char *scheme[CONTENDERS_MOST];
     int schemes;
     struct tsv table, histogram;
     struct progress progress;
-    double largest_error_cpu[CONTENDERS_MOST + 1]; /* uniform at the largest size, native last: the papers' ordering */
+    double largest_error_cpu[CONTENDERS_MOST + 1]; /* where the histogram is taken, native last */
     double mred_cpu[CONTENDERS_MOST + 1];
 };
 
@@ -60,7 +68,8 @@ static void trial_close(struct trial *t) {
     memset(t, 0, sizeof *t);
 }
 
-static int trial_open(struct trial *t, const struct family *family, int64_t n, uint64_t seed, struct fault *f) {
+static int trial_open(struct trial *t, const struct family *family, int64_t n, uint64_t seed,
+                      struct fault *f) {
     size_t count = (size_t)(n * n);
     memset(t, 0, sizeof *t);
     t->family = family;
@@ -101,8 +110,10 @@ static void add_histogram(struct report *r, const struct trial *t, const char *c
     }
 }
 
-/* One row from t->sample; bound 0: the contender promises none. `index` is the scheme's, r->schemes for native. */
-static void add_row(struct report *r, const struct trial *t, const char *contender, int64_t bound, int index) {
+/* One row from t->sample; bound 0: the contender promises none. `index` is the scheme's, r->schemes for
+ * native. */
+static void add_row(struct report *r, const struct trial *t, const char *contender, int64_t bound,
+                    int index) {
     struct metrics e;
     metrics_compute(&t->truth, t->sample, &e);
     tsv_text(&r->table, t->family->name);
@@ -122,7 +133,7 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
         tsv_real(&r->table, rest[i], 3);
     tsv_integer(&r->table, e.misplaced);
     tsv_end_row(&r->table);
-    if (t->n == r->size[r->sizes - 1] && strcmp(t->family->name, r->histogram_family) == 0) {
+    if (t->n == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
         add_histogram(r, t, contender);
         r->largest_error_cpu[index] = e.max_error_cpu;
         r->mred_cpu[index] = e.mred_cpu;
@@ -132,7 +143,8 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
 static int run_scheme(struct report *r, struct trial *t, int index, struct fault *f) {
     struct halftone_plan plan;
     if (engine_select(&r->engine, r->scheme[index], NULL, f) != 0 ||
-        engine_query(&r->engine, &t->problem, &plan, f) != 0 || engine_multiply(&r->engine, &t->problem, f) != 0 ||
+        engine_query(&r->engine, &t->problem, &plan, f) != 0 ||
+        engine_multiply(&r->engine, &t->problem, f) != 0 ||
         engine_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
@@ -157,7 +169,8 @@ static int run_trial(struct report *r, const struct family *family, int64_t n, s
     return status;
 }
 
-/* The papers' comparison: how many times each contender's error is that of legemm (or of the first scheme). */
+/* The papers' comparison: how many times each contender's error is that of legemm (or of the first scheme).
+ */
 static void print_ordering(const struct report *r) {
     int base = 0;
     for (int i = 0; i < r->schemes; i++)
@@ -165,10 +178,12 @@ static void print_ordering(const struct report *r) {
             base = i;
     if (r->schemes < 2 || r->histogram.rows == 0)
         return;
-    printf("\nAgainst the CPU's FP32 result (LE-GEMM eqs. 19, 20), family %s, n = %lld, as multiples of %s:\n",
-           r->histogram_family, (long long)r->size[r->sizes - 1], r->scheme[base]);
+    printf(
+        "\nAgainst the CPU's FP32 result (LE-GEMM eqs. 19, 20), family %s, n = %lld, as multiples of %s:\n",
+        r->histogram_family, (long long)r->histogram_size, r->scheme[base]);
     for (int i = 0; i <= r->schemes; i++)
-        printf("  %-14s max_error x %-10.4g mred x %.4g\n", i < r->schemes ? r->scheme[i] : native_name(r->yardstick),
+        printf("  %-14s max_error x %-10.4g mred x %.4g\n",
+               i < r->schemes ? r->scheme[i] : native_name(r->yardstick),
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
 }
 
@@ -181,7 +196,8 @@ static void append_word(char *list, const char *word) {
 }
 
 /* Runs one script, which writes NAME.tmp, and renames it. */
-static int draw(const struct report *r, const char *script, const char *name, const char *settings, struct fault *f) {
+static int draw(const struct report *r, const char *script, const char *name, const char *settings,
+                struct fault *f) {
     char temporary_name[64];
     snprintf(temporary_name, sizeof temporary_name, "%s.tmp", name);
     char *temporary = outfile_join(r->out, temporary_name), *final = outfile_join(r->out, name);
@@ -208,14 +224,14 @@ static int draw_plots(const struct report *r, struct fault *f) {
     for (int i = 0; i < r->families; i++)
         append_word(families, r->family[i]->name);
     int columns = r->families < GRID_COLUMNS ? r->families : GRID_COLUMNS;
-    snprintf(settings, sizeof settings, "families='%s'; contenders='%s'; columns=%d; rows=%d", families, contenders,
-             columns, (r->families + columns - 1) / columns);
+    snprintf(settings, sizeof settings, "families='%s'; contenders='%s'; columns=%d; rows=%d", families,
+             contenders, columns, (r->families + columns - 1) / columns);
     if (draw(r, "error.gp", "error.svg", settings, f) != 0)
         return -1;
     if (r->histogram.rows == 0)
         return 0;
     snprintf(settings, sizeof settings, "family='%s'; n=%lld; contenders='%s'; columns=3; rows=%d",
-             r->histogram_family, (long long)r->size[r->sizes - 1], contenders, (r->schemes + 1 + 2) / 3);
+             r->histogram_family, (long long)r->histogram_size, contenders, (r->schemes + 1 + 2) / 3);
     return draw(r, "histogram.gp", "histogram.svg", settings, f);
 }
 
@@ -233,7 +249,8 @@ static int write_file(const struct report *r, const struct tsv *table, const cha
 static int write_all(const struct report *r, struct fault *f) {
     if (r->out == NULL)
         return 0;
-    if (write_file(r, &r->table, "report.tsv", f) != 0 || write_file(r, &r->histogram, "histogram.tsv", f) != 0)
+    if (write_file(r, &r->table, "report.tsv", f) != 0 ||
+        write_file(r, &r->histogram, "histogram.tsv", f) != 0)
         return -1;
     return draw_plots(r, f);
 }
@@ -297,8 +314,8 @@ static int run_all(struct report *r, struct fault *f) {
             status = run_trial(r, r->family[fam], r->size[s], f);
     progress_end(&r->progress);
     if (status == 0) {
-        printf("%s%s; native FP32: %s; reference FP64; grade in units of 2^-24 |A||B|\n\n",
-               r->engine.device.simulated ? "simulator of " : "", r->engine.device.name, native_name(r->yardstick));
+        printf("%s; native FP32: %s; reference FP64; grade in units of 2^-24 |A||B|\n\n",
+               r->engine.device.name, native_name(r->yardstick));
         status = tsv_print(&r->table, stdout, f);
     }
     if (status == 0) {
@@ -317,15 +334,23 @@ static int list_families(void) {
     return 0;
 }
 
+/* LE-GEMM's size where it is among ours, else the largest. */
+static int64_t histogram_size(const struct report *r) {
+    for (int i = 0; i < r->sizes; i++)
+        if (r->size[i] == 1024)
+            return 1024;
+    return r->sizes > 0 ? r->size[r->sizes - 1] : 0;
+}
+
 static int run(int argc, char **argv, struct fault *f) {
     struct report r = {.seed = 1};
     const char *sizes = NULL, *families = NULL, *schemes = NULL, *seed = "1", *none[1];
     struct name_list family_names = {NULL, NULL, 0}, scheme_names = {NULL, NULL, 0};
     int count = 0, list = 0;
-    const struct option options[] = {{"--sizes", &sizes, NULL},     {"--families", &families, NULL},
-                                     {"--schemes", &schemes, NULL}, {"--seed", &seed, NULL},
-                                     {"--out", &r.out, NULL},       {"--list", NULL, &list},
-                                     {NULL, NULL, NULL}};
+    const struct option options[] = {
+        {"--sizes", &sizes, NULL}, {"--families", &families, NULL}, {"--schemes", &schemes, NULL},
+        {"--seed", &seed, NULL},   {"--out", &r.out, NULL},         {"--list", NULL, &list},
+        {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
     if (list)
@@ -342,6 +367,7 @@ static int run(int argc, char **argv, struct fault *f) {
         if (sizes == NULL)
             status = args_numbers("--sizes", usual, 1, 32768, r.size, SIZES_MOST, &r.sizes, f);
         qsort(r.size, (size_t)r.sizes, sizeof r.size[0], compare_sizes);
+        r.histogram_size = histogram_size(&r);
         if (status == 0)
             status = choose_schemes(&r, schemes, &scheme_names, f);
         if (status == 0)
@@ -357,16 +383,21 @@ static int run(int argc, char **argv, struct fault *f) {
 
 const struct command cmd_report = {
     "report", "how wrong every scheme is on every input family, beside native FP32",
-    "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--seed N] [--out DIR] [--list]\n\n"
-    "Prints for every family, size n (m = n = k) and scheme, beside native FP32 (cuBLAS SGEMM, else the CPU):\n"
+    "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--seed N] [--out DIR] "
+    "[--list]\n\n"
+    "Prints for every family, size n (m = n = k) and scheme, beside native FP32 (cuBLAS SGEMM, else the "
+    "CPU):\n"
     "  frob       ||C-R||_F / ||R||_F, R the FP64 product\n"
-    "  grade      max |C-R| / (2^-24 |A||B|); bound: the scheme's own a-priori bound of it, for inputs in range\n"
+    "  grade      max |C-R| / (2^-24 |A||B|); bound: the scheme's own a-priori bound of it, for inputs in "
+    "range\n"
     "  max_error, mred, max_abs   LE-GEMM eqs. 19 and 20, EGEMM-TC eq. 10, against FP64; the file has them\n"
     "             against the CPU's FP32 result too (columns _cpu), as in the papers\n"
     "  misplaced  results whose class (NaN, +Inf, -Inf, finite) is wrong; then every error is nan\n"
     "Above n = 1024 the errors are those of 64 rows.\n\n"
-    "  --out DIR    also write report.tsv, histogram.tsv and, with gnuplot, error.svg and histogram.svg there\n"
+    "  --out DIR    also write report.tsv, histogram.tsv and, with gnuplot, error.svg and histogram.svg "
+    "there\n"
     "  --sizes      default 64,256,1024,4096; in the simulator 32,64,128\n"
-    "  --families   default all; the first one gives the histogram. --list prints their names\n"
+    "  --families   default all; the first one gives the histogram (n = 1024 or the largest). --list prints "
+    "their names\n"
     "  --seed N     another sample of the random families (default 1)\n",
     run};

@@ -21,8 +21,8 @@ int engine_check(const struct engine *e, int code, const char *what, struct faul
     if (code == HALFTONE_OK)
         return 0;
     const char *detail = halftone_last_detail(e->handle);
-    fault_set(f, "%s: %s%s%s%s%s", what, halftone_strerror(code), detail[0] ? " (" : "", detail, detail[0] ? ")" : "",
-              cure_of(code));
+    fault_set(f, "%s: %s%s%s%s%s", what, halftone_strerror(code), detail[0] ? " (" : "", detail,
+              detail[0] ? ")" : "", cure_of(code));
     if (code == HALFTONE_NO_GPU || code == HALFTONE_WRONG_GPU)
         f->code = EXIT_NO_DEVICE;
     return -1;
@@ -33,8 +33,9 @@ int engine_device_check(int code, const char *what, struct fault *f) {
         return 0;
     const char *detail = ht_dev_detail();
     return fault_set(f, "%s: %s%s", what,
-                     detail[0] ? detail
-                     : code == HT_DEV_MEMORY ? "out of device memory" : "the device reported an error",
+                     detail[0]               ? detail
+                     : code == HT_DEV_MEMORY ? "out of device memory"
+                                             : "the device reported an error",
                      code == HT_DEV_MEMORY ? "; use smaller sizes or close other programs" : "");
 }
 
@@ -73,7 +74,8 @@ static int is_transposed(char trans) {
 
 int engine_problem_open(struct engine_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                         const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f) {
-    struct engine_problem made = {.trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb};
+    struct engine_problem made = {
+        .trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb};
     *p = made;
     int64_t c_elements = m * n, a_elements = lda * (is_transposed(trans_a) ? m : k);
     int64_t b_elements = ldb * (is_transposed(trans_b) ? k : n);
@@ -121,9 +123,11 @@ int engine_select(struct engine *e, const char *scheme, const char *kernel, stru
     return engine_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : scheme, f);
 }
 
-int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan, struct fault *f) {
+int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,
+                 struct fault *f) {
     memset(plan, 0, sizeof *plan);
-    return engine_check(e, halftone_query(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, 1, plan), "query", f);
+    return engine_check(e, halftone_query(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, 1, plan),
+                        "query", f);
 }
 
 /* BLAS wants leading dimensions of at least 1, also for empty matrices. */
@@ -151,8 +155,10 @@ static int grow(void **memory, size_t *have, size_t wanted, struct fault *f) {
 
 int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault *f) {
     size_t bytes_a = 0, bytes_b = 0;
-    if (engine_check(e, halftone_packed_bytes(e->handle, 'A', p->m, p->k, 1, &bytes_a), "packed size", f) != 0 ||
-        engine_check(e, halftone_packed_bytes(e->handle, 'B', p->n, p->k, 1, &bytes_b), "packed size", f) != 0 ||
+    if (engine_check(e, halftone_packed_bytes(e->handle, 'A', p->m, p->k, 1, &bytes_a), "packed size", f) !=
+            0 ||
+        engine_check(e, halftone_packed_bytes(e->handle, 'B', p->n, p->k, 1, &bytes_b), "packed size", f) !=
+            0 ||
         grow(&p->packed_a, &p->packed_a_bytes, bytes_a, f) != 0 ||
         grow(&p->packed_b, &p->packed_b_bytes, bytes_b, f) != 0)
         return -1;
@@ -162,18 +168,20 @@ int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault
 }
 
 int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *f) {
-    if (engine_check(e, halftone_pack_a(e->handle, p->trans_a, p->m, p->k, p->a, at_least_one(p->lda), p->packed_a),
-                     "packing A", f) != 0)
+    if (engine_check(
+            e, halftone_pack_a(e->handle, p->trans_a, p->m, p->k, p->a, at_least_one(p->lda), p->packed_a),
+            "packing A", f) != 0)
         return -1;
     return engine_check(
-        e, halftone_pack_b(e->handle, p->trans_b, p->k, p->n, p->b, at_least_one(p->ldb), p->packed_b), "packing B", f);
+        e, halftone_pack_b(e->handle, p->trans_b, p->k, p->n, p->b, at_least_one(p->ldb), p->packed_b),
+        "packing B", f);
 }
 
 int engine_multiply_packed(struct engine *e, const struct engine_problem *p, struct fault *f) {
     const float one = 1.0f, zero = 0.0f;
     return engine_check(e,
-                        halftone_sgemm_packed(e->handle, p->m, p->n, p->k, &one, p->packed_a, p->packed_b, &zero,
-                                              p->c, at_least_one(p->m)),
+                        halftone_sgemm_packed(e->handle, p->m, p->n, p->k, &one, p->packed_a, p->packed_b,
+                                              &zero, p->c, at_least_one(p->m)),
                         "packed product", f);
 }
 

@@ -1,6 +1,6 @@
-/* engine: the project's own products for the command: a handle, one problem's device memory, and the library's codes
- * turned into one line for the user. The only file of bench that calls halftone_*; device memory elsewhere goes through
- * ht_dev.h. Knows nothing of families, metrics or yardsticks. */
+/* engine: the project's own products for the command: a handle, one problem's device memory, and the
+ * library's codes turned into one line for the user. The only file of bench that calls halftone_*; device
+ * memory elsewhere goes through ht_dev.h. Knows nothing of families, metrics or yardsticks. */
 #ifndef BENCH_ENGINE_H
 #define BENCH_ENGINE_H
 
@@ -38,7 +38,8 @@ int engine_problem_result(const struct engine_problem *p, float *c, struct fault
 
 /* scheme as in halftone_schemes or "auto"; kernel NULL: the library's choice. */
 int engine_select(struct engine *e, const char *scheme, const char *kernel, struct fault *f);
-int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan, struct fault *f);
+int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,
+                 struct fault *f);
 int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f); /* asynchronous */
 /* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. */
 int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault *f);

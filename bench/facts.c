@@ -1,5 +1,5 @@
-/* facts: what the NVIDIA driver and NVML say about the device in use, and the driver's device-to-device copy, through
- * dlopen. See facts.h. Prototypes: CUDA driver API and NVML API references. */
+/* facts: what the NVIDIA driver and NVML say about the device in use, and the driver's device-to-device copy,
+ * through dlopen. See facts.h. Prototypes: CUDA driver API and NVML API references. */
 #include "facts.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,8 @@ static void find_pci(const struct device_facts *d, char pci[PCI_ID_BYTES]) {
     int (*current)(int *device), (*address)(char *text, int bytes, int device);
     int device = 0;
     pci[0] = '\0';
-    if (!look_up(d->driver, "cuCtxGetDevice", &current) || !look_up(d->driver, "cuDeviceGetPCIBusId", &address))
+    if (!look_up(d->driver, "cuCtxGetDevice", &current) ||
+        !look_up(d->driver, "cuDeviceGetPCIBusId", &address))
         return;
     if (current(&device) != 0 || address(pci, PCI_ID_BYTES, device) != 0)
         pci[0] = '\0';
@@ -41,11 +42,13 @@ static void open_nvml(struct device_facts *d) {
     int (*init)(void), (*version)(char *text, unsigned bytes), (*handle)(const char *pci, void **device);
     char pci[PCI_ID_BYTES];
     d->nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!look_up(d->nvml, "nvmlInit_v2", &init) || !look_up(d->nvml, "nvmlShutdown", &d->shutdown) || init() != 0) {
+    if (!look_up(d->nvml, "nvmlInit_v2", &init) || !look_up(d->nvml, "nvmlShutdown", &d->shutdown) ||
+        init() != 0) {
         d->shutdown = NULL;
         return;
     }
-    if (!look_up(d->nvml, "nvmlSystemGetDriverVersion", &version) || version(d->driver_text, DRIVER_TEXT_BYTES) != 0)
+    if (!look_up(d->nvml, "nvmlSystemGetDriverVersion", &version) ||
+        version(d->driver_text, DRIVER_TEXT_BYTES) != 0)
         snprintf(d->driver_text, DRIVER_TEXT_BYTES, "n/a");
     find_pci(d, pci);
     if (pci[0] == '\0' || !look_up(d->nvml, "nvmlDeviceGetHandleByPciBusId_v2", &handle) ||
@@ -94,7 +97,8 @@ int facts_cuda_version(const struct device_facts *d) {
 
 double facts_clock_mhz(const struct device_facts *d) {
     unsigned value = 0;
-    if (d == NULL || d->nvml_device == NULL || d->clock == NULL || d->clock(d->nvml_device, NVML_CLOCK_SM, &value) != 0)
+    if (d == NULL || d->nvml_device == NULL || d->clock == NULL ||
+        d->clock(d->nvml_device, NVML_CLOCK_SM, &value) != 0)
         return -1;
     return value;
 }

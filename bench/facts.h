@@ -1,11 +1,12 @@
 /* facts: what the NVIDIA driver and NVML say about the device in use (driver, clock, power), and the driver's
- * device-to-device copy. Looked up at run time with dlopen; what is missing is reported as missing. No vendor header. */
+ * device-to-device copy. Looked up at run time with dlopen; what is missing is reported as missing. No vendor
+ * header. */
 #ifndef BENCH_FACTS_H
 #define BENCH_FACTS_H
 
 #include <stddef.h>
 
-struct device_facts; /* NULL everywhere below means: not there */
+struct device_facts;                   /* NULL everywhere below means: not there */
 struct device_facts *facts_open(void); /* NULL: no NVIDIA driver */
 void facts_close(struct device_facts *d);
 const char *facts_driver(const struct device_facts *d); /* "580.82.07" or "n/a" */

@@ -1,7 +1,7 @@
 /* families: the input families of the accuracy contract. See families.h.
  *
- * The generator is counter-based: splitmix64's finaliser (Steele, Lea, Flood 2014) applied in turn to seed, stream, row
- * and column. Normal deviates: Box-Muller. */
+ * The generator is counter-based: splitmix64's finaliser (Steele, Lea, Flood 2014) applied in turn to seed,
+ * stream, row and column. Normal deviates: Box-Muller. */
 #include "families.h"
 
 #include <math.h>
@@ -97,8 +97,8 @@ static float row_scales(const struct family_site *s) {
     return (float)((2.0 * draw(s, STREAM_VALUE) - 1.0) * scale);
 }
 
-/* A * D and inv(D) * B: the exact product does not depend on D. Magnitudes in [1/2, 1) with 24 bits and D's exponents
- * within +-120 keep every element a normal float, so that nothing is lost by the scaling itself. */
+/* A * D and inv(D) * B: the exact product does not depend on D. Magnitudes in [1/2, 1) with 24 bits and D's
+ * exponents within +-120 keep every element a normal float, so that nothing is lost by the scaling itself. */
 static float d_scaled(const struct family_site *s) {
     double magnitude = 0.5 + floor(draw(s, STREAM_VALUE) * 0x1p23) * 0x1p-24;
     double scale = shared_scale(s, 2, inner(s), 120);
@@ -106,9 +106,10 @@ static float d_scaled(const struct family_site *s) {
     return (float)(draw(s, STREAM_SIGN) < 0.5 ? -value : value);
 }
 
-/* A = [X X], B = [Y; -Y + delta Z]: A B = delta X Z while |A||B| is about 2 |X||Y|. With h = k / 2 and uniform[-1,1]
- * entries, |X||Y| is about h / 4 and X Z about sqrt(h) / 3, so delta = 1.5 sqrt(h) / rho gives the wanted
- * rho = || |A||B| || / ||A B||. An odd k's last index is zero in B. k = 1 has nothing to cancel. */
+/* A = [X X], B = [Y; -Y + delta Z]: A B = delta X Z while |A||B| is about 2 |X||Y|. With h = k / 2 and
+ * uniform[-1,1] entries, |X||Y| is about h / 4 and X Z about sqrt(h) / 3, so delta = 1.5 sqrt(h) / rho gives
+ * the wanted rho = || |A||B| || / ||A B||. An odd k's last index is zero in B. k = 1 has nothing to cancel.
+ */
 static float cancellation(const struct family_site *s) {
     int64_t half = s->k / 2, index = inner(s);
     struct family_site twin = *s;
@@ -217,8 +218,8 @@ const struct family *family_find(const char *name) {
     return NULL;
 }
 
-void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k, float *out,
-                 int64_t ld) {
+void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
+                 float *out, int64_t ld) {
     int64_t rows = side == 'A' ? m : k, cols = side == 'A' ? k : n;
     struct family_site site = {seed, side, m, n, k, 0, 0, family->parameter};
     for (site.col = 0; site.col < cols; site.col++)
@@ -226,7 +227,8 @@ void family_fill(const struct family *family, uint64_t seed, char side, int64_t 
             out[site.col * ld + site.row] = family->value(&site);
 }
 
-/* A class is a smooth random 8 x 8 image (four blobs), a digit is its class shifted in brightness plus noise. */
+/* A class is a smooth random 8 x 8 image (four blobs), a digit is its class shifted in brightness plus noise.
+ */
 void family_digits(uint64_t seed, int64_t count, float *out) {
     for (int64_t i = 0; i < count; i++) {
         uint64_t class_of = family_bits(seed, 0, (uint64_t)i, 0) % 10;

@@ -1,6 +1,7 @@
-/* families: every input family of the accuracy contract (ACCURACY.md, "Input families"), by name, in one place for tests
- * and the command alike. Every element is a pure function of (family, seed, side, row, column, k): no state, so any
- * part of any matrix can be made in any order and on any number of threads. Knows nothing of schemes or devices. */
+/* families: every input family of the accuracy contract (ACCURACY.md, "Input families"), by name, in one
+ * place for tests and the command alike. Every element is a pure function of (family, seed, side, row,
+ * column, k): no state, so any part of any matrix can be made in any order and on any number of threads.
+ * Knows nothing of schemes or devices. */
 #ifndef BENCH_FAMILIES_H
 #define BENCH_FAMILIES_H
 
@@ -20,8 +21,8 @@ struct family_site { /* one element: op-free A(m x k) or B(k x n) */
 struct family {
     const char *name;
     const char *text; /* one line for help and reports */
-    int exact;   /* every scheme must be exact while the sums fit 24 bits */
-    int special; /* holds NaN or Inf */
+    int exact;        /* every scheme must be exact while the sums fit 24 bits */
+    int special;      /* holds NaN or Inf */
     double parameter;
     float (*value)(const struct family_site *site);
 };
@@ -31,14 +32,15 @@ extern const int family_count;
 const struct family *family_find(const char *name); /* NULL: none */
 
 /* Column-major A (m x k) or B (k x n) with leading dimension ld. */
-void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k, float *out,
-                 int64_t ld);
+void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
+                 float *out, int64_t ld);
 
 /* Random number primitives, for tests that need their own data. */
 uint64_t family_bits(uint64_t seed, uint64_t stream, uint64_t row, uint64_t col);
 double family_uniform(uint64_t bits); /* [0, 1), 53 bits */
 
-/* Data shaped like the 8 x 8 handwritten digits: `count` rows of 64 whole numbers 0..16, row-major; ten classes. */
+/* Data shaped like the 8 x 8 handwritten digits: `count` rows of 64 whole numbers 0..16, row-major; ten
+ * classes. */
 void family_digits(uint64_t seed, int64_t count, float *out);
 
 #ifdef __cplusplus

@@ -23,6 +23,6 @@ int fault_usage(struct fault *f, const char *format, ...) {
 }
 
 int fault_memory(struct fault *f, double bytes, const char *what) {
-    return fault_set(f, "not enough memory for %s (%.1f MiB); use smaller sizes or close other programs", what,
-                     bytes / 1048576.0);
+    return fault_set(f, "not enough memory for %s (%.1f MiB); use smaller sizes or close other programs",
+                     what, bytes / 1048576.0);
 }

@@ -1,5 +1,6 @@
-/* fault: what went wrong, in one line for the user, with the cure in it. Every function of the command that can fail
- * returns 0 or -1 and fills a fault; only main.c prints. Knows nothing of files, matrices or devices. */
+/* fault: what went wrong, in one line for the user, with the cure in it. Every function of the command that
+ * can fail returns 0 or -1 and fills a fault; only main.c prints. Knows nothing of files, matrices or
+ * devices. */
 #ifndef BENCH_FAULT_H
 #define BENCH_FAULT_H
 

@@ -1,4 +1,5 @@
-/* main: the command `halftone`: its table of subcommands, help and exit codes. Only this file prints errors. */
+/* main: the command `halftone`: its table of subcommands, help and exit codes. Only this file prints errors.
+ */
 #include <stdio.h>
 #include <string.h>
 

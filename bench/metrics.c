@@ -34,8 +34,8 @@ static double ratio(double part, double whole) {
     return part == 0 ? 0 : part / whole;
 }
 
-/* A finite result where the CPU's FP32 sum overflowed on the way is not this result's fault: such elements, known by
- * `single` being of another class than the truth, are left out of the comparison with the CPU. */
+/* A finite result where the CPU's FP32 sum overflowed on the way is not this result's fault: such elements,
+ * known by `single` being of another class than the truth, are left out of the comparison with the CPU. */
 void metrics_compute(const struct metrics_truth *t, const float *result, struct metrics *out) {
     struct pairing exact = {0, 0, 0}, cpu = {0, 0, 0};
     double error2 = 0, truth2 = 0, grade = 0;

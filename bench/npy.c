@@ -1,4 +1,5 @@
-/* npy: reader and writer of .npy files. See npy.h. Source of the format: numpy/lib/format.py, "Format Version 1.0". */
+/* npy: reader and writer of .npy files. See npy.h. Source of the format: numpy/lib/format.py, "Format
+ * Version 1.0". */
 #define _POSIX_C_SOURCE 200809L
 #include "npy.h"
 
@@ -28,7 +29,8 @@ struct cursor {
 };
 
 static int bad_header(const struct cursor *c, const char *what) {
-    return fault_set(c->fault, "%s: damaged .npy header (%s); save the array again with numpy.save", c->path, what);
+    return fault_set(c->fault, "%s: damaged .npy header (%s); save the array again with numpy.save", c->path,
+                     what);
 }
 
 static void skip_space(struct cursor *c) {
@@ -83,9 +85,11 @@ static int parse_descr(struct cursor *c, struct header *h) {
     long bytes = *p >= '0' && *p <= '9' ? strtol(p, &rest, 10) : 0;
     int whole = rest != NULL && *rest == '\0';
     int floating = h->kind == 'f' && (bytes == 2 || bytes == 4 || bytes == 8);
-    int integer = (h->kind == 'i' || h->kind == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
+    int integer =
+        (h->kind == 'i' || h->kind == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
     if (!whole || !(floating || integer || (h->kind == 'b' && bytes == 1)))
-        return fault_set(c->fault, "%s: holds elements of type '%s', which this command cannot read; " CURE_FLOAT32,
+        return fault_set(c->fault,
+                         "%s: holds elements of type '%s', which this command cannot read; " CURE_FLOAT32,
                          c->path, text);
     if (bytes > 1 && order == '|')
         return bad_header(c, "'descr' has no byte order");
@@ -181,8 +185,9 @@ static int read_header(FILE *in, const char *path, struct header *h, int64_t *da
         return fault_set(f, "%s: is not a .npy file; " CURE_FLOAT32, path);
     int version = start[6];
     if (version < 1 || version > 3 || start[7] != 0)
-        return fault_set(f, "%s: .npy format version %d.%d is unknown here (1.0, 2.0 and 3.0 are read); " CURE_FLOAT32,
-                         path, start[6], start[7]);
+        return fault_set(
+            f, "%s: .npy format version %d.%d is unknown here (1.0, 2.0 and 3.0 are read); " CURE_FLOAT32,
+            path, start[6], start[7]);
     size_t length_bytes = version == 1 ? 2 : 4;
     if (fread(start + 8, 1, length_bytes, in) != length_bytes)
         return fault_set(f, "%s: ends inside its header; copy the file again or save the array again", path);
@@ -190,14 +195,16 @@ static int read_header(FILE *in, const char *path, struct header *h, int64_t *da
     if (version > 1)
         length |= (uint32_t)start[10] << 16 | (uint32_t)start[11] << 24;
     if (length > HEADER_MOST_BYTES)
-        return fault_set(f, "%s: damaged .npy header (it claims %lu bytes); save the array again with numpy.save", path,
-                         (unsigned long)length);
+        return fault_set(
+            f, "%s: damaged .npy header (it claims %lu bytes); save the array again with numpy.save", path,
+            (unsigned long)length);
     char *text = malloc((size_t)length + 1);
     if (text == NULL)
         return fault_memory(f, length, "a .npy header");
     int status;
     if (fread(text, 1, length, in) != length) {
-        status = fault_set(f, "%s: ends inside its header; copy the file again or save the array again", path);
+        status =
+            fault_set(f, "%s: ends inside its header; copy the file again or save the array again", path);
     } else {
         struct cursor c = {text, text + length, path, f};
         status = parse_header(&c, h);
@@ -207,22 +214,25 @@ static int read_header(FILE *in, const char *path, struct header *h, int64_t *da
     return status;
 }
 
-static int header_to_extents(const struct header *h, const char *path, struct npy_matrix *out, struct fault *f) {
+static int header_to_extents(const struct header *h, const char *path, struct npy_matrix *out,
+                             struct fault *f) {
     if (h->dimensions == 0 || h->dimensions > 2)
-        return fault_set(f, "%s: has %d dimensions, a matrix has 2; reshape it, for example x.reshape(len(x), -1)", path,
-                         h->dimensions);
+        return fault_set(
+            f, "%s: has %d dimensions, a matrix has 2; reshape it, for example x.reshape(len(x), -1)", path,
+            h->dimensions);
     out->rows = h->dimensions == 2 ? h->extent[0] : 1;
     out->cols = h->dimensions == 2 ? h->extent[1] : h->extent[0];
     out->column_major = h->dimensions == 2 && h->fortran_order;
     int64_t most = INT64_MAX / 16;
     if (out->cols != 0 && out->rows > most / out->cols)
-        return fault_set(f, "%s: claims %lld x %lld elements, more than any memory holds; save the array again", path,
-                         (long long)out->rows, (long long)out->cols);
+        return fault_set(f,
+                         "%s: claims %lld x %lld elements, more than any memory holds; save the array again",
+                         path, (long long)out->rows, (long long)out->cols);
     return 0;
 }
 
-/* The data must be exactly as long as the header says: checked before memory is taken, so that a damaged extent cannot
- * ask for terabytes. */
+/* The data must be exactly as long as the header says: checked before memory is taken, so that a damaged
+ * extent cannot ask for terabytes. */
 static int check_length(FILE *in, const char *path, int64_t data_at, int64_t data_bytes, struct fault *f) {
     struct stat info;
     if (fstat(fileno(in), &info) != 0)
@@ -231,8 +241,9 @@ static int check_length(FILE *in, const char *path, int64_t data_at, int64_t dat
         return fault_set(f, "%s: is not a regular file; save the array to a file first", path);
     int64_t present = (int64_t)info.st_size - data_at;
     if (present < data_bytes)
-        return fault_set(f, "%s: cut short: %lld of %lld data bytes; copy the file again or save the array again", path,
-                         (long long)(present < 0 ? 0 : present), (long long)data_bytes);
+        return fault_set(
+            f, "%s: cut short: %lld of %lld data bytes; copy the file again or save the array again", path,
+            (long long)(present < 0 ? 0 : present), (long long)data_bytes);
     if (present > data_bytes)
         return fault_set(f, "%s: %lld bytes after the array; save one array per file with numpy.save", path,
                          (long long)(present - data_bytes));
@@ -298,7 +309,8 @@ static int read_elements(FILE *in, const char *path, const struct header *h, int
     for (int64_t done = 0; done < count && status == 0;) {
         size_t now = count - done < CHUNK_ELEMENTS ? (size_t)(count - done) : CHUNK_ELEMENTS;
         if (fread(chunk, (size_t)h->bytes, now, in) != now) {
-            status = fault_set(f, "%s: reading failed after %lld elements; copy the file again", path, (long long)done);
+            status = fault_set(f, "%s: reading failed after %lld elements; copy the file again", path,
+                               (long long)done);
             break;
         }
         for (size_t i = 0; i < now && status == 0; i++) {
@@ -306,8 +318,9 @@ static int read_elements(FILE *in, const char *path, const struct header *h, int
             float value = element(p, h);
             out[done + (int64_t)i] = value;
             if (isinf(value) && h->kind == 'f' && h->bytes == 8 && finite_in_file(p, h))
-                status = fault_set(f, "%s: element %lld is too large for float32 (3.4e38); scale the array, for "
-                                      "example by 2.0**-100, and the result back",
+                status = fault_set(f,
+                                   "%s: element %lld is too large for float32 (3.4e38); scale the array, for "
+                                   "example by 2.0**-100, and the result back",
                                    path, (long long)done + (long long)i);
         }
         done += (int64_t)now;
@@ -361,9 +374,11 @@ static void write_floats(FILE *out, const float *data, int64_t count) {
 
 int npy_write(const char *path, const struct npy_matrix *matrix, struct fault *f) {
     char text[192];
-    int length = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': %s, 'shape': (%lld, %lld), }",
-                          matrix->column_major ? "True" : "False", (long long)matrix->rows, (long long)matrix->cols);
-    int padded = (10 + length + 1 + 63) / 64 * 64 - 10; /* magic, version and length are 10 bytes; data starts at 64s */
+    int length =
+        snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': %s, 'shape': (%lld, %lld), }",
+                 matrix->column_major ? "True" : "False", (long long)matrix->rows, (long long)matrix->cols);
+    int padded = (10 + length + 1 + 63) / 64 * 64 -
+                 10; /* magic, version and length are 10 bytes; data starts at 64s */
     struct outfile o;
     if (outfile_open(&o, path, f) != 0)
         return -1;

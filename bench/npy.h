@@ -1,11 +1,12 @@
-/* npy: NumPy's .npy files (format versions 1.0, 2.0 and 3.0) as single-precision matrices. Knows nothing of products or
- * devices.
+/* npy: NumPy's .npy files (format versions 1.0, 2.0 and 3.0) as single-precision matrices. Knows nothing of
+ * products or devices.
  *
- * Read: float16/32/64, signed and unsigned integers of 1 to 8 bytes and bool, either byte order, C or Fortran order.
- * float64 and integers are rounded to the nearest float32; a finite float64 that would become infinite is refused. A
- * 1-d array of length n is one row (1 x n), as NumPy's left operand; --ta / --tb make a column of it. 0-d, 3-d and more,
- * complex, object, text and structured arrays are refused, each with the cure in the message.
- * Written: float32, little endian, version 1.0, data aligned to 64 bytes, never a partial file. */
+ * Read: float16/32/64, signed and unsigned integers of 1 to 8 bytes and bool, either byte order, C or Fortran
+ * order. float64 and integers are rounded to the nearest float32; a finite float64 that would become infinite
+ * is refused. A 1-d array of length n is one row (1 x n), as NumPy's left operand; --ta / --tb make a column
+ * of it. 0-d, 3-d and more, complex, object, text and structured arrays are refused, each with the cure in
+ * the message. Written: float32, little endian, version 1.0, data aligned to 64 bytes, never a partial file.
+ */
 #ifndef BENCH_NPY_H
 #define BENCH_NPY_H
 

@@ -88,7 +88,8 @@ int outfile_folder(const char *path, struct fault *f) {
         char kept = copy[i];
         copy[i] = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
-            fault_set(f, "%s: cannot create this folder: %s; choose another with --out", copy, strerror(errno));
+            fault_set(f, "%s: cannot create this folder: %s; choose another with --out", copy,
+                      strerror(errno));
             free(copy);
             return -1;
         }

@@ -1,5 +1,5 @@
-/* outfile: a file that appears whole or not at all. Everything is written to a temporary neighbour and renamed at the
- * end. Knows nothing of what is written. */
+/* outfile: a file that appears whole or not at all. Everything is written to a temporary neighbour and
+ * renamed at the end. Knows nothing of what is written. */
 #ifndef BENCH_OUTFILE_H
 #define BENCH_OUTFILE_H
 

@@ -11,7 +11,8 @@
 
 enum { PATH_BYTES = 4096, NO_GNUPLOT = 127 };
 
-/* Absolute path of bench/plots/SCRIPT; the program is out/NAME/halftone of the same repository. NULL: not there. */
+/* Absolute path of bench/plots/SCRIPT; the program is out/NAME/halftone of the same repository. NULL: not
+ * there. */
 static char *find_script(const char *script) {
     char path[PATH_BYTES + 256];
     char program[PATH_BYTES];
@@ -49,6 +50,7 @@ const char *plot_run(const char *script, const char *settings, const char *folde
     if (child < 0 || waitpid(child, &status, 0) != child)
         return "gnuplot could not be started";
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_GNUPLOT)
-        return "gnuplot is not installed; install it (Debian, Ubuntu: apt install gnuplot-nox) and run this again";
+        return "gnuplot is not installed; install it (Debian, Ubuntu: apt install gnuplot-nox) and run this "
+               "again";
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NULL : "gnuplot failed on it";
 }

@@ -1,5 +1,5 @@
-/* progress: what a long run is doing, on stderr: one line that overwrites itself on a terminal, a line every few seconds
- * elsewhere. Never touches stdout. */
+/* progress: what a long run is doing, on stderr: one line that overwrites itself on a terminal, a line every
+ * few seconds elsewhere. Never touches stdout. */
 #ifndef BENCH_PROGRESS_H
 #define BENCH_PROGRESS_H
 

@@ -1,7 +1,7 @@
 /* reference: FP64 product, |A||B| and plain FP32 product with threads. See reference.h.
  *
- * The FP64 kernel holds TILE_ROWS x TILE_COLS sums and magnitudes in registers and runs over all of k, with A repacked
- * as [row tile][k][TILE_ROWS] doubles so that the compiler can use vector loads. */
+ * The FP64 kernel holds TILE_ROWS x TILE_COLS sums and magnitudes in registers and runs over all of k, with A
+ * repacked as [row tile][k][TILE_ROWS] doubles so that the compiler can use vector loads. */
 #define _POSIX_C_SOURCE 200809L
 #include "reference.h"
 
@@ -67,7 +67,8 @@ static void exact_columns(const struct job *w, int64_t col, int cols, double *b_
     }
 }
 
-/* One column of the FP32 product: adds A's columns in the order of k, each product rounded before it is added. */
+/* One column of the FP32 product: adds A's columns in the order of k, each product rounded before it is
+ * added. */
 static void single_column(const struct job *w, int64_t col) {
     int64_t rows = w->out->rows;
     float *c = w->out->single + col * rows;
@@ -157,8 +158,8 @@ static int allocate(struct reference *r, int64_t m, int64_t n, int64_t rows_most
     return 0;
 }
 
-int reference_make(struct reference *r, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
-                   int64_t lda, const float *b, int64_t ldb, int64_t rows_most, int threads) {
+int reference_make(struct reference *r, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                   const float *a, int64_t lda, const float *b, int64_t ldb, int64_t rows_most, int threads) {
     int status = allocate(r, m, n, rows_most);
     size_t elements = (size_t)((r->rows + TILE_ROWS) * k) + 1;
     double *a_tiles = status == 0 ? malloc(elements * sizeof *a_tiles) : NULL;

@@ -15,8 +15,9 @@ struct clockwork {
     void *start, *end; /* device events */
 };
 
-static int time_batch(const struct clockwork *w, int (*call)(void *, struct fault *), void *context, int calls,
-                      const struct device_facts *facts, struct timing *out, double *seconds, struct fault *f) {
+static int time_batch(const struct clockwork *w, int (*call)(void *, struct fault *), void *context,
+                      int calls, const struct device_facts *facts, struct timing *out, double *seconds,
+                      struct fault *f) {
     double ms = 0;
     if (engine_device_check(ht_dev_event_record(w->start, NULL), "timing", f) != 0)
         return -1;
@@ -41,8 +42,8 @@ static int compare(const void *a, const void *b) {
 }
 
 /* Doubles the calls until the warm-up is long enough to be believed; *once: seconds of one call. */
-static int warm_up(const struct clockwork *w, int (*call)(void *, struct fault *), void *context, double *once,
-                   struct fault *f) {
+static int warm_up(const struct clockwork *w, int (*call)(void *, struct fault *), void *context,
+                   double *once, struct fault *f) {
     for (int calls = 1;; calls *= 2) {
         if (time_batch(w, call, context, calls, NULL, NULL, once, f) != 0)
             return -1;
@@ -51,8 +52,8 @@ static int warm_up(const struct clockwork *w, int (*call)(void *, struct fault *
     }
 }
 
-static int measure(const struct clockwork *w, const struct timing_plan *plan, int (*call)(void *, struct fault *),
-                   void *context, struct timing *out, struct fault *f) {
+static int measure(const struct clockwork *w, const struct timing_plan *plan,
+                   int (*call)(void *, struct fault *), void *context, struct timing *out, struct fault *f) {
     double seconds[BATCHES], once = 0;
     int batches = plan->simulated ? 1 : BATCHES, calls = 1;
     if (!plan->simulated) {
@@ -62,7 +63,8 @@ static int measure(const struct clockwork *w, const struct timing_plan *plan, in
         calls = wanted < CALLS_MOST ? (int)wanted : CALLS_MOST;
     }
     for (int i = 0; i < batches; i++)
-        if (time_batch(w, call, context, calls, plan->facts, i + 1 == batches ? out : NULL, &seconds[i], f) != 0)
+        if (time_batch(w, call, context, calls, plan->facts, i + 1 == batches ? out : NULL, &seconds[i], f) !=
+            0)
             return -1;
     qsort(seconds, (size_t)batches, sizeof seconds[0], compare);
     out->least_s = seconds[0];

@@ -1,5 +1,5 @@
-/* timing: how long one asynchronous call takes when it runs back to back, with its spread. Knows nothing of what it
- * calls. */
+/* timing: how long one asynchronous call takes when it runs back to back, with its spread. Knows nothing of
+ * what it calls. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 

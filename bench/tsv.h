@@ -1,5 +1,6 @@
-/* tsv: a table of text cells, printed aligned for people and as tab-separated values for programs. The process never
- * calls setlocale, so numbers are written in the C locale. Knows nothing of what the cells mean. */
+/* tsv: a table of text cells, printed aligned for people and as tab-separated values for programs. The
+ * process never calls setlocale, so numbers are written in the C locale. Knows nothing of what the cells
+ * mean. */
 #ifndef BENCH_TSV_H
 #define BENCH_TSV_H
 
@@ -18,15 +19,15 @@ struct tsv {
     const struct tsv_column *column;
     int columns, rows, capacity; /* capacity in cells */
     char **cell;
-    int filled;  /* cells of the row being written */
-    int failed;  /* out of memory, or a row with the wrong number of cells; sticky */
+    int filled; /* cells of the row being written */
+    int failed; /* out of memory, or a row with the wrong number of cells; sticky */
 };
 
 void tsv_init(struct tsv *t, const struct tsv_column *columns, int count);
 /* Cells of the current row, left to right. A NaN is written "nan", a negative `missing` number as "n/a". */
 void tsv_text(struct tsv *t, const char *text);
 void tsv_integer(struct tsv *t, long long value);
-void tsv_real(struct tsv *t, double value, int digits); /* significant digits */
+void tsv_real(struct tsv *t, double value, int digits);     /* significant digits */
 void tsv_measured(struct tsv *t, double value, int digits); /* the same; negative means "n/a" */
 void tsv_end_row(struct tsv *t);
 /* All rows, aligned; text left, numbers right. */

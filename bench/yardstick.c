@@ -1,12 +1,21 @@
-/* yardstick: cuBLAS through dlopen. See yardstick.h. Prototypes and numbers: cuBLAS' documentation ("cublasGemmEx",
- * "cublasMath_t", "cublasComputeType_t") and CUDA's ("cudaDataType_t"). */
+/* yardstick: cuBLAS through dlopen. See yardstick.h. Prototypes and numbers: cuBLAS' documentation
+ * ("cublasGemmEx", "cublasMath_t", "cublasComputeType_t") and CUDA's ("cudaDataType_t"). */
 #include "yardstick.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OP_N = 0, OP_T = 1, MATH_DEFAULT = 0, MATH_TF32 = 3, R_32F = 0, R_16F = 2, COMPUTE_32F = 68, GEMM_DEFAULT = -1 };
+enum {
+    OP_N = 0,
+    OP_T = 1,
+    MATH_DEFAULT = 0,
+    MATH_TF32 = 3,
+    R_32F = 0,
+    R_16F = 2,
+    COMPUTE_32F = 68,
+    GEMM_DEFAULT = -1
+};
 
 const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16"};
 
@@ -16,14 +25,15 @@ struct yardstick {
     int (*destroy)(void *handle);
     int (*version)(void *handle, int *version);
     int (*set_math)(void *handle, int mode);
-    int (*sgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha, const float *a,
-                 int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
-    int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a,
-                   int a_type, int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type,
-                   int ldc, int compute, int algorithm);
+    int (*sgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha,
+                 const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
+    int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
+                   const void *a, int a_type, int lda, const void *b, int b_type, int ldb, const void *beta,
+                   void *c, int c_type, int ldc, int compute, int algorithm);
 };
 
-/* ISO C has no cast from void * to a function pointer; POSIX guarantees that they have the same representation. */
+/* ISO C has no cast from void * to a function pointer; POSIX guarantees that they have the same
+ * representation. */
 static int look_up(void *library, const char *name, void *function) {
     void *symbol = dlsym(library, name);
     memcpy(function, &symbol, sizeof symbol);
@@ -38,7 +48,8 @@ static void *load_first(const char *const *names) {
 }
 
 struct yardstick *yardstick_open(const char **why) {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so", NULL};
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                        "libcublas.so", NULL};
     struct yardstick *y = calloc(1, sizeof *y);
     *why = "out of memory";
     if (y == NULL)
@@ -79,17 +90,19 @@ int yardstick_version(const struct yardstick *y) {
     return version;
 }
 
-int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m, int64_t n,
-                       int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, float *c) {
+int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m,
+                       int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                       float *c) {
     const float one = 1.0f, zero = 0.0f;
     int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
     int status = y->set_math(y->handle, mode == YARDSTICK_TF32 ? MATH_TF32 : MATH_DEFAULT);
     if (status != 0)
         return status;
     if (mode == YARDSTICK_FP16)
-        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, R_16F, (int)lda, b, R_16F, (int)ldb,
-                          &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
-    return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c, (int)m);
+        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, R_16F, (int)lda, b, R_16F,
+                          (int)ldb, &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
+    return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c,
+                    (int)m);
 }
 
 static uint16_t to_half(float value) {

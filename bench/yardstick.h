@@ -1,6 +1,6 @@
 /* yardstick: the vendor's own products to measure against (cuBLAS). Everything is looked up
- * at run time with dlopen; what is missing is reported as missing. No vendor header, no link-time dependency. Knows
- * nothing of our schemes. */
+ * at run time with dlopen; what is missing is reported as missing. No vendor header, no link-time dependency.
+ * Knows nothing of our schemes. */
 #ifndef BENCH_YARDSTICK_H
 #define BENCH_YARDSTICK_H
 
@@ -17,10 +17,11 @@ struct yardstick *yardstick_open(const char **why);
 void yardstick_close(struct yardstick *y);
 int yardstick_version(const struct yardstick *y); /* as cublasGetVersion, 0: unknown */
 
-/* Column-major C(m x n, dense) = op(A) op(B), asynchronous on the default stream. a and b are FP16 for YARDSTICK_FP16,
- * else FP32. Returns 0 or cuBLAS' status. */
-int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m, int64_t n,
-                       int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, float *c);
+/* Column-major C(m x n, dense) = op(A) op(B), asynchronous on the default stream. a and b are FP16 for
+ * YARDSTICK_FP16, else FP32. Returns 0 or cuBLAS' status. */
+int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m,
+                       int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                       float *c);
 
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does. */
 void yardstick_to_half(const float *in, uint16_t *out, size_t count);

@@ -14,11 +14,11 @@ static const char usage[] =
     "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
     "  halftone-gen list gpus|schemes|isas\n"
     "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK] [--tsv]\n"
-    "  halftone-gen emit --gpu G --out DIR [--scheme S,...]\n"
+    "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
     "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and templates/.\n";
 
 struct options {
-    const char *gpu, *scheme, *model, *shape, *out, *root;
+    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles;
     bool tsv;
 };
 
@@ -43,7 +43,8 @@ static bool read_options(struct options *o, int argc, char **argv)
         const char *name;
         const char **value;
     } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
-                 {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root}};
+                 {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
+                 {"--tiles", &o->tiles}};
     for (int i = 2; i < argc; i++) {
         size_t k = 0;
         if (strcmp(argv[i], "--tsv") == 0) {
@@ -146,18 +147,27 @@ static int run_explain(const struct options *o)
     return !ok;
 }
 
-/* Plans every scheme of the list (all when NULL). */
-static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list)
+static void plan_one(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                     const char *tiles)
+{
+    plan_scheme(set, g, isa, s);
+    if (tiles)
+        plan_tiles(set, g, isa, s, tiles);
+}
+
+/* Plans every scheme of the list (all when NULL), with the extra tiles asked for. */
+static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list,
+                     const char *tiles)
 {
     for (int i = 0; !list && i < scheme_count; i++)
-        plan_scheme(set, g, isa, &scheme_table[i]);
+        plan_one(set, g, isa, &scheme_table[i], tiles);
     while (list && *list) {
         char name[64];
         const size_t len = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, list);
         const struct scheme *s = load_scheme(name);
         if (s)
-            plan_scheme(set, g, isa, s);
+            plan_one(set, g, isa, s, tiles);
         list += len + (list[len] == ',');
     }
     return err_count() == 0 && set->count > 0;
@@ -193,7 +203,7 @@ static int run_emit(const struct options *o)
         err_user(NULL, 0, "--out DIR is missing");
     if (isa && !isa->skeleton)
         err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`", isa->name);
-    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme))
+    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles))
         return 1;
     const struct emit_context c = {o->root, o->gpu, o->scheme, &g, isa};
     emit_all(&files, &c, &set);

@@ -12,12 +12,7 @@
 #include <stdio.h>
 
 enum {
-    /* Registers beside accumulators, fragments and staging: addresses, counters, swizzle offsets, and what
-     * ptxas keeps in flight. Calibrated on templates/tile_mma.cu with ptxas 13.0 over 16 tiles x 5 schemes x
-     * {sm_80, sm_75}: no tile that fits by this count spilled; ptxas used at most 4 more and 22 fewer. */
-    OTHER_ASYNC = 52,
-    OTHER_STAGED = 46,
-    /* Results on their way to FP32 adds after each MMA: six 16 x 8 tiles; same calibration. */
+    /* Results on their way to FP32 adds after each MMA: six 16 x 8 tiles; calibrated as isa.c says. */
     EACH_MMA_REGISTERS = 24,
     /* Slice sets of one k step that ptxas keeps: the next one arrives as the last one leaves. */
     FRAGMENT_SETS_MIN = 2,
@@ -55,7 +50,8 @@ static int32_t clamp32(int64_t x) {
  * wn / wave_size; one slice's fragments of a k step are (wm + wn) * fragment_k * 2 / (4 * wave_size); without
  * async copies a whole stage passes through registers. Worked line: f16x3 on sm_80, 128x128x32, warps 64x32:
  * accumulators 64 + master 64, fragments 2 * 24 = 48, other 52: 228 (ptxas: 227). On sm_75, one product chain
- * of egemm: 64 + 48 + 46 and 32 staged: 190 (ptxas: 190). */
+ * of egemm: 64 + 48 + 46 and 32 staged: 190 (ptxas: 190). On sm_90a, both k steps whole: 128 + 96 + 30 = 254
+ * (ptxas: 254). */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t,
                       struct cost *cost) {
     const int accumulator = t->wm * t->wn / isa->wave_size;
@@ -66,13 +62,15 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
         else if (model_promote_k(s, isa, a) > 0)
             accumulators += accumulator;
     }
-    const int sets = s->slices > FRAGMENT_SETS_MIN ? s->slices : FRAGMENT_SETS_MIN;
+    int sets = s->slices > FRAGMENT_SETS_MIN ? s->slices : FRAGMENT_SETS_MIN;
+    if (isa->doubles_fragments)
+        sets = 2 * s->slices;
     const int set =
         (int)ht_ceil_div((t->wm + t->wn) * isa->fragment_k * scheme_slice_bytes(s), isa->wave_size * 4);
     const int staged = isa->async_copy ? 0 : (int)ht_ceil_div(tile_stage_bytes(t, s), cost->threads * 4);
     cost->regs_accumulators = accumulators + outside;
     cost->regs_fragments = sets * set + staged;
-    cost->regs_other = isa->async_copy ? OTHER_ASYNC : OTHER_STAGED;
+    cost->regs_other = isa->other_registers;
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
 }
 

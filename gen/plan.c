@@ -144,6 +144,46 @@ static void plan_legemm(struct plan_set *set, struct best *b)
         plan_add(set, b, VARIANT_MANUAL, "LE-GEMM section 5.6 ablation: hand-picked tile");
 }
 
+struct wanted {
+    const struct tile *tile;
+    bool found;
+};
+
+static void visit_wanted(void *context, const struct tile *t)
+{
+    struct wanted *w = context;
+    w->found = w->found || tile_compare(t, w->tile) == 0;
+}
+
+static bool is_in_space(const struct tile *t, const struct isa *isa, const struct scheme *s)
+{
+    struct wanted w = {t, false};
+    tile_enumerate(isa, s, visit_wanted, &w);
+    return w.found;
+}
+
+void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                const char *list)
+{
+    struct best b = {.g = g, .isa = isa, .s = s};
+    while (*list) {
+        struct tile t = {.wk = isa->ki};
+        int used = 0;
+        if (sscanf(list, "%dx%dx%d_w%dx%d_s%d%n", &t.bm, &t.bn, &t.bk, &t.wm, &t.wn, &t.stages, &used) != 6 ||
+            (list[used] != ',' && list[used] != 0)) {
+            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w32x64_s3", list);
+            return;
+        }
+        if (!is_in_space(&t, isa, s))
+            err_user(NULL, 0, "tile %.*s is not in the search space of scheme %s; see `explain`", used, list, s->name);
+        else if (!plan_fixed(&b, &t))
+            err_user(NULL, 0, "tile %.*s does not fit %s with scheme %s: %s", used, list, g->name, s->name, b.cost.reason);
+        else
+            plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
+        list += used + (list[used] == ',');
+    }
+}
+
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s)
 {
     struct best b = {.g = g, .isa = isa, .s = s};

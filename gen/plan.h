@@ -30,6 +30,11 @@ struct plan_set {
 
 const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" */
 
+/* Appends plans for the tiles of a list "128x128x32_w64x32_s4,...": what `emit --tiles` adds for comparisons. A tile that
+ * does not fit is a user's fault, with the model's reason. */
+void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                const char *list);
+
 /* Appends the plans of one scheme to the set. */
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
 

@@ -1,5 +1,6 @@
-/* dev_cuda.c: the device layer on NVIDIA GPUs, by the CUDA runtime's C interface. Meaning: ht_dev.h. The only file of
- * the runtime that sees a vendor header; compile with -I$CUDA/include, link with -lcudart_static -ldl -lrt -lpthread. */
+/* dev_cuda.c: the device layer on NVIDIA GPUs, by the CUDA runtime's C interface. Meaning: ht_dev.h. The only
+ * file of the runtime that sees a vendor header; compile with -I$CUDA/include, link with -lcudart_static -ldl
+ * -lrt -lpthread. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,8 @@ const char *ht_dev_detail(void) {
     return detail;
 }
 
-/* Takes the code out of the backend too, so that the user's next cudaGetLastError is not answered with our failure. */
+/* Takes the code out of the backend too, so that the user's next cudaGetLastError is not answered with our
+ * failure. */
 static int report(cudaError_t error, const char *what) {
     if (error == cudaSuccess)
         return HT_DEV_OK;
@@ -99,7 +101,8 @@ int ht_dev_stream_sync(void *stream) {
 int ht_dev_is_capturing(void *stream, int *capturing) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaError_t error = cudaStreamIsCapturing((cudaStream_t)stream, &status);
-    /* The null stream while another stream captures globally: it may not be used, so it counts as capturing. */
+    /* The null stream while another stream captures globally: it may not be used, so it counts as capturing.
+     */
     if (error == cudaErrorStreamCaptureImplicit) {
         (void)cudaGetLastError();
         *capturing = 1;

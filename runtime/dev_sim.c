@@ -1,8 +1,9 @@
-/* dev_sim.c: the device layer on the simulator: device memory is host memory that the simulator is told about, streams
- * run at once, events are wall clocks. Meaning: ht_dev.h. Knows the simulator only through sim/sim_api.h.
+/* dev_sim.c: the device layer on the simulator: device memory is host memory that the simulator is told
+ * about, streams run at once, events are wall clocks. Meaning: ht_dev.h. Knows the simulator only through
+ * sim/sim_api.h.
  *
- * New memory is filled with NaN, so that a result that depends on it shows. The simulated card has 4 GiB: requests
- * beyond any sense fail as they would on a card, instead of dragging the host into swapping. */
+ * New memory is filled with NaN, so that a result that depends on it shows. The simulated card has 4 GiB:
+ * requests beyond any sense fail as they would on a card, instead of dragging the host into swapping. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

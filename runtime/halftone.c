@@ -1,6 +1,6 @@
-/* halftone.c: validates calls, picks kernels, lays out the workspace, packs and launches. Meaning of every function:
- * halftone.h. Knows the device only through ht_dev.h, kernels only through the descriptors of ht_desc.h; the layout
- * of panels inside an atom is none of its business. */
+/* halftone.c: validates calls, picks kernels, lays out the workspace, packs and launches. Meaning of every
+ * function: halftone.h. Knows the device only through ht_dev.h, kernels only through the descriptors of
+ * ht_desc.h; the layout of panels inside an atom is none of its business. */
 #include "halftone.h"
 
 #include <stdarg.h>
@@ -18,8 +18,8 @@ enum {
     NO_KERNEL = -1
 };
 
-/* Most bytes of split-K sums. A constant, never what the workspace happens to hold: the split, and with it the last
- * bits of C, must depend on the shape alone. Four waves of 128 x 128 tiles on 132 SMs take 35 MB. */
+/* Most bytes of split-K sums. A constant, never what the workspace happens to hold: the split, and with it
+ * the last bits of C, must depend on the shape alone. Four waves of 128 x 128 tiles on 132 SMs take 35 MB. */
 static const int64_t PARTIAL_LIMIT_BYTES = INT64_C(64) << 20;
 
 /* What "auto" is today. */
@@ -31,24 +31,24 @@ struct halftone {
     size_t own_bytes, user_bytes;
     bool has_user;
     int pointer_mode;
-    const char *scheme;  /* name in the set, or AUTO_SCHEME */
-    int forced_kernel;   /* or NO_KERNEL */
+    const char *scheme;   /* name in the set, or AUTO_SCHEME */
+    int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
 };
 
-/* ---- codes and texts ------------------------------------------------------------------------------------------- */
+/* ---- codes and texts ---- */
 
 const char *halftone_strerror(int code) {
     switch (code) {
-#define TEXT_OF_ARGUMENT(number, name, rule)                                                                           \
-    case -(number):                                                                                                    \
+#define TEXT_OF_ARGUMENT(number, name, rule)                                                                 \
+    case -(number):                                                                                          \
         return "argument " #number " (" name "): " rule;
         HALFTONE_ARGUMENT_ERRORS(TEXT_OF_ARGUMENT)
 #undef TEXT_OF_ARGUMENT
-#define TEXT_OF_CODE(name, value, text)                                                                                \
-    case value:                                                                                                        \
+#define TEXT_OF_CODE(name, value, text)                                                                      \
+    case value:                                                                                              \
         return text;
         HALFTONE_CODES(TEXT_OF_CODE)
 #undef TEXT_OF_CODE
@@ -91,7 +91,7 @@ static int begin(halftone *h) {
     return HALFTONE_OK;
 }
 
-/* ---- handle ---------------------------------------------------------------------------------------------------- */
+/* ---- handle ---- */
 
 static int check_device(const struct ht_dev_info *device) {
     bool too_old = device->capability < ht_set.arch;
@@ -190,7 +190,8 @@ int halftone_set_pointer_mode(halftone *handle, int mode) {
     if (code != HALFTONE_OK)
         return code;
     if (mode != HALFTONE_HOST && mode != HALFTONE_DEVICE)
-        return fail(handle, HALFTONE_NOT_SUPPORTED, "pointer mode %d is neither HALFTONE_HOST nor HALFTONE_DEVICE", mode);
+        return fail(handle, HALFTONE_NOT_SUPPORTED,
+                    "pointer mode %d is neither HALFTONE_HOST nor HALFTONE_DEVICE", mode);
     handle->pointer_mode = mode;
     return HALFTONE_OK;
 }
@@ -233,13 +234,14 @@ const char *halftone_device(const halftone *handle) {
     return handle != NULL ? handle->device.name : "";
 }
 
-/* ---- plan: kernel, split and the layout of the workspace --------------------------------------------------------- */
+/* ---- plan: kernel, split and the layout of the workspace ---- */
 
 /* Bytes and strides of one packed operand of `entries` matrices. */
 struct operand {
     int64_t rows, k, entries;
     int64_t exponent_stride, panel_stride; /* elements and bytes from entry to entry */
-    int64_t exponent_bytes, panel_bytes;   /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
+    int64_t exponent_bytes,
+        panel_bytes; /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
 };
 
 struct plan {
@@ -248,7 +250,8 @@ struct plan {
     int64_t kernel_ns;
     struct operand a, b;
     int k_blocks;
-    int64_t a_exponents_at, b_exponents_at, a_panels_at, b_panels_at, partials_at; /* bytes into the workspace */
+    int64_t a_exponents_at, b_exponents_at, a_panels_at, b_panels_at,
+        partials_at; /* bytes into the workspace */
     int64_t bytes;
 };
 
@@ -262,7 +265,8 @@ static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, i
     int64_t k_blocks = round_up(k, HT_K_PAD) / s->atom_k;
     o.exponent_stride = s->scales_rows ? row_blocks * HT_ATOM_ROWS : 0;
     o.panel_stride = ht_mul(ht_mul(row_blocks, k_blocks), HT_ATOM_BYTES);
-    o.exponent_bytes = round_up(ht_mul(ht_mul(o.exponent_stride, (int64_t)sizeof(int)), entries), PIECE_ALIGNMENT);
+    o.exponent_bytes =
+        round_up(ht_mul(ht_mul(o.exponent_stride, (int64_t)sizeof(int)), entries), PIECE_ALIGNMENT);
     o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), PIECE_ALIGNMENT);
     return o;
 }
@@ -305,14 +309,15 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
     p->a_panels_at = place(&p->bytes, p->a.panel_bytes);
     p->b_panels_at = place(&p->bytes, p->b.panel_bytes);
-    int64_t slice = batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH; /* slices use the partials one after the other */
+    int64_t slice =
+        batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH; /* slices use the partials one after the other */
     p->partials_at = place(&p->bytes, round_up(ht_partial_bytes(m, n, slice, p->splits), PIECE_ALIGNMENT));
     if (p->bytes >= INT64_MAX / 2 || (uint64_t)p->bytes > SIZE_MAX)
         return fail(h, HALFTONE_TOO_LARGE, "the packed operands need more bytes than an address can count");
     return HALFTONE_OK;
 }
 
-/* ---- workspace ---------------------------------------------------------------------------------------------------- */
+/* ---- workspace ---- */
 
 static int grow_own(halftone *h, size_t bytes) {
     int capturing = 0;
@@ -320,8 +325,8 @@ static int grow_own(halftone *h, size_t bytes) {
     if (code != HALFTONE_OK)
         return code;
     if (capturing)
-        return fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu there, and the stream is being captured", bytes,
-                    h->own_bytes);
+        return fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu there, and the stream is being captured",
+                    bytes, h->own_bytes);
     code = fail_device(h, free_own(h));
     if (code != HALFTONE_OK)
         return code;
@@ -349,9 +354,10 @@ static int get_workspace(halftone *h, size_t bytes, char **workspace) {
     return code;
 }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
-/* One call of any of the products, and the arguments of packing; fields that a function lacks stay harmless. */
+/* One call of any of the products, and the arguments of packing; fields that a function lacks stay harmless.
+ */
 struct call {
     char transa, transb;
     int64_t m, n, k;
@@ -477,7 +483,7 @@ static int check_extents(halftone *h, const struct call *x, bool is_packed, enum
     return code;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------- */
+/* ---- launches ---- */
 
 static int ready_kernel(halftone *h, int kernel) {
     if (h->ready[kernel])
@@ -570,7 +576,8 @@ struct panels {
 };
 
 /* Packs A and B into the workspace. */
-static int pack_both(halftone *h, const struct plan *p, const struct call *x, char *work, struct panels *out) {
+static int pack_both(halftone *h, const struct plan *p, const struct call *x, char *work,
+                     struct panels *out) {
     char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
     char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
     int code = pack(h, p->scheme, &p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap);
@@ -631,52 +638,80 @@ static int run(halftone *h, const struct call *x, bool is_packed) {
     return work == WORK_SCALE ? scale_only(h, x) : multiply(h, x, is_packed);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
-int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                                   const float *alpha, const float *a, int64_t lda, int64_t stride_a, const float *b,
-                                   int64_t ldb, int64_t stride_b, const float *beta, float *c, int64_t ldc,
-                                   int64_t stride_c, int64_t batch) {
+int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
+                                   int64_t k, const float *alpha, const float *a, int64_t lda,
+                                   int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
+                                   const float *beta, float *c, int64_t ldc, int64_t stride_c,
+                                   int64_t batch) {
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
     struct call x = {
-        .transa = transa, .transb = transb, .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .lda = lda,
-        .stride_a = stride_a, .b = b, .ldb = ldb, .stride_b = stride_b, .beta = beta, .c = c, .ldc = ldc,
-        .stride_c = stride_c, .batch = batch,
+        .transa = transa,
+        .transb = transb,
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = alpha,
+        .a = a,
+        .lda = lda,
+        .stride_a = stride_a,
+        .b = b,
+        .ldb = ldb,
+        .stride_b = stride_b,
+        .beta = beta,
+        .c = c,
+        .ldc = ldc,
+        .stride_c = stride_c,
+        .batch = batch,
     };
     return run(handle, &x, false);
 }
 
-int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
-                   const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
-                   int64_t ldc) {
-    return halftone_sgemm_strided_batched(handle, transa, transb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc,
-                                          0, 1);
+int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                   const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                   const float *beta, float *c, int64_t ldc) {
+    return halftone_sgemm_strided_batched(handle, transa, transb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta,
+                                          c, ldc, 0, 1);
 }
 
-int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha, const void *packed_a,
-                          const void *packed_b, const float *beta, float *c, int64_t ldc) {
+int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha,
+                          const void *packed_a, const void *packed_b, const float *beta, float *c,
+                          int64_t ldc) {
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
     struct call x = {
-        .transa = 'N', .transb = 'N', .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta, .c = c, .ldc = ldc,
-        .batch = 1, .packed_a = packed_a, .packed_b = packed_b,
+        .transa = 'N',
+        .transb = 'N',
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = alpha,
+        .beta = beta,
+        .c = c,
+        .ldc = ldc,
+        .batch = 1,
+        .packed_a = packed_a,
+        .packed_b = packed_b,
     };
     return run(handle, &x, true);
 }
 
-/* ---- packed operands -------------------------------------------------------------------------------------------------- */
+/* ---- packed operands ---- */
 
-int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
+int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
+                          size_t *bytes) {
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
     bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
     if (bytes == NULL || (!is_a && !is_b))
         return fail(handle, -18, "which has the code %d", which);
-    struct call x = {.transa = 'N', .transb = 'N', .m = is_a ? rows : 0, .n = is_b ? rows : 0, .k = k, .batch = batch};
+    struct call x = {
+        .transa = 'N', .transb = 'N', .m = is_a ? rows : 0, .n = is_b ? rows : 0, .k = k, .batch = batch};
     code = check_sizes(handle, &x);
     if (code == HALFTONE_OK && batch < 0)
         code = fail(handle, -17, "batch = %lld", (long long)batch);
@@ -725,7 +760,8 @@ static int pack_blob(halftone *h, const struct call *x, bool is_a, void *packed)
     return pack(h, scheme, &o, src, ld, 0, is_a == trans, blob, blob + o.exponent_bytes);
 }
 
-int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda, void *packed) {
+int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,
+                    void *packed) {
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
@@ -733,7 +769,8 @@ int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const f
     return pack_blob(handle, &x, true, packed);
 }
 
-int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb, void *packed) {
+int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb,
+                    void *packed) {
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
@@ -741,11 +778,11 @@ int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const f
     return pack_blob(handle, &x, false, packed);
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 static int64_t pack_ns(const struct ht_scheme_desc *s, int64_t rows, int64_t k, int64_t batch) {
-    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, s->scales_rows, ht_set.copy_gbps, ht_set.launch_ns, rows, k,
-                      batch);
+    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, s->scales_rows, ht_set.copy_gbps, ht_set.launch_ns,
+                      rows, k, batch);
 }
 
 static void describe(const struct plan *p, const struct call *x, struct halftone_plan *out) {
@@ -784,7 +821,8 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
         code = scheme_of_call(handle, &scheme);
     if (code != HALFTONE_OK)
         return code;
-    struct halftone_plan out = {.scheme = scheme->name, .kernel = "", .why = "a size is 0: no product is run"};
+    struct halftone_plan out = {
+        .scheme = scheme->name, .kernel = "", .why = "a size is 0: no product is run"};
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
     if (m > 0 && n > 0 && k > 0 && batch > 0) {

@@ -7,40 +7,46 @@
  *     if (code != HALFTONE_OK) puts(halftone_strerror(code));
  *     halftone_destroy(h);
  *
- * 1. What a call does. The product is emulated: each FP32 operand is split into 16-bit slices (packing), the slices
- *    are multiplied on the matrix units, and the parts are put together in FP32. A SCHEME says how; a KERNEL is one
- *    generated tile of a scheme. Both are chosen by pure functions of the shape, so equal calls give equal bits.
+ * 1. What a call does. The product is emulated: each FP32 operand is split into 16-bit slices (packing),
+ *    the slices are multiplied on the matrix units, and the parts are put together in FP32. A SCHEME says
+ *    how; a KERNEL is one generated tile of a scheme. Both are chosen by pure functions of the shape, so
+ *    equal calls give equal bits.
  *
- * 2. Meaning of the arguments: those of the BLAS routine SGEMM. Matrices are column-major, C = alpha op(A) op(B) +
- *    beta C, op by 'N' (as is), 'T' or 'C' (transposed), in either case. A, B and C are device pointers, aligned to
- *    4 bytes; sizes are 64-bit. beta == 0 does not read C (a NaN there vanishes); alpha == 0 or k == 0 reads neither
- *    A nor B and only scales C; m == 0 or n == 0 returns at once. C must not overlap A or B.
- *    Sizes above HALFTONE_SIZE_MAX, or extents that no address could span, give HALFTONE_TOO_LARGE.
+ * 2. Meaning of the arguments: those of the BLAS routine SGEMM. Matrices are column-major, C = alpha op(A)
+ *    op(B) + beta C, op by 'N' (as is), 'T' or 'C' (transposed), in either case. A, B and C are device
+ *    pointers, aligned to 4 bytes; sizes are 64-bit. beta == 0 does not read C (a NaN there vanishes);
+ *    alpha == 0 or k == 0 reads neither A nor B and only scales C; m == 0 or n == 0 returns at once. C
+ *    must not overlap A or B. Sizes above HALFTONE_SIZE_MAX, or extents that no address could span, give
+ *    HALFTONE_TOO_LARGE.
  *
- * 3. Order. Every call is asynchronous on the handle's stream (default: the null stream). alpha and beta are read by
- *    the host during the call, or, after halftone_set_pointer_mode(h, HALFTONE_DEVICE), by the device when it gets
- *    there. A call whose workspace suffices allocates nothing, waits for nothing, and may be captured in a CUDA graph.
+ * 3. Order. Every call is asynchronous on the handle's stream (default: the null stream). alpha and beta
+ *    are read by the host during the call, or, after halftone_set_pointer_mode(h, HALFTONE_DEVICE), by the
+ *    device when it gets there. A call whose workspace suffices allocates nothing, waits for nothing, and
+ *    may be captured in a CUDA graph.
  *
- * 4. Workspace. Packed operands and split-K sums need device memory: halftone_workspace_bytes says how much. By
- *    default the handle owns a block that grows when a call needs more (this allocates and waits for the stream; it is
- *    refused with HALFTONE_WORKSPACE while the stream is being captured: call once before, or give a workspace).
- *    halftone_set_workspace gives the handle a block of yours instead; one that is too small gives HALFTONE_WORKSPACE
- *    before anything is launched, never a slower or less accurate way.
+ * 4. Workspace. Packed operands and split-K sums need device memory: halftone_workspace_bytes says how
+ *    much. By default the handle owns a block that grows when a call needs more (this allocates and waits
+ *    for the stream; it is refused with HALFTONE_WORKSPACE while the stream is being captured: call once
+ *    before, or give a workspace). halftone_set_workspace gives the handle a block of yours instead; one
+ *    that is too small gives HALFTONE_WORKSPACE before anything is launched, never a slower or less
+ *    accurate way.
  *
- * 5. Threads. One handle per thread at a time, and one order of work per handle: its workspace is used by every call,
- *    so when you change the stream, let the new stream wait for the old one first. A handle belongs to the device that
- *    was current when it was created; make that device current before each call. Handles share nothing.
+ * 5. Threads. One handle per thread at a time, and one order of work per handle: its workspace is used by
+ *    every call, so when you change the stream, let the new stream wait for the old one first. A handle
+ *    belongs to the device that was current when it was created; make that device current before each
+ *    call. Handles share nothing.
  *
- * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C - op(A)op(B)|
- *    in units of 2^-24 |A||B|, componentwise. "auto" is f16x3 today. The data check that will make the accuracy
- *    contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see halftone_query; README, "what
- *    does not work yet") small elements lose bits silently. Named schemes run their paper's algorithm as it is.
+ * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
+ *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. "auto" is f16x3 today. The data check that will
+ *    make the accuracy contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see
+ *    halftone_query; README, "what does not work yet") small elements lose bits silently. Named schemes
+ *    run their paper's algorithm as it is.
  *
- * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the same in every
- *    function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked in the order of their
- *    numbers before anything is launched. Positive codes: everything else. All of them are in the table below;
- *    halftone_strerror gives the texts, halftone_last_detail the numbers or the backend's own words.
- *    The library never prints, exits or aborts. */
+ * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
+ *    same in every function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked
+ *    in the order of their numbers before anything is launched. Positive codes: everything else. All of
+ *    them are in the table below; halftone_strerror gives the texts, halftone_last_detail the numbers or
+ *    the backend's own words. The library never prints, exits or aborts. */
 #ifndef HALFTONE_H
 #define HALFTONE_H
 
@@ -84,7 +90,7 @@ extern "C" {
     X(UNKNOWN_KERNEL, 8, "this library has no kernel of that name; see halftone_kernels")  \
     X(TOO_LARGE, 9, "a size or an extent is larger than the library or the address space can hold") \
     X(NOT_SUPPORTED, 10, "this combination is not supported")                              \
-    X(DEVICE_ERROR, 11, "the device reported an error; see halftone_last_detail")                \
+    X(DEVICE_ERROR, 11, "the device reported an error; see halftone_last_detail")          \
     X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail")
 /* clang-format on */
 
@@ -103,12 +109,12 @@ enum halftone_pointer_mode { HALFTONE_HOST, HALFTONE_DEVICE };
 
 typedef struct halftone halftone;
 
-/* ---- handle ---------------------------------------------------------------------------------------------------- */
+/* ---- handle ---- */
 
 /* On failure *handle is NULL; halftone_last_detail(NULL) tells more. */
 int halftone_create(halftone **handle);
 
-/* Waits for the stream if the handle owns memory, frees everything. NULL is allowed. The stream must still exist. */
+/* Frees everything, after waiting for the stream (which must still exist). NULL is allowed. */
 int halftone_destroy(halftone *handle);
 
 /* cudaStream_t (or NULL) of the calls that follow; see 5 above. */
@@ -126,36 +132,40 @@ int halftone_set_pointer_mode(halftone *handle, int mode);
 /* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. */
 int halftone_set_kernel(halftone *handle, const char *name);
 
-/* ---- products -------------------------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
-int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
-                   const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
-                   int64_t ldc);
+int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                   const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                   const float *beta, float *c, int64_t ldc);
 
-/* C_i = alpha op(A_i) op(B_i) + beta C_i, entry i at X + i * stride_x (elements), argument order of cuBLAS. Stride 0 of
- * A or B: one matrix shared by all entries and packed once. */
-int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                                   const float *alpha, const float *a, int64_t lda, int64_t stride_a, const float *b,
-                                   int64_t ldb, int64_t stride_b, const float *beta, float *c, int64_t ldc,
-                                   int64_t stride_c, int64_t batch);
+/* C_i = alpha op(A_i) op(B_i) + beta C_i, entry i at X + i * stride_x (elements), argument order of cuBLAS.
+ * Stride 0 of A or B: one matrix shared by all entries and packed once. */
+int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
+                                   int64_t k, const float *alpha, const float *a, int64_t lda,
+                                   int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
+                                   const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
-/* ---- packed operands ------------------------------------------------------------------------------------------- */
+/* ---- packed operands ---- */
 
-/* An operand that is used often (weights, centroids) can be packed once. The blob is plain device memory without a
- * header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels. It belongs to the scheme
- * and the size it was packed for, which the caller must keep: a blob of scheme X used under scheme Y gives garbage.
- * It does not depend on transposes, on the other operand or on the kernel. Results are bit for bit those of
- * halftone_sgemm. */
+/* An operand that is used often (weights, centroids) can be packed once. The blob is plain device memory
+ * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels. It
+ * belongs to the scheme and the size it was packed for, which the caller must keep: a blob of scheme X used
+ * under scheme Y gives garbage. It does not depend on transposes, on the other operand or on the kernel.
+ * Results are bit for bit those of halftone_sgemm. */
 
 /* Bytes of `batch` blobs one after the other; which: 'A' (rows = m) or 'B' (rows = n). */
-int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes);
-int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda, void *packed);
-int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb, void *packed);
+int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
+                          size_t *bytes);
+int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,
+                    void *packed);
+int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb,
+                    void *packed);
 /* Wrong packed_a and packed_b are arguments 7 and 9. Needs workspace only for split-K sums. */
-int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha, const void *packed_a,
-                          const void *packed_b, const float *beta, float *c, int64_t ldc);
+int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha,
+                          const void *packed_a, const void *packed_b, const float *beta, float *c,
+                          int64_t ldc);
 
-/* ---- questions: none of these touches the device --------------------------------------------------------------- */
+/* ---- questions: none of these touches the device ---- */
 
 struct halftone_plan {
     const char *scheme, *kernel; /* kernel "": no product is run (a size is 0) */
@@ -167,17 +177,17 @@ struct halftone_plan {
     int64_t kernel_ns;           /* predicted product, split-K reduction included */
     int64_t predicted_ns;        /* their sum */
     size_t workspace_bytes;
-    int64_t bound_units;         /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */
-    const char *bound;           /* the bound in words */
-    const char *range;           /* inputs for which it holds */
-    const char *why;             /* what limits the kernel, and the runner-up */
+    int64_t bound_units; /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */
+    const char *bound;   /* the bound in words */
+    const char *range;   /* inputs for which it holds */
+    const char *why;     /* what limits the kernel, and the runner-up */
 };
 
-/* What halftone_sgemm (batch 1) or the batched call would run. A batch is taken as one that shares no operand. */
+/* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run. */
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
                    struct halftone_plan *plan);
 
-/* Workspace that the same call needs; one with a shared operand (stride 0) or with packed operands needs less. */
+/* Workspace of the same call; with a shared (stride 0) or packed operand it needs less. */
 int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                              int64_t batch, size_t *bytes);
 

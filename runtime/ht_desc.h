@@ -50,14 +50,16 @@ struct ht_pack_args {
 /*@end*/
 
 /* Contracts that both sides of the ABI rely on:
- * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH, pack takes rows <= HT_GRID_ROWS; the runtime cuts what
- *   is larger. A launcher returns 0 or the backend's error code, waits for nothing and allocates nothing.
- * - beta == 0 (by value or through beta_ptr) never reads C. alpha == 0 makes the product vanish, NaN and Inf included;
- *   the runtime launches no product when it can see that on the host, kernel and reduction test alpha_ptr's value.
- * - Split-K: part i holds the bk steps [total * i / splits, total * (i + 1) / splits); splits == 1 applies alpha and
- *   beta in the kernel and needs no partials.
- * - reduce with splits >= 1 adds the parts in order 0, 1, ... and applies alpha and beta once. reduce with splits == 0
- *   is C = beta * C without partials, A, B or alpha; with beta == 0 it writes zeros. */
+ * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH, pack takes rows <= HT_GRID_ROWS; the runtime
+ *   cuts what is larger. A launcher returns 0 or the backend's error code, waits for nothing and allocates
+ *   nothing.
+ * - beta == 0 (by value or through beta_ptr) never reads C. alpha == 0 makes the product vanish, NaN and Inf
+ *   included; the runtime launches no product when it can see that on the host, kernel and reduction test the
+ *   value behind alpha_ptr.
+ * - Split-K: part i holds the bk steps [total * i / splits, total * (i + 1) / splits); splits == 1 applies
+ *   alpha and beta in the kernel and needs no partials.
+ * - reduce with splits >= 1 adds the parts in order 0, 1, ... and applies alpha and beta once. reduce with
+ *   splits == 0 is C = beta * C without partials, A, B or alpha; with beta == 0 it writes zeros. */
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
@@ -66,15 +68,15 @@ enum {
     HT_GRID_ROWS = HT_GRID_BATCH * HT_ATOM_ROWS
 };
 
-/* Integer cost coefficients of one kernel: filled by the generator's model, evaluated by ht_cost_ns. Clocks are
- * SM clocks at clock_mhz of the set; "x256" means fixed point with 8 fraction bits. */
+/* Integer cost coefficients of one kernel: filled by the generator's model, evaluated by ht_cost_ns. Clocks
+ * are SM clocks at clock_mhz of the set; "x256" means fixed point with 8 fraction bits. */
 struct ht_cost_coefficients {
-    int32_t blocks_per_sm;       /* resident blocks */
-    int32_t step_busy_x256;      /* clocks of the busiest SM pipe for one bk step of one block */
-    int32_t step_latency_x256;   /* least clocks of one bk step of a block that is alone on its SM */
-    int32_t fixed_cycles;        /* prologue, drain and epilogue of a block */
-    int32_t step_bytes;          /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes */
-    int32_t step_k;              /* bk */
+    int32_t blocks_per_sm;     /* resident blocks */
+    int32_t step_busy_x256;    /* clocks of the busiest SM pipe for one bk step of one block */
+    int32_t step_latency_x256; /* least clocks of one bk step of a block that is alone on its SM */
+    int32_t fixed_cycles;      /* prologue, drain and epilogue of a block */
+    int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes */
+    int32_t step_k;     /* bk */
 };
 
 struct ht_kernel_desc {
@@ -84,7 +86,7 @@ struct ht_kernel_desc {
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     struct ht_cost_coefficients cost;
-    int (*init)(void); /* raises the kernel's shared-memory limit; once per device; 0 or the backend's error code */
+    int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
 
@@ -132,18 +134,22 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
 }
 
 /* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
- * sms * blocks_per_sm slots; a wave advances one bk step in the slowest of the SM's busy pipe (shared by its resident
- * blocks), the latency of one step and the time L2 needs to feed all blocks of the wave.
+ * sms * blocks_per_sm slots; a wave advances one bk step in the slowest of the SM's busy pipe (shared by its
+ * resident blocks), the latency of one step and the time L2 needs to feed all blocks of the wave.
+ *
  * Worked line (test_desc.c): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
- * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s, m = n = k = 4096:
- * L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns = 1247 clocks, so the busy pipe decides; 1024 tiles = 9 full
- * waves + 52 blocks; 10 waves x (2000 + 128 x 1536) = 1986080 clocks = 1408567 ns. With l2 2000 GB/s L2 decides the
- * full waves: 2494.9 clocks a step, 9 x (2000 + 319353) + (2000 + 196608) = 3090785 clocks = 2192046 ns.
- * Worked line, split-K: the same GPU, m = n = 512, k = 4096, splits 4, dram 2000 GB/s, launch 3000 ns: 64 blocks, one
- * wave of 2000 + 32 x 1536 = 51152 clocks = 36278 ns; + 3000 + (5 + 4) x 1048576 bytes / 2000 GB/s: 43996 ns. */
-static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms, int64_t clock_mhz,
-                                 int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns, int64_t m, int64_t n, int64_t k,
-                                 int64_t batch, int64_t splits) {
+ * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
+ * m = n = k = 4096. L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns = 1247 clocks, so the busy pipe
+ * decides; 1024 tiles = 9 full waves + 52 blocks; 10 x (2000 + 128 x 1536) = 1986080 clocks = 1408567 ns.
+ * With l2 2000 GB/s L2 decides the full waves: 2494.9 clocks a step; 9 x (2000 + 319353) + (2000 + 196608)
+ * = 3090785 clocks = 2192046 ns.
+ *
+ * Worked line, split-K: the same GPU, m = n = 512, k = 4096, splits 4, dram 2000 GB/s, launch 3000 ns:
+ * 64 blocks, one wave of 2000 + 32 x 1536 = 51152 clocks = 36278 ns; + 3000 for the reduction's launch,
+ * + 5 x 1048576 / 2000 for its traffic and 4 x 1048576 / 2000 for the partial sums: 43996 ns. */
+static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
+                                 int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
+                                 int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
     int64_t tiles = ht_mul(ht_mul(ht_ceil_div(m, bm), ht_ceil_div(n, bn)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
     int64_t slots = sms * c->blocks_per_sm;
@@ -172,25 +178,29 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     return ns;
 }
 
-/* Packing time in ns of one operand of rows x k elements: read (twice when row scales are found first), write the
- * panels (the padding of rows to 64 and of k to 64 included), at the speed of a large copy, plus the launches.
+/* Packing time in ns of one operand of rows x k elements: read (twice when row scales are found first), write
+ * the panels (the padding of rows to 64 and of k to 64 included), at the speed of a large copy, plus launches.
+ *
  * Worked line (test_desc.c): 4096 x 4096, two 16-bit slices, scaled rows, copy 1600 GB/s, launch 3000 ns:
  * 2 x 67108864 + 67108864 bytes = 125829 ns, + 2 x 3000 = 131829 ns. */
-static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int scales_rows, int64_t copy_gbps, int64_t launch_ns,
-                                 int64_t rows, int64_t k, int64_t batch) {
+static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int scales_rows, int64_t copy_gbps,
+                                 int64_t launch_ns, int64_t rows, int64_t k, int64_t batch) {
     int64_t reads = scales_rows ? 2 : 1;
-    int64_t padded = ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS) * HT_ATOM_ROWS, ht_ceil_div(k, HT_K_PAD) * HT_K_PAD);
+    int64_t padded =
+        ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS) * HT_ATOM_ROWS, ht_ceil_div(k, HT_K_PAD) * HT_K_PAD);
     int64_t bytes = ht_add(ht_mul(reads * 4, ht_mul(rows, k)), ht_mul(padded, slice_bytes_per_element));
     return ht_add(ht_mul(bytes, batch) / copy_gbps, reads * launch_ns);
 }
 
 /* A-priori error bound in units of 2^-24 |A||B|, componentwise, for one product of length k:
  *   split_units: both operands' split error;
- *   a chain of L MMAs on a truncating unit loses at most align_units (terms aligned and cut, plus the final cut)
- *   units per MMA, each relative to the running sum of magnitudes;
+ *   a chain of L MMAs on a truncating unit loses at most align_units per MMA (terms aligned and cut, plus the
+ *   final cut), each relative to the running sum of magnitudes;
  *   each promotion adds one rounding (half a unit, counted as one), scaling and combining four more.
- * Derivation: bench/NOTES.md, "error bounds". Worked line (test_desc.c): f16x3 with split_units 8, 3 products, mma_k
- * 16, align_units 10, promote 64, k = 4096: 8 + 10 * 3 * 4 + 64 + 4 = 196. */
+ * Derivation: bench/NOTES.md, "error bounds".
+ *
+ * Worked line (test_desc.c): f16x3 with split_units 8, 3 products, mma_k 16, align_units 10, promote 64,
+ * k = 4096: 8 + 10 * 3 * 4 + 64 + 4 = 196. */
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
     int64_t chain = (int64_t)s->align_units * s->products * ht_ceil_div(chain_k, s->mma_k);
@@ -204,9 +214,9 @@ struct ht_choice {
     int64_t predicted_ns; /* kernel and reduction */
 };
 
-/* Cheapest dispatchable kernel of `scheme` for the shape; splits only while the partial sums fit partial_bytes.
- * Every part keeps at least HT_PICK_STEPS bk steps. Pure: depends on nothing but its arguments.
- * Ties go to the earlier kernel and the smaller split. kernel -1: the set has none for the scheme. */
+/* Cheapest dispatchable kernel of `scheme` for the shape; splits only while the partial sums fit
+ * partial_bytes. Every part keeps at least HT_PICK_STEPS bk steps. Pure: depends on nothing but its
+ * arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the scheme. */
 enum { HT_PICK_STEPS = 4, HT_PICK_SPLITS_MAX = 128 };
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes);

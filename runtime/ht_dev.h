@@ -1,9 +1,9 @@
-/* ht_dev.h: the thin device layer. One of dev_cuda.c, dev_sim.c (or a fake in a test) is linked; nobody above it
- * includes a vendor header. It knows nothing of schemes, panels or products.
+/* ht_dev.h: the thin device layer. One of dev_cuda.c, dev_sim.c (or a fake in a test) is linked; nobody above
+ * it includes a vendor header. It knows nothing of schemes, panels or products.
  *
- * Functions return enum ht_dev_code; ht_dev_detail has the backend's words about the thread's last failure. Streams
- * and events are the backend's own handles as void pointers; stream NULL is the default stream. No error stays behind
- * in the backend: what is reported here is cleared there. */
+ * Functions return enum ht_dev_code; ht_dev_detail has the backend's words about the thread's last failure.
+ * Streams and events are the backend's own handles as void pointers; stream NULL is the default stream. No
+ * error stays behind in the backend: what is reported here is cleared there. */
 #ifndef HT_DEV_H
 #define HT_DEV_H
 
@@ -18,10 +18,10 @@ extern "C" {
 
 enum ht_dev_code {
     HT_DEV_OK,
-    HT_DEV_NONE,      /* no device, no driver */
-    HT_DEV_MEMORY,    /* an allocation failed */
-    HT_DEV_FAILED,    /* anything else */
-    HT_DEV_VIOLATION  /* simulator: a kernel broke a rule */
+    HT_DEV_NONE,     /* no device, no driver */
+    HT_DEV_MEMORY,   /* an allocation failed */
+    HT_DEV_FAILED,   /* anything else */
+    HT_DEV_VIOLATION /* simulator: a kernel broke a rule */
 };
 
 struct ht_dev_info {
@@ -32,8 +32,8 @@ struct ht_dev_info {
     int simulated;
 };
 
-/* Looks at the calling thread's current device. The simulator plays the device that the set was made for, with the
- * matrix arithmetic of set->sim_model (sim/sim_api.h says how to ask for another). */
+/* Looks at the calling thread's current device. The simulator plays the device that the set was made for,
+ * with the matrix arithmetic of set->sim_model (sim/sim_api.h says how to ask for another). */
 int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info);
 
 /* What a generated launcher or init function returned, as a code; also asks the simulator for violations. */

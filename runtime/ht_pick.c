@@ -1,13 +1,13 @@
-/* ht_pick.c: which kernel and which split-K for a shape: cheapest by ht_cost_ns. Pure functions of their arguments;
- * knows nothing of devices, workspaces or schemes beyond their names. */
+/* ht_pick.c: which kernel and which split-K for a shape: cheapest by ht_cost_ns. Pure functions of their
+ * arguments; knows nothing of devices, workspaces or schemes beyond their names. */
 #include <string.h>
 
 #include "ht_desc.h"
 
-static int64_t cost_of(const struct ht_set_desc *set, const struct ht_kernel_desc *kernel, int64_t m, int64_t n,
-                       int64_t k, int64_t batch, int64_t splits) {
-    return ht_cost_ns(&kernel->cost, kernel->bm, kernel->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
-                      set->launch_ns, m, n, k, batch, splits);
+static int64_t cost_of(const struct ht_set_desc *set, const struct ht_kernel_desc *kernel, int64_t m,
+                       int64_t n, int64_t k, int64_t batch, int64_t splits) {
+    return ht_cost_ns(&kernel->cost, kernel->bm, kernel->bn, set->sms, set->clock_mhz, set->l2_gbps,
+                      set->dram_gbps, set->launch_ns, m, n, k, batch, splits);
 }
 
 /* 1, 2, 3, 4, 6, 8, 12, 16, 24, ...: powers of two and the points halfway between them. */

@@ -19,8 +19,10 @@ static const struct ht_cost_coefficients WORKED = {
 
 static void test_cost_worked_lines(void **state) {
     (void)state;
-    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 4096, 1, 1), 1408567);
-    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 2000, 2000, 3000, 4096, 4096, 4096, 1, 1), 2192046);
+    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 4096, 1, 1),
+                     1408567);
+    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 2000, 2000, 3000, 4096, 4096, 4096, 1, 1),
+                     2192046);
     assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 4), 43996);
 }
 
@@ -60,7 +62,8 @@ static void test_pack_worked_line(void **state) {
 
 static void test_bound_worked_line(void **state) {
     (void)state;
-    struct ht_scheme_desc s = {.products = 3, .mma_k = 16, .align_units = 10, .split_units = 8, .promote_k = 64};
+    struct ht_scheme_desc s = {
+        .products = 3, .mma_k = 16, .align_units = 10, .split_units = 8, .promote_k = 64};
     assert_int_equal(ht_bound_units(&s, 4096), 196);
     assert_int_equal(ht_bound_units(&s, 64), 8 + 120 + 1 + 4);
     assert_int_equal(ht_bound_units(&s, 16), 8 + 30 + 1 + 4);
@@ -71,7 +74,8 @@ static void test_bound_worked_line(void **state) {
 /* ---- ht_pick ---- */
 
 static struct ht_kernel_desc kernel_of(const char *scheme, const char *variant, int bm, int bn) {
-    struct ht_kernel_desc k = {.name = "k", .scheme = scheme, .variant = variant, .bm = bm, .bn = bn, .bk = 32};
+    struct ht_kernel_desc k = {
+        .name = "k", .scheme = scheme, .variant = variant, .bm = bm, .bn = bn, .bk = 32};
     k.cost = WORKED;
     k.cost.step_busy_x256 = 3 * bm * bn * 32 / 1024 * 256;
     k.cost.step_bytes = (bm + bn) * 32 * 4;
@@ -79,7 +83,8 @@ static struct ht_kernel_desc kernel_of(const char *scheme, const char *variant, 
 }
 
 static struct ht_set_desc set_of(const struct ht_kernel_desc *kernel, int kernels) {
-    struct ht_set_desc set = {.sms = 108, .clock_mhz = 1410, .l2_gbps = 4000, .dram_gbps = 2000, .launch_ns = 3000};
+    struct ht_set_desc set = {
+        .sms = 108, .clock_mhz = 1410, .l2_gbps = 4000, .dram_gbps = 2000, .launch_ns = 3000};
     set.kernel = kernel;
     set.kernels = kernels;
     return set;
@@ -89,9 +94,9 @@ static const int64_t PLENTY = INT64_C(1) << 40;
 
 static void test_pick_takes_the_cheapest_of_the_scheme(void **state) {
     (void)state;
-    const struct ht_kernel_desc kernel[] = {
-        kernel_of("other", "", 64, 64), kernel_of("f16x3", "plain", 64, 64), kernel_of("f16x3", "", 128, 128),
-        kernel_of("f16x3", "", 64, 64)};
+    const struct ht_kernel_desc kernel[] = {kernel_of("other", "", 64, 64),
+                                            kernel_of("f16x3", "plain", 64, 64),
+                                            kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
     struct ht_set_desc set = set_of(kernel, 4);
     /* Large: the big tile needs less from L2. One small tile: the small tile has less to do. */
     assert_int_equal(ht_pick(&set, "f16x3", 8192, 8192, 4096, 1, 0).kernel, 2);
@@ -108,8 +113,8 @@ static void test_pick_predicts_what_it_compares(void **state) {
         struct ht_choice best = ht_pick(&set, "f16x3", n, 512, 4096, 1, PLENTY);
         for (int i = 0; i < 2; i++)
             for (int splits = 1; splits <= 32; splits *= 2) {
-                int64_t ns = ht_cost_ns(&kernel[i].cost, kernel[i].bm, kernel[i].bn, 108, 1410, 4000, 2000, 3000, n,
-                                        512, 4096, 1, splits);
+                int64_t ns = ht_cost_ns(&kernel[i].cost, kernel[i].bm, kernel[i].bn, 108, 1410, 4000, 2000,
+                                        3000, n, 512, 4096, 1, splits);
                 assert_true(best.predicted_ns <= ns);
             }
     }
@@ -117,7 +122,8 @@ static void test_pick_predicts_what_it_compares(void **state) {
 
 static void test_pick_ties_go_to_the_first(void **state) {
     (void)state;
-    const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 128, 128)};
+    const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128),
+                                            kernel_of("f16x3", "", 128, 128)};
     struct ht_set_desc set = set_of(kernel, 2);
     struct ht_choice choice = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, PLENTY);
     assert_int_equal(choice.kernel, 0);

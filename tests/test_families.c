@@ -1,4 +1,5 @@
-/* test_families: properties of the input families: ranges, determinism, exactness, scaling, cancellation, specials. */
+/* test_families: properties of the input families: ranges, determinism, exactness, scaling, cancellation,
+ * specials. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +144,8 @@ static void magnitudes(void **state) {
     free(p);
 }
 
-/* A D and inv(D) B: every element normal, exponents over the whole range, every term of the product in [1/4, 1). */
+/* A D and inv(D) B: every element normal, exponents over the whole range, every term of the product in [1/4,
+ * 1). */
 static void d_scaled(void **state) {
     struct pair *p = make("dscaled", 4);
     struct spread s = spread_of(p->a, N * N);
@@ -220,7 +222,8 @@ static void structured(void **state) {
     free(p);
     free(q);
     p = make("hilbert", 1);
-    assert_true(p->a[0] == 1.0f && p->a[2 * N + 3] == (float)(1.0 / 6) && p->b[2 * N + 3] == (float)(1.0 / 6));
+    assert_true(p->a[0] == 1.0f && p->a[2 * N + 3] == (float)(1.0 / 6) &&
+                p->b[2 * N + 3] == (float)(1.0 / 6));
     free(p);
 }
 
@@ -264,11 +267,11 @@ static void digits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges),     cmocka_unit_test(names_are_unique_and_filled),
+        cmocka_unit_test(ranges),        cmocka_unit_test(names_are_unique_and_filled),
         cmocka_unit_test(deterministic), cmocka_unit_test(small_integers_are_exact),
-        cmocka_unit_test(magnitudes), cmocka_unit_test(d_scaled),
-        cmocka_unit_test(row_scales), cmocka_unit_test(cancellation_rho),
-        cmocka_unit_test(structured), cmocka_unit_test(specials),
+        cmocka_unit_test(magnitudes),    cmocka_unit_test(d_scaled),
+        cmocka_unit_test(row_scales),    cmocka_unit_test(cancellation_rho),
+        cmocka_unit_test(structured),    cmocka_unit_test(specials),
         cmocka_unit_test(digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_metrics: error measures against values worked out by hand, and the CPU reference against a plain triple loop. */
+/* test_metrics: error measures against values worked out by hand, and the CPU reference against a plain
+ * triple loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@ static void hand_computed(void **state) {
     (void)state;
     metrics_compute(&truth, result, &m);
     NEAR(m.frob, sqrt(1.25 / 93.0));
-    NEAR(m.grade, 0x1p24 / 16.0); /* both errors are 1/16 of |A||B| */
+    NEAR(m.grade, 0x1p24 / 16.0);  /* both errors are 1/16 of |A||B| */
     NEAR(m.max_error, 1.0 / 15.0); /* |8-7| / (8+7) > 0.5 / 8.5 */
     NEAR(m.mred, (0.5 / 4 + 1.0 / 8) / 4);
     NEAR(m.max_abs, 1.0);
@@ -54,12 +55,14 @@ static void misplaced_never_passes(void **state) {
         c[2] = wrong[i];
         metrics_compute(&truth, c, &m);
         assert_int_equal(m.misplaced, 1);
-        assert_false(m.frob <= 1e30 || m.grade <= 1e30 || m.max_error <= 1e30 || m.mred <= 1e30 || m.max_abs <= 1e30);
+        assert_false(m.frob <= 1e30 || m.grade <= 1e30 || m.max_error <= 1e30 || m.mred <= 1e30 ||
+                     m.max_abs <= 1e30);
         assert_false(m.max_error_cpu <= 1e30 || m.mred_cpu <= 1e30 || m.max_abs_cpu <= 1e30);
     }
     const double special[4] = {NAN, INFINITY, -INFINITY, 1e39}; /* the last overflows FP32 */
     const struct metrics_truth s = {4, special, magnitude, NULL};
-    const float right[4] = {NAN, INFINITY, -INFINITY, INFINITY}, finite[4] = {0, INFINITY, -INFINITY, INFINITY};
+    const float right[4] = {NAN, INFINITY, -INFINITY, INFINITY},
+                finite[4] = {0, INFINITY, -INFINITY, INFINITY};
     const float swapped[4] = {NAN, -INFINITY, INFINITY, INFINITY};
     struct metrics m;
     metrics_compute(&s, right, &m);
@@ -123,7 +126,8 @@ static void reference_against_loop(void **state) {
         char ta = variant & 1 ? 'T' : 'N', tb = variant & 2 ? 'T' : 'N';
         struct reference r;
         int64_t rows_most = variant & 4 ? 5 : 0;
-        assert_int_equal(reference_make(&r, ta, tb, M, N, K, a, LD, b, LD, rows_most, variant & 4 ? 1 : 3), 0);
+        assert_int_equal(reference_make(&r, ta, tb, M, N, K, a, LD, b, LD, rows_most, variant & 4 ? 1 : 3),
+                         0);
         assert_true(r.rows == (rows_most ? rows_most : M) && r.cols == N && r.row[r.rows - 1] == M - 1);
         for (int64_t j = 0; j < N; j++)
             for (int64_t s = 0; s < r.rows; s++) {
@@ -169,10 +173,14 @@ static void reference_threads_and_empty(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_computed),         cmocka_unit_test(equal_is_zero),
-        cmocka_unit_test(misplaced_never_passes), cmocka_unit_test(zero_magnitude),
-        cmocka_unit_test(histogram),             cmocka_unit_test(bitwise),
-        cmocka_unit_test(reference_against_loop), cmocka_unit_test(reference_threads_and_empty),
+        cmocka_unit_test(hand_computed),
+        cmocka_unit_test(equal_is_zero),
+        cmocka_unit_test(misplaced_never_passes),
+        cmocka_unit_test(zero_magnitude),
+        cmocka_unit_test(histogram),
+        cmocka_unit_test(bitwise),
+        cmocka_unit_test(reference_against_loop),
+        cmocka_unit_test(reference_threads_and_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

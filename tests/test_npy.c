@@ -1,5 +1,6 @@
-/* test_npy: .npy round trips, every element type, and malformed files: each gives one line with a cure, nothing is
- * leaked, nothing half-written stays behind. Run it under AddressSanitizer for the mutations to be worth most. */
+/* test_npy: .npy round trips, every element type, and malformed files: each gives one line with a cure,
+ * nothing is leaked, nothing half-written stays behind. Run it under AddressSanitizer for the mutations to be
+ * worth most. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +60,8 @@ static size_t build(unsigned char *out, int major, const char *header, const voi
     return at + length + data_bytes;
 }
 
-static int read_built(const char *header, const void *data, size_t data_bytes, struct npy_matrix *x, struct fault *f) {
+static int read_built(const char *header, const void *data, size_t data_bytes, struct npy_matrix *x,
+                      struct fault *f) {
     unsigned char file[4096];
     put(file, build(file, 1, header, data, data_bytes));
     return npy_read(path, x, f);
@@ -118,7 +120,8 @@ static void element_types(void **state) {
         char header[128];
         struct npy_matrix x;
         struct fault f = {EXIT_OK, ""};
-        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1, 2), }\n", cases[i].descr);
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1, 2), }\n",
+                 cases[i].descr);
         assert_int_equal(read_built(header, cases[i].bytes, 2 * cases[i].size, &x, &f), 0);
         assert_true(x.data[0] == cases[i].first && x.data[1] == cases[i].second);
         npy_free(&x);
@@ -132,16 +135,19 @@ static void shapes_and_versions(void **state) {
     struct fault f;
     (void)state;
     /* 1-d is one row, also when it says Fortran order; keys in any order, double quotes, no last comma */
-    assert_int_equal(read_built("{\"shape\":(3,),\"fortran_order\":True,\"descr\":\"<f4\"}", data, 12, &x, &f), 0);
+    assert_int_equal(
+        read_built("{\"shape\":(3,),\"fortran_order\":True,\"descr\":\"<f4\"}", data, 12, &x, &f), 0);
     assert_true(x.rows == 1 && x.cols == 3 && !x.column_major && x.data[2] == 3.0f);
     npy_free(&x);
     for (int major = 1; major <= 3; major++) {
-        put(file, build(file, major, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1), } \n", data, 12));
+        put(file,
+            build(file, major, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1), } \n", data, 12));
         assert_int_equal(npy_read(path, &x, &f), 0);
         assert_true(x.rows == 3 && x.cols == 1 && x.data[1] == 2.0f);
         npy_free(&x);
     }
-    assert_int_equal(read_built("{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }", NULL, 0, &x, &f), 0);
+    assert_int_equal(read_built("{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }", NULL, 0, &x, &f),
+                     0);
     assert_true(x.rows == 1 && x.cols == 0);
     npy_free(&x);
 }
@@ -169,7 +175,8 @@ static void malformed_headers(void **state) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, }", 4, "not a number"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 1), }", 4, "not a number"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 99999999999999999999), }", 4, "too large"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 4000000000), }", 4, "more than any memory"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 4000000000), }", 4,
+         "more than any memory"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (100000, 100000), }", 4, "cut short"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", 4, "0 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1), }", 4, "3 dimensions"},
@@ -184,7 +191,8 @@ static void malformed_headers(void **state) {
         {"{'descr': '|f4', 'fortran_order': False, 'shape': (1, 1), }", 4, "byte order"},
         {"{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1), }", 4, "structured"},
         {"{'descr': 4, 'fortran_order': False, 'shape': (1, 1), }", 4, "type string"},
-        {"{'descr': '<f4 and a great deal more', 'fortran_order': False, 'shape': (1, 1), }", 4, "type string"},
+        {"{'descr': '<f4 and a great deal more', 'fortran_order': False, 'shape': (1, 1), }", 4,
+         "type string"},
     };
     const unsigned char zeros[32] = {0};
     (void)state;
@@ -224,7 +232,8 @@ static void malformed_files(void **state) {
     assert_int_equal(npy_read("/nonexistent/x.npy", &x, &f), -1);
     assert_non_null(strstr(f.text, "cannot be opened"));
     const double large = 1e39;
-    assert_int_equal(read_built("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1), }", &large, 8, &x, &f), -1);
+    assert_int_equal(
+        read_built("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1), }", &large, 8, &x, &f), -1);
     assert_non_null(strstr(f.text, "too large for float32"));
     assert_null(x.data);
 }
@@ -255,8 +264,8 @@ static void failed_write_leaves_nothing(void **state) {
     assert_int_equal(files_in_folder(), before);
 }
 
-/* Fixed-seed mutations of good files: any answer is right, as long as it is an answer. A file that is still read must
- * not be larger than the bytes it has. */
+/* Fixed-seed mutations of good files: any answer is right, as long as it is an answer. A file that is still
+ * read must not be larger than the bytes it has. */
 static void mutations(void **state) {
     static const char *const header[3] = {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }                     \n",
@@ -310,9 +319,9 @@ static void mutations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),        cmocka_unit_test(element_types),
+        cmocka_unit_test(round_trip),          cmocka_unit_test(element_types),
         cmocka_unit_test(shapes_and_versions), cmocka_unit_test(malformed_headers),
-        cmocka_unit_test(malformed_files),   cmocka_unit_test(failed_write_leaves_nothing),
+        cmocka_unit_test(malformed_files),     cmocka_unit_test(failed_write_leaves_nothing),
         cmocka_unit_test(mutations),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,5 @@
-/* The simulator's execution and checks: right kernels give right bits whatever the order of warps and the number of host
- * threads, and each kind of wrong kernel is caught by name. */
+/* The simulator's execution and checks: right kernels give right bits whatever the order of warps and the
+ * number of host threads, and each kind of wrong kernel is caught by name. */
 #include "../runtime/sim/ht_sim.h"
 
 #include <setjmp.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string>
+#include <thread>
 #include <vector>
 extern "C" {
 #include <cmocka.h>
@@ -45,18 +46,18 @@ static void expect_text(const char *part) {
     assert_non_null(strstr(ht_sim_error(), part));
 }
 
-#define EXPECT_OK(launch)                                                                                              \
-    do {                                                                                                               \
-        int code = (launch);                                                                                           \
-        assert_string_equal(ht_sim_error(), "");                                                                       \
-        assert_int_equal(code, 0);                                                                                     \
+#define EXPECT_OK(launch)                                                                                    \
+    do {                                                                                                     \
+        int code = (launch);                                                                                 \
+        assert_string_equal(ht_sim_error(), "");                                                             \
+        assert_int_equal(code, 0);                                                                           \
     } while (0)
 
-#define EXPECT_VIOLATION(launch, part)                                                                                 \
-    do {                                                                                                               \
-        ht_sim_clear_error();                                                                                          \
-        assert_int_equal((launch), HT_SIM_VIOLATION);                                                                  \
-        expect_text(part);                                                                                             \
+#define EXPECT_VIOLATION(launch, part)                                                                       \
+    do {                                                                                                     \
+        ht_sim_clear_error();                                                                                \
+        assert_int_equal((launch), HT_SIM_VIOLATION);                                                        \
+        expect_text(part);                                                                                   \
     } while (0)
 
 /* ---- a pipelined product, and what can be forgotten in it ---- */
@@ -79,7 +80,13 @@ struct product_args {
     float *c;              /* rows x 32 */
     int k;
 };
-enum { TILE_ROWS = 64, TILE_COLS = 32, STEP_K = 16, ROW_BYTES = 32, STAGE_BYTES = (TILE_ROWS + TILE_COLS) * ROW_BYTES };
+enum {
+    TILE_ROWS = 64,
+    TILE_COLS = 32,
+    STEP_K = 16,
+    ROW_BYTES = 32,
+    STAGE_BYTES = (TILE_ROWS + TILE_COLS) * ROW_BYTES
+};
 enum { PRODUCT_THREADS = 128, PRODUCT_SMEM = 2 * STAGE_BYTES };
 
 /* 96 rows of two 16-byte chunks; a row is an A row or a B column. */
@@ -100,7 +107,8 @@ template <int FAULT> HT_DEVICE void multiply_stage(float d[4][4], int stage) {
     unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned base = ht_smem_base() + (unsigned)stage * STAGE_BYTES;
     unsigned a[4], b[2][4];
-    /* Matrices of A: rows 0-7 and 8-15 at k 0-7, then at k 8-15. Of B: n 0-7 at k 0-7, k 8-15; n 8-15 likewise. */
+    /* Matrices of A: rows 0-7 and 8-15 at k 0-7, then at k 8-15. Of B: n 0-7 at k 0-7, k 8-15; n 8-15
+     * likewise. */
     ht_ldmatrix_x4(a, base + (warp * 16 + lane % 16) * ROW_BYTES + lane / 16 * 16);
     for (unsigned pair = 0; pair < 2; pair++) {
         unsigned column = pair * 16 + lane / 16 * 8 + lane % 8;
@@ -160,7 +168,8 @@ struct product_case {
         for (size_t row = 0; row < ROWS; row++)
             for (size_t col = 0; col < TILE_COLS; col++)
                 for (size_t k = 0; k < K; k++)
-                    expected[row * TILE_COLS + col] += ht_f16_value(a.v[row * K + k]) * ht_f16_value(b.v[col * K + k]);
+                    expected[row * TILE_COLS + col] +=
+                        ht_f16_value(a.v[row * K + k]) * ht_f16_value(b.v[col * K + k]);
     }
     template <int FAULT> int run() {
         return ht_launch(product<FAULT>, BLOCKS, 1, 1, PRODUCT_THREADS, PRODUCT_SMEM, nullptr, args);
@@ -176,6 +185,20 @@ static void product_is_right_in_any_order(void **) {
             assert_memory_equal(test.c.v.data(), test.expected.data(), test.expected.size() * sizeof(float));
         }
     }
+}
+
+static void launches_share_the_simulator(void **) {
+    bool right[4] = {};
+    std::vector<std::thread> hosts;
+    for (bool &result : right)
+        hosts.emplace_back([&result] {
+            product_case test;
+            result = test.run<NO_FAULT>() == 0 && test.c.v == test.expected;
+        });
+    for (std::thread &host : hosts)
+        host.join();
+    for (bool result : right)
+        assert_true(result);
 }
 
 template <int FAULT> static void product_fails(const char *part) {
@@ -215,7 +238,8 @@ static void divergent_mma(void **) {
     product_fails<DIVERGENT_MMA>("divergent ht_mma_f16_16816: thread 71 (warp 2, lane 7) is at ht_barrier");
 }
 static void divergent_mma_site(void **) {
-    product_fails<DIVERGENT_SITE>("divergent ht_mma_f16_16816: thread 48 (warp 1, lane 16) is at ht_mma_f16_16816");
+    product_fails<DIVERGENT_SITE>(
+        "divergent ht_mma_f16_16816: thread 48 (warp 1, lane 16) is at ht_mma_f16_16816");
     set_schedule("0", "1");
     product_case test;
     EXPECT_VIOLATION(test.run<DIVERGENT_SITE>(), "but at another place in the code");
@@ -260,7 +284,8 @@ static void small_mma_is_right(void **) {
         for (size_t k = 0; k < 8; k++)
             expected[i] += ht_f16_value(a.v[i / 8 * 8 + k]) * ht_f16_value(b.v[i % 8 * 8 + k]);
     }
-    EXPECT_OK(ht_launch(small_mma, 1, 1, 1, 32, 0, nullptr, (small_mma_args{a.v.data(), b.v.data(), c.v.data()})));
+    EXPECT_OK(
+        ht_launch(small_mma, 1, 1, 1, 32, 0, nullptr, (small_mma_args{a.v.data(), b.v.data(), c.v.data()})));
     assert_memory_equal(c.v.data(), expected.data(), expected.size() * sizeof(float));
 }
 
@@ -272,9 +297,9 @@ static float run_model_case() {
         a.v[i] = ht_f16_rn(0x1p-12f);
         b.v[i] = ht_f16_rn(0x1p-13f);
     }
-    assert_int_equal(ht_launch(small_mma, 1, 1, 1, 32, 0, nullptr,
-                               (small_mma_args{a.v.data(), b.v.data(), c.v.data()})),
-                     0);
+    assert_int_equal(
+        ht_launch(small_mma, 1, 1, 1, 32, 0, nullptr, (small_mma_args{a.v.data(), b.v.data(), c.v.data()})),
+        0);
     assert_true(c.v[1] == 1.0f);
     return c.v[0];
 }
@@ -287,8 +312,8 @@ static void model_is_chosen(void **) {
     assert_true(run_model_case() == 1.0f);
     setenv("HALFTONE_SIM_MODEL", "sm42", 1);
     device_array<float> c(16 * 8);
-    assert_int_not_equal(ht_launch(small_mma, 1, 1, 1, 32, 0, nullptr, (small_mma_args{nullptr, nullptr, c.v.data()})),
-                         0);
+    assert_int_not_equal(
+        ht_launch(small_mma, 1, 1, 1, 32, 0, nullptr, (small_mma_args{nullptr, nullptr, c.v.data()})), 0);
     expect_text("HALFTONE_SIM_MODEL names no model");
     assert_int_not_equal(ht_sim_set_model("sm42"), 0);
     assert_int_not_equal(ht_sim_set_model(nullptr), 0);
@@ -347,7 +372,7 @@ static void reductions_are_right(void **) {
 
 struct probe_args {
     int what;
-    float *global; /* 64 floats */
+    float *global; /* 64 floats but for GLOBAL_STRADDLES */
 };
 enum {
     READ_UNINITIALISED,
@@ -365,6 +390,9 @@ enum {
     RACE_WRITE_READ,
     RACE_READ_WRITE,
     RACE_IN_WARP,
+    RACE_WITH_SEVERAL_WARPS,
+    RACE_WITH_SEVERAL_LANES,
+    RACE_WITH_ONE_LANE,
     RACE_LDMATRIX,
     ASYNC_OVER_PENDING,
     WRITE_OVER_PENDING,
@@ -413,7 +441,8 @@ HT_DEVICE void probe_addresses(const probe_args &args) {
         (void)ht_ldg4(args.global - 1);
         break;
     case GLOBAL_STRADDLES:
-        (void)ht_ldg16(args.global + 64);
+        (void)ht_ldg4(args.global);
+        (void)ht_ldg16(args.global + 60); /* here the allocation has 62 */
         break;
     case GLOBAL_MISALIGNED:
         (void)ht_ldg16(args.global + 1);
@@ -453,6 +482,31 @@ HT_DEVICE void probe_races(const probe_args &args) {
         ht_barrier();
         ht_sts4(base + 4 * i, (float)i);
         (void)ht_lds4(base + 4 * (i ^ 1));
+        break;
+    case RACE_WITH_SEVERAL_WARPS: /* the last reader's own warp may write, were it the only one */
+        ht_sts4(base + 4 * i, 0.0f);
+        ht_barrier();
+        (void)ht_shfl_xor(0, 1);
+        (void)ht_lds4(base);
+        (void)ht_shfl_xor(0, 1);
+        if (i == 0)
+            ht_sts4(base, 1.0f);
+        break;
+    case RACE_WITH_SEVERAL_LANES:
+        ht_sts4(base + 4 * i, 0.0f);
+        ht_barrier();
+        if (i < 32)
+            (void)ht_lds4(base);
+        if (i == 31)
+            ht_sts4(base, 1.0f);
+        break;
+    case RACE_WITH_ONE_LANE:
+        ht_sts4(base + 4 * i, 0.0f);
+        ht_barrier();
+        if (i == 3)
+            (void)ht_lds4(base);
+        if (i == 4)
+            ht_sts4(base, 1.0f);
         break;
     case RACE_LDMATRIX: /* each lane reads the row that it wrote, but the words go to other lanes */
         ht_sts16(base + 16 * i, zero);
@@ -549,31 +603,40 @@ static const violation violations[] = {
     {SHARED_BELOW, "shared memory access out of bounds: ht_sts4 of 4 bytes at byte -"},
     {SHARED_MISALIGNED, "misaligned shared memory access: ht_sts16"},
     {LDMATRIX_BEYOND, "shared memory access out of bounds: ht_ldmatrix_x4"},
-    {GLOBAL_BEYOND, "global memory access out of bounds: ht_stg4 of 4 bytes at byte 256 of an allocation of 256"},
+    {GLOBAL_BEYOND,
+     "global memory access out of bounds: ht_stg4 of 4 bytes at byte 256 of an allocation of 256"},
     {GLOBAL_BEFORE, "global memory access out of bounds: ht_ldg4 of 4 bytes"},
-    {GLOBAL_STRADDLES, "global memory access out of bounds: ht_ldg16 of 16 bytes at byte 256"},
+    {GLOBAL_STRADDLES,
+     "global memory access out of bounds: ht_ldg16 of 16 bytes at byte 240 of an allocation of 248"},
     {GLOBAL_MISALIGNED, "misaligned global memory access: ht_ldg16"},
     {ASYNC_GLOBAL_BEYOND, "global memory access out of bounds: ht_cp_async16"},
     {RACE_WRITE_WRITE, "shared memory race (write after write): ht_sts4"},
     {RACE_WRITE_READ, "of another warp, in the same barrier interval"},
-    {RACE_READ_WRITE, "shared memory race (write after read): ht_sts4 at byte 0 and thread 0 of another warp"},
+    {RACE_READ_WRITE,
+     "shared memory race (write after read): ht_sts4 at byte 0 and thread 0 of another warp"},
     {RACE_IN_WARP, "of the same warp, with nothing between them that orders lanes"},
+    {RACE_WITH_SEVERAL_WARPS, "shared memory race ("},
+    {RACE_WITH_SEVERAL_LANES,
+     "shared memory race (write after read): ht_sts4 at byte 0 and thread 31 of the same warp"},
+    {RACE_WITH_ONE_LANE,
+     "shared memory race (write after read): ht_sts4 at byte 0 and thread 3 of the same warp"},
     {RACE_LDMATRIX, "shared memory race (read after write): ht_ldmatrix_x4"},
     {ASYNC_OVER_PENDING, "ht_cp_async16 overwrites shared byte 0 while a cp.async of thread 0 is pending"},
     {WRITE_OVER_PENDING, "ht_sts16 overwrites shared byte 0 while a cp.async of thread 0 is pending"},
-    {OWN_UNWAITED, "ht_lds16 reads shared byte 0 while a cp.async of thread 0 is pending there (not waited for)"},
+    {OWN_UNWAITED,
+     "ht_lds16 reads shared byte 0 while a cp.async of thread 0 is pending there (not waited for)"},
     {SHFL_EXIT, "divergent ht_shfl_xor: thread 40 (warp 1, lane 8) has exited"},
     {SHFL_BARRIER, "divergent ht_shfl_xor: thread 40 (warp 1, lane 8) is at ht_barrier"},
     {WARP_EXIT, "divergent ht_barrier: thread 5 (warp 0, lane 5) has exited"},
     {MIXED_COLLECTIVES, "divergent ht_shfl_xor: thread 16 (warp 0, lane 16) is at ht_mma_f16_16816"},
 };
 
-/* The probed array is the first of two neighbours in one buffer, so that stepping over its end meets unregistered
- * memory that exists. */
+/* The probed array is the first of two neighbours in one buffer, so that stepping over its end meets
+ * unregistered memory that exists. */
 struct probe_case {
     alignas(16) float memory[4 + 64 + 4] = {};
-    probe_case() {
-        ht_sim_register(memory + 4, 64 * sizeof(float));
+    explicit probe_case(size_t floats = 64) {
+        ht_sim_register(memory + 4, floats * sizeof(float));
     }
     ~probe_case() {
         ht_sim_unregister(memory + 4);
@@ -585,7 +648,7 @@ struct probe_case {
 
 static void single_violations(void **) {
     for (const violation &v : violations) {
-        probe_case test;
+        probe_case test(v.what == GLOBAL_STRADDLES ? 62 : 64);
         set_schedule("0", "1");
         EXPECT_VIOLATION(test.run(v.what), v.part);
         expect_text("kernel 'probe' launched by run, block (0,0,0), thread ");
@@ -629,7 +692,8 @@ __global__ void fails_late(late_args args) {
 static void first_failing_block_is_reported(void **) {
     for (const char *threads : {"1", "2", "7"}) {
         set_schedule("0", threads);
-        EXPECT_VIOLATION(ht_launch(fails_late, 200, 1, 1, 32, 16, nullptr, late_args{150}), "block (150,0,0)");
+        EXPECT_VIOLATION(ht_launch(fails_late, 200, 1, 1, 32, 16, nullptr, late_args{150}),
+                         "block (150,0,0)");
     }
     /* The first error is kept, and later launches still say that they failed, or run. */
     assert_int_equal(ht_launch(fails_late, 9, 1, 1, 32, 16, nullptr, late_args{3}), HT_SIM_VIOLATION);
@@ -661,7 +725,8 @@ static void refused_launches(void **) {
     EXPECT_OK(ht_launch(fails_late, 1, 1, 1, 32, 100000, nullptr, args));
     assert_int_not_equal(ht_allow_smem(fails_late, 300000), 0);
     EXPECT_OK(ht_launch(only_barrier, 2, 1, 1, 50, 0, nullptr, args));
-    EXPECT_VIOLATION(ht_launch(only_collective, 1, 1, 1, 50, 0, nullptr, args), "last warp has only 18 threads");
+    EXPECT_VIOLATION(ht_launch(only_collective, 1, 1, 1, 50, 0, nullptr, args),
+                     "last warp has only 18 threads");
     ht_sim_clear_error();
     EXPECT_OK(ht_launch(only_collective, 3, 1, 1, 1024, 0, nullptr, args));
 }
@@ -686,6 +751,7 @@ int main() {
 #define TEST(f) cmocka_unit_test_setup(f, start_test)
     const struct CMUnitTest tests[] = {
         TEST(product_is_right_in_any_order),
+        TEST(launches_share_the_simulator),
         TEST(missing_wait),
         TEST(missing_commit),
         TEST(wait_leaves_the_group),

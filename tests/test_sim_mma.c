@@ -1,5 +1,5 @@
-/* The simulator's arithmetic: FP16 conversions and the model of the matrix units, against hand-worked cases and an
- * independent reference in floating point. */
+/* The simulator's arithmetic: FP16 conversions and the model of the matrix units, against hand-worked cases
+ * and an independent reference in floating point. */
 #include "../runtime/sim/sim_f16.h"
 #include "../runtime/sim/sim_mma.h"
 
@@ -40,7 +40,8 @@ static double f16_reference_value(uint16_t h) {
     return (h & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/* The conversion by counting units of the last place in double arithmetic, then looking the code up by its value. */
+/* The conversion by counting units of the last place in double arithmetic, then looking the code up by its
+ * value. */
 static uint16_t f16_reference(float x, int nearest) {
     if (isnan(x))
         return 0x7fff;
@@ -167,7 +168,7 @@ static void alignment_keeps_f_bits(void **state) {
 static void truncation_is_of_the_magnitude(void **state) {
     (void)state;
     uint16_t a[16] = {0x8000 | TWO_TO(-12)}, b[16] = {TWO_TO(-13)};
-    assert_true(dot("sm80", 1, a, b) == 1); /* -2^-25 becomes 0; flooring would give 1 - 2^-24 */
+    assert_true(dot("sm80", 1, a, b) == 1);            /* -2^-25 becomes 0; flooring would give 1 - 2^-24 */
     assert_true(dot("sm90", 1, a, b) == 1 - 0x1p-24f); /* 1 - 2^-25 is kept by F = 25, then cut to 24 bits */
     b[0] = TWO_TO(-12);
     assert_true(dot("sm80", 1, a, b) == 1 - 0x1p-24f);
@@ -209,7 +210,8 @@ static void products_are_not_normalised(void **state) {
 
 static void subnormals_count_with_the_least_exponent(void **state) {
     (void)state;
-    /* 2^-24 (subnormal, exponent -14) * 1 aligns at -14: 2^-48 from two subnormals is below 2^-38 and lost. */
+    /* 2^-24 (subnormal, exponent -14) * 1 aligns at -14: 2^-48 from two subnormals is below 2^-38 and lost.
+     */
     uint16_t a[16] = {0x0001, 0x0001}, b[16] = {ONE, 0x0001};
     assert_true(dot("sm80", 0, a, b) == 0x1p-24f);
     a[0] = 0;
@@ -231,7 +233,8 @@ static void zero_sums_are_positive(void **state) {
 
 static void infinities_and_nans(void **state) {
     (void)state;
-    uint16_t one[16] = {ONE, ONE}, inf[16] = {INF}, both[16] = {INF, 0xfc00}, nan[16] = {NAN_F16}, zero[16] = {0};
+    uint16_t one[16] = {ONE, ONE}, inf[16] = {INF}, both[16] = {INF, 0xfc00}, nan[16] = {NAN_F16},
+             zero[16] = {0};
     uint16_t minus_one[16] = {MINUS_ONE};
     uint16_t late[16] = {0};
     late[15] = INF;
@@ -296,7 +299,8 @@ static float reference_group(int fraction_bits, int k, float c, const uint16_t *
     return (float)ldexp(cut, last);
 }
 
-static float reference_dot(const struct sim_mma_model *m, int k, float c, const uint16_t *a, const uint16_t *b) {
+static float reference_dot(const struct sim_mma_model *m, int k, float c, const uint16_t *a,
+                           const uint16_t *b) {
     for (int first = 0; first < k; first += m->group_k) {
         int count = k - first < m->group_k ? k - first : m->group_k;
         c = reference_group(m->fraction_bits, count, c, a + first, b + first);

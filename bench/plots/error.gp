@@ -12,18 +12,25 @@ set xlabel "n" offset 0, 0.6
 set ylabel "relative Frobenius error" offset 1.2, 0
 set xtics 4 offset 0, 0.3
 set grid ytics lc rgb "#dddddd"
-set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05
+set offsets graph 0.05, graph 0.05, 0, 0
+set yrange [3e-11:30] # the same in all panels
+unset clip one
 unset key
 family_of(i) = word(families, i)
-pick(family, contender) = (strcol(1) eq family && strcol(5) eq contender && column(6) > 0) ? column(6) : NaN
-set multiplot layout rows, columns title "Error against n (m = n = k), reference FP64" noenhanced
+floor_at = 1e-10 # errors of zero are drawn here
+mine(family, contender) = strcol(1) eq family && strcol(5) eq contender
+outside = 1e-30 # nothing is drawn where results are misplaced
+frob(dummy) = strcol(6) eq "nan" || strcol(6) eq "inf" ? outside : column(6) < floor_at ? floor_at : column(6)
+pick(family, contender) = mine(family, contender) ? frob(0) : NaN
+set multiplot layout rows, columns title "Error against n (m = n = k), reference FP64; zero is drawn at 1e-10" noenhanced
 do for [i = 1:words(families)] {
     set title family_of(i) noenhanced
     if (i == 1) { set key top left samplen 1.5 spacing 0.9 font "sans-serif,8" noenhanced } else { unset key }
-    # A family whose errors are all zero or infinite still gets its panel: the invisible point holds the axes open.
+    # A family without any finite error still gets its panel: the invisible points hold the axes open.
     plot for [c = 1:words(contenders)] "report.tsv" every ::1 \
              using (column(3)):(pick(family_of(i), word(contenders, c))) \
              with linespoints pointtype c pointsize 0.5 linewidth 1.3 title word(contenders, c), \
-         "report.tsv" every ::1 using (column(3)):(1e-7) with dots linecolor rgb "#ffffff" notitle
+         "report.tsv" every ::1 using (mine(family_of(i), word(contenders, 1)) ? column(3) : NaN):(1e-7) \
+             with dots linecolor rgb "#ffffff" notitle
 }
 unset multiplot

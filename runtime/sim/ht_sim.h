@@ -1,7 +1,8 @@
-/* ht_sim: the primitives that generated kernels call, for a host compiler. It is included before the kernel's file:
- *   g++ -std=c++17 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -c KERNEL.cu
- * Each has the meaning of the PTX instruction behind it in templates/prim_cuda.cuh, and a check of what hardware would
- * punish. The last parameter `line` is filled in by the compiler; it goes into messages only. */
+/* ht_sim: the primitives that generated kernels call, for a host compiler. It is included before the kernel's
+ * file: g++ -std=c++17 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -c KERNEL.cu
+ * Each has the meaning of the PTX instruction behind it in templates/prim_cuda.cuh, and a check of what
+ * hardware would punish. The last parameter `line` is filled in by the compiler; it goes into messages only.
+ */
 #ifndef HT_SIM_H
 #define HT_SIM_H
 
@@ -64,7 +65,8 @@ static inline float ht_f16_value(unsigned short bits) {
     return sim_f16_value(bits);
 }
 
-/* A warp-collective call is told from another one by its return address: it must not be copied by the optimiser. */
+/* A warp-collective call is told from another one by its return address: it must not be copied by the
+ * optimiser. */
 #if defined(__clang__)
 #define HT_SIM_COLLECTIVE __attribute__((noinline, convergent, noduplicate))
 #else
@@ -121,12 +123,18 @@ template <class Args> static inline void ht_sim_invoke(void (*kernel)(void), con
 }
 
 template <class Args>
-static inline int ht_sim_named_launch(const char *launcher, const char *call, void (*kernel)(Args), unsigned gx,
-                                      unsigned gy, unsigned gz, unsigned threads, int smem_bytes, void *stream,
-                                      const Args &args) {
+static inline int ht_sim_named_launch(const char *launcher, const char *call, void (*kernel)(Args),
+                                      unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
+                                      void *stream, const Args &args) {
     (void)stream; /* launches are synchronous */
-    ht_sim_launch_info info = {launcher, call,  reinterpret_cast<void (*)(void)>(kernel), ht_sim_invoke<Args>,
-                               &args,    {gx, gy, gz}, threads, smem_bytes};
+    ht_sim_launch_info info = {launcher,
+                               call,
+                               reinterpret_cast<void (*)(void)>(kernel),
+                               ht_sim_invoke<Args>,
+                               &args,
+                               {gx, gy, gz},
+                               threads,
+                               smem_bytes};
     return ht_sim_launch(&info);
 }
 

@@ -1,4 +1,5 @@
-/* sim_api: what a host program tells and asks the simulator. Plain C; the simulator's device layer includes it. */
+/* sim_api: what a host program tells and asks the simulator. Plain C; the simulator's device layer includes
+ * it. */
 #ifndef HT_SIM_API_H
 #define HT_SIM_API_H
 
@@ -12,12 +13,13 @@ extern "C" {
 void ht_sim_register(void *p, size_t bytes);
 void ht_sim_unregister(void *p);
 
-/* The first violation since the last clear ("" when there was none): kernel, block, thread, what, where, cure. The text
- * stays valid until ht_sim_clear_error. */
+/* The first violation since the last clear ("" when there was none): kernel, block, thread, what, where,
+ * cure. The text stays valid until ht_sim_clear_error. */
 const char *ht_sim_error(void);
 void ht_sim_clear_error(void);
 
-/* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90"; default "sm80"); nonzero for an unknown name. */
+/* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90"; default "sm80"); nonzero for an unknown
+ * name. */
 int ht_sim_set_model(const char *name);
 
 /* Environment, read at each launch:

@@ -1,7 +1,8 @@
-/* sim_core: launches and blocks. Every thread of a block is a fiber that runs until it comes to a warp collective, a
- * barrier or its end; the scheduler runs the lanes of a warp one after the other, then looks at what they have come to:
- * the same collective is performed, the same barrier or end makes the warp wait, anything else is divergence. So every
- * state in which nothing can run has a name, and nothing can hang (but a kernel that loops for ever by itself). */
+/* sim_core: launches and blocks. Every thread of a block is a fiber that runs until it comes to a warp
+ * collective, a barrier or its end; the scheduler runs the lanes of a warp one after the other, then looks at
+ * what they have come to: the same collective is performed, the same barrier or end makes the warp wait,
+ * anything else is divergence. So every state in which nothing can run has a name, and nothing can hang (but
+ * a kernel that loops for ever by itself). */
 #include "sim_internal.h"
 
 #include <stdio.h>
@@ -63,7 +64,8 @@ static void thread_main(void *arg) {
 static thread_state *come_to(call_kind kind, int line, const void *site) {
     engine *e = current_engine;
     if (e == nullptr) {
-        error_keep((std::string(call_name(kind)) + " called outside a kernel; launch it with ht_launch").c_str());
+        error_keep(
+            (std::string(call_name(kind)) + " called outside a kernel; launch it with ht_launch").c_str());
         return nullptr;
     }
     call &at = e->running->at;
@@ -90,12 +92,13 @@ static void fail_divergent(engine &e, const thread_state &first, const thread_st
     describe(other.at, text, sizeof text);
     bool same_call = other.at.kind == waits.at.kind;
     bool barrier = waits.at.kind == CALL_BARRIER;
-    engine_fail(e, waits.index, waits.at.line,
-                barrier ? "all threads of a block must reach the same barriers"
-                        : "all 32 lanes of a warp must make the same call together, outside lane-dependent branches",
-                "divergent %s: thread %u (warp %u, lane %u) %s%s", call_name(waits.at.kind), other.index,
-                other.index / WARP_SIZE, other.index % WARP_SIZE, text,
-                same_call ? ", but at another place in the code" : "");
+    engine_fail(
+        e, waits.index, waits.at.line,
+        barrier ? "all threads of a block must reach the same barriers"
+                : "all 32 lanes of a warp must make the same call together, outside lane-dependent branches",
+        "divergent %s: thread %u (warp %u, lane %u) %s%s", call_name(waits.at.kind), other.index,
+        other.index / WARP_SIZE, other.index % WARP_SIZE, text,
+        same_call ? ", but at another place in the code" : "");
 }
 
 static bool is_collective(call_kind kind) {
@@ -119,7 +122,8 @@ static void settle_warp(engine &e, unsigned w) {
     }
     if (warp.lanes != WARP_SIZE) {
         engine_fail(e, first.index, first.at.line, "launch a multiple of 32 threads",
-                    "divergent %s: the block's last warp has only %u threads", call_name(first.at.kind), warp.lanes);
+                    "divergent %s: the block's last warp has only %u threads", call_name(first.at.kind),
+                    warp.lanes);
         return;
     }
     if (!warp_perform(e, w))
@@ -342,9 +346,10 @@ static void run_blocks(progress &p) {
 
 /* What a GPU would refuse to launch; 0 or its code. */
 static int refuse(const ht_sim_launch_info &info, std::string &why) {
-    if (info.grid.x == 0 || info.grid.y == 0 || info.grid.z == 0 || info.grid.x > INT32_MAX || info.grid.y > 65535 ||
-        info.grid.z > 65535 || info.threads == 0 || info.threads > MAX_THREADS) {
-        why = "grid or block size out of range: blocks 1.. in each dimension (y, z up to 65535), threads 1..1024";
+    if (info.grid.x == 0 || info.grid.y == 0 || info.grid.z == 0 || info.grid.x > INT32_MAX ||
+        info.grid.y > 65535 || info.grid.z > 65535 || info.threads == 0 || info.threads > MAX_THREADS) {
+        why = "grid or block size out of range: blocks 1.. in each dimension (y, z up to 65535), threads "
+              "1..1024";
         return ERROR_INVALID_CONFIGURATION;
     }
     int limit = SMEM_DEFAULT_BYTES;
@@ -354,8 +359,8 @@ static int refuse(const ht_sim_launch_info &info, std::string &why) {
         limit = found != allowed_smem.end() && found->second > limit ? found->second : limit;
     }
     if (info.smem_bytes < 0 || info.smem_bytes > limit) {
-        why = std::to_string(info.smem_bytes) + " bytes of shared memory asked for, " + std::to_string(limit) +
-              " allowed; call ht_allow_smem first";
+        why = std::to_string(info.smem_bytes) + " bytes of shared memory asked for, " +
+              std::to_string(limit) + " allowed; call ht_allow_smem first";
         return ERROR_INVALID_VALUE;
     }
     return 0;

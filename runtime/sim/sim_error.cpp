@@ -16,8 +16,9 @@ static const sim_mma_model *set_model;
 static std::vector<allocation> registered; /* by address */
 
 const char *call_name(call_kind kind) {
-    static const char *const names[] = {"no call",          "exit",            "ht_barrier", "ht_ldmatrix_x4",
-                                        "ht_mma_f16_16816", "ht_mma_f16_1688", "ht_shfl_xor"};
+    static const char *const names[] = {
+        "no call",         "exit",       "ht_barrier", "ht_ldmatrix_x4", "ht_mma_f16_16816",
+        "ht_mma_f16_1688", "ht_shfl_xor"};
     return names[kind];
 }
 
@@ -48,8 +49,9 @@ void engine_fail(engine &e, unsigned thread, int line, const char *cure, const c
     if (line > 0)
         snprintf(place, sizeof place, ", line %d", line);
     std::string label = kernel_label(*e.launch->info);
-    snprintf(e.error, sizeof e.error, "%.200s, block (%u,%u,%u), thread %u (warp %u, lane %u)%s: %s; %s", label.c_str(),
-             e.block.x, e.block.y, e.block.z, thread, thread / WARP_SIZE, thread % WARP_SIZE, place, text, cure);
+    snprintf(e.error, sizeof e.error, "%.200s, block (%u,%u,%u), thread %u (warp %u, lane %u)%s: %s; %s",
+             label.c_str(), e.block.x, e.block.y, e.block.z, thread, thread / WARP_SIZE, thread % WARP_SIZE,
+             place, text, cure);
     e.failed = true;
 }
 

@@ -30,7 +30,8 @@ static uint16_t narrow(float x, bool nearest) {
     uint32_t half = 1u << (drop - 1);
     if (nearest && (rest > half || (rest == half && (kept & 1u) != 0)))
         kept++;
-    /* `kept` still has the leading one, which adds 1 to the exponent field; a carry of the rounding does so too. */
+    /* `kept` still has the leading one, which adds 1 to the exponent field; a carry of the rounding does so
+     * too. */
     uint32_t field = exponent >= F16_MIN_EXPONENT ? (uint32_t)(exponent - F16_MIN_EXPONENT) : 0u;
     uint32_t result = (field << 10) + kept;
     if (result >= F16_INFINITY)

@@ -1,5 +1,5 @@
-/* sim_f16: conversions between FP16 and FP32 in software, as PTX `cvt` does them: subnormals are kept, NaN becomes
- * the canonical NaN (0x7fff, 0x7fffffff). Knows nothing of kernels or threads. */
+/* sim_f16: conversions between FP16 and FP32 in software, as PTX `cvt` does them: subnormals are kept, NaN
+ * becomes the canonical NaN (0x7fff, 0x7fffffff). Knows nothing of kernels or threads. */
 #ifndef HT_SIM_F16_H
 #define HT_SIM_F16_H
 

@@ -1,8 +1,8 @@
 /* sim_fiber: stacks of execution that give way to each other by name. Knows nothing of warps or blocks.
  *
- * ucontext starts a fiber on its stack once; after that _setjmp/_longjmp switch without system calls. A fiber never
- * leaves the host thread that started it. A fiber that is not resumed any more costs nothing: its stack holds no object
- * with a destructor (kernels have none), and is started afresh or freed. */
+ * ucontext starts a fiber on its stack once; after that _setjmp/_longjmp switch without system calls. A fiber
+ * never leaves the host thread that started it. A fiber that is not resumed any more costs nothing: its stack
+ * holds no object with a destructor (kernels have none), and is started afresh or freed. */
 #ifndef HT_SIM_FIBER_H
 #define HT_SIM_FIBER_H
 
@@ -40,8 +40,8 @@ struct fiber {
 /* Gives the fiber a stack; false when there is no memory. */
 bool fiber_map(fiber *f);
 
-/* Starts or restarts `f` at the top of its stack; called from `home`, to which it returns at once. The first switch to
- * `f` calls entry(arg), which must never return. */
+/* Starts or restarts `f` at the top of its stack; called from `home`, to which it returns at once. The first
+ * switch to `f` calls entry(arg), which must never return. */
 void fiber_start(fiber *home, fiber *f, void (*entry)(void *), void *arg);
 
 /* Parks `from` (the running one) and runs `to`. */

@@ -27,7 +27,15 @@ enum {
 };
 
 /* What a lane has come to. */
-enum call_kind { CALL_NONE, CALL_EXIT, CALL_BARRIER, CALL_LDMATRIX, CALL_MMA_16816, CALL_MMA_1688, CALL_SHFL };
+enum call_kind {
+    CALL_NONE,
+    CALL_EXIT,
+    CALL_BARRIER,
+    CALL_LDMATRIX,
+    CALL_MMA_16816,
+    CALL_MMA_1688,
+    CALL_SHFL
+};
 const char *call_name(call_kind kind);
 
 struct call {
@@ -57,7 +65,7 @@ struct thread_state {
     unsigned index = 0;
     bool parked = false; /* the fiber waits at the head of its loop for the next block */
     call at{};
-    uint32_t open_group = 0; /* cp.async group that the next commit closes */
+    uint32_t open_group = 0;          /* cp.async group that the next commit closes */
     std::vector<pending_copy> copies; /* by group, oldest first */
 };
 
@@ -65,10 +73,11 @@ struct warp_state {
     unsigned lanes;  /* 32 but for the last warp of a block with an odd size */
     uint32_t ready;  /* lanes that can run */
     call_kind waits; /* CALL_BARRIER or CALL_EXIT when the whole warp has come there, else CALL_NONE */
-    uint32_t turn;   /* counts warp collectives and barriers: accesses of one warp in one turn have no order */
+    uint32_t turn; /* counts warp collectives and barriers: accesses of one warp in one turn have no order */
 };
 
-/* Shadow of four bytes of shared memory. The records of readers and writers count for their barrier interval only. */
+/* Shadow of four bytes of shared memory. The records of readers and writers count for their barrier interval
+ * only. */
 struct shadow_word {
     uint32_t write_epoch, write_turn, read_epoch, read_turn;
     uint16_t writer, reader, copier; /* threads */

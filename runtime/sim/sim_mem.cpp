@@ -1,12 +1,12 @@
-/* sim_mem: shared memory with a shadow that knows who wrote and read what since the last barrier, cp.async with its
- * groups, and global memory that must lie in a registered allocation.
+/* sim_mem: shared memory with a shadow that knows who wrote and read what since the last barrier, cp.async
+ * with its groups, and global memory that must lie in a registered allocation.
  *
  * Two accesses to the same four bytes, one of them a write, are a race when nothing orders them:
  *   threads of different warps   in the same barrier interval (epoch)
  *   lanes of one warp            in the same epoch and turn (no warp collective between them)
- *   the same thread              never; but data that ldmatrix hands to all lanes counts as read by other lanes
- * A cp.async is a write from its issue on. Its data arrives at the issuing thread's wait (here really not before), and
- * for every other thread at the barrier after that. */
+ *   the same thread              never; but data that ldmatrix hands to all lanes counts as read by other
+ * lanes A cp.async is a write from its issue on. Its data arrives at the issuing thread's wait (here really
+ * not before), and for every other thread at the barrier after that. */
 #include "sim_internal.h"
 
 #include <algorithm>
@@ -22,13 +22,14 @@ void shared_reset(engine &e, int smem_bytes) {
 static bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes) {
     if (s % bytes != 0) {
         engine_fail(e, who.thread, who.line, "align the address or the leading dimension",
-                    "misaligned shared memory access: %s of %u bytes at shared address base + %ld", who.name, bytes,
-                    static_cast<long>(s) - SMEM_BASE);
+                    "misaligned shared memory access: %s of %u bytes at shared address base + %ld", who.name,
+                    bytes, static_cast<long>(s) - SMEM_BASE);
         return false;
     }
     if (s < SMEM_BASE || s - SMEM_BASE + bytes > e.shared.size()) {
         engine_fail(e, who.thread, who.line,
-                    "check the index, and that addresses start at ht_smem_base() and the launch's smem_bytes is enough",
+                    "check the index, and that addresses start at ht_smem_base() and the launch's smem_bytes "
+                    "is enough",
                     "shared memory access out of bounds: %s of %u bytes at byte %ld of %zu", who.name, bytes,
                     static_cast<long>(s) - SMEM_BASE, e.shared.size());
         return false;
@@ -44,13 +45,14 @@ static bool unordered(const engine &e, const access &who, unsigned other, uint32
     return other / WARP_SIZE != warp || by_copy || turn == e.warps[warp].turn;
 }
 
-static bool fail_pending(engine &e, const access &who, unsigned offset, const shadow_word &word, bool writes) {
+static bool fail_pending(engine &e, const access &who, unsigned offset, const shadow_word &word,
+                         bool writes) {
     const char *cure = word.copier == who.thread
                            ? "commit the copy and call ht_cp_async_wait for its group first"
                            : "the copying thread must ht_cp_async_wait for it, then all must ht_barrier";
     engine_fail(e, who.thread, who.line, cure,
-                "%s %s shared byte %u while a cp.async of thread %u is pending there (not waited for)", who.name,
-                writes ? "overwrites" : "reads", offset, static_cast<unsigned>(word.copier));
+                "%s %s shared byte %u while a cp.async of thread %u is pending there (not waited for)",
+                who.name, writes ? "overwrites" : "reads", offset, static_cast<unsigned>(word.copier));
     return false;
 }
 
@@ -67,7 +69,8 @@ static bool note_read(engine &e, const access &who, unsigned offset, shadow_word
     if ((word.flags & SHADOW_PENDING) != 0)
         return fail_pending(e, who, offset, word, false);
     if ((word.flags & SHADOW_INITIALISED) == 0) {
-        engine_fail(e, who.thread, who.line, "write it first; where another thread writes it, ht_barrier in between",
+        engine_fail(e, who.thread, who.line,
+                    "write it first; where another thread writes it, ht_barrier in between",
                     "%s reads uninitialised shared memory at byte %u", who.name, offset);
         return false;
     }
@@ -75,9 +78,10 @@ static bool note_read(engine &e, const access &who, unsigned offset, shadow_word
     if (word.write_epoch == e.epoch && unordered(e, who, word.writer, word.write_turn, by_copy)) {
         if (!by_copy)
             return fail_race(e, who, offset, "read after write", word.writer);
-        engine_fail(e, who.thread, who.line, "call ht_barrier between ht_cp_async_wait and the read",
-                    "%s reads shared byte %u, which a cp.async of thread %u filled, with a wait but no barrier since",
-                    who.name, offset, static_cast<unsigned>(word.writer));
+        engine_fail(
+            e, who.thread, who.line, "call ht_barrier between ht_cp_async_wait and the read",
+            "%s reads shared byte %u, which a cp.async of thread %u filled, with a wait but no barrier since",
+            who.name, offset, static_cast<unsigned>(word.writer));
         return false;
     }
     uint32_t turn = e.warps[who.thread / WARP_SIZE].turn;
@@ -168,12 +172,14 @@ static bool global_range(engine &e, const access &who, const void *p, unsigned b
             return true;
         }
         engine_fail(e, who.thread, who.line, "check the index and the size of the buffer",
-                    "global memory access out of bounds: %s of %u bytes at byte %zu of an allocation of %zu", who.name,
-                    bytes, static_cast<size_t>(address - a.first), static_cast<size_t>(a.end - a.first));
+                    "global memory access out of bounds: %s of %u bytes at byte %zu of an allocation of %zu",
+                    who.name, bytes, static_cast<size_t>(address - a.first),
+                    static_cast<size_t>(a.end - a.first));
         return false;
     }
     engine_fail(e, who.thread, who.line, "pass device memory; the host calls ht_sim_register for it",
-                "global memory access out of bounds: %s of %u bytes at %p, before every allocation", who.name, bytes, p);
+                "global memory access out of bounds: %s of %u bytes at %p, before every allocation", who.name,
+                bytes, p);
     return false;
 }
 

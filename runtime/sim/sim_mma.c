@@ -90,7 +90,8 @@ static uint32_t round_sum(int64_t sum, int unit) {
     int exponent = unit + top;
     if (exponent > F32_MAX_EXPONENT)
         return sign | f32_infinity;
-    int last = exponent > F32_MIN_EXPONENT ? exponent - 23 : F32_MIN_EXPONENT - 23; /* weight of the last bit kept */
+    int last =
+        exponent > F32_MIN_EXPONENT ? exponent - 23 : F32_MIN_EXPONENT - 23; /* weight of the last bit kept */
     int down = last - unit;
     uint32_t kept = (uint32_t)(down >= 0 ? magnitude >> down : magnitude << -down);
     /* A normal number's leading one adds 1 to the exponent field. */
@@ -130,8 +131,8 @@ static inline uint32_t dot(const struct sim_mma_model *model, int product_bits, 
     return c;
 }
 
-uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format, int group, int k, uint32_t c,
-                     const struct sim_term *a, const struct sim_term *b) {
+uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format, int group, int k,
+                     uint32_t c, const struct sim_term *a, const struct sim_term *b) {
     return dot(model, 2 * format.fraction_bits, group, k, c, true, a, b);
 }
 
@@ -168,8 +169,8 @@ int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16
         for (int col = 0; col < 8; col++) {
             uint32_t bits;
             memcpy(&bits, &d[row * 8 + col], sizeof bits);
-            bits = dot(model, 2 * sim_format_f16.fraction_bits, model->group_k, k, bits, special, &ta[row * k],
-                       &tb[col * k]);
+            bits = dot(model, 2 * sim_format_f16.fraction_bits, model->group_k, k, bits, special,
+                       &ta[row * k], &tb[col * k]);
             memcpy(&d[row * 8 + col], &bits, sizeof bits);
         }
     }

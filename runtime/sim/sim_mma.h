@@ -1,18 +1,18 @@
-/* sim_mma: bit-exact arithmetic of NVIDIA's matrix units, one table row per architecture. Plain C; knows nothing of
- * kernels, lanes or fragments, only of matrices.
+/* sim_mma: bit-exact arithmetic of NVIDIA's matrix units, one table row per architecture. Plain C; knows
+ * nothing of kernels, lanes or fragments, only of matrices.
  *
- * A unit computes d = c + sum(a[i] * b[i]) in groups of k, in order; c of the next group is d of the one before.
- * Within a group:
- *   1. products are exact: significands multiplied as integers, exponent ea + eb, NOT normalised (so 1 <= |p| < 4);
- *      a subnormal input has the smallest normal exponent and a leading zero;
+ * A unit computes d = c + sum(a[i] * b[i]) in groups of k, in order; c of the next group is d of the one
+ * before. Within a group:
+ *   1. products are exact: significands multiplied as integers, exponent ea + eb, NOT normalised
+ *      (1 <= |p| < 4); a subnormal input has the smallest normal exponent and a leading zero;
  *   2. emax = largest exponent of the nonzero products (ea + eb) and of c (FP32; at least -126);
  *   3. every term is cut toward zero to F fraction bits below 2^emax;
- *   4. the cut terms are added exactly, and the sum is normalised and cut toward zero to FP32 (subnormal results are
- *      kept; 2^128 and more is infinity; a zero sum is +0);
+ *   4. the cut terms are added exactly, and the sum is normalised and cut toward zero to FP32
+ *      (subnormal results are kept; 2^128 and more is infinity; a zero sum is +0);
  *   5. NaN, infinity - infinity and infinity * 0 give 0x7fffffff.
- * Sources: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330 (2021);
- * Khattak, Mikaitis (2025); Xie et al., "MMA-Sim", arXiv:2511.10909 (2025): F = 23 Volta, 24 Turing/Ampere/Ada,
- * 25 Hopper; emax over the exponents of the unnormalised products. */
+ * Sources: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330
+ * (2021); Khattak, Mikaitis (2025); Xie et al., "MMA-Sim", arXiv:2511.10909 (2025): F = 23 Volta, 24
+ * Turing/Ampere/Ada, 25 Hopper; emax over the exponents of the unnormalised products. */
 #ifndef HT_SIM_MMA_H
 #define HT_SIM_MMA_H
 
@@ -53,15 +53,16 @@ const struct sim_mma_model *sim_mma_find(const char *name);
 
 struct sim_term sim_mma_decode(struct sim_format format, uint32_t bits);
 
-/* c + a . b over k decoded inputs of one format, `group` products at a time; c and the result as FP32 bits. */
-uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format, int group, int k, uint32_t c,
-                     const struct sim_term *a, const struct sim_term *b);
+/* c + a . b over k decoded inputs of one format, `group` products at a time; c and the result as FP32 bits.
+ */
+uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format, int group, int k,
+                     uint32_t c, const struct sim_term *a, const struct sim_term *b);
 
 /* The same for k <= SIM_MAX_K FP16 inputs. */
 float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint16_t *a, const uint16_t *b);
 
-/* d (16 x 8, row-major) += a (16 x k, row-major) * b (k x 8, element (kk, n) at b[n * k + kk]); 0, or -1 for a k that
- * is not 8 or 16. */
+/* d (16 x 8, row-major) += a (16 x k, row-major) * b (k x 8, element (kk, n) at b[n * k + kk]); 0, or -1 for
+ * a k that is not 8 or 16. */
 int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b);
 
 #ifdef __cplusplus

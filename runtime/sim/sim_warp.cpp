@@ -1,8 +1,8 @@
-/* sim_warp: what the 32 lanes of a warp do together once all of them have come to the same call: ldmatrix, mma, shfl.
- * Runs in the scheduler; knows fragment layouts, nothing of the order in which lanes came.
+/* sim_warp: what the 32 lanes of a warp do together once all of them have come to the same call: ldmatrix,
+ * mma, shfl. Runs in the scheduler; knows fragment layouts, nothing of the order in which lanes came.
  *
- * Fragments of mma.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16"); lane = 4 g + t, g = 0..7, t = 0..3.
- * A cell shows register and the lanes' t; low half first:
+ * Fragments of mma.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16"); lane = 4 g + t, g = 0..7,
+ * t = 0..3. A cell shows register and the lanes' t; low half first:
  *
  *   A (16 x 16)   k: 0 1 | 2 3 | 4 5 | 6 7 | 8 9 | .. | 14 15      B (16 x 8)    n = g
  *   row g            a0:0  a0:1  a0:2  a0:3  a2:0       a2:3       k 2t, 2t+1     b0
@@ -12,8 +12,8 @@
  *   row g              c0 c1 of t = 0, 1, 2, 3
  *   row g + 8          c2 c3 of t = 0, 1, 2, 3
  *
- * m16n8k8 is the left half: a0, a1, b0. ldmatrix.x4: lane 8 i + r supplies the address of row r (16 bytes, 8 halves) of
- * matrix i; afterwards register i of lane 4 g + t holds halves 2t, 2t+1 of row g of matrix i. */
+ * m16n8k8 is the left half: a0, a1, b0. ldmatrix.x4: lane 8 i + r supplies the address of row r (16 bytes, 8
+ * halves) of matrix i; afterwards register i of lane 4 g + t holds halves 2t, 2t+1 of row g of matrix i. */
 #include "sim_internal.h"
 
 namespace ht_sim {

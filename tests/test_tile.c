@@ -1,0 +1,162 @@
+/* test_tile: the rows of isa and scheme, and the search space. Build with gen/{isa,scheme,tile}.c and
+ * -lcmocka. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../gen/tile.h"
+
+struct seen {
+    const struct isa *isa;
+    const struct scheme *s;
+    struct tile last;
+    int count, wanted;
+    struct tile want;
+};
+
+static void visit(void *context, const struct tile *t) {
+    struct seen *v = context;
+    const int atom_k = scheme_atom_k(v->s), warps = tile_warps(t);
+    if (v->count++ > 0)
+        assert_true(tile_compare(&v->last, t) < 0); /* in order, none twice */
+    v->last = *t;
+    v->wanted += tile_compare(t, &v->want) == 0;
+    assert_int_equal(t->bm % 64 + t->bn % 64, 0);
+    assert_int_equal(t->bm % t->wm + t->bn % t->wn, 0);
+    assert_int_equal(t->wm % v->isa->mi + t->wn % v->isa->ni + t->wn % 16, 0);
+    assert_int_equal(t->bk % atom_k + t->bk % v->isa->fragment_k, 0);
+    assert_true(t->bk <= 64);
+    assert_int_equal(t->wk, v->isa->ki);
+    assert_true(warps >= 1 && warps <= 16);
+    assert_true(v->isa->async_copy ? t->stages >= 2 && t->stages <= 5 : t->stages >= 1 && t->stages <= 2);
+    /* every thread copies whole 16-byte parts of a stage: skeleton tile_mma counts on it */
+    if (v->isa->skeleton)
+        assert_int_equal(tile_stage_bytes(t, v->s) % (tile_threads(t, v->isa) * 16), 0);
+}
+
+static void every_space_is_ordered_and_legal(void **state) {
+    (void)state;
+    for (int i = 0; i < isa_count; i++) {
+        for (int s = 0; s < scheme_count; s++) {
+            struct seen v = {.isa = &isa_table[i], .s = &scheme_table[s]};
+            tile_enumerate(v.isa, v.s, visit, &v);
+            assert_true(v.count > 50 && v.count < 1000);
+        }
+    }
+}
+
+static void the_papers_tiles_are_in_the_space(void **state) {
+    (void)state;
+    const struct {
+        const char *isa, *scheme;
+        struct tile t;
+    } cases[] = {{"sm_75", "egemm", {128, 128, 32, 64, 32, 8, 1}},
+                 {"sm_80", "legemm", {128, 256, 32, 64, 64, 16, 2}},
+                 {"gfx90a", "legemm", {128, 128, 32, 32, 32, 8, 2}},
+                 {"sm_80", "half", {128, 128, 64, 64, 64, 16, 5}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct seen v = {
+            .isa = isa_find(cases[i].isa), .s = scheme_find(cases[i].scheme), .want = cases[i].t};
+        tile_enumerate(v.isa, v.s, visit, &v);
+        assert_int_equal(v.wanted, 1);
+    }
+}
+
+static void geometry(void **state) {
+    (void)state;
+    const struct tile t = {128, 128, 32, 64, 32, 16, 3};
+    assert_int_equal(tile_warps(&t), 8);
+    assert_int_equal(tile_threads(&t, isa_find("sm_80")), 256);
+    assert_int_equal(tile_threads(&t, isa_find("gfx90a")), 512);
+    assert_int_equal(tile_stage_bytes(&t, scheme_find("f16x3")), 32768); /* 256 rows of 128 bytes */
+    assert_int_equal(tile_stage_bytes(&t, scheme_find("half")), 16384);
+    struct tile larger = t;
+    larger.stages = 4;
+    assert_int_equal(tile_compare(&t, &t), 0);
+    assert_int_equal(tile_compare(&t, &larger), -1);
+    assert_int_equal(tile_compare(&larger, &t), 1);
+    larger = t;
+    larger.bm = 64;
+    larger.stages = 5;
+    assert_int_equal(tile_compare(&larger, &t), -1);
+}
+
+static void rows_are_consistent(void **state) {
+    (void)state;
+    for (int i = 0; i < scheme_count; i++) {
+        const struct scheme *s = &scheme_table[i];
+        assert_ptr_equal(scheme_find(s->name), s);
+        assert_int_equal(strncmp(s->hooks, "scheme_", 7), 0);
+        assert_string_equal(s->hooks + 7, s->name);
+        assert_int_equal(scheme_atom_k(s) * s->slices * scheme_slice_bytes(s), 128);
+        int used = 0;
+        for (int p = 0; p < s->products; p++) {
+            assert_true(s->product[p].a < s->slices && s->product[p].b < s->slices);
+            assert_true(s->product[p].acc < s->accumulators);
+            used |= 1 << s->product[p].acc;
+        }
+        assert_int_equal(used, (1 << s->accumulators) - 1);
+        assert_true(s->split_units > 0);
+        assert_non_null(s->bound_text);
+        assert_non_null(s->range_text);
+        assert_int_equal(s->scale == SCALE_RESIDUAL, s->residual_shift > 0);
+    }
+    assert_null(scheme_find("f16x4"));
+    for (int i = 0; i < isa_count; i++) {
+        const struct isa *isa = &isa_table[i];
+        assert_ptr_equal(isa_find(isa->name), isa);
+        assert_int_equal(isa->fragment_k % isa->ki, 0);
+        assert_int_equal(64 % isa->promote_k, 0);
+    }
+    assert_null(isa_find("sm_70"));
+    assert_null(isa_find("gfx90a")->skeleton);
+    assert_string_equal(isa_find("sm_80")->compile_flags, "-gencode arch=compute_80,code=[sm_80,compute_80]");
+}
+
+/* split_units by exhaustion over FP32 significands near 1: the residual of two RN slices is at most 2 units,
+ * of two RZ slices at most 6 (scheme.c, head). A significand is an integer of 24 bits; a slice keeps its
+ * top 11. */
+static uint32_t keep_11(uint32_t x, int round) {
+    int drop = 0;
+    while (x >> drop >> 11 != 0)
+        drop++;
+    uint32_t low = x & ((1u << drop) - 1), kept = x >> drop, half = drop ? 1u << (drop - 1) : 0;
+    if (round && drop && (low > half || (low == half && kept % 2 == 1)))
+        kept++;
+    return kept << drop;
+}
+
+static void split_errors_match_the_derivation(void **state) {
+    (void)state;
+    int64_t worst_rn = 0, worst_rz = 0;
+    for (uint32_t x = 1u << 23; x < 1u << 24; x++) {
+        int64_t rest = (int64_t)x - keep_11(x, 1);
+        uint32_t size = (uint32_t)(rest < 0 ? -rest : rest), kept = keep_11(size, 1);
+        int64_t error = kept > size ? kept - size : size - kept;
+        worst_rn = error > worst_rn ? error : worst_rn;
+        size = x - keep_11(x, 0);
+        error = size - keep_11(size, 0);
+        worst_rz = error > worst_rz ? error : worst_rz;
+    }
+    /* one unit of the last place of a 24-bit significand is 2^-23 of 2^e: two units of 2^-24 */
+    assert_int_equal(2 * worst_rn, 2);
+    assert_int_equal(2 * worst_rz, 6);
+    assert_int_equal(scheme_find("egemm")->split_units, 2 * 2 + 1);
+    assert_int_equal(scheme_find("markidis")->split_units, 2 * 6 + 1);
+    assert_int_equal(scheme_find("f16x3")->split_units, 2 * 2 + 4 + 1);
+    assert_int_equal(scheme_find("ootomo")->split_units, 2 * 2 + 4 + 1);
+    assert_int_equal(scheme_find("legemm")->split_units, 2 * 6 + 16 + 1);
+    assert_int_equal(scheme_find("half")->split_units, 2 * 8192 + 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_space_is_ordered_and_legal),
+                                       cmocka_unit_test(the_papers_tiles_are_in_the_space),
+                                       cmocka_unit_test(geometry), cmocka_unit_test(rows_are_consistent),
+                                       cmocka_unit_test(split_errors_match_the_derivation)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
