@@ -22,18 +22,15 @@ struct hole_context {
     const struct sched *sched;
 };
 
-void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa)
-{
+void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa) {
     snprintf(name, size, "ht_pack_%s_%s", s->name, isa->suffix);
 }
 
-void emit_reduce_name(char *name, size_t size, const struct isa *isa)
-{
+void emit_reduce_name(char *name, size_t size, const struct isa *isa) {
     snprintf(name, size, "ht_reduce_%s", isa->suffix);
 }
 
-int emit_align_units(const struct isa *isa)
-{
+int emit_align_units(const struct isa *isa) {
     /* One m16n8k16 step aligns 16 products and c to the largest exponent and cuts each below 2^-24 of it (sm_75 and
      * sm_80: two groups of 8 + c), then cuts the sum to 24 bits: (16 + 2) terms x 2^-24 x 2 (the product's exponent is
      * not normalised) + 2 cuts x 2 units. 25 alignment bits on sm_90 halve the first part. */
@@ -42,8 +39,8 @@ int emit_align_units(const struct isa *isa)
 
 /* ---- reading templates */
 
-static bool read_template(struct text *out, const struct emit_context *c, const char *name, const char *extension)
-{
+static bool read_template(struct text *out, const struct emit_context *c, const char *name,
+                          const char *extension) {
     char path[PATH_MAX_BYTES];
     snprintf(path, sizeof path, "%s/templates/%s.%s", c->root, name, extension);
     if (text_read_file(out, path))
@@ -52,8 +49,7 @@ static bool read_template(struct text *out, const struct emit_context *c, const 
     return false;
 }
 
-static bool read_abi(struct text *out, const struct emit_context *c)
-{
+static bool read_abi(struct text *out, const struct emit_context *c) {
     char path[PATH_MAX_BYTES];
     struct text file = {0};
     snprintf(path, sizeof path, "%s/runtime/ht_desc.h", c->root);
@@ -66,29 +62,25 @@ static bool read_abi(struct text *out, const struct emit_context *c)
 
 /* ---- parameters */
 
-static void param(struct params *p, const char *name, long value)
-{
+static void param(struct params *p, const char *name, long value) {
     if (p->count == PARAMS_MAX)
         err_bug("more template parameters than PARAMS_MAX");
     p->list[p->count++] = (struct tpl_param){name, value, false};
 }
 
 /* What the skeleton computes from its parameters may be folded into offsets; the parameters stay names. */
-static void derived(struct params *p, const char *name, long value)
-{
+static void derived(struct params *p, const char *name, long value) {
     param(p, name, value);
     p->list[p->count - 1].foldable = true;
 }
 
-static void scheme_params(struct params *p, const struct scheme *s)
-{
+static void scheme_params(struct params *p, const struct scheme *s) {
     param(p, "SLICES", s->slices);
     param(p, "ATOM_K", scheme_atom_k(s));
     param(p, "SCALES_ROWS", s->scale == SCALE_ROW);
 }
 
-static void tile_params(struct params *p, const struct plan *plan)
-{
+static void tile_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     param(p, "BM", t->bm);
     param(p, "BN", t->bn);
@@ -104,8 +96,7 @@ static void tile_params(struct params *p, const struct plan *plan)
 }
 
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
-static void derived_params(struct params *p, const struct plan *plan)
-{
+static void derived_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     const int atom_k = scheme_atom_k(plan->scheme), k_atoms = t->bk / atom_k;
     derived(p, "THREADS", tile_threads(t, plan->isa));
@@ -122,14 +113,16 @@ static void derived_params(struct params *p, const struct plan *plan)
     derived(p, "MASTERS", plan->promote_steps > 0 ? sched_mi(plan) : 1);
 }
 
-static void write_params(struct text *out, const struct params *p)
-{
+static void write_params(struct text *out, const struct params *p) {
     if (p->count == 0)
         return;
     text_add(out, "// ---- parameters\nconstexpr int ");
     for (int i = 0; i < p->count; i++)
-        text_addf(out, "%s%s = %ld", i == 0 ? "" : i % 6 == 0 ? ",\n              " : ", ", p->list[i].name,
-                  p->list[i].value);
+        text_addf(out, "%s%s = %ld",
+                  i == 0       ? ""
+                  : i % 6 == 0 ? ",\n              "
+                               : ", ",
+                  p->list[i].name, p->list[i].value);
     text_add(out, ";\n\n");
 }
 
@@ -137,9 +130,7 @@ static void write_params(struct text *out, const struct params *p)
 
 static void line(struct text *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-
-static void line(struct text *out, int indent, const char *format, ...)
-{
+static void line(struct text *out, int indent, const char *format, ...) {
     char buffer[256];
     va_list list;
     va_start(list, format);
@@ -149,46 +140,43 @@ static void line(struct text *out, int indent, const char *format, ...)
 }
 
 /* Row of a stage's operand, as stage_row() of the skeleton. */
-static int stage_row(const struct plan *p, int row)
-{
+static int stage_row(const struct plan *p, int row) {
     return row / 64 * (p->tile.bk / scheme_atom_k(p->scheme) * 8192) + row % 64 * 128;
 }
 
-static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s, const char *base)
-{
+static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s,
+                       const char *base) {
     const int pairs = scheme_atom_k(p->scheme) / 16;
     const int pair = s->x * pairs + s->fragment % pairs, atom = s->fragment / pairs * 8192;
     const bool is_a = s->kind == SLOT_LOAD_A;
     const char operand = is_a ? 'a' : 'b';
     const int offset = atom + stage_row(p, s->y * (is_a ? p->isa->mi : p->isa->ni));
-    line(out, indent, "ht_ldmatrix_x4(%c[%d][%d][%d], %c_at[%d]%s%s + %d);", operand, s->fragment % 2, s->x, s->y,
-         operand, pair, base[0] ? " + " : "", base, offset);
+    line(out, indent, "ht_ldmatrix_x4(%c[%d][%d][%d], %c_at[%d]%s%s + %d);", operand, s->fragment % 2, s->x,
+         s->y, operand, pair, base[0] ? " + " : "", base, offset);
 }
 
-static void write_mma(struct text *out, int indent, const struct plan *p, const struct slot *s)
-{
+static void write_mma(struct text *out, int indent, const struct plan *p, const struct slot *s) {
     const struct product *q = &p->scheme->product[s->x];
     const bool outside = p->scheme->promote[q->acc] == PROMOTE_EACH_MMA;
-    line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);", outside ? "ht_mma_outside" : "ht_mma",
-         q->acc, s->y, s->z, s->fragment % 2, q->a, s->y, s->fragment % 2, q->b, s->z);
+    line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);",
+         outside ? "ht_mma_outside" : "ht_mma", q->acc, s->y, s->z, s->fragment % 2, q->a, s->y,
+         s->fragment % 2, q->b, s->z);
 }
 
-static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to)
-{
-    const int at = part * tile_threads(&p->tile, p->isa) * 16, k_atoms = p->tile.bk / scheme_atom_k(p->scheme);
+static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to) {
+    const int at = part * tile_threads(&p->tile, p->isa) * 16,
+              k_atoms = p->tile.bk / scheme_atom_k(p->scheme);
     line(out, indent, "ht_stage_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
          at / 8192 / k_atoms, at / 8192 % k_atoms * 8192 + at % 8192);
 }
 
-static void write_land(struct text *out, int indent, const struct plan *p, const char *to)
-{
+static void write_land(struct text *out, int indent, const struct plan *p, const char *to) {
     for (int part = 0; part < sched_parts(p); part++)
         line(out, indent, "ht_stage_land(&staged[%d], %s + %d);", part, to,
              part * tile_threads(&p->tile, p->isa) * 16);
 }
 
-static void write_advance(struct text *out, int indent, const struct plan *p)
-{
+static void write_advance(struct text *out, int indent, const struct plan *p) {
     line(out, indent, "// the ring advances: the next stage has landed and everyone may read it");
     line(out, indent, "ht_stage_free();");
     if (!p->isa->async_copy) {
@@ -201,8 +189,7 @@ static void write_advance(struct text *out, int indent, const struct plan *p)
     line(out, indent, "ht_barrier();");
 }
 
-static void write_fetch(struct text *out, int indent, const struct plan *p)
-{
+static void write_fetch(struct text *out, int indent, const struct plan *p) {
     line(out, indent, "// no pipeline: the whole stage is fetched and waited for");
     for (int part = 0; part < sched_parts(p); part++)
         write_copy(out, indent, p, part, "copy_to");
@@ -213,8 +200,8 @@ static void write_fetch(struct text *out, int indent, const struct plan *p)
     line(out, indent, "ht_barrier();");
 }
 
-static void write_slot(struct text *out, int indent, const struct hole_context *h, const struct slot *s, int step)
-{
+static void write_slot(struct text *out, int indent, const struct hole_context *h, const struct slot *s,
+                       int step) {
     const struct plan *p = h->plan;
     const bool plain = p->variant == VARIANT_PLAIN;
     switch (s->kind) {
@@ -242,8 +229,7 @@ static void write_slot(struct text *out, int indent, const struct hole_context *
     }
 }
 
-static void hole_step(struct text *out, int indent, const struct hole_context *h)
-{
+static void hole_step(struct text *out, int indent, const struct hole_context *h) {
     int shown = -1;
     for (int i = 0; i < h->sched->slots; i++) {
         const struct slot *s = &h->sched->slot[i];
@@ -255,19 +241,18 @@ static void hole_step(struct text *out, int indent, const struct hole_context *h
     }
 }
 
-static void hole_first(struct text *out, int indent, const struct hole_context *h)
-{
+static void hole_first(struct text *out, int indent, const struct hole_context *h) {
     for (int i = 0; i < h->sched->first_slots; i++)
         write_slot(out, indent, h, &h->sched->first[i], -1);
 }
 
-static void hole_promote(struct text *out, int indent, const struct hole_context *h)
-{
+static void hole_promote(struct text *out, int indent, const struct hole_context *h) {
     const struct plan *p = h->plan;
     if (p->promote_steps == 0)
         return;
     const int inner = p->promote_steps > 1 ? indent + 4 : indent;
-    line(out, indent, "// every %d k: the chain is closed and added up in FP32", p->promote_steps * p->tile.bk);
+    line(out, indent, "// every %d k: the chain is closed and added up in FP32",
+         p->promote_steps * p->tile.bk);
     if (p->promote_steps > 1) {
         line(out, indent, "if (++chain == PROMOTE_STEPS) {");
         line(out, inner, "chain = 0;");
@@ -280,8 +265,7 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
         line(out, indent, "}");
 }
 
-static bool emit_hole(void *context, const char *name, struct text *out, int indent)
-{
+static bool emit_hole(void *context, const char *name, struct text *out, int indent) {
     const struct hole_context *h = context;
     if (strcmp(name, "step") == 0) {
         hole_step(out, indent, h);
@@ -304,47 +288,56 @@ static bool emit_hole(void *context, const char *name, struct text *out, int ind
 
 /* ---- frame around a template */
 
-static void banner_licence(struct text *out, const struct emit_context *c, uint64_t checksum)
-{
-    text_addf(out, "//\n// Generated by halftone-gen %s; edit the templates, not this file. Licence: MIT-0.\n",
+static void banner_licence(struct text *out, const struct emit_context *c, uint64_t checksum) {
+    text_addf(out,
+              "//\n// Generated by halftone-gen %s; edit the templates, not this file. Licence: MIT-0.\n",
               HT_GENERATOR_VERSION);
     text_addf(out, "// Checksum of budget and templates: %016" PRIx64 "\n", checksum);
     text_addf(out, "// Recreate: halftone-gen emit --gpu %s --out DIR%s%s\n\n", c->gpu_word,
               c->scheme_list ? " --scheme " : "", c->scheme_list ? c->scheme_list : "");
 }
 
-static void banner_usage(struct text *out, const char *what, int64_t used, int64_t limit)
-{
+static void banner_usage(struct text *out, const char *what, int64_t used, int64_t limit) {
     text_addf(out, "//   %-26s %8" PRId64 " of %8" PRId64 "  (%" PRId64 " %%)\n", what, used, limit,
               limit > 0 ? used * 100 / limit : 0);
 }
 
-static void banner_gemm(struct text *out, const struct plan *p, const struct sched *s)
-{
+static void banner_gemm(struct text *out, const struct plan *p, const struct sched *s) {
     const struct tile *t = &p->tile;
     const struct gpu *g = p->gpu;
-    text_addf(out, "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from packed FP16 slices, scheme %s:\n//   %s\n//\n",
+    text_addf(out,
+              "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from packed FP16 slices, scheme "
+              "%s:\n//   %s\n//\n",
               p->name, p->scheme->name, p->scheme->paper);
-    text_addf(out, "// Tile: block %d x %d x %d, warp %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n", t->bm, t->bn,
-              t->bk, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s", tile_threads(t, p->isa),
-              p->variant == VARIANT_PIPELINE ? "" : ", variant ", variant_name(p->variant), p->why);
-    text_addf(out, "// A warp runs %d MMAs, %d ldmatrix.x4 and %d 16-byte copies a thread in each step of %d k.\n//\n",
-              s->mmas, s->loads, s->copies, t->bk);
-    text_addf(out, "// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->isa->name, p->cost.binding);
+    text_addf(out, "// Tile: block %d x %d x %d, warp %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
+              t->bm, t->bn, t->bk, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
+              tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
+              variant_name(p->variant), p->why);
+    text_addf(
+        out,
+        "// A warp runs %d MMAs, %d ldmatrix.x4 and %d 16-byte copies a thread in each step of %d k.\n//\n",
+        s->mmas, s->loads, s->copies, t->bk);
+    text_addf(out, "// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->isa->name,
+              p->cost.binding);
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
-    banner_usage(out, "shared memory, bytes", t->stages * (int64_t)tile_stage_bytes(t, p->scheme), g->smem_per_block_bytes);
-    banner_usage(out, "resident warps per SM", (int64_t)p->cost.blocks_per_sm * tile_warps(t), g->warps_per_sm);
+    banner_usage(out, "shared memory, bytes", t->stages * (int64_t)tile_stage_bytes(t, p->scheme),
+                 g->smem_per_block_bytes);
+    banner_usage(out, "resident warps per SM", (int64_t)p->cost.blocks_per_sm * tile_warps(t),
+                 g->warps_per_sm);
     text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n", p->scheme->bound_text, p->scheme->range_text);
-    text_addf(out, "//\n// int %s_init(void);                                        once per device\n", p->name);
-    text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a cudaError_t\n", p->name);
+    text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
+              p->name);
+    text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a cudaError_t\n",
+              p->name);
 }
 
-static void banner_small(struct text *out, const char *name, const char *what, const char *args, const struct scheme *s)
-{
+static void banner_small(struct text *out, const char *name, const char *what, const char *args,
+                         const struct scheme *s) {
     text_addf(out, "// %s\n//\n// %s\n", name, what);
     if (s)
         text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper, s->range_text);
-    text_addf(out, "//\n// int %s_launch(const struct %s *args, void *stream);  0 or a cudaError_t\n", name, args);
+    text_addf(out, "//\n// int %s_launch(const struct %s *args, void *stream);  0 or a cudaError_t\n", name,
+              args);
 }
 
 struct frame {
@@ -361,8 +354,7 @@ struct parts {
     struct text abi, prim, arch, scale, chain, scheme, skeleton;
 };
 
-static bool read_parts(struct parts *t, const struct frame *f)
-{
+static bool read_parts(struct parts *t, const struct frame *f) {
     bool ok = read_abi(&t->abi, f->c);
     ok = read_template(&t->prim, f->c, "prim_cuda", "cuh") && ok;
     ok = read_template(&t->arch, f->c, f->c->isa->hooks, "cuh") && ok;
@@ -372,8 +364,7 @@ static bool read_parts(struct parts *t, const struct frame *f)
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
-static void free_parts(struct parts *t)
-{
+static void free_parts(struct parts *t) {
     text_free(&t->abi);
     text_free(&t->prim);
     text_free(&t->arch);
@@ -383,9 +374,9 @@ static void free_parts(struct parts *t)
     text_free(&t->skeleton);
 }
 
-static uint64_t sum_parts(const struct parts *t, const struct gpu *g)
-{
-    const struct text *const all[] = {&t->abi, &t->prim, &t->arch, &t->scale, &t->chain, &t->scheme, &t->skeleton};
+static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
+    const struct text *const all[] = {&t->abi,   &t->prim,   &t->arch,    &t->scale,
+                                      &t->chain, &t->scheme, &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
@@ -394,18 +385,17 @@ static uint64_t sum_parts(const struct parts *t, const struct gpu *g)
     return sum;
 }
 
-static void add_part(struct text *out, const struct text *part)
-{
+static void add_part(struct text *out, const struct text *part) {
     text_add_bytes(out, part->data, part->len);
     text_add(out, "\n");
 }
 
-static void write_head(struct text *out, const struct frame *f, const struct parts *t)
-{
-    text_addf(out, "#ifndef HT_SIMULATOR // the simulator supplies what this block and the primitives below do\n"
-                   "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < %d\n"
-                   "#error \"this kernel needs compute capability %d.%d or newer\"\n#endif\n"
-                   "#pragma nv_diag_suppress 177 // no kernel uses every primitive\n#endif\n\n",
+static void write_head(struct text *out, const struct frame *f, const struct parts *t) {
+    text_addf(out,
+              "#ifndef HT_SIMULATOR // the simulator supplies what this block and the primitives below do\n"
+              "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < %d\n"
+              "#error \"this kernel needs compute capability %d.%d or newer\"\n#endif\n"
+              "#pragma nv_diag_suppress 177 // no kernel uses every primitive\n#endif\n\n",
               f->c->isa->arch, f->c->isa->arch / 100, f->c->isa->arch / 10 % 10);
     text_add_bytes(out, t->abi.data, t->abi.len);
     text_addf(out, "\nnamespace %s {\n\n", f->name);
@@ -419,18 +409,18 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     }
 }
 
-static void write_tail(struct text *out, const struct frame *f)
-{
+static void write_tail(struct text *out, const struct frame *f) {
     text_addf(out, "\n} // namespace %s\n\n", f->name);
     if (f->has_init)
         text_addf(out, "extern \"C\" int %s_init(void)\n{\n    return %s::init();\n}\n\n", f->name, f->name);
-    text_addf(out, "extern \"C\" int %s_launch(const struct %s *args, void *stream)\n{\n    return %s::launch(*args, stream);\n}\n",
+    text_addf(out,
+              "extern \"C\" int %s_launch(const struct %s *args, void *stream)\n{\n    return "
+              "%s::launch(*args, stream);\n}\n",
               f->name, f->args, f->name);
 }
 
 /* Everything below the banner. `out` already holds it; the checksum line closes it. */
-static bool write_file(struct text *out, const struct frame *f)
-{
+static bool write_file(struct text *out, const struct frame *f) {
     struct parts t = {0};
     const bool ok = read_parts(&t, f);
     if (ok) {
@@ -454,8 +444,7 @@ static bool write_file(struct text *out, const struct frame *f)
     return ok && err_count() == 0 && !out->failed;
 }
 
-bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p)
-{
+bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
     static struct sched sched;
     struct params written = {0}, known;
     sched_plan(&sched, p);
@@ -463,13 +452,13 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     known = written;
     derived_params(&known, p);
     struct hole_context holes = {p, &sched};
-    const struct frame f = {c, p->name, p->isa->skeleton, "ht_gemm_args", p->scheme, &written, &known, true, emit_hole, &holes};
+    const struct frame f = {c,      p->name, p->isa->skeleton, "ht_gemm_args", p->scheme, &written,
+                            &known, true,    emit_hole,        &holes};
     banner_gemm(out, p, &sched);
     return write_file(out, &f);
 }
 
-bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s)
-{
+bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0}, known;
     emit_pack_name(name, sizeof name, s, c->isa);
@@ -481,8 +470,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     return write_file(out, &f);
 }
 
-bool emit_reduce(struct text *out, const struct emit_context *c)
-{
+bool emit_reduce(struct text *out, const struct emit_context *c) {
     char name[PLAN_NAME_MAX];
     const struct params none = {0};
     emit_reduce_name(name, sizeof name, c->isa);

@@ -12,8 +12,8 @@
 
 /* What every generated file of one GPU shares. */
 struct emit_context {
-    const char *root;       /* folder that holds gen/ and templates/ */
-    const char *gpu_word;   /* as given on the command line, for the recreating command */
+    const char *root;        /* folder that holds gen/ and templates/ */
+    const char *gpu_word;    /* as given on the command line, for the recreating command */
     const char *scheme_list; /* --scheme as given; NULL: all */
     const struct gpu *gpu;
     const struct isa *isa;

@@ -14,15 +14,16 @@ struct isa {
     const char *hooks;     /* templates/HOOKS.cuh */
     const char *sim_model; /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
     const char *compile_flags;
-    int arch;            /* __CUDA_ARCH__ lower bound (750, 800, ...); 90 for gfx90a */
-    int wave_size;       /* threads of a warp (wavefront) */
-    int mi, ni, ki;      /* FP16 MMA shape used by the skeleton */
-    int fragment_k;      /* k of one fragment load: ki or a multiple of it (two m16n8k8 share one 16-wide load) */
+    int arch;       /* __CUDA_ARCH__ lower bound (750, 800, ...); 90 for gfx90a */
+    int wave_size;  /* threads of a warp (wavefront) */
+    int mi, ni, ki; /* FP16 MMA shape used by the skeleton */
+    int fragment_k; /* k of one fragment load: ki or a multiple of it (two m16n8k8 share one 16-wide load) */
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
     int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
-    int other_registers;    /* of a thread, beside accumulators, fragments and staging; calibration in isa.c */
-    bool doubles_fragments; /* the compiler keeps two whole k steps of fragments; else slices leave as others arrive */
-    bool async_copy;     /* global -> shared without registers (cp.async) */
+    int other_registers; /* of a thread, beside accumulators, fragments and staging; calibration in isa.c */
+    bool
+        doubles_fragments; /* the compiler keeps two whole k steps of fragments; else slices leave as others arrive */
+    bool async_copy; /* global -> shared without registers (cp.async) */
     bool flushes_f16_subnormals;
     int promote_k; /* FP32 promotion interval for promoting chains, in k; source in isa.c */
 };

@@ -15,7 +15,8 @@ static const char usage[] =
     "  halftone-gen list gpus|schemes|isas\n"
     "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK] [--tsv]\n"
     "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
-    "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and templates/.\n";
+    "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
+    "templates/.\n";
 
 struct options {
     const char *gpu, *scheme, *model, *shape, *out, *root, *tiles;
@@ -23,8 +24,7 @@ struct options {
 };
 
 /* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
-static const char *default_root(void)
-{
+static const char *default_root(void) {
     static char path[4096];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     path[n > 0 ? n : 0] = 0;
@@ -37,14 +37,12 @@ static const char *default_root(void)
     return path;
 }
 
-static bool read_options(struct options *o, int argc, char **argv)
-{
+static bool read_options(struct options *o, int argc, char **argv) {
     const struct {
         const char *name;
         const char **value;
-    } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
-                 {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
-                 {"--tiles", &o->tiles}};
+    } known[] = {{"--gpu", &o->gpu}, {"--scheme", &o->scheme}, {"--model", &o->model}, {"--shape", &o->shape},
+                 {"--out", &o->out}, {"--root", &o->root},     {"--tiles", &o->tiles}};
     for (int i = 2; i < argc; i++) {
         size_t k = 0;
         if (strcmp(argv[i], "--tsv") == 0) {
@@ -55,7 +53,8 @@ static bool read_options(struct options *o, int argc, char **argv)
             k++;
         if (k == sizeof known / sizeof *known || i + 1 == argc) {
             err_user(NULL, 0, "%s '%s'; see halftone-gen --help",
-                     k == sizeof known / sizeof *known ? "unknown option" : "a value is missing after", argv[i]);
+                     k == sizeof known / sizeof *known ? "unknown option" : "a value is missing after",
+                     argv[i]);
             return false;
         }
         *known[k].value = argv[++i];
@@ -63,8 +62,7 @@ static bool read_options(struct options *o, int argc, char **argv)
     return true;
 }
 
-static bool read_shape(struct shape *shape, const char *s)
-{
+static bool read_shape(struct shape *shape, const char *s) {
     int64_t *const part[] = {&shape->m, &shape->n, &shape->k};
     const char *at = s;
     for (int i = 0; i < 3; i++) {
@@ -73,7 +71,9 @@ static bool read_shape(struct shape *shape, const char *s)
         while (*at >= '0' && *at <= '9' && v < 1000000000)
             v = v * 10 + (*at++ - '0');
         if (at == start || v < 1 || v > 2147483647 || *at != (i < 2 ? 'x' : 0)) {
-            err_user(NULL, 0, "--shape '%s' is not MxNxK with whole numbers from 1 to 2147483647, as in 4096x4096x4096", s);
+            err_user(
+                NULL, 0,
+                "--shape '%s' is not MxNxK with whole numbers from 1 to 2147483647, as in 4096x4096x4096", s);
             return false;
         }
         *part[i] = v;
@@ -82,8 +82,7 @@ static bool read_shape(struct shape *shape, const char *s)
     return true;
 }
 
-static const struct isa *load_budget(struct gpu *g, const struct options *o)
-{
+static const struct isa *load_budget(struct gpu *g, const struct options *o) {
     struct text list = {0};
     if (!o->gpu) {
         gpu_list(&list, o->root);
@@ -99,16 +98,14 @@ static const struct isa *load_budget(struct gpu *g, const struct options *o)
     return isa;
 }
 
-static const struct scheme *load_scheme(const char *name)
-{
+static const struct scheme *load_scheme(const char *name) {
     const struct scheme *s = scheme_find(name);
     if (!s)
         err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
     return s;
 }
 
-static int run_list(const char *what, const char *root)
-{
+static int run_list(const char *what, const char *root) {
     struct text out = {0};
     if (what && strcmp(what, "gpus") == 0) {
         gpu_list(&out, root);
@@ -126,8 +123,7 @@ static int run_list(const char *what, const char *root)
     return err_count() > 0;
 }
 
-static int run_explain(const struct options *o)
-{
+static int run_explain(const struct options *o) {
     struct gpu g;
     struct shape shape = {4096, 4096, 4096};
     enum model_kind model = MODEL_HALFTONE;
@@ -148,8 +144,7 @@ static int run_explain(const struct options *o)
 }
 
 static void plan_one(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                     const char *tiles)
-{
+                     const char *tiles) {
     plan_scheme(set, g, isa, s);
     if (tiles)
         plan_tiles(set, g, isa, s, tiles);
@@ -157,8 +152,7 @@ static void plan_one(struct plan_set *set, const struct gpu *g, const struct isa
 
 /* Plans every scheme of the list (all when NULL), with the extra tiles asked for. */
 static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list,
-                     const char *tiles)
-{
+                     const char *tiles) {
     for (int i = 0; !list && i < scheme_count; i++)
         plan_one(set, g, isa, &scheme_table[i], tiles);
     while (list && *list) {
@@ -173,8 +167,7 @@ static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa
     return err_count() == 0 && set->count > 0;
 }
 
-static void emit_all(struct files *files, const struct emit_context *c, const struct plan_set *set)
-{
+static void emit_all(struct files *files, const struct emit_context *c, const struct plan_set *set) {
     char name[FILE_NAME_MAX], file[FILE_NAME_MAX + 8];
     for (int i = 0; i < set->count; i++) {
         snprintf(file, sizeof file, "%s.%s", set->plan[i].name, c->isa->extension);
@@ -193,8 +186,7 @@ static void emit_all(struct files *files, const struct emit_context *c, const st
     manifest_table(files_add(files, "manifest"), c, set);
 }
 
-static int run_emit(const struct options *o)
-{
+static int run_emit(const struct options *o) {
     static struct plan_set set;
     static struct files files;
     struct gpu g;
@@ -202,7 +194,8 @@ static int run_emit(const struct options *o)
     if (!o->out)
         err_user(NULL, 0, "--out DIR is missing");
     if (isa && !isa->skeleton)
-        err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`", isa->name);
+        err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`",
+                 isa->name);
     if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles))
         return 1;
     const struct emit_context c = {o->root, o->gpu, o->scheme, &g, isa};
@@ -213,8 +206,7 @@ static int run_emit(const struct options *o)
     return err_count() > 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct options o = {.root = default_root()};
     const char *command = argc > 1 ? argv[1] : "--help";
     if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
@@ -222,7 +214,8 @@ int main(int argc, char **argv)
         return argc == 1;
     }
     if (strcmp(command, "list") == 0)
-        return run_list(argc > 2 ? argv[2] : NULL, argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
+        return run_list(argc > 2 ? argv[2] : NULL,
+                        argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
     if (!read_options(&o, argc, argv))
         return 1;
     if (strcmp(command, "explain") == 0)

@@ -3,34 +3,32 @@
 
 #include <inttypes.h>
 
-static const struct scheme *scheme_at(const struct plan_set *set, int i)
-{
+static const struct scheme *scheme_at(const struct plan_set *set, int i) {
     const struct scheme *s = set->plan[i].scheme;
     return i > 0 && set->plan[i - 1].scheme == s ? NULL : s; /* plans of a scheme are neighbours */
 }
 
-static const char *async_name(bool async)
-{
+static const char *async_name(bool async) {
     return async ? "cp.async" : "registers";
 }
 
-void manifest_table(struct text *out, const struct emit_context *c, const struct plan_set *set)
-{
-    text_addf(out, "# kernels of %s (%s, %s, copies by %s), halftone-gen %s\n", c->gpu->name, c->gpu->title, c->isa->name,
-              async_name(c->isa->async_copy), HT_GENERATOR_VERSION);
-    text_add(out, "name\tscheme\tvariant\tbm\tbn\tbk\twm\twn\tstages\tthreads\tregs_planned\tsmem_bytes\tblocks_per_sm\twhy\n");
+void manifest_table(struct text *out, const struct emit_context *c, const struct plan_set *set) {
+    text_addf(out, "# kernels of %s (%s, %s, copies by %s), halftone-gen %s\n", c->gpu->name, c->gpu->title,
+              c->isa->name, async_name(c->isa->async_copy), HT_GENERATOR_VERSION);
+    text_add(out, "name\tscheme\tvariant\tbm\tbn\tbk\twm\twn\tstages\tthreads\tregs_planned\tsmem_"
+                  "bytes\tblocks_per_sm\twhy\n");
     for (int i = 0; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", p->name, p->scheme->name,
-                  p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm, t->bn, t->bk, t->wm, t->wn,
-                  t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
+                  p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm, t->bn, t->bk, t->wm,
+                  t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
                   t->stages * tile_stage_bytes(t, p->scheme), p->cost.blocks_per_sm, p->why);
     }
 }
 
-static void dispatch_declarations(struct text *out, const struct emit_context *c, const struct plan_set *set)
-{
+static void dispatch_declarations(struct text *out, const struct emit_context *c,
+                                  const struct plan_set *set) {
     char name[PLAN_NAME_MAX];
     for (int i = 0; i < set->count; i++)
         text_addf(out, "int %s_init(void);\nint %s_launch(const struct ht_gemm_args *args, void *stream);\n",
@@ -45,24 +43,25 @@ static void dispatch_declarations(struct text *out, const struct emit_context *c
     text_addf(out, "int %s_launch(const struct ht_gemm_args *args, void *stream);\n\n", name);
 }
 
-static void dispatch_kernels(struct text *out, const struct plan_set *set)
-{
+static void dispatch_kernels(struct text *out, const struct plan_set *set) {
     text_add(out, "static const struct ht_kernel_desc kernels[] = {\n");
     for (int i = 0; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
         const struct ht_cost_coefficients *k = &p->cost.coefficients;
-        text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->scheme->name, variant_name(p->variant), p->why);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn, t->stages,
-                  tile_threads(t, p->isa), t->stages * tile_stage_bytes(t, p->scheme), p->cost.regs_per_thread);
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm, k->step_busy_x256,
-                  k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k, p->name, p->name);
+        text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->scheme->name,
+                  variant_name(p->variant), p->why);
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
+                  t->stages, tile_threads(t, p->isa), t->stages * tile_stage_bytes(t, p->scheme),
+                  p->cost.regs_per_thread);
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
+                  k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k, p->name,
+                  p->name);
     }
     text_add(out, "};\n\n");
 }
 
-static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set)
-{
+static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     char name[PLAN_NAME_MAX];
     int count = 0;
     text_add(out, "static const struct ht_scheme_desc schemes[] = {\n");
@@ -71,7 +70,9 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         if (!s)
             continue;
         emit_pack_name(name, sizeof name, s, c->isa);
-        text_addf(out, "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     \"%s\", %s_launch},\n",
+        text_addf(out,
+                  "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
+                  "\"%s\", %s_launch},\n",
                   s->name, s->range_text, s->bound_text, s->slices, scheme_atom_k(s), scheme_slice_bytes(s),
                   s->scale == SCALE_ROW, s->products, 16, emit_align_units(c->isa), s->split_units,
                   plan_promote_k(s, c->isa), name, name);
@@ -81,29 +82,33 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
     return count;
 }
 
-void manifest_dispatch(struct text *out, const struct emit_context *c, const struct plan_set *set)
-{
+void manifest_dispatch(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     const struct gpu *g = c->gpu;
     char reduce[PLAN_NAME_MAX];
-    text_addf(out, "/* dispatch.c: the kernel set of %s as data. Generated by halftone-gen %s; licence: MIT-0. */\n", g->name,
-              HT_GENERATOR_VERSION);
+    text_addf(
+        out,
+        "/* dispatch.c: the kernel set of %s as data. Generated by halftone-gen %s; licence: MIT-0. */\n",
+        g->name, HT_GENERATOR_VERSION);
     text_add(out, "#include \"ht_desc.h\"\n\n");
     dispatch_declarations(out, c, set);
     dispatch_kernels(out, set);
     const int schemes = dispatch_schemes(out, c, set);
     emit_reduce_name(reduce, sizeof reduce, c->isa);
-    text_addf(out, "const struct ht_set_desc ht_set = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, 0, %" PRId64 ", %" PRId64
-                   ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ",\n    %d, %d, kernels, schemes,\n    %s_launch};\n",
-              g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch, g->sms, g->sustained_clock_mhz,
-              g->copy_gbps, g->l2_gbps, g->dram_gbps, g->launch_ns, set->count, schemes, reduce);
+    text_addf(out,
+              "const struct ht_set_desc ht_set = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, 0, %" PRId64
+              ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+              ",\n    %d, %d, kernels, schemes,\n    %s_launch};\n",
+              g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch, g->sms,
+              g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps, g->launch_ns, set->count,
+              schemes, reduce);
 }
 
-void manifest_rules(struct text *out, const struct emit_context *c, const struct plan_set *set)
-{
+void manifest_rules(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     char name[PLAN_NAME_MAX];
-    text_addf(out, "# kernel sources of %s and how to compile them; generated by halftone-gen %s\n", c->gpu->name,
-              HT_GENERATOR_VERSION);
-    text_addf(out, "HT_EXTENSION := %s\nHT_KERNEL_FLAGS := %s\nHT_KERNELS := \\\n", c->isa->extension, c->isa->compile_flags);
+    text_addf(out, "# kernel sources of %s and how to compile them; generated by halftone-gen %s\n",
+              c->gpu->name, HT_GENERATOR_VERSION);
+    text_addf(out, "HT_EXTENSION := %s\nHT_KERNEL_FLAGS := %s\nHT_KERNELS := \\\n", c->isa->extension,
+              c->isa->compile_flags);
     for (int i = 0; i < set->count; i++)
         text_addf(out, "    %s \\\n", set->plan[i].name);
     for (int i = 0; i < set->count; i++) {

@@ -20,13 +20,13 @@ struct shape {
 
 struct cost {
     bool fits;
-    char reason[MODEL_REASON_MAX];  /* why rejected, with the numbers; empty when it fits */
-    char binding[32];               /* resource that limits the accepted tile: tensor, smem, l2, dram, latency, ... */
+    char reason[MODEL_REASON_MAX]; /* why rejected, with the numbers; empty when it fits */
+    char binding[32]; /* resource that limits the accepted tile: tensor, smem, l2, dram, latency, ... */
     int threads, regs_per_thread, smem_bytes, blocks_per_sm;
     int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
-    int64_t waves_milli;            /* waves of the shape, thousandths */
-    int64_t predicted_ns;           /* kernel only, for the shape */
-    int64_t score;                  /* the model's own objective: larger is better; ties by tile_compare, smaller first */
+    int64_t waves_milli;                               /* waves of the shape, thousandths */
+    int64_t predicted_ns;                              /* kernel only, for the shape */
+    int64_t score; /* the model's own objective: larger is better; ties by tile_compare, smaller first */
     struct ht_cost_coefficients coefficients; /* what the runtime's ht_cost_ns needs (MODEL_HALFTONE) */
 };
 
@@ -54,11 +54,12 @@ int64_t model_warp_registers(const struct isa *isa, int64_t regs);
 
 /* Resident blocks per SM by registers, shared memory, warps and block slots; 0: not even one. `limit` (may be NULL)
  * names the resource that runs out first. */
-int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread, int64_t smem_bytes,
-                    const char **limit);
+int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
+                    int64_t smem_bytes, const char **limit);
 
 /* Waves of the shape in thousandths, rounded up: blocks over sms * blocks_per_sm. */
-int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape, int blocks_per_sm);
+int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
+                          int blocks_per_sm);
 
 /* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -75,21 +76,22 @@ struct model_step {
     int64_t tensor, smem, issue, fp32; /* pipes, shared by the resident blocks */
     int64_t chain;                     /* dependent MMAs of one warp */
     int64_t fill;                      /* this SM's share of L2, feeding the stage */
-    int64_t exposed;                   /* barriers, and stores between them: nothing overlaps within the block */
-    int64_t copy;                      /* a copy's latency spread over the steps that may hide it */
+    int64_t exposed; /* barriers, and stores between them: nothing overlaps within the block */
+    int64_t copy;    /* a copy's latency spread over the steps that may hide it */
 };
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm);
-int model_halftone_instructions(const struct isa *isa, const struct scheme *s, const struct tile *t); /* of a step */
+int model_halftone_instructions(const struct isa *isa, const struct scheme *s,
+                                const struct tile *t); /* of a step */
 int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,
                                const struct shape *shape, int blocks_per_sm);
 
 /* EGEMM-TC's quantities, generalised to the scheme's products and slices. */
 struct model_egemm_terms {
-    int64_t ratio_milli;                /* eq. 4 */
-    int64_t register_bytes;             /* eq. 8, first constraint */
-    int64_t frag_registers;             /* per thread, section 4's FRAG caching */
-    int64_t smem_bytes, smem_bytes_eq8; /* padding 4 (Table 4) and 8 (eq. 8 as printed) */
+    int64_t ratio_milli;                        /* eq. 4 */
+    int64_t register_bytes;                     /* eq. 8, first constraint */
+    int64_t frag_registers;                     /* per thread, section 4's FRAG caching */
+    int64_t smem_bytes, smem_bytes_eq8;         /* padding 4 (Table 4) and 8 (eq. 8 as printed) */
     int64_t comp_milli, mem1_milli, mem2_milli; /* eqs. 5, 6, 7: thousandths of a clock */
 };
 struct model_egemm_terms model_egemm_terms(const struct gpu *g, const struct isa *isa, const struct scheme *s,
@@ -104,6 +106,7 @@ struct model_legemm_terms {
     int64_t registers;                  /* per thread: eq. 16's elements as registers */
     int64_t registers_two_accumulators; /* the same with every accumulator of the scheme held whole */
 };
-struct model_legemm_terms model_legemm_terms(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                                             const struct tile *t, const struct shape *shape);
+struct model_legemm_terms model_legemm_terms(const struct gpu *g, const struct isa *isa,
+                                             const struct scheme *s, const struct tile *t,
+                                             const struct shape *shape);
 #endif

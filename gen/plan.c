@@ -26,8 +26,7 @@ struct best {
     struct cost cost;
 };
 
-static void visit_best(void *context, const struct tile *t)
-{
+static void visit_best(void *context, const struct tile *t) {
     struct best *b = context;
     struct cost cost;
     model_cost(b->model, b->g, b->isa, b->s, t, &b->shape, &cost);
@@ -40,28 +39,25 @@ static void visit_best(void *context, const struct tile *t)
     b->cost = cost;
 }
 
-const char *variant_name(enum variant v)
-{
+const char *variant_name(enum variant v) {
     static const char *const names[] = {"", "plain", "nointerleave", "manual"};
     return names[v];
 }
 
-int plan_promote_k(const struct scheme *s, const struct isa *isa)
-{
+int plan_promote_k(const struct scheme *s, const struct isa *isa) {
     if (s->promote[0] == PROMOTE_ISA)
         return isa->promote_k;
     return s->promote[0] >= isa->ki ? s->promote[0] : 0;
 }
 
-static void plan_name(struct plan *p)
-{
+static void plan_name(struct plan *p) {
     const struct tile *t = &p->tile;
-    snprintf(p->name, sizeof p->name, "ht_%s_%dx%dx%d_w%dx%d_s%d%s%s_%s", p->scheme->name, t->bm, t->bn, t->bk, t->wm,
-             t->wn, t->stages, p->variant == VARIANT_PIPELINE ? "" : "_", variant_name(p->variant), p->isa->suffix);
+    snprintf(p->name, sizeof p->name, "ht_%s_%dx%dx%d_w%dx%d_s%d%s%s_%s", p->scheme->name, t->bm, t->bn,
+             t->bk, t->wm, t->wn, t->stages, p->variant == VARIANT_PIPELINE ? "" : "_",
+             variant_name(p->variant), p->isa->suffix);
 }
 
-static void plan_add(struct plan_set *set, const struct best *b, enum variant variant, const char *why)
-{
+static void plan_add(struct plan_set *set, const struct best *b, enum variant variant, const char *why) {
     struct plan *p = &set->plan[set->count];
     if (set->count == PLANS_MAX)
         err_bug("more plans than PLANS_MAX");
@@ -84,8 +80,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     set->count++;
 }
 
-static void plan_picks(struct plan_set *set, struct best *b)
-{
+static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
     b->model = MODEL_HALFTONE;
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes; i++) {
@@ -93,19 +88,19 @@ static void plan_picks(struct plan_set *set, struct best *b)
         b->found = 0;
         tile_enumerate(b->isa, b->s, visit_best, b);
         if (!b->found) {
-            err_user(b->g->name, 0, "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
+            err_user(b->g->name, 0,
+                     "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
                      b->s->name, b->g->name, b->s->name);
             return;
         }
-        snprintf(why, sizeof why, "fastest by model halftone at %lldx%lldx%lld, bound by %s", (long long)b->shape.m,
-                 (long long)b->shape.n, (long long)b->shape.k, b->cost.binding);
+        snprintf(why, sizeof why, "fastest by model halftone at %lldx%lldx%lld, bound by %s",
+                 (long long)b->shape.m, (long long)b->shape.n, (long long)b->shape.k, b->cost.binding);
         plan_add(set, b, VARIANT_PIPELINE, why);
     }
 }
 
 /* A tile named by its geometry, costed by the halftone model; 0 when it does not fit. */
-static int plan_fixed(struct best *b, const struct tile *t)
-{
+static int plan_fixed(struct best *b, const struct tile *t) {
     b->model = MODEL_HALFTONE;
     b->shape = plan_shapes[0];
     b->tile = *t;
@@ -114,19 +109,18 @@ static int plan_fixed(struct best *b, const struct tile *t)
 }
 
 /* EGEMM-TC Table 4 on every GPU it fits, with and without its interleaving (section 7.4). */
-static void plan_egemm(struct plan_set *set, struct best *b)
-{
+static void plan_egemm(struct plan_set *set, struct best *b) {
     const int stages = b->isa->async_copy ? 3 : 1;
     const struct tile t = {128, 128, 32, 64, 32, b->isa->ki, stages};
     if (!plan_fixed(b, &t))
         return;
     plan_add(set, b, VARIANT_PIPELINE, "EGEMM-TC Table 4");
-    plan_add(set, b, VARIANT_NOINTERLEAVE, "EGEMM-TC Table 4, loads not interleaved with MMAs (section 7.4 ablation)");
+    plan_add(set, b, VARIANT_NOINTERLEAVE,
+             "EGEMM-TC Table 4, loads not interleaved with MMAs (section 7.4 ablation)");
 }
 
 /* LE-GEMM Table 2 (A800) where it fits, and its ablations of section 5.6: a hand-picked tile, no pipeline. */
-static void plan_legemm(struct plan_set *set, struct best *b)
-{
+static void plan_legemm(struct plan_set *set, struct best *b) {
     const int stages = b->isa->async_copy ? 2 : 1; /* the paper's double buffer */
     const struct tile paper = {128, 256, 32, 64, 32, b->isa->ki, stages};
     const struct tile reference = {128, 128, 32, 64, 32, b->isa->ki, stages};
@@ -136,7 +130,8 @@ static void plan_legemm(struct plan_set *set, struct best *b)
     if (plan_fixed(b, &paper))
         plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, A800");
     if (plan_fixed(b, &reference))
-        plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, MI210 (128,128,32): base of its pipeline ablation");
+        plan_add(set, b, VARIANT_PIPELINE,
+                 "LE-GEMM Table 2, MI210 (128,128,32): base of its pipeline ablation");
     plan_fixed(b, &reference);
     b->tile = plain;
     plan_add(set, b, VARIANT_PLAIN, "LE-GEMM section 5.6 ablation: no pipeline");
@@ -149,43 +144,42 @@ struct wanted {
     bool found;
 };
 
-static void visit_wanted(void *context, const struct tile *t)
-{
+static void visit_wanted(void *context, const struct tile *t) {
     struct wanted *w = context;
     w->found = w->found || tile_compare(t, w->tile) == 0;
 }
 
-static bool is_in_space(const struct tile *t, const struct isa *isa, const struct scheme *s)
-{
+static bool is_in_space(const struct tile *t, const struct isa *isa, const struct scheme *s) {
     struct wanted w = {t, false};
     tile_enumerate(isa, s, visit_wanted, &w);
     return w.found;
 }
 
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                const char *list)
-{
+                const char *list) {
     struct best b = {.g = g, .isa = isa, .s = s};
     while (*list) {
         struct tile t = {.wk = isa->ki};
         int used = 0;
         if (sscanf(list, "%dx%dx%d_w%dx%d_s%d%n", &t.bm, &t.bn, &t.bk, &t.wm, &t.wn, &t.stages, &used) != 6 ||
             (list[used] != ',' && list[used] != 0)) {
-            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w32x64_s3", list);
+            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w32x64_s3",
+                     list);
             return;
         }
         if (!is_in_space(&t, isa, s))
-            err_user(NULL, 0, "tile %.*s is not in the search space of scheme %s; see `explain`", used, list, s->name);
+            err_user(NULL, 0, "tile %.*s is not in the search space of scheme %s; see `explain`", used, list,
+                     s->name);
         else if (!plan_fixed(&b, &t))
-            err_user(NULL, 0, "tile %.*s does not fit %s with scheme %s: %s", used, list, g->name, s->name, b.cost.reason);
+            err_user(NULL, 0, "tile %.*s does not fit %s with scheme %s: %s", used, list, g->name, s->name,
+                     b.cost.reason);
         else
             plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
         list += used + (list[used] == ',');
     }
 }
 
-void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s)
-{
+void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     struct best b = {.g = g, .isa = isa, .s = s};
     plan_picks(set, &b);
     if (strcmp(s->name, "egemm") == 0)

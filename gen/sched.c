@@ -4,28 +4,23 @@
 
 #include "err.h"
 
-int sched_mi(const struct plan *p)
-{
+int sched_mi(const struct plan *p) {
     return p->tile.wm / p->isa->mi;
 }
 
-int sched_ni(const struct plan *p)
-{
+int sched_ni(const struct plan *p) {
     return p->tile.wn / p->isa->ni;
 }
 
-int sched_k_steps(const struct plan *p)
-{
+int sched_k_steps(const struct plan *p) {
     return p->tile.bk / p->isa->fragment_k;
 }
 
-int sched_parts(const struct plan *p)
-{
+int sched_parts(const struct plan *p) {
     return tile_stage_bytes(&p->tile, p->scheme) / (tile_threads(&p->tile, p->isa) * 16);
 }
 
-static void add(struct sched *s, enum slot_kind kind, int fragment, int x, int y, int z)
-{
+static void add(struct sched *s, enum slot_kind kind, int fragment, int x, int y, int z) {
     if (s->slots == SCHED_SLOTS_MAX)
         err_bug("a step needs more slots than SCHED_SLOTS_MAX");
     s->slot[s->slots++] = (struct slot){kind, fragment, x, y, z};
@@ -35,8 +30,7 @@ static void add(struct sched *s, enum slot_kind kind, int fragment, int x, int y
 }
 
 /* The loads of one fragment step: the first product's operands first, so that its MMAs can start. */
-static int fragment_loads(const struct plan *p, int fragment, struct slot *out)
-{
+static int fragment_loads(const struct plan *p, int fragment, struct slot *out) {
     int n = 0;
     for (int slice = p->scheme->slices - 1; slice >= 0; slice--) {
         for (int j = 0; j < sched_ni(p); j += 2)
@@ -49,8 +43,7 @@ static int fragment_loads(const struct plan *p, int fragment, struct slot *out)
 
 /* The MMAs of one fragment step: product by product, so that consecutive MMAs use different accumulators; columns run
  * back and forth so that neighbours share a fragment. */
-static int fragment_mmas(const struct plan *p, int fragment, struct slot *out)
-{
+static int fragment_mmas(const struct plan *p, int fragment, struct slot *out) {
     int n = 0;
     for (int product = 0; product < p->scheme->products; product++) {
         for (int i = 0; i < sched_mi(p); i++) {
@@ -61,21 +54,18 @@ static int fragment_mmas(const struct plan *p, int fragment, struct slot *out)
     return n;
 }
 
-static void add_slot(struct sched *s, const struct slot *x)
-{
+static void add_slot(struct sched *s, const struct slot *x) {
     add(s, x->kind, x->fragment, x->x, x->y, x->z);
 }
 
 /* Copies of fragment step f: all parts are issued before the last fragment step, which commits them. */
-static void copy_range(const struct plan *p, int f, int *from, int *to)
-{
+static void copy_range(const struct plan *p, int f, int *from, int *to) {
     const int turns = sched_k_steps(p) > 1 ? sched_k_steps(p) - 1 : 1, parts = sched_parts(p);
     *from = f < turns ? parts * f / turns : parts;
     *to = f < turns ? parts * (f + 1) / turns : parts;
 }
 
-static void pipeline_fragment(struct sched *s, const struct plan *p, int f)
-{
+static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
     struct slot loads[256], mmas[2048];
     const int k_steps = sched_k_steps(p);
     const int load_count = fragment_loads(p, (f + 1) % k_steps, loads), mma_count = fragment_mmas(p, f, mmas);
@@ -98,8 +88,7 @@ static void pipeline_fragment(struct sched *s, const struct plan *p, int f)
 }
 
 /* Without the pipeline (LE-GEMM section 5.6): wait for the stage, multiply it, and only then ask for the next. */
-static void plain_step(struct sched *s, const struct plan *p)
-{
+static void plain_step(struct sched *s, const struct plan *p) {
     struct slot list[2048];
     add(s, SLOT_FETCH, 0, 0, 0, 0);
     for (int f = 0; f < sched_k_steps(p); f++) {
@@ -113,8 +102,7 @@ static void plain_step(struct sched *s, const struct plan *p)
     add(s, SLOT_BARRIER, 0, 0, 0, 0);
 }
 
-void sched_plan(struct sched *out, const struct plan *p)
-{
+void sched_plan(struct sched *out, const struct plan *p) {
     out->slots = out->first_slots = out->mmas = out->loads = out->copies = 0;
     if (p->variant == VARIANT_PLAIN) {
         plain_step(out, p);

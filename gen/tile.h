@@ -21,6 +21,6 @@ int tile_stage_bytes(const struct tile *t, const struct scheme *s);
 int tile_compare(const struct tile *x, const struct tile *y);
 
 /* Calls visit(context, tile) for every tile of the project's search space, in tile_compare order. */
-void tile_enumerate(const struct isa *isa, const struct scheme *s, void (*visit)(void *context, const struct tile *t),
-                    void *context);
+void tile_enumerate(const struct isa *isa, const struct scheme *s,
+                    void (*visit)(void *context, const struct tile *t), void *context);
 #endif

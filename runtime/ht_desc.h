@@ -17,13 +17,13 @@
 struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
-    const int *a_exponents;        /* per row of A: true value = packed value * 2^exponent; unused without scaling */
-    const int *b_exponents;        /* per column of B */
+    const int *a_exponents; /* per row of A: true value = packed value * 2^exponent; unused without scaling */
+    const int *b_exponents; /* per column of B */
     float *c;
-    float *partial;           /* splits > 1: [batch][split][n][m] floats before alpha and beta; else unused */
-    const float *alpha_ptr;   /* device pointers that win over the values below; NULL: use the values */
+    float *partial;         /* splits > 1: [batch][split][n][m] floats before alpha and beta; else unused */
+    const float *alpha_ptr; /* device pointers that win over the values below; NULL: use the values */
     const float *beta_ptr;
-    long long ldc, c_stride;  /* elements */
+    long long ldc, c_stride;                        /* elements */
     long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
     long long a_exponent_stride, b_exponent_stride; /* elements */
     int m, n;
@@ -36,10 +36,10 @@ struct ht_gemm_args {
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents;           /* written by schemes that scale rows; may be NULL for the others */
-    long long ld;             /* elements */
-    long long src_stride;     /* elements between batch entries */
-    long long panel_stride;   /* bytes */
+    int *exponents;         /* written by schemes that scale rows; may be NULL for the others */
+    long long ld;           /* elements */
+    long long src_stride;   /* elements between batch entries */
+    long long panel_stride; /* bytes */
     long long exponent_stride;
     int rows, k;
     int k_blocks; /* atoms along k: k padded to a multiple of 64, divided by the atom's k */

@@ -12,16 +12,15 @@
 
 enum { M = 150, N = 140, K = 256 };
 
-static float *device_copy(const float *host, size_t count)
-{
+static float *device_copy(const float *host, size_t count) {
     void *p = NULL;
-    if (ht_dev_alloc(&p, count * sizeof(float)) != HT_DEV_OK || ht_dev_upload(p, host, count * sizeof(float)) != HT_DEV_OK)
+    if (ht_dev_alloc(&p, count * sizeof(float)) != HT_DEV_OK ||
+        ht_dev_upload(p, host, count * sizeof(float)) != HT_DEV_OK)
         return NULL;
     return p;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static float a[M * K], b[K * N], c[M * N];
     const float one = 1, zero = 0;
     struct reference r;

@@ -32,8 +32,7 @@ struct product {
     const char *family;
 };
 
-static struct matrix matrix_make(int64_t rows, int64_t cols, int64_t pad)
-{
+static struct matrix matrix_make(int64_t rows, int64_t cols, int64_t pad) {
     struct matrix x = {rows, cols, rows + pad, NULL, NULL};
     void *device = NULL;
     const size_t bytes = (size_t)(x.ld * cols) * sizeof(float);
@@ -46,25 +45,22 @@ static struct matrix matrix_make(int64_t rows, int64_t cols, int64_t pad)
     return x;
 }
 
-static void matrix_up(const struct matrix *x)
-{
+static void matrix_up(const struct matrix *x) {
     assert_int_equal(ht_dev_upload(x->device, x->host, (size_t)(x->ld * x->cols) * sizeof(float)), HT_DEV_OK);
 }
 
-static void matrix_down(struct matrix *x)
-{
-    assert_int_equal(ht_dev_download(x->host, x->device, (size_t)(x->ld * x->cols) * sizeof(float)), HT_DEV_OK);
+static void matrix_down(struct matrix *x) {
+    assert_int_equal(ht_dev_download(x->host, x->device, (size_t)(x->ld * x->cols) * sizeof(float)),
+                     HT_DEV_OK);
 }
 
-static void matrix_free(struct matrix *x)
-{
+static void matrix_free(struct matrix *x) {
     free(x->host);
     ht_dev_free(x->device);
 }
 
 /* op(X) has the family's values whatever the transpose, so that all transposes have one truth. */
-static struct matrix operand(const struct product *p, char side, char trans)
-{
+static struct matrix operand(const struct product *p, char side, char trans) {
     const int64_t rows = side == 'A' ? p->m : p->k, cols = side == 'A' ? p->k : p->n;
     float *plain = malloc((size_t)(rows * cols) * sizeof(float) + 4);
     assert_non_null(plain);
@@ -79,14 +75,12 @@ static struct matrix operand(const struct product *p, char side, char trans)
     return x;
 }
 
-static void check_code(int code, const char *what)
-{
+static void check_code(int code, const char *what) {
     if (code != HALFTONE_OK)
         fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
 }
 
-static struct matrix result_matrix(const struct product *p)
-{
+static struct matrix result_matrix(const struct product *p) {
     struct matrix c = matrix_make(p->m, p->n, p->pad);
     for (int64_t j = 0; p->beta != 0.0f && j < p->n; j++) {
         for (int64_t i = 0; i < p->m; i++)
@@ -97,8 +91,8 @@ static struct matrix result_matrix(const struct product *p)
 }
 
 /* Largest |C - truth| / allowance, and that nothing outside of C was written. */
-static double worst_ratio(const struct product *p, const struct reference *r, const struct matrix *c, int64_t units)
-{
+static double worst_ratio(const struct product *p, const struct reference *r, const struct matrix *c,
+                          int64_t units) {
     double worst = 0;
     for (int64_t j = 0; j < p->n; j++) {
         for (int64_t i = 0; i < c->ld; i++) {
@@ -110,7 +104,9 @@ static double worst_ratio(const struct product *p, const struct reference *r, co
             const double old = p->beta != 0.0f ? (double)((float)(i % 7 - 3) * 0.25f) * (double)p->beta : 0;
             const double exact = r->exact[j * p->m + i] * (double)p->alpha + old;
             const double allowed = ldexp((double)units * r->magnitude[j * p->m + i] * fabs((double)p->alpha) +
-                                             2 * fabs(exact) + 2 * fabs(old), -24) + ldexp(1, -149);
+                                             2 * fabs(exact) + 2 * fabs(old),
+                                         -24) +
+                                   ldexp(1, -149);
             const double ratio = fabs(got - exact) / allowed;
             if (!(ratio <= worst))
                 worst = ratio; /* NaN stays */
@@ -119,13 +115,12 @@ static double worst_ratio(const struct product *p, const struct reference *r, co
     return worst;
 }
 
-static int64_t run_product(const struct product *p, struct matrix *c)
-{
+static int64_t run_product(const struct product *p, struct matrix *c) {
     struct halftone_plan plan;
     struct matrix a = operand(p, 'A', p->ta), b = operand(p, 'B', p->tb);
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
-    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, b.device, b.ld,
-                              &p->beta, c->device, c->ld),
+    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, b.device,
+                              b.ld, &p->beta, c->device, c->ld),
                plan.kernel);
     matrix_down(c);
     matrix_free(&a);
@@ -133,8 +128,7 @@ static int64_t run_product(const struct product *p, struct matrix *c)
     return plan.bound_units;
 }
 
-static void check_product(const char *label, const struct product *p)
-{
+static void check_product(const char *label, const struct product *p) {
     struct reference r;
     struct product plain = *p;
     plain.pad = 0;
@@ -152,8 +146,7 @@ static void check_product(const char *label, const struct product *p)
 }
 
 /* The rows of the scheme table that this library has. */
-static const char *scheme_at(int i)
-{
+static const char *scheme_at(int i) {
     const char *name;
     for (int all = 0; (name = halftone_schemes(handle, all)) != NULL; all++) {
         if (strcmp(name, "auto") != 0 && i-- == 0)
@@ -162,18 +155,17 @@ static const char *scheme_at(int i)
     return NULL;
 }
 
-static void every_scheme_shape_transpose(void **state)
-{
+static void every_scheme_shape_transpose(void **state) {
     (void)state;
     static const struct product cases[] = {
-        {'N', 'N', 1, 1, 1, 0, 1, 0, "llm"},     {'N', 'T', 17, 33, 65, 3, 1, 0, "uniform"},
-        {'T', 'N', 127, 129, 131, 1, 1, 0, "uniform"},   {'T', 'T', 66, 130, 100, 5, -0.5f, 2, "llm"},
-        {'C', 'N', 70, 1, 64, 0, 2, 1, "uniform"},       {'N', 'C', 1, 70, 257, 2, 1, -1, "llm"},
+        {'N', 'N', 1, 1, 1, 0, 1, 0, "llm"},           {'N', 'T', 17, 33, 65, 3, 1, 0, "uniform"},
+        {'T', 'N', 127, 129, 131, 1, 1, 0, "uniform"}, {'T', 'T', 66, 130, 100, 5, -0.5f, 2, "llm"},
+        {'C', 'N', 70, 1, 64, 0, 2, 1, "uniform"},     {'N', 'C', 1, 70, 257, 2, 1, -1, "llm"},
         {'N', 'N', 257, 65, 320, 7, 1, 0, "normal"},
     };
     static const struct product large[] = {
         {'N', 'N', 1000, 1001, 999, 1, 1, 0, "uniform"},  {'T', 'N', 513, 4096, 31, 0, 1, 1, "llm"},
-        {'N', 'T', 2049, 511, 1003, 3, 1, 0, "normal"},       {'T', 'T', 128, 128, 32768, 0, 1, 0, "llm"},
+        {'N', 'T', 2049, 511, 1003, 3, 1, 0, "normal"},   {'T', 'T', 128, 128, 32768, 0, 1, 0, "llm"},
         {'N', 'N', 2048, 2048, 2048, 0, 1, 0, "uniform"},
     };
     const char *scheme;
@@ -186,8 +178,7 @@ static void every_scheme_shape_transpose(void **state)
     }
 }
 
-static void every_kernel(void **state)
-{
+static void every_kernel(void **state) {
     (void)state;
     const struct product p = {'N', 'N', 150, 140, 200, 1, 1.5f, 0, "uniform"};
     const char *kernel;
@@ -199,8 +190,7 @@ static void every_kernel(void **state)
 }
 
 /* Whole numbers whose sums fit 24 bits: every scheme, every kernel, no error at all. */
-static void small_integers_are_exact(void **state)
-{
+static void small_integers_are_exact(void **state) {
     (void)state;
     const struct product p = {'N', 'T', 90, 70, 150, 0, 1, 0, "integers"};
     const char *scheme;
@@ -213,7 +203,8 @@ static void small_integers_are_exact(void **state)
         run_product(&p, &c);
         for (int64_t i = 0; i < p.m * p.n; i++) {
             if ((double)c.host[i] != r.exact[i])
-                fail_msg("%s: element %lld is %g, exactly %g", scheme, (long long)i, (double)c.host[i], r.exact[i]);
+                fail_msg("%s: element %lld is %g, exactly %g", scheme, (long long)i, (double)c.host[i],
+                         r.exact[i]);
         }
         matrix_free(&c);
     }
@@ -223,8 +214,7 @@ static void small_integers_are_exact(void **state)
 }
 
 /* f16x3 scales rows: magnitudes near the ends of FP32's range keep the bound. */
-static void f16x3_covers_the_exponent_range(void **state)
-{
+static void f16x3_covers_the_exponent_range(void **state) {
     (void)state;
     static const char *const families[] = {"huge", "tiny", "rowscales"};
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
@@ -236,16 +226,14 @@ static void f16x3_covers_the_exponent_range(void **state)
     }
 }
 
-static void same_bits(const char *what, const float *x, const float *y, int64_t count)
-{
+static void same_bits(const char *what, const float *x, const float *y, int64_t count) {
     const int64_t at = metrics_first_difference(x, y, count);
     if (at >= 0)
         fail_msg("%s: element %lld differs: %a and %a", what, (long long)at, (double)x[at], (double)y[at]);
 }
 
 /* Repeats, every transpose, packed operands and batch entries give the same bits. */
-static void bits_do_not_depend_on_the_way(void **state)
-{
+static void bits_do_not_depend_on_the_way(void **state) {
     (void)state;
     const float one = 1, zero = 0;
     const char *scheme;
@@ -270,7 +258,8 @@ static void bits_do_not_depend_on_the_way(void **state)
         assert_int_equal(ht_dev_alloc(&pb, bytes_b), HT_DEV_OK);
         check_code(halftone_pack_a(handle, 'N', p.m, p.k, a.device, a.ld, pa), "pack a");
         check_code(halftone_pack_b(handle, 'T', p.k, p.n, b.device, b.ld, pb), "pack b");
-        check_code(halftone_sgemm_packed(handle, p.m, p.n, p.k, &one, pa, pb, &zero, c.device, c.ld), "packed");
+        check_code(halftone_sgemm_packed(handle, p.m, p.n, p.k, &one, pa, pb, &zero, c.device, c.ld),
+                   "packed");
         matrix_down(&c);
         same_bits("packed", first.host, c.host, p.m * p.n);
         ht_dev_free(pa);
@@ -282,25 +271,25 @@ static void bits_do_not_depend_on_the_way(void **state)
     }
 }
 
-static void batches_share_and_differ(void **state)
-{
+static void batches_share_and_differ(void **state) {
     (void)state;
     const float one = 1, zero = 0;
     enum { M = 40, N = 30, K = 70, BATCH = 3 };
-    struct matrix a = matrix_make(M, K, 0), b = matrix_make(K, N * BATCH, 0), c = matrix_make(M, N * BATCH, 0);
+    struct matrix a = matrix_make(M, K, 0), b = matrix_make(K, N * BATCH, 0),
+                  c = matrix_make(M, N * BATCH, 0);
     struct matrix single = matrix_make(M, N, 0);
     family_fill(family_find("uniform"), 1, 'A', M, N, K, a.host, a.ld);
     family_fill(family_find("uniform"), 2, 'B', M, N * BATCH, K, b.host, b.ld);
     matrix_up(&a);
     matrix_up(&b);
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
-    check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', M, N, K, &one, a.device, M, 0, b.device, K, K * N, &zero,
-                                              c.device, M, M * N, BATCH),
+    check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', M, N, K, &one, a.device, M, 0, b.device, K,
+                                              K * N, &zero, c.device, M, M * N, BATCH),
                "batch");
     matrix_down(&c);
     for (int i = 0; i < BATCH; i++) {
-        check_code(halftone_sgemm(handle, 'N', 'N', M, N, K, &one, a.device, M, b.device + i * K * N, K, &zero,
-                                  single.device, M),
+        check_code(halftone_sgemm(handle, 'N', 'N', M, N, K, &one, a.device, M, b.device + i * K * N, K,
+                                  &zero, single.device, M),
                    "single");
         matrix_down(&single);
         same_bits("batch entry", single.host, c.host + i * M * N, M * N);
@@ -312,8 +301,7 @@ static void batches_share_and_differ(void **state)
 }
 
 /* A few tiles and a long k: the pick splits k, and the split result keeps the bound. */
-static void few_tiles_split_k(void **state)
-{
+static void few_tiles_split_k(void **state) {
     (void)state;
     struct halftone_plan plan;
     const struct product p = {'N', 'N', 64, 64, on_gpu ? 65536 : 4096, 0, 1, 1, "llm"};
@@ -324,33 +312,38 @@ static void few_tiles_split_k(void **state)
     check_product("split-K", &p);
 }
 
-static void blas_semantics(void **state)
-{
+static void blas_semantics(void **state) {
     (void)state;
     const float one = 1, zero = 0, half = 0.5f;
     struct matrix a = matrix_make(20, 20, 0), c = matrix_make(20, 20, 0); /* NaN all over */
     matrix_up(&a);
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
     matrix_up(&c);
-    check_code(halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &zero, a.device, 20, a.device, 20, &zero, c.device, 20), "");
+    check_code(
+        halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &zero, a.device, 20, a.device, 20, &zero, c.device, 20),
+        "");
     matrix_down(&c);
     for (int i = 0; i < 400; i++)
         assert_true(c.host[i] == 0.0f);
     for (int i = 0; i < 400; i++)
         c.host[i] = (float)i;
     matrix_up(&c);
-    check_code(halftone_sgemm(handle, 'N', 'N', 20, 20, 0, &one, a.device, 20, a.device, 20, &half, c.device, 20), "");
+    check_code(
+        halftone_sgemm(handle, 'N', 'N', 20, 20, 0, &one, a.device, 20, a.device, 20, &half, c.device, 20),
+        "");
     matrix_down(&c);
     for (int i = 0; i < 400; i++)
         assert_true(c.host[i] == (float)i * 0.5f);
-    check_code(halftone_sgemm(handle, 'N', 'N', 0, 20, 20, &one, NULL, 1, NULL, 20, &half, NULL, 1), "m == 0");
-    assert_int_equal(halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &one, a.device, 19, a.device, 20, &half, c.device, 20), -8);
+    check_code(halftone_sgemm(handle, 'N', 'N', 0, 20, 20, &one, NULL, 1, NULL, 20, &half, NULL, 1),
+               "m == 0");
+    assert_int_equal(
+        halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &one, a.device, 19, a.device, 20, &half, c.device, 20),
+        -8);
     matrix_free(&a);
     matrix_free(&c);
 }
 
-static int open_handle(void **state)
-{
+static int open_handle(void **state) {
     struct ht_dev_info info;
     (void)state;
     const int code = halftone_create(&handle);
@@ -363,14 +356,12 @@ static int open_handle(void **state)
     return 0;
 }
 
-static int close_handle(void **state)
-{
+static int close_handle(void **state) {
     (void)state;
     return halftone_destroy(handle);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blas_semantics),
         cmocka_unit_test(every_scheme_shape_transpose),
