@@ -31,10 +31,10 @@ void emit_reduce_name(char *name, size_t size, const struct isa *isa) {
 }
 
 int emit_align_units(const struct isa *isa) {
-    /* One m16n8k16 step aligns 16 products and c to the largest exponent and cuts each below 2^-24 of it (sm_75 and
-     * sm_80: two groups of 8 + c), then cuts the sum to 24 bits: (16 + 2) terms x 2^-24 x 2 (the product's exponent is
-     * not normalised) + 2 cuts x 2 units. 25 alignment bits on sm_90 halve the first part. */
-    return isa->arch >= 900 ? 20 : 40;
+    /* A group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F of it,
+     * then the sum to 24 bits. 16 k of one product (bench/ERROR_BOUNDS.md): up to sm_89 two groups of 8, F = 24:
+     * 2 x (8 x 1 + 1) units; sm_90 one group of 16, F = 25: 16 x 1/2 + 3/2, rounded up. */
+    return isa->arch >= 900 ? 10 : 18;
 }
 
 /* ---- reading templates */
@@ -336,14 +336,17 @@ static void banner_small(struct text *out, const char *name, const char *what, c
     text_addf(out, "// %s\n//\n// %s\n", name, what);
     if (s)
         text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper, s->range_text);
-    text_addf(out, "//\n// int %s_launch(const struct %s *args, void *stream);  0 or a cudaError_t\n", name,
-              args);
+    text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a cudaError_t\n", name, args);
 }
+
+static const char GEMM_ARGS[] = "const struct ht_gemm_args *args";
+static const char PACK_ARGS[] = "const struct ht_pack_args *operands, int count";
 
 struct frame {
     const struct emit_context *c;
-    const char *name, *skeleton, *args; /* args: the launcher's struct */
-    const struct scheme *scheme;        /* NULL: none of its hooks are needed */
+    const char *name, *skeleton;
+    const char *args, *values;   /* the launcher's parameters before the stream, and what it passes on */
+    const struct scheme *scheme; /* NULL: none of its hooks are needed */
     const struct params *written, *known;
     bool has_init;
     bool (*hole)(void *context, const char *name, struct text *out, int indent);
@@ -414,9 +417,9 @@ static void write_tail(struct text *out, const struct frame *f) {
     if (f->has_init)
         text_addf(out, "extern \"C\" int %s_init(void)\n{\n    return %s::init();\n}\n\n", f->name, f->name);
     text_addf(out,
-              "extern \"C\" int %s_launch(const struct %s *args, void *stream)\n{\n    return "
-              "%s::launch(*args, stream);\n}\n",
-              f->name, f->args, f->name);
+              "extern \"C\" int %s_launch(%s, void *stream)\n{\n"
+              "    return %s::launch(%s, stream);\n}\n",
+              f->name, f->args, f->name, f->values);
 }
 
 /* Everything below the banner. `out` already holds it; the checksum line closes it. */
@@ -452,10 +455,31 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     known = written;
     derived_params(&known, p);
     struct hole_context holes = {p, &sched};
-    const struct frame f = {c,      p->name, p->isa->skeleton, "ht_gemm_args", p->scheme, &written,
-                            &known, true,    emit_hole,        &holes};
+    const struct frame f = {.c = c,
+                            .name = p->name,
+                            .skeleton = p->isa->skeleton,
+                            .args = GEMM_ARGS,
+                            .values = "*args",
+                            .scheme = p->scheme,
+                            .written = &written,
+                            .known = &known,
+                            .has_init = true,
+                            .hole = emit_hole,
+                            .context = &holes};
     banner_gemm(out, p, &sched);
     return write_file(out, &f);
+}
+
+/* Tiles a packing block keeps in shared memory (64 x 65 floats each): as many as let two blocks share an SM, so that
+ * one loads while the other writes; one block where two would hold too few to hide the exchange of magnitudes.
+ * Measured on the H200 (bench/NOTES.md, packing): 2, 3, 4, 6 tiles reach 0.77, 0.79, 0.90, 0.98 of a device copy. */
+static long pack_tiles(const struct gpu *g) {
+    enum { FEW = 3, MANY = 6, ROOM_BYTES = 1024 };
+    const int64_t tile = 64 * 65 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
+    const int64_t two = (g->smem_per_sm_bytes / 2 - own) / tile,
+                  one = (g->smem_per_block_bytes - ROOM_BYTES) / tile;
+    const int64_t tiles = two >= FEW ? two : one;
+    return (long)(tiles > MANY ? MANY : tiles < 1 ? 1 : tiles);
 }
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
@@ -463,10 +487,18 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     struct params written = {0}, known;
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
+    param(&written, "PACK_TILES", pack_tiles(c->gpu));
     known = written;
-    param(&known, "SEGMENT_K", 512);
-    const struct frame f = {c, name, "pack", "ht_pack_args", s, &written, &known, false, NULL, NULL};
-    banner_small(out, name, "Splits one operand into slices and writes them as panel atoms.", f.args, s);
+    const struct frame f = {.c = c,
+                            .name = name,
+                            .skeleton = "pack",
+                            .args = PACK_ARGS,
+                            .values = "operands, count",
+                            .scheme = s,
+                            .written = &written,
+                            .known = &known};
+    banner_small(out, name, "Splits one or two operands into slices and writes them as panel atoms.", f.args,
+                 s);
     return write_file(out, &f);
 }
 
@@ -474,7 +506,13 @@ bool emit_reduce(struct text *out, const struct emit_context *c) {
     char name[PLAN_NAME_MAX];
     const struct params none = {0};
     emit_reduce_name(name, sizeof name, c->isa);
-    const struct frame f = {c, name, "reduce", "ht_gemm_args", NULL, &none, &none, false, NULL, NULL};
+    const struct frame f = {.c = c,
+                            .name = name,
+                            .skeleton = "reduce",
+                            .args = GEMM_ARGS,
+                            .values = "*args",
+                            .written = &none,
+                            .known = &none};
     banner_small(out, name, "Adds split-K parts in order: C = alpha * sum + beta * C.", f.args, NULL);
     return write_file(out, &f);
 }

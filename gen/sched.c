@@ -58,9 +58,10 @@ static void add_slot(struct sched *s, const struct slot *x) {
     add(s, x->kind, x->fragment, x->x, x->y, x->z);
 }
 
-/* Copies of fragment step f: all parts are issued before the last fragment step, which commits them. */
+/* Copies of fragment step f: all parts are issued in the first half of the step, so that even with two stages the last
+ * one has half a step to land in. */
 static void copy_range(const struct plan *p, int f, int *from, int *to) {
-    const int turns = sched_k_steps(p) > 1 ? sched_k_steps(p) - 1 : 1, parts = sched_parts(p);
+    const int turns = sched_k_steps(p) > 1 ? sched_k_steps(p) / 2 : 1, parts = sched_parts(p);
     *from = f < turns ? parts * f / turns : parts;
     *to = f < turns ? parts * (f + 1) / turns : parts;
 }

@@ -263,7 +263,7 @@ static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, i
     struct operand o = {.rows = rows, .k = k, .entries = entries};
     int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
     int64_t k_blocks = round_up(k, HT_K_PAD) / s->atom_k;
-    o.exponent_stride = s->scales_rows ? row_blocks * HT_ATOM_ROWS : 0;
+    o.exponent_stride = s->scales_rows ? ht_mul(row_blocks * HT_ATOM_ROWS, 1 + ht_ceil_div(k, HT_K_PAD)) : 0;
     o.panel_stride = ht_mul(ht_mul(row_blocks, k_blocks), HT_ATOM_BYTES);
     o.exponent_bytes =
         round_up(ht_mul(ht_mul(o.exponent_stride, (int64_t)sizeof(int)), entries), PIECE_ALIGNMENT);
@@ -494,30 +494,46 @@ static int ready_kernel(halftone *h, int kernel) {
     return code;
 }
 
-/* Packs all entries of one operand, in pieces that a grid can hold. */
-static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct operand *o, const float *src,
-                int64_t ld, int64_t stride, bool k_contiguous, char *exponents, char *panels) {
-    int64_t k_blocks = round_up(o->k, HT_K_PAD) / scheme->atom_k;
-    for (int64_t entry = 0; entry < o->entries; entry += HT_GRID_BATCH) {
-        for (int64_t row = 0; row < o->rows; row += HT_GRID_ROWS) {
-            int64_t batch = o->entries - entry, rows = o->rows - row;
-            int64_t exponent_at = entry * o->exponent_stride + row;
-            int64_t panel_at = entry * o->panel_stride + row / HT_ATOM_ROWS * k_blocks * HT_ATOM_BYTES;
-            struct ht_pack_args args = {
-                .src = src + entry * stride + (k_contiguous ? row * ld : row),
-                .panels = (unsigned char *)panels + panel_at,
-                .exponents = scheme->scales_rows ? (int *)(void *)exponents + exponent_at : NULL,
-                .ld = ld,
-                .src_stride = stride,
-                .panel_stride = o->panel_stride,
-                .exponent_stride = o->exponent_stride,
-                .rows = (int)(rows < HT_GRID_ROWS ? rows : HT_GRID_ROWS),
-                .k = (int)o->k,
-                .k_blocks = (int)k_blocks,
-                .k_contiguous = k_contiguous,
-                .batch = (int)(batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH),
-            };
-            int code = fail_device(h, ht_dev_check(scheme->pack(&args, h->stream)));
+/* One operand as a call has it, and where its packed form goes. */
+struct source {
+    const struct operand *operand;
+    const float *src;
+    int64_t ld, stride;
+    bool k_contiguous;
+    char *exponents, *panels;
+};
+
+/* Arguments for the entries from `entry` on, as many as a grid can hold. */
+static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const struct source *x,
+                                     int64_t entry) {
+    const struct operand *o = x->operand;
+    int64_t batch = o->entries - entry;
+    return (struct ht_pack_args){
+        .src = x->src + entry * x->stride,
+        .panels = (unsigned char *)x->panels + entry * o->panel_stride,
+        .exponents = scheme->scales_rows ? (int *)(void *)x->exponents + entry * o->exponent_stride : NULL,
+        .ld = x->ld,
+        .src_stride = x->stride,
+        .panel_stride = o->panel_stride,
+        .exponent_stride = o->exponent_stride,
+        .rows = (int)o->rows,
+        .k = (int)o->k,
+        .k_blocks = (int)(round_up(o->k, HT_K_PAD) / scheme->atom_k),
+        .k_contiguous = x->k_contiguous,
+        .batch = (int)(batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH),
+    };
+}
+
+/* Packs one or two operands: together in one launch where a grid can hold all their entries. */
+static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x, int count) {
+    if (count == 2 && x[0].operand->entries + x[1].operand->entries <= HT_GRID_BATCH) {
+        struct ht_pack_args both[2] = {pack_args(scheme, &x[0], 0), pack_args(scheme, &x[1], 0)};
+        return fail_device(h, ht_dev_check(scheme->pack(both, 2, h->stream)));
+    }
+    for (int i = 0; i < count; i++) {
+        for (int64_t entry = 0; entry < x[i].operand->entries; entry += HT_GRID_BATCH) {
+            struct ht_pack_args args = pack_args(scheme, &x[i], entry);
+            int code = fail_device(h, ht_dev_check(scheme->pack(&args, 1, h->stream)));
             if (code != HALFTONE_OK)
                 return code;
         }
@@ -580,11 +596,12 @@ static int pack_both(halftone *h, const struct plan *p, const struct call *x, ch
                      struct panels *out) {
     char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
     char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
-    int code = pack(h, p->scheme, &p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap);
-    if (code == HALFTONE_OK)
-        code = pack(h, p->scheme, &p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp);
+    const struct source sources[2] = {
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp},
+    };
     *out = (struct panels){ae, be, ap, bp};
-    return code;
+    return pack(h, p->scheme, sources, 2);
 }
 
 /* Finds the pieces of the caller's blobs. */
@@ -757,7 +774,8 @@ static int pack_blob(halftone *h, const struct call *x, bool is_a, void *packed)
         return code;
     struct operand o = operand_of(scheme, rows, x->k, 1);
     char *blob = packed;
-    return pack(h, scheme, &o, src, ld, 0, is_a == trans, blob, blob + o.exponent_bytes);
+    const struct source source = {&o, src, ld, 0, is_a == trans, blob, blob + o.exponent_bytes};
+    return pack(h, scheme, &source, 1);
 }
 
 int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,

@@ -17,7 +17,9 @@
 struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
-    const int *a_exponents; /* per row of A: true value = packed value * 2^exponent; unused without scaling */
+    const int
+        *a_exponents; /* per row of A: its largest finite magnitude as the bits of a float, from which the
+                             * row's scale follows (ht_row_exponent); unused without scaling */
     const int *b_exponents; /* per column of B */
     float *c;
     float *partial;         /* splits > 1: [batch][split][n][m] floats before alpha and beta; else unused */
@@ -36,8 +38,9 @@ struct ht_gemm_args {
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents;         /* written by schemes that scale rows; may be NULL for the others */
-    long long ld;           /* elements */
+    int *exponents; /* schemes that scale rows: the rows' magnitudes (rows rounded up to 64), then as many
+                             * ints for each 64 k, used while packing; NULL for the others */
+    long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
     long long exponent_stride;
@@ -50,8 +53,8 @@ struct ht_pack_args {
 /*@end*/
 
 /* Contracts that both sides of the ABI rely on:
- * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH, pack takes rows <= HT_GRID_ROWS; the runtime
- *   cuts what is larger. A launcher returns 0 or the backend's error code, waits for nothing and allocates
+ * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH (pack: both operands' batches together); the
+ *   runtime cuts what is larger. A launcher returns 0 or the backend's error code, waits for nothing and allocates
  *   nothing.
  * - beta == 0 (by value or through beta_ptr) never reads C. alpha == 0 makes the product vanish, NaN and Inf
  *   included; the runtime launches no product when it can see that on the host, kernel and reduction test the
@@ -63,9 +66,8 @@ struct ht_pack_args {
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
-    HT_K_PAD = 64,         /* k is padded with zeros to a multiple of this */
-    HT_GRID_BATCH = 65535, /* what the y or z extent of a grid can hold */
-    HT_GRID_ROWS = HT_GRID_BATCH * HT_ATOM_ROWS
+    HT_K_PAD = 64,        /* k is padded with zeros to a multiple of this */
+    HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
 /* Integer cost coefficients of one kernel: filled by the generator's model, evaluated by ht_cost_ns. Clocks
@@ -95,10 +97,11 @@ struct ht_scheme_desc {
     int slices, atom_k, slice_bytes;
     int scales_rows;                  /* exponents are produced and needed */
     int products, mma_k, align_units; /* products per MMA step; k of one MMA; see ht_bound_units */
-    int split_units;
-    int promote_k; /* 0: one chain over all of k; else at least mma_k */
+    int split_units; /* lost once: by the split, less what a chain's first step spares; may be negative */
+    int promote_k;   /* of the main accumulator; 0: one chain over all of k; else at least mma_k */
     const char *pack_name;
-    int (*pack)(const struct ht_pack_args *args, void *stream);
+    /* operands: 1 or 2, packed in one launch */
+    int (*pack)(const struct ht_pack_args *operands, int count, void *stream);
 };
 
 struct ht_set_desc {
@@ -134,8 +137,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
 }
 
 /* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
- * sms * blocks_per_sm slots; a wave advances one bk step in the slowest of the SM's busy pipe (shared by its
- * resident blocks), the latency of one step and the time L2 needs to feed all blocks of the wave.
+ * sms * blocks_per_sm slots; a wave advances one bk step in the longer of what its SMs and what L2 need. An SM
+ * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
+ * gaps (the square: gen/model_halftone.c, fitted).
  *
  * Worked line (test_desc.c): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
@@ -161,7 +165,8 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         if (waves == 0)
             continue;
         int64_t per_sm = ht_ceil_div(blocks, sms);
-        int64_t busy = per_sm * c->step_busy_x256;
+        int64_t stall = c->step_latency_x256 - (int64_t)c->step_busy_x256;
+        int64_t busy = per_sm * c->step_busy_x256 + (stall > 0 ? stall / (per_sm * per_sm) : 0);
         /* bytes / (GB/s) = ns; ns * MHz / 1000 = clocks */
         int64_t l2 = blocks * c->step_bytes * 256 / l2_gbps * clock_mhz / 1000;
         int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
@@ -178,6 +183,38 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     return ns;
 }
 
+enum { HT_PICK_STEPS = 4, HT_PICK_SPLITS_MAX = 128 };
+
+/* 1, 2, 3, 4, 6, 8, 12, 16, 24, ...: powers of two and the points halfway between them. */
+static inline int ht_next_splits(int splits) {
+    if (splits == 1)
+        return 2;
+    return (splits & (splits - 1)) == 0 ? splits / 2 * 3 : splits / 3 * 4;
+}
+
+/* ht_cost_ns with the best split-K, and how many parts that has: every part keeps at least HT_PICK_STEPS bk steps and
+ * the partial sums fit partial_bytes. Ties go to the smaller split. */
+static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
+                                 int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
+                                 int64_t m, int64_t n, int64_t k, int64_t batch, int64_t partial_bytes,
+                                 int *best_splits) {
+    const int64_t steps = ht_ceil_div(k, c->step_k);
+    int64_t best = ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, 1);
+    *best_splits = 1;
+    for (int splits = 2; splits <= HT_PICK_SPLITS_MAX && steps / splits >= HT_PICK_STEPS;
+         splits = ht_next_splits(splits)) {
+        if (ht_partial_bytes(m, n, batch, splits) > partial_bytes)
+            break;
+        int64_t ns =
+            ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, splits);
+        if (ns < best) {
+            *best_splits = splits;
+            best = ns;
+        }
+    }
+    return best;
+}
+
 /* Packing time in ns of one operand of rows x k elements: read (twice when row scales are found first), write
  * the panels (the padding of rows to 64 and of k to 64 included), at the speed of a large copy, plus launches.
  *
@@ -192,20 +229,23 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int scales_row
     return ht_add(ht_mul(bytes, batch) / copy_gbps, reads * launch_ns);
 }
 
-/* A-priori error bound in units of 2^-24 |A||B|, componentwise, for one product of length k:
- *   split_units: both operands' split error;
- *   a chain of L MMAs on a truncating unit loses at most align_units per MMA (terms aligned and cut, plus the
- *   final cut), each relative to the running sum of magnitudes;
- *   each promotion adds one rounding (half a unit, counted as one), scaling and combining four more.
- * Derivation: bench/NOTES.md, "error bounds".
+/* A-priori error bound: |C - (alpha A B + beta C0)| <= units * 2^-24 |alpha| |A||B| + 2^-24 |beta C0|, componentwise,
+ * for one product of length k, split-K included. Derivation, range and absolute terms: bench/ERROR_BOUNDS.md.
+ *   align_units: what the chain of the main accumulator loses per mma_k, all its products together, relative to the
+ *   running sum of magnitudes;
+ *   an addition outside the matrix unit rounds by one unit of its result: one for each interval but the first;
+ *   1/25 more: slices are up to 2^-9 larger than what they stand for, and corrections with an accumulator of their
+ *   own lose at most 1/28 unit per mma_k;
+ *   4: alpha, beta, the accumulators' combination, and everything that stays below one unit.
  *
- * Worked line (test_desc.c): f16x3 with split_units 8, 3 products, mma_k 16, align_units 10, promote 64,
- * k = 4096: 8 + 10 * 3 * 4 + 64 + 4 = 196. */
+ * Worked line (test_desc.c): split_units 8, mma_k 16, align_units 10, promote 64, k = 4096: a chain of 4 steps loses
+ * 40, 64 intervals are 63 additions; 8 + 103 + 103 / 25 + 4 = 119. */
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
-    int64_t chain = (int64_t)s->align_units * s->products * ht_ceil_div(chain_k, s->mma_k);
-    int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) : 0;
-    return s->split_units + chain + adds + 4;
+    int64_t chain = (int64_t)s->align_units * ht_ceil_div(chain_k, s->mma_k);
+    int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) - 1 : 0;
+    int64_t lost = chain + adds;
+    return s->split_units + lost + lost / 25 + 4;
 }
 
 struct ht_choice {
@@ -215,9 +255,8 @@ struct ht_choice {
 };
 
 /* Cheapest dispatchable kernel of `scheme` for the shape; splits only while the partial sums fit
- * partial_bytes. Every part keeps at least HT_PICK_STEPS bk steps. Pure: depends on nothing but its
- * arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the scheme. */
-enum { HT_PICK_STEPS = 4, HT_PICK_SPLITS_MAX = 128 };
+ * partial_bytes. Pure: depends on nothing but its arguments. Ties go to the earlier kernel and the smaller split.
+ * kernel -1: the set has none of the scheme. */
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes);
 

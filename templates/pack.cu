@@ -1,23 +1,209 @@
 #include "sample.h" //@drop
-// ---- packing: one operand into panel atoms ---------------------------------------------------------------------
-// A block takes 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory and
-// writes it out split and swizzled: SLICES atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros.
+// ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
+// A block takes a tile of 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory
+// and writes it out split and swizzled: SLICES atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros.
 //
 //   atom row (two 16-bit slices): [ 32 hi | 32 lo ]   16-byte chunk c of row r is stored as chunk c ^ (r & 7)
+//
+// Schemes that scale rows must know a row's largest magnitude before its first element can be written, and reading the
+// matrix twice from device memory would cost half again as much. So a block keeps PACK_TILES tiles in shared memory,
+// publishes what it measured, and collects what the other blocks of its row block published:
+//
+//   row block r:  [ block rP+0: load, publish, collect, write ][ block rP+1: load, ... ]  ...  [ block rP+P-1 ]
+//
+// They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
+// get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
+// Every published number travels alone in its own word, so no fence is needed.
 constexpr int PACK_THREADS = 256;
-constexpr int PACK_LD = 65;                    // floats: rows one bank apart, so neither direction conflicts
-constexpr int PACK_SMEM_BYTES = 64 * PACK_LD * 4;
-constexpr int ATOMS = 64 / ATOM_K;             // atoms a block writes
-constexpr int SEGMENT_K = 512;                 // k of one block of the magnitude kernel
+constexpr int PACK_LD = 65;                                     // floats: rows one bank apart, no conflicts either way
+constexpr int TILE_BYTES = 64 * PACK_LD * 4;
+constexpr int ROOM_BYTES = 64 * 4 * 4;                          // one number for each row and quarter of the block
+constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_BYTES;
+constexpr int ATOMS = 64 / ATOM_K;                              // atoms of one tile
+constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 
-HT_DEVICE const float *element(const ht_pack_args &g, int row, int k)
+struct pack_pair {
+    ht_pack_args operand[2];
+};
+
+// Everything a block must know about its place.
+struct pack_place {
+    const float *src;
+    int *exponents;
+    int row_blocks, row_block, row0, rows; // rows: those left from row0 on
+    int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
+};
+
+HT_DEVICE int row_blocks_of(const ht_pack_args &g)
 {
-    const long long at = g.k_contiguous ? (long long)row * g.ld + k : (long long)k * g.ld + row;
-    return g.src + (long long)blockIdx.z * g.src_stride + at;
+    return (g.rows + 63) / 64;
+}
+
+HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry)
+{
+    pack_place at;
+    const int k_tiles = g.k_blocks / ATOMS;
+    at.src = g.src + entry * g.src_stride;
+    at.exponents = g.exponents + entry * g.exponent_stride;
+    at.pieces = (k_tiles + PACK_TILES - 1) / PACK_TILES;
+    at.row_blocks = row_blocks_of(g);
+    at.row_block = (int)blockIdx.x / at.pieces;
+    at.row0 = at.row_block * 64;
+    at.rows = g.rows - at.row0;
+    at.piece = (int)blockIdx.x % at.pieces;
+    at.k_tile = at.piece * PACK_TILES;
+    at.tiles = k_tiles - at.k_tile < PACK_TILES ? k_tiles - at.k_tile : PACK_TILES;
+    return at;
+}
+
+// Tiles into shared memory, element (row, k) of tile t at t * TILE_BYTES + (row * PACK_LD + k) * 4. Everything lies inside
+// and is aligned: 16-byte loads along the contiguous direction, one tile ahead of the stores.
+HT_DEVICE void load_whole_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
+{
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
+    const long long row_step = g.k_contiguous ? g.ld : 1, k_step = g.k_contiguous ? 1 : g.ld;
+    const float *corner = at.src + at.row0 * row_step + at.k_tile * 64 * k_step + slow * g.ld + fast;
+    const int along = g.k_contiguous ? 4 : PACK_LD * 4, across = g.k_contiguous ? PACK_LD * 4 : 4; // bytes
+    uint4 x[2][4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        x[0][i] = ht_ldg16(corner + i * 16 * g.ld);
+    }
+#pragma unroll
+    for (int t = 0; t < PACK_TILES; t++) {
+        if (t + 1 < at.tiles) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                x[(t + 1) % 2][i] = ht_ldg16(corner + (t + 1) * 64 * k_step + i * 16 * g.ld);
+            }
+        }
+        if (t < at.tiles) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const unsigned to = smem + (unsigned)(t * TILE_BYTES + fast * along + (slow + i * 16) * across);
+                ht_sts4(to, ht_as_float(x[t % 2][i].x));
+                ht_sts4(to + along, ht_as_float(x[t % 2][i].y));
+                ht_sts4(to + along * 2, ht_as_float(x[t % 2][i].z));
+                ht_sts4(to + along * 3, ht_as_float(x[t % 2][i].w));
+            }
+        }
+    }
+}
+
+// The same at edges and for any alignment: single elements, zeros beyond the matrix.
+HT_DEVICE void load_ragged_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
+{
+    const int fast = (int)threadIdx.x % 64, slow = (int)threadIdx.x / 64;
+    const long long row_step = g.k_contiguous ? g.ld : 1, k_step = g.k_contiguous ? 1 : g.ld;
+    for (int t = 0; t < at.tiles; t++) {
+        const int k0 = (at.k_tile + t) * 64;
+        const float *corner = at.src + at.row0 * row_step + k0 * k_step;
+        float x[16];
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
+            x[i] = row < at.rows && k0 + k < g.k ? ht_ldg4(corner + row * row_step + k * k_step) : 0.0f;
+        }
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
+            ht_sts4(smem + (unsigned)(t * TILE_BYTES + (row * PACK_LD + k) * 4), x[i]);
+        }
+    }
+}
+
+HT_DEVICE int larger(int x, int y)
+{
+    return x > y ? x : y;
+}
+
+// Magnitude as the bits of a float, which compare like the floats; Inf and NaN do not count.
+HT_DEVICE int magnitude(float x)
+{
+    const int bits = (int)(ht_as_uint(x) & 0x7fffffffu);
+    return bits < 0x7f800000 ? bits : 0;
+}
+
+// Largest magnitude of this block's part of a row; four threads share a row, a quarter of each tile's k each.
+HT_DEVICE int measure_tiles(unsigned smem, int tiles)
+{
+    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
+    int most = 0;
+    for (int t = 0; t < tiles; t++) {
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int at = t * TILE_BYTES + (row * PACK_LD + quarter * 16 + i) * 4;
+            most = larger(most, magnitude(ht_lds4(smem + (unsigned)at)));
+        }
+    }
+    return most;
+}
+
+// The same for the whole row, from the matrix: what a thread does that waited in vain.
+HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at)
+{
+    const int row = (int)threadIdx.x % 64;
+    const long long r = at.row0 + row;
+    int most = 0;
+    for (int k = 0; k < g.k && row < at.rows; k++)
+        most = larger(most, magnitude(ht_ldg4(at.src + (g.k_contiguous ? r * g.ld + k : k * g.ld + r))));
+    return most;
+}
+
+// What the four threads of a row have found, combined: the largest, or -1 if one of them has -1.
+HT_DEVICE int combine_quarters(unsigned room, int found)
+{
+    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
+    int most = 0;
+    bool all = true;
+    ht_barrier();
+    ht_sts4(room + (unsigned)(quarter * 64 + row) * 4, ht_as_float((unsigned)found));
+    ht_barrier();
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        const int one = (int)ht_as_uint(ht_lds4(room + (unsigned)(q * 64 + row) * 4));
+        all = all && one >= 0;
+        most = larger(most, one);
+    }
+    return all ? most : -1;
+}
+
+// Collects the pieces' numbers for this thread's row, every fourth piece; -1: some never came.
+HT_DEVICE int collect(const int *published, int pieces)
+{
+    const int row = (int)threadIdx.x % 64;
+    int most = 0, turns = 0;
+    for (int piece = (int)threadIdx.x / 64; piece < pieces; piece += 4) {
+        int one = ht_ld_relaxed_i32(published + piece * 64 + row);
+        while (one < 0 && turns < WAIT_TURNS) {
+            turns++;
+            one = ht_ld_relaxed_i32(published + piece * 64 + row);
+        }
+        if (one < 0)
+            return -1;
+        most = larger(most, one);
+    }
+    return most;
+}
+
+// The row's largest magnitude over all of k, for the row threadIdx.x % 64.
+HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, unsigned smem)
+{
+    const unsigned room = smem + PACK_TILES * TILE_BYTES;
+    int *published = at.exponents + at.row_blocks * 64 + (long long)at.row_block * at.pieces * 64;
+    int most = combine_quarters(room, measure_tiles(smem, at.tiles));
+    if (at.pieces == 1)
+        return most;
+    if (threadIdx.x < 64)
+        ht_st_relaxed_i32(published + at.piece * 64 + (int)threadIdx.x, most);
+    most = combine_quarters(room, collect(published, at.pieces));
+    if (most < 0)
+        most = measure_row(g, at);
+    return most;
 }
 
 // 16-byte chunk `chunk` (8 k) of all slices of one row.
-HT_DEVICE void write_chunk(const ht_pack_args &g, unsigned char *atoms, unsigned tile, int row, int chunk, int exponent)
+HT_DEVICE void write_chunk(unsigned char *atoms, unsigned tile, int row, int chunk, int exponent)
 {
     unsigned packed[SLICES][4];
 #pragma unroll
@@ -37,122 +223,84 @@ HT_DEVICE void write_chunk(const ht_pack_args &g, unsigned char *atoms, unsigned
     }
 }
 
-__global__ void __launch_bounds__(PACK_THREADS) pack(const ht_pack_args g)
+// The tile's atoms. Eight rows and one atom's chunks lie side by side in a warp: each store covers whole sectors.
+// room: the rows' magnitudes.
+HT_DEVICE void write_tile(unsigned char *atoms, unsigned tile, unsigned room)
 {
-    const int tid = (int)threadIdx.x;
-    const int k_tiles = g.k_blocks / ATOMS; // blocks run along k first: consecutive blocks write consecutive atoms
-    const int k_tile = (int)blockIdx.x % k_tiles, row_block = (int)blockIdx.x / k_tiles;
-    const int k0 = k_tile * 64, row0 = row_block * 64;
-    const unsigned tile = ht_smem_base();
-    const int fast = tid % 64, slow = tid / 64; // fast runs along the contiguous direction
-    float x[16];
-#pragma unroll
-    for (int i = 0; i < 16; i++) {
-        const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-        x[i] = row0 + row < g.rows && k0 + k < g.k ? ht_ldg4(element(g, row0 + row, k0 + k)) : 0.0f;
-    }
-#pragma unroll
-    for (int i = 0; i < 16; i++) {
-        const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-        ht_sts4(tile + (unsigned)(row * PACK_LD + k) * 4, x[i]);
-    }
-    ht_barrier();
-    unsigned char *atoms = g.panels + (long long)blockIdx.z * g.panel_stride +
-                           ((long long)row_block * g.k_blocks + k_tile * ATOMS) * 8192;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        // eight rows and one atom's chunks side by side in a warp: each store covers whole sectors
-        const int unit = i * PACK_THREADS + tid;
+        const int unit = i * PACK_THREADS + (int)threadIdx.x;
         const int per_atom = 64 * (ATOM_K / 8);
         const int row = unit % per_atom / (ATOM_K / 8);
         const int chunk = unit / per_atom * (ATOM_K / 8) + unit % (ATOM_K / 8);
-        int exponent = 0;
-        if (SCALES_ROWS && row0 + row < g.rows)
-            exponent = -ht_row_exponent(ht_ldg_i32(g.exponents + (long long)blockIdx.z * g.exponent_stride + row0 + row));
-        write_chunk(g, atoms, tile, row, chunk, exponent);
+        const int exponent = SCALES_ROWS ? -ht_row_exponent((int)ht_as_uint(ht_lds4(room + (unsigned)row * 4))) : 0;
+        write_chunk(atoms, tile, row, chunk, exponent);
     }
 }
 
-// Largest finite magnitude of each row, as the bits of a float: maxima do not depend on order, so atomics keep the
-// result deterministic. The array starts as zeros.
-HT_DEVICE int magnitude(float x)
+// exponents: [ magnitude of each row, rows rounded up to 64 | row block, piece: 64 published magnitudes, -1 before ]
+__global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 {
-    const int bits = (int)(ht_as_uint(x) & 0x7fffffffu);
-    return bits < 0x7f800000 ? bits : 0;
-}
-
-HT_DEVICE int larger(int x, int y)
-{
-    return x > y ? x : y;
-}
-
-// Thread t walks the contiguous direction: with rows contiguous it keeps one row and four threads share it; with k
-// contiguous a warp keeps eight rows.
-__global__ void __launch_bounds__(PACK_THREADS) row_magnitudes(const ht_pack_args g)
-{
-    const int tid = (int)threadIdx.x, segments = (g.k + SEGMENT_K - 1) / SEGMENT_K;
-    const int row0 = (int)blockIdx.x / segments * 64, k0 = (int)blockIdx.x % segments * SEGMENT_K;
-    int *out = g.exponents + (long long)blockIdx.z * g.exponent_stride;
-    if (!g.k_contiguous) {
-        const int row = row0 + tid % 64;
-        int most = 0;
-        for (int k = k0 + tid / 64; k < k0 + SEGMENT_K; k += 32) {
-            float x[8];
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                x[i] = row < g.rows && k + i * 4 < g.k ? ht_ldg4(element(g, row, k + i * 4)) : 0.0f;
-            }
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                most = larger(most, magnitude(x[i]));
-            }
-        }
-        if (row < g.rows && most > 0)
-            ht_atomic_max_i32(out + row, most);
-        return;
-    }
-    const int lane = tid & 31, warp = tid >> 5;
-    for (int r = warp * 8; r < warp * 8 + 8; r++) {
-        const int row = row0 + r;
-        float x[SEGMENT_K / 32];
-        int most = 0;
-#pragma unroll
-        for (int i = 0; i < SEGMENT_K / 32; i++) {
-            x[i] = row < g.rows && k0 + lane + i * 32 < g.k ? ht_ldg4(element(g, row, k0 + lane + i * 32)) : 0.0f;
-        }
-#pragma unroll
-        for (int i = 0; i < SEGMENT_K / 32; i++) {
-            most = larger(most, magnitude(x[i]));
-        }
-#pragma unroll
-        for (int i = 0; i < 5; i++) {
-            most = larger(most, ht_shfl_xor(most, 16 >> i));
-        }
-        if (lane == 0 && row < g.rows && most > 0)
-            ht_atomic_max_i32(out + row, most);
-    }
-}
-
-__global__ void __launch_bounds__(PACK_THREADS) clear_magnitudes(const ht_pack_args g)
-{
-    const int row = (int)blockIdx.x * PACK_THREADS + (int)threadIdx.x;
-    if (row < g.rows)
-        ht_stg_i32(g.exponents + (long long)blockIdx.z * g.exponent_stride + row, 0);
-}
-
-static int launch(const ht_pack_args &g, void *stream)
-{
-    const unsigned row_blocks = (unsigned)((g.rows + 63) / 64), batch = (unsigned)g.batch;
-    int code = 0;
+    const bool second = (int)blockIdx.z >= p.operand[0].batch;
+    const ht_pack_args &g = p.operand[second];
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
+    const pack_place at = find_place(g, entry);
+    if (at.row_block >= at.row_blocks)
+        return; // the other operand has more
+    const unsigned smem = ht_smem_base(), room = smem + PACK_TILES * TILE_BYTES;
+    const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
+    if (aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k)
+        load_whole_tiles(g, at, smem);
+    else
+        load_ragged_tiles(g, at, smem);
+    ht_barrier();
     if (SCALES_ROWS) {
-        code = ht_launch(clear_magnitudes, (unsigned)((g.rows + PACK_THREADS - 1) / PACK_THREADS), 1, batch,
-                         PACK_THREADS, 0, stream, g);
-        if (code == 0)
-            code = ht_launch(row_magnitudes, (unsigned)((g.k + SEGMENT_K - 1) / SEGMENT_K) * row_blocks, 1, batch,
-                             PACK_THREADS, 0, stream, g);
+        const int most = agree_on_magnitude(g, at, smem);
+        ht_barrier();
+        if (threadIdx.x < 64) {
+            ht_sts4(room + threadIdx.x * 4, ht_as_float((unsigned)most));
+            if (at.piece == 0)
+                ht_stg_i32(at.exponents + at.row0 + (int)threadIdx.x, most);
+        }
+        ht_barrier();
     }
+    unsigned char *atoms = g.panels + entry * g.panel_stride +
+                           ((long long)at.row_block * g.k_blocks + at.k_tile * ATOMS) * 8192;
+    for (int t = 0; t < at.tiles; t++)
+        write_tile(atoms + t * ATOMS * 8192, smem + (unsigned)(t * TILE_BYTES), room);
+}
+
+// Numbers that are not published yet.
+__global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair p)
+{
+    const bool second = (int)blockIdx.z >= p.operand[0].batch;
+    const ht_pack_args &g = p.operand[second];
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
+    const int pieces = (g.k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
+    const long long at = (long long)blockIdx.x * PACK_THREADS + threadIdx.x, rows = (long long)row_blocks_of(g) * 64;
+    if (at < rows * pieces)
+        ht_stg_i32(g.exponents + entry * g.exponent_stride + rows + at, -1);
+}
+
+static int launch(const ht_pack_args *operands, int count, void *stream)
+{
+    pack_pair p = {};
+    long long blocks = 0;
+    unsigned batch = 0;
+    for (int i = 0; i < count; i++) {
+        p.operand[i] = operands[i];
+        const long long high = (operands[i].rows + 63) / 64;
+        const long long wide = (operands[i].k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
+        blocks = high * wide > blocks ? high * wide : blocks;
+        batch += (unsigned)operands[i].batch;
+    }
+    if (blocks > 0x7fffffff)
+        return 1; // cudaErrorInvalidValue: more tiles than a grid can count
+    int code = ht_allow_smem(pack, PACK_SMEM_BYTES);
+    if (SCALES_ROWS && code == 0)
+        code = ht_launch(clear_published, (unsigned)((blocks * 64 + PACK_THREADS - 1) / PACK_THREADS), 1, batch,
+                         PACK_THREADS, 0, stream, p);
     if (code == 0)
-        code = ht_launch(pack, (unsigned)(g.k_blocks / ATOMS) * row_blocks, 1, batch, PACK_THREADS, PACK_SMEM_BYTES,
-                         stream, g);
+        code = ht_launch(pack, (unsigned)blocks, 1, batch, PACK_THREADS, PACK_SMEM_BYTES, stream, p);
     return code;
 }

@@ -43,9 +43,17 @@ HT_DEVICE void ht_stg_i32(int *p, int v)
     *p = v;
 }
 
-HT_DEVICE void ht_atomic_max_i32(int *p, int v)
+// One number from block to block of a launch, without any order between different numbers.
+HT_DEVICE int ht_ld_relaxed_i32(const int *p)
 {
-    atomicMax(p, v);
+    int v;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
+    return v;
+}
+
+HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
+{
+    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
 }
 
 HT_DEVICE uint4 ht_lds16(unsigned s)

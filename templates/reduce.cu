@@ -18,9 +18,7 @@ __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
                 v = __fadd_rn(v, ht_ldg4(g.partial + (part * g.n + col + q) * g.m + row));
             }
             float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)(col + q) * g.ldc + row;
-            v = __fmul_rn(alpha, v);
-            if (g.splits == 0)
-                v = 0.0f;
+            v = alpha != 0.0f && g.splits > 0 ? __fmul_rn(alpha, v) : 0.0f;
             if (beta != 0.0f)
                 v = __fmaf_rn(beta, ht_ldg4(c), v);
             ht_stg4(c, v);

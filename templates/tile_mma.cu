@@ -58,7 +58,7 @@ HT_DEVICE void store_result(const ht_gemm_args &g, float v, int row, int col, in
         return;
     }
     float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
-    v = __fmul_rn(alpha, v);
+    v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
     if (beta != 0.0f)
         v = __fmaf_rn(beta, ht_ldg4(c), v);
     ht_stg4(c, v);

@@ -82,7 +82,8 @@ int ht_ldg_i32(const int *p, int line = __builtin_LINE());
 void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());
 void ht_stg4(float *p, float v, int line = __builtin_LINE());
 void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
-void ht_atomic_max_i32(int *p, int v, int line = __builtin_LINE());
+int ht_ld_relaxed_i32(const int *p, int line = __builtin_LINE());
+void ht_st_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 
 uint4 ht_lds16(unsigned s, int line = __builtin_LINE());
 float ht_lds4(unsigned s, int line = __builtin_LINE());

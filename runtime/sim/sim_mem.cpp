@@ -273,15 +273,23 @@ void ht_sts4(unsigned s, float v, int line) {
     shared_store("ht_sts4", s, v, line);
 }
 
-void ht_atomic_max_i32(int *p, int v, int line) {
-    request r("ht_atomic_max_i32", line);
+/* Blocks may run on several host threads: these two are atomic. */
+int ht_ld_relaxed_i32(const int *p, int line) {
+    request r("ht_ld_relaxed_i32", line);
+    if (r.e == nullptr)
+        return 0;
+    if (!global_range(*r.e, r.who, p, sizeof *p))
+        abandon_thread(*r.e);
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+void ht_st_relaxed_i32(int *p, int v, int line) {
+    request r("ht_st_relaxed_i32", line);
     if (r.e == nullptr)
         return;
-    if (!global_range(*r.e, r.who, p, sizeof v))
+    if (!global_range(*r.e, r.who, p, sizeof *p))
         abandon_thread(*r.e);
-    int old = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (old < v && !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+    __atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
 void ht_cp_async16(unsigned s, const void *g, int line) {
