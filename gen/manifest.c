@@ -2,6 +2,7 @@
 #include "manifest.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const struct scheme *scheme_at(const struct plan_set *set, int i) {
     const struct scheme *s = set->plan[i].scheme;
@@ -37,7 +38,8 @@ static void dispatch_declarations(struct text *out, const struct emit_context *c
         if (!scheme_at(set, i))
             continue;
         emit_pack_name(name, sizeof name, set->plan[i].scheme, c->isa);
-        text_addf(out, "int %s_launch(const struct ht_pack_args *args, void *stream);\n", name);
+        text_addf(out, "int %s_launch(const struct ht_pack_args *operands, int count, void *stream);\n",
+                  name);
     }
     emit_reduce_name(name, sizeof name, c->isa);
     text_addf(out, "int %s_launch(const struct ht_gemm_args *args, void *stream);\n\n", name);
@@ -61,6 +63,33 @@ static void dispatch_kernels(struct text *out, const struct plan_set *set) {
     text_add(out, "};\n\n");
 }
 
+/* What ht_bound_units needs of a scheme; derivation: bench/ERROR_BOUNDS.md. */
+struct bound_terms {
+    int step_units; /* lost per 16 k in the chain of accumulator 0 */
+    int once_units;
+    int promote_k;
+};
+
+static struct bound_terms bound_terms_of(const struct scheme *s, const struct isa *isa) {
+    enum { TINY_UNITS = 3 }; /* a step of lo * lo cannot cut more than itself, but the sum is cut again */
+    const int full = emit_align_units(isa);
+    struct bound_terms b = {.once_units = s->split_units + full, .promote_k = plan_promote_k(s, isa)};
+    for (int i = 0; i < s->products; i++) {
+        const struct product *p = &s->product[i];
+        if (p->acc != 0)
+            continue;
+        const bool tiny = p->a > 0 && p->b > 0;
+        b.step_units += tiny ? TINY_UNITS : full;
+        if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2 */
+            b.once_units += s->split == SPLIT_TRUNCATE ? 16 : 4;
+    }
+    /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
+    b.once_units -= b.step_units;
+    if (s->promote[0] == PROMOTE_EACH_MMA)
+        b.promote_k = isa->fragment_k;
+    return b;
+}
+
 static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     char name[PLAN_NAME_MAX];
     int count = 0;
@@ -69,17 +98,23 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct scheme *s = scheme_at(set, i);
         if (!s)
             continue;
+        const struct bound_terms bound = bound_terms_of(s, c->isa);
         emit_pack_name(name, sizeof name, s, c->isa);
         text_addf(out,
                   "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
                   "\"%s\", %s_launch},\n",
                   s->name, s->range_text, s->bound_text, s->slices, scheme_atom_k(s), scheme_slice_bytes(s),
-                  s->scale == SCALE_ROW, s->products, 16, emit_align_units(c->isa), s->split_units,
-                  plan_promote_k(s, c->isa), name, name);
+                  s->scale == SCALE_ROW, s->products, c->isa->fragment_k, bound.step_units, bound.once_units,
+                  bound.promote_k, name, name);
         count++;
     }
     text_add(out, "};\n\n");
     return count;
+}
+
+/* Names like sm_90a are NVIDIA's for code that runs on that capability alone. */
+static int is_exact(const struct isa *isa) {
+    return isa->name[strlen(isa->name) - 1] == 'a' && strcmp(isa->vendor, "nvidia") == 0;
 }
 
 void manifest_dispatch(struct text *out, const struct emit_context *c, const struct plan_set *set) {
@@ -95,12 +130,12 @@ void manifest_dispatch(struct text *out, const struct emit_context *c, const str
     const int schemes = dispatch_schemes(out, c, set);
     emit_reduce_name(reduce, sizeof reduce, c->isa);
     text_addf(out,
-              "const struct ht_set_desc ht_set = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, 0, %" PRId64
+              "const struct ht_set_desc ht_set = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
               ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
               ",\n    %d, %d, kernels, schemes,\n    %s_launch};\n",
-              g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch, g->sms,
-              g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps, g->launch_ns, set->count,
-              schemes, reduce);
+              g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch, is_exact(c->isa),
+              g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps, g->launch_ns,
+              set->count, schemes, reduce);
 }
 
 void manifest_rules(struct text *out, const struct emit_context *c, const struct plan_set *set) {
