@@ -1,18 +1,25 @@
 /* scheme: the table of emulation schemes; see scheme.h. This room must not know tiles, GPUs or text.
  *
  * split_units: how far the kept products can be from a * b, in units u = 2^-24 of |a||b|, summed exactly. For
- * an element x with 2^e <= |x| < 2^(e+1), an FP32 number is a multiple of 2^(e-23) = 2u relative to 2^e. RN
- * to FP16 (11 bits):  |x - hi| <= 2^(e-11), relative 2^-11 = 8192 u. RZ to FP16:            |x - hi| <
- * 2^(e-10), relative 2^-10 = 16384 u. residual r after RN:   |r| <= 2^(e-11); its RN to 11 bits is off by at
- * most half of 2^(e-22): 2^(e-23) = 2 u. residual r after RZ:   |r| < 2^(e-10), so its last kept bit is at
- * least 2^(e-21); as a multiple of 2^(e-23) it loses at most 3 of them by RZ: 6 u. left-out lo*lo:        RN
- * 2^-11 * 2^-11 = 4 u; RZ 2^-10 * 2^-10 = 16 u. half      2 operands x 8192 u + their product 2^-22 = 4 u =
- * 16388 markidis  2 x 6 u, lo*lo computed, cross terms < 1 u                            = 13 ootomo    2 x 2
- * u + 4 u left out + < 1 u                                        = 9 egemm     2 x 2 u, lo*lo computed, + <
- * 1 u                                      = 5 legemm    2 x 6 u + 16 u left out + < 1 u = 29 f16x3     2 x 2
- * u + 4 u left out + < 1 u                                        = 9 These hold while both slices are normal
- * FP16 numbers; range_text says where that ends. The last bit a residual needs, 2^(e-22) (RN) or 2^(e-21)
- * (RZ) times the residual's scale, must not fall below FP16's subnormal 2^-24. */
+ * 2^e <= |x| < 2^(e+1) an FP32 number is a multiple of 2^(e-23), which is at most 2 u of it. RN and RZ: to
+ * nearest and toward zero, to FP16's 11 bits.
+ *
+ *   |x - RN(x)| <= 2^(e-11): 8192 u. What is left is a multiple of 2^(e-23) of at most 12 bits, so rounding
+ *   it again is off by at most one of them: 2 u.
+ *   |x - RZ(x)| < 2^(e-10). What is left has at most 13 bits; cutting it again loses at most 3 of 2^(e-23):
+ *   6 u.
+ *   lo * lo left out: RN 2^-11 * 2^-11 = 4 u; RZ 2^-10 * 2^-10 = 16 u.
+ *
+ *   half      2 x 8192 u + their product 2^-22 = 16388
+ *   markidis  2 x 6 u, lo * lo computed, cross terms < 1 u = 13
+ *   ootomo    2 x 2 u + 4 u left out + < 1 u = 9
+ *   egemm     2 x 2 u, lo * lo computed, + < 1 u = 5
+ *   legemm    2 x 6 u + 16 u left out + < 1 u = 29
+ *   f16x3     2 x 2 u + 4 u left out + < 1 u = 9
+ *
+ * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
+ * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
+ * scale, must not fall below FP16's subnormal 2^-24. The rest of the bound: bench/ERROR_BOUNDS.md. */
 #include "scheme.h"
 
 #include <stddef.h>
@@ -34,10 +41,10 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_NEVER},
      .split_units = 16388,
-     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus the "
-                   "chain's truncation",
-     .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose bits, larger "
-                   "ones become Inf"},
+     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, "
+                   "plus one truncating chain over all of k",
+     .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose "
+                   "bits, larger ones become Inf"},
     {.name = "markidis",
      .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
      .hooks = "scheme_markidis",
@@ -52,9 +59,8 @@ const struct scheme scheme_table[] = {
      .split_units = 13,
      .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
                    "truncating chain over all of k",
-     .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may lose up to "
-                   "2^-24 absolute, "
-                   "because the unscaled residual becomes subnormal"},
+     .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may "
+                   "lose up to 2^-24 absolute, because the unscaled residual becomes subnormal"},
     {.name = "ootomo",
      .paper = "Ootomo & Yokota 2022, residual times 2^11, accumulation outside the tensor core, 3 products",
      .hooks = "scheme_ootomo",
@@ -68,10 +74,11 @@ const struct scheme scheme_table[] = {
      .accumulators = 2,
      .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER},
      .split_units = 9,
-     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the matrix unit "
-                   "after each MMA",
-     .range_text =
-         "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an absolute error of 2^-36"},
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the "
+                   "matrix unit, to nearest, every 16 k; corrections in a chain of their own, "
+                   "2^-11 as large",
+     .range_text = "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an "
+                   "absolute error of 2^-36"},
     {.name = "egemm",
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
      .hooks = "scheme_egemm",
@@ -84,10 +91,10 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_NEVER},
      .split_units = 5,
-     .bound_text = "inputs keep 22 bits, all four products kept; one truncating chain over all of k",
-     .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may lose up to "
-                   "2^-25 absolute, "
-                   "because the unscaled residual becomes subnormal"},
+     .bound_text = "inputs keep 22 bits, all four products kept; one truncating chain over all of "
+                   "k",
+     .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may "
+                   "lose up to 2^-25 absolute, because the unscaled residual becomes subnormal"},
     {.name = "legemm",
      .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
      .hooks = "scheme_legemm",
@@ -101,10 +108,12 @@ const struct scheme scheme_table[] = {
      .accumulators = 2,
      .promote = {PROMOTE_NEVER, PROMOTE_NEVER},
      .split_units = 29,
-     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two truncating chains over all of k",
-     .range_text = "full accuracy for magnitudes in [2^-13, 65504]; elements below 2^-14 live in the "
-                   "residual alone, with an "
-                   "absolute error of 2^-34; 65536 and above become Inf"},
+     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two truncating chains over "
+                   "all of k, that of the corrections 2^-10 as large",
+     .range_text = "full accuracy for magnitudes in [2^-13, 65536); elements in [2^-14, 2^-13) "
+                   "have an absolute error of 2^-34; smaller ones live in the residual alone with "
+                   "11 bits, and the product of two of those is left out; 65536 and above become "
+                   "Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
      .hooks = "scheme_f16x3",
@@ -117,11 +126,11 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_ISA},
      .split_units = 9,
-     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
-                   "FP32 to nearest",
-     .range_text = "finite input of any exponent; elements down to 2^-18 of the largest in their row of A "
-                   "(column of B) keep "
-                   "22 bits, below that an absolute error of at most 2^-40 of that largest"},
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, "
+                   "added in FP32 to nearest",
+     .range_text = "finite input of any exponent; elements down to 2^-16 of the largest in their "
+                   "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "
+                   "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"},
 };
 const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
 

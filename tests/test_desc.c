@@ -32,9 +32,13 @@ static void test_cost_latency_and_residency(void **state) {
     c.step_latency_x256 = 4000 * 256; /* one block: latency decides */
     int64_t one = ht_cost_ns(&c, 128, 128, 108, 1000, 100000, 2000, 0, 128, 128, 32, 1, 1);
     assert_int_equal(one, 2000 + 4000);
-    c.blocks_per_sm = 3; /* three blocks on an SM share its busy pipe: 4608 clocks beat the latency */
+    /* three blocks on an SM share its busy pipe and fill each other's gaps: 3 x 1536 + (4000 - 1536) / 9 */
+    c.blocks_per_sm = 3;
     int64_t three = ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1);
-    assert_int_equal(three, 2000 + 3 * 1536);
+    assert_int_equal(three, 2000 + 4881);
+    c.step_latency_x256 = 8000 * 256; /* 4608 + 718 would be less than one block's own latency */
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1), 2000 + 8000);
+    c.step_latency_x256 = 4000 * 256;
     /* a batch is more tiles */
     int64_t batch = ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 128, 128, 32, 3, 1);
     assert_int_equal(batch, three);
@@ -64,11 +68,11 @@ static void test_bound_worked_line(void **state) {
     (void)state;
     struct ht_scheme_desc s = {
         .products = 3, .mma_k = 16, .align_units = 10, .split_units = 8, .promote_k = 64};
-    assert_int_equal(ht_bound_units(&s, 4096), 196);
-    assert_int_equal(ht_bound_units(&s, 64), 8 + 120 + 1 + 4);
-    assert_int_equal(ht_bound_units(&s, 16), 8 + 30 + 1 + 4);
+    assert_int_equal(ht_bound_units(&s, 4096), 119);
+    assert_int_equal(ht_bound_units(&s, 64), 8 + 40 + 1 + 4);
+    assert_int_equal(ht_bound_units(&s, 16), 8 + 10 + 4);
     s.promote_k = 0; /* one chain over all of k */
-    assert_int_equal(ht_bound_units(&s, 4096), 8 + 10 * 3 * 256 + 4);
+    assert_int_equal(ht_bound_units(&s, 4096), 8 + 2560 + 102 + 4);
 }
 
 /* ---- ht_pick ---- */
@@ -156,6 +160,13 @@ static void test_pick_splits_long_k_of_few_tiles(void **state) {
     assert_int_equal(ht_pick(&set, "f16x3", 8192, 8192, 65536, 1, PLENTY).splits, 1);
 }
 
+static void test_splits_double_and_stop_halfway(void **state) {
+    (void)state;
+    static const int expected[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+    for (size_t i = 0; i + 1 < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(ht_next_splits(expected[i]), expected[i + 1]);
+}
+
 static void test_pick_splits_runs_any_variant(void **state) {
     (void)state;
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "plain", 128, 128)};
@@ -176,6 +187,7 @@ int main(void) {
         cmocka_unit_test(test_pick_predicts_what_it_compares),
         cmocka_unit_test(test_pick_ties_go_to_the_first),
         cmocka_unit_test(test_pick_splits_long_k_of_few_tiles),
+        cmocka_unit_test(test_splits_double_and_stop_halfway),
         cmocka_unit_test(test_pick_splits_runs_any_variant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

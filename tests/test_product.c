@@ -1,5 +1,7 @@
-/* test_product: real kernels against FP64. Links with the CUDA library or the simulator; the cases are the same, a GPU
- * gets larger ones on top. Every scheme is held to its own a-priori bound, exact cases to equality, bits to bits. */
+/* test_product: real kernels against FP64. Links with the CUDA library or the simulator; the cases are the
+ * same, a GPU gets larger ones on top. Every scheme is held to its own a-priori bound, exact cases to
+ * equality, bits to bits. HALFTONE_TEST_SMALL=1 leaves the large and some of the small cases out, for the
+ * sanitizers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,11 +20,12 @@
 #include "../runtime/ht_dev.h"
 
 static halftone *handle;
-static int on_gpu;
+static int on_gpu, small;
 
 struct matrix {
     int64_t rows, cols, ld;
     float *host, *device;
+    int offset; /* floats from the allocation to the matrix */
 };
 
 struct product {
@@ -32,17 +35,21 @@ struct product {
     const char *family;
 };
 
-static struct matrix matrix_make(int64_t rows, int64_t cols, int64_t pad) {
-    struct matrix x = {rows, cols, rows + pad, NULL, NULL};
+static struct matrix matrix_make_at(int offset, int64_t rows, int64_t cols, int64_t pad) {
+    struct matrix x = {rows, cols, rows + pad, NULL, NULL, offset};
     void *device = NULL;
     const size_t bytes = (size_t)(x.ld * cols) * sizeof(float);
     x.host = malloc(bytes ? bytes : 1);
     assert_non_null(x.host);
-    assert_int_equal(ht_dev_alloc(&device, bytes ? bytes : 4), HT_DEV_OK);
-    x.device = device;
+    assert_int_equal(ht_dev_alloc(&device, bytes + (size_t)(offset + 1) * sizeof(float)), HT_DEV_OK);
+    x.device = (float *)device + offset;
     for (int64_t i = 0; i < x.ld * cols; i++)
         x.host[i] = NAN; /* pads and unwritten outputs stay visible */
     return x;
+}
+
+static struct matrix matrix_make(int64_t rows, int64_t cols, int64_t pad) {
+    return matrix_make_at(0, rows, cols, pad);
 }
 
 static void matrix_up(const struct matrix *x) {
@@ -56,7 +63,7 @@ static void matrix_down(struct matrix *x) {
 
 static void matrix_free(struct matrix *x) {
     free(x->host);
-    ht_dev_free(x->device);
+    ht_dev_free(x->device - x->offset);
 }
 
 /* op(X) has the family's values whatever the transpose, so that all transposes have one truth. */
@@ -103,10 +110,9 @@ static double worst_ratio(const struct product *p, const struct reference *r, co
             }
             const double old = p->beta != 0.0f ? (double)((float)(i % 7 - 3) * 0.25f) * (double)p->beta : 0;
             const double exact = r->exact[j * p->m + i] * (double)p->alpha + old;
-            const double allowed = ldexp((double)units * r->magnitude[j * p->m + i] * fabs((double)p->alpha) +
-                                             2 * fabs(exact) + 2 * fabs(old),
-                                         -24) +
-                                   ldexp(1, -149);
+            const double allowed =
+                ldexp((double)units * r->magnitude[j * p->m + i] * fabs((double)p->alpha) + fabs(old), -24) +
+                ldexp(1, -149);
             const double ratio = fabs(got - exact) / allowed;
             if (!(ratio <= worst))
                 worst = ratio; /* NaN stays */
@@ -161,8 +167,9 @@ static void every_scheme_shape_transpose(void **state) {
         {'N', 'N', 1, 1, 1, 0, 1, 0, "llm"},           {'N', 'T', 17, 33, 65, 3, 1, 0, "uniform"},
         {'T', 'N', 127, 129, 131, 1, 1, 0, "uniform"}, {'T', 'T', 66, 130, 100, 5, -0.5f, 2, "llm"},
         {'C', 'N', 70, 1, 64, 0, 2, 1, "uniform"},     {'N', 'C', 1, 70, 257, 2, 1, -1, "llm"},
-        {'N', 'N', 257, 65, 320, 7, 1, 0, "normal"},
+        {'N', 'N', 257, 65, 320, 7, 1, 0, "normal"},   {'C', 'T', 33, 18, 77, 13, 3, 0.5f, "phi1"},
     };
+    enum { FEW = 4 };
     static const struct product large[] = {
         {'N', 'N', 1000, 1001, 999, 1, 1, 0, "uniform"},  {'T', 'N', 513, 4096, 31, 0, 1, 1, "llm"},
         {'N', 'T', 2049, 511, 1003, 3, 1, 0, "normal"},   {'T', 'T', 128, 128, 32768, 0, 1, 0, "llm"},
@@ -171,9 +178,9 @@ static void every_scheme_shape_transpose(void **state) {
     const char *scheme;
     for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
         check_code(halftone_set_scheme(handle, scheme), scheme);
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t i = 0; i < (small ? FEW : sizeof cases / sizeof *cases); i++)
             check_product(scheme, &cases[i]);
-        for (size_t i = 0; on_gpu && i < sizeof large / sizeof *large; i++)
+        for (size_t i = 0; on_gpu && !small && i < sizeof large / sizeof *large; i++)
             check_product(scheme, &large[i]);
     }
 }
@@ -216,7 +223,7 @@ static void small_integers_are_exact(void **state) {
 /* f16x3 scales rows: magnitudes near the ends of FP32's range keep the bound. */
 static void f16x3_covers_the_exponent_range(void **state) {
     (void)state;
-    static const char *const families[] = {"huge", "tiny", "rowscales"};
+    static const char *const families[] = {"huge", "tiny", "rowscales", "subnormal"};
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (!family_find(families[i]))
@@ -271,6 +278,242 @@ static void bits_do_not_depend_on_the_way(void **state) {
     }
 }
 
+/* A packed once, multiplied with one B and then with another. */
+static void packed_operand_is_used_again(void **state) {
+    (void)state;
+    const float one = 1, zero = 0;
+    const struct product p = {'T', 'N', 70, 50, 130, 3, 1, 0, "uniform"},
+                         q = {'T', 'N', 70, 50, 130, 3, 1, 0, "llm"};
+    const struct product *const product[] = {&p, &q};
+    struct matrix a = operand(&p, 'A', 'T');
+    void *pa, *pb;
+    size_t bytes_a, bytes_b;
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    check_code(halftone_packed_bytes(handle, 'A', p.m, p.k, 1, &bytes_a), "packed bytes");
+    check_code(halftone_packed_bytes(handle, 'B', p.n, p.k, 1, &bytes_b), "packed bytes");
+    assert_int_equal(ht_dev_alloc(&pa, bytes_a), HT_DEV_OK);
+    assert_int_equal(ht_dev_alloc(&pb, bytes_b), HT_DEV_OK);
+    check_code(halftone_pack_a(handle, 'T', p.m, p.k, a.device, a.ld, pa), "pack a");
+    for (int i = 0; i < 2; i++) {
+        struct matrix b = operand(product[i], 'B', 'N'), c = result_matrix(&p), direct = result_matrix(&p);
+        check_code(halftone_pack_b(handle, 'N', p.k, p.n, b.device, b.ld, pb), "pack b");
+        check_code(halftone_sgemm_packed(handle, p.m, p.n, p.k, &one, pa, pb, &zero, c.device, c.ld),
+                   "packed");
+        check_code(halftone_sgemm(handle, 'T', 'N', p.m, p.n, p.k, &one, a.device, a.ld, b.device, b.ld,
+                                  &zero, direct.device, direct.ld),
+                   "direct");
+        matrix_down(&c);
+        matrix_down(&direct);
+        for (int64_t j = 0; j < p.n; j++)
+            same_bits("packed A with another B", direct.host + j * c.ld, c.host + j * c.ld, p.m);
+        matrix_free(&b);
+        matrix_free(&c);
+        matrix_free(&direct);
+    }
+    ht_dev_free(pa);
+    ht_dev_free(pb);
+    matrix_free(&a);
+}
+
+/* `plain` in an allocation that starts `offset` floats earlier. */
+static struct matrix shifted(const struct matrix *plain, int offset) {
+    struct matrix x = matrix_make_at(offset, plain->rows, plain->cols, plain->ld - plain->rows);
+    memcpy(x.host, plain->host, (size_t)(x.ld * x.cols) * sizeof(float));
+    matrix_up(&x);
+    return x;
+}
+
+/* Pointers that are aligned to one float and no more give the same bits. */
+static void pointers_need_four_bytes(void **state) {
+    (void)state;
+    const char *scheme;
+    for (int s = 0; (scheme = scheme_at(s)) != NULL && (s == 0 || !small); s++) {
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        for (int t = 0; t < 4; t++) {
+            const struct product p = {t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', 68, 36, 72, 4, 2, -1, "normal"};
+            struct matrix a0 = operand(&p, 'A', p.ta), b0 = operand(&p, 'B', p.tb), c0 = result_matrix(&p);
+            struct matrix a1 = shifted(&a0, 1), b1 = shifted(&b0, 3), c1 = shifted(&c0, 1);
+            check_code(halftone_sgemm(handle, p.ta, p.tb, p.m, p.n, p.k, &p.alpha, a0.device, a0.ld,
+                                      b0.device, b0.ld, &p.beta, c0.device, c0.ld),
+                       "aligned");
+            check_code(halftone_sgemm(handle, p.ta, p.tb, p.m, p.n, p.k, &p.alpha, a1.device, a1.ld,
+                                      b1.device, b1.ld, &p.beta, c1.device, c1.ld),
+                       "unaligned");
+            matrix_down(&c0);
+            matrix_down(&c1);
+            same_bits("unaligned", c0.host, c1.host, c0.ld * c0.cols);
+            struct matrix *const all[] = {&a0, &b0, &c0, &a1, &b1, &c1};
+            for (int i = 0; i < 6; i++)
+                matrix_free(all[i]);
+        }
+    }
+}
+
+static const float *device_scalar(float value) {
+    void *device = NULL;
+    assert_int_equal(ht_dev_alloc(&device, sizeof value), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(device, &value, sizeof value), HT_DEV_OK);
+    return device;
+}
+
+/* alpha and beta in device memory: the bits of host scalars; alpha == 0 there makes NaN in A vanish. The
+ * second shape is split along k. */
+static void scalars_in_device_memory(void **state) {
+    (void)state;
+    static const struct product shapes[] = {{'N', 'T', 70, 50, 90, 2, 1.5f, -0.5f, "uniform"},
+                                            {'N', 'T', 33, 20, 4096, 1, 1.5f, -0.5f, "uniform"}};
+    const float *alpha = device_scalar(1.5f), *beta = device_scalar(-0.5f), *zero = device_scalar(0);
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    for (int i = 0; i < 2; i++) {
+        const struct product *p = &shapes[i];
+        struct matrix a = operand(p, 'A', 'N'), b = operand(p, 'B', 'T'), c = result_matrix(p),
+                      d = result_matrix(p);
+        struct matrix old = result_matrix(p);
+        run_product(p, &c);
+        check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "device scalars");
+        check_code(halftone_sgemm(handle, 'N', 'T', p->m, p->n, p->k, alpha, a.device, a.ld, b.device, b.ld,
+                                  beta, d.device, d.ld),
+                   "device scalars");
+        matrix_down(&d);
+        same_bits("device scalars", c.host, d.host, c.ld * c.cols);
+        for (int64_t e = 0; e < a.ld * a.cols; e++)
+            a.host[e] = e % 2 ? NAN : INFINITY;
+        matrix_up(&a);
+        matrix_up(&old);
+        check_code(halftone_sgemm(handle, 'N', 'T', p->m, p->n, p->k, zero, a.device, a.ld, b.device, b.ld,
+                                  beta, old.device, old.ld),
+                   "alpha 0 on the device");
+        check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "host scalars");
+        matrix_down(&old);
+        for (int64_t e = 0; e < old.ld * old.cols; e++) {
+            const float before = (float)(e % old.ld % 7 - 3) * 0.25f;
+            if (e % old.ld < p->m && old.host[e] != -0.5f * before)
+                fail_msg("alpha 0 on the device: element %lld is %g, beta * C is %g", (long long)e,
+                         (double)old.host[e], (double)(-0.5f * before));
+        }
+        struct matrix *const all[] = {&a, &b, &c, &d, &old};
+        for (int m = 0; m < 5; m++)
+            matrix_free(all[m]);
+    }
+    ht_dev_free((void *)(uintptr_t)alpha);
+    ht_dev_free((void *)(uintptr_t)beta);
+    ht_dev_free((void *)(uintptr_t)zero);
+}
+
+/* Batch entries further apart than they are large, all transposes, A and B both differing; what lies between
+ * is neither read as data nor written. */
+static void batches_with_strides(void **state) {
+    (void)state;
+    enum { M = 35, N = 21, K = 67, BATCH = 4, PAD = 2, GAP = 29 };
+    const float alpha = -1.25f, beta = 0.75f;
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    for (int t = 0; t < 4; t++) {
+        const char ta = t & 1 ? 'T' : 'N', tb = t & 2 ? 'T' : 'N';
+        const int64_t lda = (ta == 'N' ? M : K) + PAD, ldb = (tb == 'N' ? K : N) + PAD, ldc = M + PAD;
+        const int64_t stride_a = lda * (ta == 'N' ? K : M) + GAP, stride_b = ldb * (tb == 'N' ? N : K) + GAP,
+                      stride_c = ldc * N + GAP;
+        struct matrix a = matrix_make(stride_a, BATCH, 0), b = matrix_make(stride_b, BATCH, 0),
+                      c = matrix_make(stride_c, BATCH, 0), single = matrix_make(stride_c, BATCH, 0);
+        family_fill(family_find("normal"), 1, 'A', stride_a, 1, BATCH, a.host, a.ld);
+        family_fill(family_find("normal"), 2, 'A', stride_b, 1, BATCH, b.host, b.ld);
+        family_fill(family_find("normal"), 3, 'A', stride_c, 1, BATCH, c.host, c.ld);
+        memcpy(single.host, c.host, (size_t)(stride_c * BATCH) * sizeof(float));
+        struct matrix *const all[] = {&a, &b, &c, &single};
+        for (int i = 0; i < 4; i++)
+            matrix_up(all[i]);
+        check_code(halftone_sgemm_strided_batched(handle, ta, tb, M, N, K, &alpha, a.device, lda, stride_a,
+                                                  b.device, ldb, stride_b, &beta, c.device, ldc, stride_c,
+                                                  BATCH),
+                   "batch");
+        for (int64_t i = 0; i < BATCH; i++)
+            check_code(halftone_sgemm(handle, ta, tb, M, N, K, &alpha, a.device + i * stride_a, lda,
+                                      b.device + i * stride_b, ldb, &beta, single.device + i * stride_c, ldc),
+                       "single");
+        matrix_down(&c);
+        matrix_down(&single);
+        same_bits("strided batch", single.host, c.host, stride_c * BATCH);
+        for (int i = 0; i < 4; i++)
+            matrix_free(all[i]);
+    }
+}
+
+/* x to 11 bits, toward zero or to nearest. */
+static double to_11_bits(double x, int toward_zero) {
+    const double unit = x == 0 ? 1 : ldexp(1, ilogb(x) - 10);
+    return (toward_zero ? trunc(x / unit) : nearbyint(x / unit)) * unit;
+}
+
+/* What aligning the kept products of x * y to a sum whose last bit weighs `unit` cuts off, in that unit. */
+static double cut_off(double x, double y, int toward_zero, int main_only, double unit) {
+    const double hx = to_11_bits(x, toward_zero), hy = to_11_bits(y, toward_zero);
+    const double lx = to_11_bits(x - hx, toward_zero), ly = to_11_bits(y - hy, toward_zero);
+    const double main = hx * hy / unit, first = lx * hy / unit, second = hx * ly / unit;
+    const double corrections = first - trunc(first) + second - trunc(second);
+    return main - trunc(main) + (main_only ? 0 : corrections);
+}
+
+/* One product of 2^14 that fixes the alignment, then the worst of `TRIES` pairs in [1, 2) at each place. */
+static void adversary_fill(const char *scheme, uint64_t seed, int64_t k, float *a, float *b) {
+    enum { TRIES = 150 };
+    const int fraction_bits = strcmp(ht_set.sim_model, "sm90") == 0 ? 25 : 24;
+    const int toward_zero = strcmp(scheme, "markidis") == 0 || strcmp(scheme, "legemm") == 0;
+    const int main_only =
+        strcmp(scheme, "half") == 0 || strcmp(scheme, "ootomo") == 0 || strcmp(scheme, "legemm") == 0;
+    a[0] = b[0] = 128;
+    for (int64_t i = 1; i < k; i++) {
+        double most = -1;
+        for (uint64_t t = 0; t < TRIES; t++) {
+            const float x = (float)(1 + family_uniform(family_bits(seed, 0, (uint64_t)i, t)));
+            const float y = (float)(1 + family_uniform(family_bits(seed, 1, (uint64_t)i, t)));
+            const double cut =
+                cut_off((double)x, (double)y, toward_zero, main_only, ldexp(1, 14 - fraction_bits));
+            if (cut > most) {
+                most = cut;
+                a[i] = x;
+                b[i] = y;
+            }
+        }
+    }
+}
+
+/* Data made to lose as much as the matrix unit can lose (bench/ERROR_BOUNDS.md, section 7). */
+static void adversaries_keep_the_bound(void **state) {
+    (void)state;
+    const float one = 1, zero = 0;
+    const char *scheme;
+    for (int s = 0; (scheme = scheme_at(s)) != NULL && !small; s++) {
+        double most = 0;
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        for (int64_t k = 16; k <= 256; k *= 4) {
+            struct matrix a = matrix_make(1, k, 0), b = matrix_make(k, 1, 0), c = matrix_make(1, 1, 0);
+            struct halftone_plan plan;
+            check_code(halftone_query(handle, 'N', 'N', 1, 1, k, 1, &plan), "query");
+            for (uint64_t seed = 1; seed <= 4; seed++) {
+                double exact = 0;
+                adversary_fill(scheme, seed, k, a.host, b.host);
+                for (int64_t i = 0; i < k; i++)
+                    exact += (double)a.host[i] * (double)b.host[i]; /* all positive: also |A||B| */
+                matrix_up(&a);
+                matrix_up(&b);
+                check_code(halftone_sgemm(handle, 'N', 'N', 1, 1, k, &one, a.device, 1, b.device, k, &zero,
+                                          c.device, 1),
+                           scheme);
+                matrix_down(&c);
+                const double grade = fabs((double)c.host[0] - exact) / ldexp(exact, -24);
+                if (!(grade <= (double)plan.bound_units))
+                    fail_msg("%s: an adversary of k = %lld reaches %g units, the bound is %lld", scheme,
+                             (long long)k, grade, (long long)plan.bound_units);
+                if (grade / (double)plan.bound_units > most)
+                    most = grade / (double)plan.bound_units;
+            }
+            matrix_free(&a);
+            matrix_free(&b);
+            matrix_free(&c);
+        }
+        fprintf(stderr, "adversaries reach %.2f of the bound of %s\n", most, scheme);
+    }
+}
+
 static void batches_share_and_differ(void **state) {
     (void)state;
     const float one = 1, zero = 0;
@@ -304,7 +547,7 @@ static void batches_share_and_differ(void **state) {
 static void few_tiles_split_k(void **state) {
     (void)state;
     struct halftone_plan plan;
-    const struct product p = {'N', 'N', 64, 64, on_gpu ? 65536 : 4096, 0, 1, 1, "llm"};
+    const struct product p = {'N', 'N', 64, 64, on_gpu && !small ? 65536 : 4096, 0, 1, 1, "llm"};
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
     check_code(halftone_query(handle, 'N', 'N', p.m, p.n, p.k, 1, &plan), "query");
     if (plan.splits < 2)
@@ -351,6 +594,8 @@ static int open_handle(void **state) {
         fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
         return -1;
     }
+    const char *wish = getenv("HALFTONE_TEST_SMALL");
+    small = wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
     on_gpu = !info.simulated;
     fprintf(stderr, "products on %s (%s)\n", info.name, halftone_gpu());
     return 0;
@@ -371,6 +616,11 @@ int main(void) {
         cmocka_unit_test(bits_do_not_depend_on_the_way),
         cmocka_unit_test(batches_share_and_differ),
         cmocka_unit_test(few_tiles_split_k),
+        cmocka_unit_test(packed_operand_is_used_again),
+        cmocka_unit_test(pointers_need_four_bytes),
+        cmocka_unit_test(scalars_in_device_memory),
+        cmocka_unit_test(batches_with_strides),
+        cmocka_unit_test(adversaries_keep_the_bound),
     };
     return cmocka_run_group_tests(tests, open_handle, close_handle);
 }

@@ -1,0 +1,95 @@
+#!/bin/sh
+# What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
+# SETDIR holds, built: halftone, test_product, graph, bits and, for the comparison bit by bit, bits-sim.
+# Exit 0: everything that could run passed; 1: something failed; 2: nothing could run.
+set -u
+[ $# -eq 1 ] || { echo "usage: $0 SETDIR" >&2; exit 2; }
+set_dir=${1%/} name=$(basename "$1") here=$(dirname "$0")
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+passed='' failed='' skipped=''
+
+note() { # note passed|failed|skipped WHAT
+    case $1 in
+    passed) passed="$passed $2" ;;
+    failed) failed="$failed $2" ;;
+    skipped) skipped="$skipped $2" ;;
+    esac
+    echo "-- $2: $1"
+}
+
+run() { # run WHAT COMMAND...
+    what=$1
+    shift
+    echo "== $what"
+    if "$@"; then note passed "$what"; else note failed "$what"; fi
+}
+
+# The lines of two files that differ, the first few.
+same_bits() { # same_bits GPU OTHER
+    cut -f 1-4 "$1" >"$work/inputs-1"
+    cut -f 1-4 "$2" >"$work/inputs-2"
+    if ! cmp -s "$work/inputs-1" "$work/inputs-2"; then
+        echo "cases, kernels or inputs differ, so the results cannot be compared (another kernel set, or a C library"
+        echo "with other exp, log or cos):"
+        diff "$work/inputs-1" "$work/inputs-2" | head -6
+        return 1
+    fi
+    if ! cmp -s "$1" "$2"; then
+        echo "$(diff "$1" "$2" | grep -c '^<') of $(wc -l <"$1") lines differ; the first:"
+        diff "$1" "$2" | head -8
+        return 1
+    fi
+    echo "$(($(wc -l <"$1") - 1)) results are equal bit for bit"
+}
+
+compare_bits() {
+    "$set_dir/bits" >"$work/gpu.tsv" 2>"$work/gpu.log" || { cat "$work/gpu.log"; return 1; }
+    cat "$work/gpu.log"
+    model=$(sed -n 's/^model \([a-z0-9]*\):.*/\1/p' "$work/gpu.log")
+    if [ -x "$set_dir/bits-sim" ] && [ "$model" != unknown ]; then
+        echo "beside the simulator with the arithmetic of $model"
+        HALFTONE_SIM_MODEL=$model "$set_dir/bits-sim" >"$work/other.tsv" 2>"$work/other.log" ||
+            { cat "$work/other.log"; return 1; }
+        same_bits "$work/gpu.tsv" "$work/other.tsv"
+    else
+        echo "beside $here/bits/$name.tsv"
+        same_bits "$work/gpu.tsv" "$here/bits/$name.tsv"
+    fi
+}
+
+if ! "$set_dir/halftone" info >"$work/info" 2>&1; then
+    echo "no GPU that can run the kernels of $set_dir:" >&2
+    tail -3 "$work/info" >&2
+    exit 2
+fi
+
+run products "$set_dir/test_product"
+
+if [ ! -x "$set_dir/bits" ]; then
+    echo "$set_dir/bits was not built"
+    note skipped bits
+elif [ -x "$set_dir/bits-sim" ] || [ -f "$here/bits/$name.tsv" ]; then
+    run bits compare_bits
+else
+    echo "neither $set_dir/bits-sim nor $here/bits/$name.tsv is there to compare with"
+    note skipped bits
+fi
+
+if [ -x "$set_dir/graph" ]; then run graphs-and-streams "$set_dir/graph"; else note skipped graphs-and-streams; fi
+
+# The sanitizer's own code for "found something" must differ from the tests' codes.
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
+if [ -n "$sanitizer" ]; then
+    for tool in memcheck racecheck initcheck synccheck; do
+        run "$tool" env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/test_product"
+    done
+else
+    echo "compute-sanitizer is not installed: no check for races and bad accesses on the GPU (it comes with the CUDA"
+    echo "toolkit; the simulator has checked the same rules)"
+    note skipped sanitizer
+fi
+
+echo "passed:${passed:- nothing}"
+[ -z "$skipped" ] || echo "skipped:$skipped"
+[ -z "$failed" ] || { echo "FAILED:$failed"; exit 1; }

@@ -1,0 +1,223 @@
+/* graph: what only the CUDA runtime can show: calls captured in a graph and replayed, two handles on two
+ * streams, many repeats; always the bits of the plain call. Run by tests/check_gpu.sh; needs cmocka and a
+ * GPU, links with the CUDA library. Must not know schemes or kernels: the default is what users run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bench/families.h"
+#include "../runtime/halftone.h"
+
+struct shape {
+    int64_t m, n, k;
+};
+static const struct shape shapes[] = {
+    {200, 150, 300}, {64, 64, 8192}, {513, 257, 1000}}; /* the second splits k */
+enum { SHAPES = sizeof shapes / sizeof *shapes, REPLAYS = 3, REPEATS = 100, ROUNDS = 20 };
+
+static void cuda(cudaError_t error, const char *what) {
+    if (error != cudaSuccess)
+        fail_msg("%s: %s", what, cudaGetErrorString(error));
+}
+
+static void ours(int code, const halftone *h, const char *what) {
+    if (code != HALFTONE_OK)
+        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
+}
+
+/* One product's handle, stream, workspace and data. */
+struct lane {
+    struct shape shape;
+    halftone *handle;
+    cudaStream_t stream;
+    void *workspace;
+    size_t workspace_bytes;
+    float *a, *b, *c;              /* device */
+    float *host_a, *host_b, *host; /* host: what C is expected to be, or is */
+};
+
+static float *device_floats(int64_t count) {
+    void *memory = NULL;
+    cuda(cudaMalloc(&memory, (size_t)count * sizeof(float)), "cudaMalloc");
+    return memory;
+}
+
+static float *host_floats(int64_t count) {
+    float *memory = malloc((size_t)count * sizeof(float));
+    assert_non_null(memory);
+    return memory;
+}
+
+/* New numbers into the same device memory; C becomes NaN, so that a call that does nothing shows. */
+static void lane_data(struct lane *l, uint64_t seed) {
+    const struct shape *s = &l->shape;
+    const struct family *family = family_find("normal");
+    family_fill(family, seed, 'A', s->m, s->n, s->k, l->host_a, s->m);
+    family_fill(family, seed, 'B', s->m, s->n, s->k, l->host_b, s->k);
+    cuda(cudaMemcpy(l->a, l->host_a, (size_t)(s->m * s->k) * sizeof(float), cudaMemcpyHostToDevice),
+         "upload");
+    cuda(cudaMemcpy(l->b, l->host_b, (size_t)(s->k * s->n) * sizeof(float), cudaMemcpyHostToDevice),
+         "upload");
+    cuda(cudaMemset(l->c, 0xff, (size_t)(s->m * s->n) * sizeof(float)), "clear");
+    cuda(cudaDeviceSynchronize(), "upload");
+}
+
+static void lane_open(struct lane *l, struct shape shape, uint64_t seed) {
+    memset(l, 0, sizeof *l);
+    l->shape = shape;
+    cuda(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking), "stream");
+    ours(halftone_create(&l->handle), NULL, "create");
+    ours(halftone_set_stream(l->handle, l->stream), l->handle, "stream");
+    ours(halftone_workspace_bytes(l->handle, 'N', 'N', shape.m, shape.n, shape.k, 1, &l->workspace_bytes),
+         l->handle, "workspace bytes");
+    cuda(cudaMalloc(&l->workspace, l->workspace_bytes), "workspace");
+    ours(halftone_set_workspace(l->handle, l->workspace, l->workspace_bytes), l->handle, "workspace");
+    l->a = device_floats(shape.m * shape.k);
+    l->b = device_floats(shape.k * shape.n);
+    l->c = device_floats(shape.m * shape.n);
+    l->host_a = host_floats(shape.m * shape.k);
+    l->host_b = host_floats(shape.k * shape.n);
+    l->host = host_floats(shape.m * shape.n);
+    lane_data(l, seed);
+}
+
+static void lane_close(struct lane *l) {
+    cuda(cudaStreamSynchronize(l->stream), "close");
+    ours(halftone_destroy(l->handle), NULL, "destroy");
+    cuda(cudaStreamDestroy(l->stream), "close");
+    void *const device[] = {l->workspace, l->a, l->b, l->c};
+    for (size_t i = 0; i < sizeof device / sizeof *device; i++)
+        cuda(cudaFree(device[i]), "close");
+    free(l->host_a);
+    free(l->host_b);
+    free(l->host);
+}
+
+static void lane_call(struct lane *l) {
+    static const float one = 1, zero = 0;
+    const struct shape *s = &l->shape;
+    ours(halftone_sgemm(l->handle, 'N', 'N', s->m, s->n, s->k, &one, l->a, s->m, l->b, s->k, &zero, l->c,
+                        s->m),
+         l->handle, "sgemm");
+}
+
+static float *lane_result(struct lane *l) {
+    const size_t bytes = (size_t)(l->shape.m * l->shape.n) * sizeof(float);
+    float *result = host_floats(l->shape.m * l->shape.n);
+    cuda(cudaStreamSynchronize(l->stream), "synchronize");
+    cuda(cudaMemcpy(result, l->c, bytes, cudaMemcpyDeviceToHost), "download");
+    cuda(cudaMemset(l->c, 0xff, bytes), "clear");
+    cuda(cudaDeviceSynchronize(), "clear");
+    return result;
+}
+
+/* C must be, bit for bit, what the lane expects; `times` names the occasion. */
+static void lane_expect(struct lane *l, const char *what, int times) {
+    float *result = lane_result(l);
+    if (memcmp(result, l->host, (size_t)(l->shape.m * l->shape.n) * sizeof(float)) != 0)
+        fail_msg("%s %d of %lldx%lldx%lld differs from the plain call", what, times, (long long)l->shape.m,
+                 (long long)l->shape.n, (long long)l->shape.k);
+    free(result);
+}
+
+/* The plain call becomes what is expected. */
+static void lane_learn(struct lane *l) {
+    lane_call(l);
+    float *result = lane_result(l);
+    memcpy(l->host, result, (size_t)(l->shape.m * l->shape.n) * sizeof(float));
+    free(result);
+    assert_true(l->host[0] == l->host[0]); /* something was written */
+}
+
+/* The very first call of a handle is captured, so nothing may have been set up by an earlier one. */
+static void replays_are_plain_calls(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        struct lane captured;
+        cudaGraph_t graph;
+        cudaGraphExec_t program;
+        lane_open(&captured, shapes[i], 1);
+        cuda(cudaStreamBeginCapture(captured.stream, cudaStreamCaptureModeGlobal), "begin capture");
+        lane_call(&captured);
+        cuda(cudaStreamEndCapture(captured.stream, &graph), "end capture");
+        cuda(cudaGraphInstantiateWithFlags(&program, graph, 0), "instantiate");
+        for (int replay = 0; replay < REPLAYS; replay++) {
+            lane_data(&captured, (uint64_t)(100 + replay));
+            lane_learn(&captured);
+            cuda(cudaGraphLaunch(program, captured.stream), "replay");
+            lane_expect(&captured, "replay", replay + 1);
+        }
+        cuda(cudaGraphExecDestroy(program), "destroy");
+        cuda(cudaGraphDestroy(graph), "destroy");
+        lane_close(&captured);
+    }
+}
+
+/* Without a workspace a captured call is refused, and the capture survives. */
+static void capture_without_workspace_is_refused(void **state) {
+    (void)state;
+    static const float one = 1, zero = 0;
+    struct lane l;
+    cudaGraph_t graph;
+    size_t nodes = 1;
+    lane_open(&l, shapes[0], 1);
+    ours(halftone_set_workspace(l.handle, NULL, 0), l.handle, "no workspace");
+    cuda(cudaStreamBeginCapture(l.stream, cudaStreamCaptureModeGlobal), "begin capture");
+    const int code = halftone_sgemm(l.handle, 'N', 'N', l.shape.m, l.shape.n, l.shape.k, &one, l.a, l.shape.m,
+                                    l.b, l.shape.k, &zero, l.c, l.shape.m);
+    cuda(cudaStreamEndCapture(l.stream, &graph), "end capture");
+    assert_int_equal(code, HALFTONE_WORKSPACE);
+    cuda(cudaGraphGetNodes(graph, NULL, &nodes), "nodes");
+    assert_int_equal(nodes, 0);
+    cuda(cudaGraphDestroy(graph), "destroy");
+    lane_close(&l);
+}
+
+static void two_streams_at_once(void **state) {
+    (void)state;
+    struct lane first, second;
+    lane_open(&first, shapes[1], 3);
+    lane_open(&second, shapes[2], 4);
+    lane_learn(&first);
+    lane_learn(&second);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < 5; i++) {
+            lane_call(&first);
+            lane_call(&second);
+        }
+        lane_expect(&first, "first stream, round", round + 1);
+        lane_expect(&second, "second stream, round", round + 1);
+    }
+    lane_close(&first);
+    lane_close(&second);
+}
+
+static void repeats_are_equal(void **state) {
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        struct lane l;
+        lane_open(&l, shapes[i], 5);
+        lane_learn(&l);
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            lane_call(&l);
+            lane_expect(&l, "repeat", repeat + 1);
+        }
+        lane_close(&l);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replays_are_plain_calls),
+        cmocka_unit_test(capture_without_workspace_is_refused),
+        cmocka_unit_test(two_streams_at_once),
+        cmocka_unit_test(repeats_are_equal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
