@@ -66,9 +66,9 @@ static void rank(struct listing *l) {
 
 /* ---- numbers ---- */
 
-/* value / 1000 with three decimals. */
-static void add_milli(struct text *out, int64_t value) {
-    text_addf(out, "%" PRId64 ".%03d", value / 1000, (int)(value % 1000));
+/* before, value / 1000 with three decimals, after. */
+static void add_milli(struct text *out, const char *before, int64_t value, const char *after) {
+    text_addf(out, "%s%" PRId64 ".%03d%s", before, value / 1000, (int)(value % 1000), after);
 }
 
 /* Thousandths of a TFLOPS for 2 m n k operations in ns. */
@@ -100,9 +100,8 @@ static void print_tsv(struct text *out, const struct listing *l) {
         text_addf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", verdict, t->bm, t->bn, t->bk,
                   t->wm, t->wn, t->wk, t->stages, c->threads, c->regs_per_thread, c->smem_bytes,
                   c->blocks_per_sm);
-        add_milli(out, c->fits ? c->waves_milli : 0);
-        text_add(out, "\t");
-        add_milli(out, c->predicted_ns);
+        add_milli(out, "", c->fits ? c->waves_milli : 0, "");
+        add_milli(out, "\t", c->predicted_ns, "");
         text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\n", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
                   c->fits ? i + 1 : 0, c->fits ? c->score : 0);
     }
@@ -129,56 +128,48 @@ static void print_head(struct text *out, const struct listing *l) {
     text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n", l->s->slices, l->s->products,
               l->s->accumulators, l->s->paper);
     int64_t ceiling = ceiling_gflops(g, l->s);
-    text_add(out, "Ceiling: the matrix unit's data-sheet rate over the products is ");
-    add_milli(out, ceiling);
-    text_add(out, " TFLOPS; native FP32 is ");
-    add_milli(out, g->native_fp32_gflops);
+    add_milli(out, "Ceiling: the matrix unit's data-sheet rate over the products is ", ceiling,
+              " TFLOPS; native FP32 is ");
+    add_milli(out, "", g->native_fp32_gflops, "");
     text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
               (int)(ceiling * 100 / g->native_fp32_gflops % 100));
     if (!l->isa->skeleton)
         text_addf(out, "No kernels are generated for %s yet.\n", l->isa->name);
 }
 
-static void print_formulas(struct text *out, const struct listing *l) {
-    switch (l->kind) {
-    case MODEL_HALFTONE:
-        text_add(
-            out,
-            "Model: registers (accumulators, fragments, other), shared memory (stages), instruction cache, "
-            "occupancy; then the least time by ht_cost_ns\n"
-            "       (tensor, smem, issue, fp32, l2, latency per bk step; waves) or device memory, whichever "
-            "is "
-            "longer. Kernel only, packing excluded.\n");
-        break;
-    case MODEL_EGEMM:
-        text_add(
-            out,
-            "Model: EGEMM-TC eqs. 2-8. Maximise eq. 4 (P bm bn / (S (bm + bn)); the paper: 2 bm bn / (bm + "
-            "bn)), subject to\n"
-            "       eq. 8 registers, section 4's FRAG caching (C and operands of each warp) plus 40 context "
-            "registers, per thread and for all warps\n"
-            "       of a block in the SM's register file, eq. 8 shared memory (padding 4 as in Table 4; eq. "
-            "8 "
-            "prints 8), T_Mem1 + T_Mem2 <= T_Comp.\n"
-            "       Ties: larger wm*wn, smaller wm+wn, larger bk, fewer stages, larger wm. Eq. 8's registers "
-            "as "
-            "printed admit (256,128,32); FRAG caching of the\n"
-            "       whole block does not. Time: eq. 5 for every block of every wave.\n");
-        break;
-    case MODEL_LEGEMM:
-        text_add(out,
-                 "Model: LE-GEMM eqs. 12-17. Maximise T_TLP (at most what the GPU holds) x eq. 15, subject "
-                 "to Work_DL in "
-                 "registers per thread and per SM (eq. 17 counts\n"
-                 "       one register per element of C), two buffers in shared memory, T_K a multiple of the "
-                 "fragment's k. Ties: larger T_K (it shrinks only to fit),\n"
-                 "       less work per thread. The product of the two objectives is ours: the paper names no "
-                 "scalar. "
-                 "T_K starts at one panel atom (32 for two slices).\n"
-                 "       Time, for orientation only: eq. 14 at the matrix unit's rate or eq. 13 at L2's.\n");
-        break;
-    }
-}
+static const char *const formulas[] = {
+    [MODEL_HALFTONE] = "Model: registers (accumulators, fragments, other), shared memory (stages), "
+                       "instruction cache, occupancy; "
+                       "then the least time by ht_cost_ns:\n"
+                       "       the slowest of tensor, smem and issue, plus stage fill and FP32 adds, plus "
+                       "what blocks cannot hide "
+                       "of barriers and copies; at least what L2\n"
+                       "       and device memory need; whole waves. Kernel only: no packing, no split-K.\n",
+    [MODEL_EGEMM] =
+        "Model: EGEMM-TC eqs. 2-8. Maximise eq. 4 (P bm bn / (S (bm + bn)); the paper: 2 bm bn / (bm + bn)), "
+        "subject to\n"
+        "       eq. 8 registers, section 4's FRAG caching (C and operands of each warp) plus 40 context "
+        "registers, "
+        "per thread and for all warps\n"
+        "       of a block in the SM's register file, eq. 8 shared memory (padding 4 as in Table 4; eq. 8 "
+        "prints "
+        "8), T_Mem1 + T_Mem2 <= T_Comp.\n"
+        "       Ties: larger wm*wn, smaller wm+wn, larger bk, fewer stages, larger wm. Eq. 8's registers as "
+        "printed "
+        "admit (256,128,32); FRAG caching of the\n"
+        "       whole block does not. Time: eq. 5 for every block of every wave.\n",
+    [MODEL_LEGEMM] =
+        "Model: LE-GEMM eqs. 12-17. Maximise T_TLP (at most what the GPU holds) x eq. 15, subject to Work_DL "
+        "in "
+        "registers per thread and per SM (eq. 17 counts\n"
+        "       one register per element of C), two buffers in shared memory, T_K a multiple of the "
+        "fragment's k. "
+        "Ties: larger T_K (it shrinks only to fit),\n"
+        "       less work per thread. The product of the two objectives is ours: the paper names no scalar. "
+        "T_K "
+        "starts at one panel atom (32 for two slices).\n"
+        "       Time, for orientation only: eq. 14 at the matrix unit's rate or eq. 13 at L2's.\n",
+};
 
 static void print_use(struct text *out, const char *what, int64_t used, int64_t limit) {
     text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", what, used, limit,
@@ -201,35 +192,128 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
                   c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
         struct model_egemm_terms e = model_egemm_terms(l->g, l->isa, l->s, t);
-        text_add(out, "  eq. 4 ratio ");
-        add_milli(out, e.ratio_milli);
+        add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
         text_addf(out,
                   "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
                   " registers a thread; shared memory %" PRId64 " bytes (padding 8: %" PRId64 ")\n",
                   e.register_bytes, e.frag_registers, e.smem_bytes, e.smem_bytes_eq8);
-        text_add(out, "  T_Comp ");
-        add_milli(out, e.comp_milli);
-        text_add(out, ", T_Mem1 ");
-        add_milli(out, e.mem1_milli);
-        text_add(out, ", T_Mem2 ");
-        add_milli(out, e.mem2_milli);
-        text_add(out, " clocks\n");
+        add_milli(out, "  T_Comp ", e.comp_milli, ", T_Mem1 ");
+        add_milli(out, "", e.mem1_milli, "");
+        add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
     } else {
         struct model_legemm_terms e = model_legemm_terms(l->g, l->isa, l->s, t, &l->shape);
         text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
-        add_milli(out, e.ratio_milli);
-        text_add(out, "; Work_DL ");
-        add_milli(out, e.work_dl_milli);
+        add_milli(out, "", e.ratio_milli, "");
+        add_milli(out, "; Work_DL ", e.work_dl_milli, "");
         text_addf(out,
                   ", Work_CP %" PRId64 "; registers %" PRId64 ", with every accumulator whole %" PRId64 "\n",
                   e.work_cp, e.registers, e.registers_two_accumulators);
     }
 }
 
+/* Where the predicted time of a tile goes, in clocks of an SM: ht_cost_ns taken apart. */
+enum { PARTS = 6 };
+static const char *const part_names[PARTS] = {"the pipes",
+                                              "stage fill",
+                                              "FP32 adds",
+                                              "barriers and late copies",
+                                              "start and end of blocks",
+                                              "waves that are not full, or wait for memory"};
+
+static void take_apart(const struct listing *l, const struct candidate *c, int64_t *part) {
+    const struct tile *t = &c->tile;
+    const struct ht_cost_coefficients *k = &c->cost.coefficients;
+    const struct model_step s = model_halftone_step(l->g, l->isa, l->s, t, c->cost.blocks_per_sm);
+    const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
+    const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
+    const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
+    const int64_t stall = k->step_latency_x256 - (int64_t)k->step_busy_x256;
+    part[0] = ht_mul(of_sm, k->step_busy_x256 - s.fill - s.fp32) / 256;
+    part[1] = ht_mul(of_sm, s.fill) / 256;
+    part[2] = ht_mul(of_sm, s.fp32) / 256;
+    part[3] = ht_mul(of_sm, stall) / (256 * p * p * p);
+    part[4] = ht_mul(k->fixed_cycles, ht_ceil_div(c->cost.waves_milli, 1000));
+    part[5] = ht_mul(c->cost.predicted_ns, model_clock_mhz(l->g)) / 1000;
+    for (int i = 0; i < PARTS - 1; i++)
+        part[PARTS - 1] -= part[i];
+}
+
+/* What came second, by how much and why; ties are passed over when a slower tile follows them. */
+static void print_runner_up(struct text *out, const struct listing *l) {
+    int second = 1;
+    while (second + 1 < l->fits && l->item[second].cost.score == l->item[0].cost.score)
+        second++;
+    if (second >= l->fits)
+        return;
+    const struct candidate *p = &l->item[0], *q = &l->item[second];
+    if (second > 1)
+        text_addf(out, "  tiles as good, behind by the tie rule: %d\n", second - 1);
+    text_add(out, "  second is ");
+    add_tile(out, &q->tile);
+    if (p->cost.score == q->cost.score) {
+        text_add(out, ": as good, behind by the tie rule\n");
+    } else if (l->kind == MODEL_HALFTONE) {
+        int64_t ours[PARTS], theirs[PARTS];
+        int most = 0;
+        take_apart(l, p, ours);
+        take_apart(l, q, theirs);
+        for (int i = 1; i < PARTS; i++)
+            most = theirs[i] - ours[i] > theirs[most] - ours[most] ? i : most;
+        const int64_t slower =
+            ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
+        text_addf(out,
+                  ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
+                  slower / 10, (int)(slower % 10), part_names[most], theirs[most], ours[most]);
+    } else {
+        text_addf(out, ": its objective is %" PRId64 " %% of the pick's\n",
+                  ht_mul(q->cost.score, 100) / p->cost.score);
+    }
+}
+
+/* Length of the part of a reason before its colon. */
+static size_t kind_length(const char *reason) {
+    const char *colon = strchr(reason, ':');
+    return colon ? (size_t)(colon - reason) : strlen(reason);
+}
+
+static bool same_kind(const char *x, const char *y) {
+    size_t length = kind_length(x);
+    return length == kind_length(y) && memcmp(x, y, length) == 0;
+}
+
+static int count_kind(const struct listing *l, const char *kind) {
+    int count = 0;
+    for (int i = l->fits; i < l->count; i++)
+        count += same_kind(kind, l->item[i].cost.reason);
+    return count;
+}
+
+/* Each kind of rejection once, at the first tile that has it. */
+static bool is_first_of_kind(const struct listing *l, int at) {
+    for (int i = l->fits; i < at; i++) {
+        if (same_kind(l->item[at].cost.reason, l->item[i].cost.reason))
+            return false;
+    }
+    return true;
+}
+
+/* Why a model accepts nothing: every constraint that rejects, how many, and an example. Models check hard
+ * limits first: "eq. 8 time" are the tiles that would fit. */
+static void print_no_pick(struct text *out, const struct listing *l) {
+    text_addf(out, "\nPick: none. Model %s accepts no tile of scheme %s on this budget, because\n",
+              model_name(l->kind), l->s->name);
+    for (int i = 0; i < l->count; i++) {
+        const char *reason = l->item[i].cost.reason;
+        if (is_first_of_kind(l, i))
+            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", count_kind(l, reason), l->count,
+                      (int)kind_length(reason), reason, reason + kind_length(reason) + 1);
+    }
+}
+
 static void print_pick(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     if (l->fits == 0) {
-        text_add(out, "\nPick: none, no tile fits this budget.\n");
+        print_no_pick(out, l);
         return;
     }
     const struct candidate *p = &l->item[0];
@@ -245,16 +329,14 @@ static void print_pick(struct text *out, const struct listing *l) {
     print_use(out, "threads per block", p->cost.threads, g->threads_per_block_max);
     print_use(out, "warps per SM", (int64_t)tile_warps(&p->tile) * p->cost.blocks_per_sm, g->warps_per_sm);
     text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);
-    add_milli(out, p->cost.waves_milli);
-    text_add(out, "\n");
+    add_milli(out, "", p->cost.waves_milli, "\n");
     print_terms(out, l, p);
     int64_t rate = milli_tflops(&l->shape, p->cost.predicted_ns);
-    text_add(out, "  predicted ");
-    add_milli(out, p->cost.predicted_ns);
-    text_add(out, " us, ");
-    add_milli(out, rate);
+    add_milli(out, "  predicted ", p->cost.predicted_ns, " us, ");
+    add_milli(out, "", rate, "");
     text_addf(out, " TFLOPS, %" PRId64 " %% of the ceiling; bound by %s\n",
               rate * 100 / ceiling_gflops(g, l->s), p->cost.binding);
+    print_runner_up(out, l);
 }
 
 /* ---- the papers' own tiles ---- */
@@ -307,29 +389,14 @@ static void print_fits(struct text *out, const struct listing *l) {
         add_tile(out, &l->item[i].tile);
         text_addf(out, "  %d threads, %d regs, %d smem, %d/SM, waves ", c->threads, c->regs_per_thread,
                   c->smem_bytes, c->blocks_per_sm);
-        add_milli(out, c->waves_milli);
-        text_add(out, ", ");
-        add_milli(out, c->predicted_ns);
+        add_milli(out, "", c->waves_milli, "");
+        add_milli(out, ", ", c->predicted_ns, "");
         text_addf(out, " us, %s\n", c->binding);
     }
 }
 
-/* Length of the part of a reason before its colon. */
-static size_t kind_length(const char *reason) {
-    const char *colon = strchr(reason, ':');
-    return colon ? (size_t)(colon - reason) : strlen(reason);
-}
-
-static bool same_kind(const char *x, const char *y) {
-    size_t length = kind_length(x);
-    return length == kind_length(y) && memcmp(x, y, length) == 0;
-}
-
 static void print_group(struct text *out, const struct listing *l, const char *kind) {
-    int count = 0;
-    for (int i = l->fits; i < l->count; i++)
-        count += same_kind(kind, l->item[i].cost.reason);
-    text_addf(out, "\nRejected by %.*s: %d\n", (int)kind_length(kind), kind, count);
+    text_addf(out, "\nRejected by %.*s: %d\n", (int)kind_length(kind), kind, count_kind(l, kind));
     for (int i = l->fits; i < l->count; i++) {
         const struct cost *c = &l->item[i].cost;
         if (!same_kind(kind, c->reason))
@@ -342,10 +409,7 @@ static void print_group(struct text *out, const struct listing *l, const char *k
 
 static void print_rejects(struct text *out, const struct listing *l) {
     for (int i = l->fits; i < l->count; i++) {
-        bool first = true;
-        for (int j = l->fits; j < i && first; j++)
-            first = !same_kind(l->item[i].cost.reason, l->item[j].cost.reason);
-        if (first)
+        if (is_first_of_kind(l, i))
             print_group(out, l, l->item[i].cost.reason);
     }
 }
@@ -363,7 +427,7 @@ void explain_print(struct text *out, const struct gpu *g, const struct isa *isa,
         print_tsv(out, &l);
     } else {
         print_head(out, &l);
-        print_formulas(out, &l);
+        text_add(out, formulas[kind]);
         print_pick(out, &l);
         print_paper_tiles(out, &l);
         print_fits(out, &l);

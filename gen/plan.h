@@ -38,6 +38,6 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
 /* Appends the plans of one scheme to the set. */
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
 
-/* k interval of promotion of accumulator 0 on this instruction set; 0: never. */
+/* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's business). */
 int plan_promote_k(const struct scheme *s, const struct isa *isa);
 #endif

@@ -8,9 +8,9 @@ struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64
                                 int64_t batch, int64_t partial_bytes) {
     const struct ht_kernel_desc *desc = &set->kernel[kernel];
     struct ht_choice choice = {.kernel = kernel};
-    choice.predicted_ns = ht_best_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps,
-                                     set->dram_gbps, set->launch_ns, m, n, k, batch, partial_bytes,
-                                     &choice.splits);
+    choice.predicted_ns =
+        ht_best_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
+                   set->launch_ns, m, n, k, batch, partial_bytes, &choice.splits);
     return choice;
 }
 
