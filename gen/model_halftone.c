@@ -32,8 +32,9 @@ enum {
     LOOP_INSTRUCTIONS = 40,
     INSTRUCTION_BYTES = 16,    /* SASS since sm_70 */
     INSTRUCTION_BYTES_AMD = 8, /* MFMA and DS instructions */
-    /* A step's barrier: warps wait for the last one, then fill the matrix pipe again. Fitted: 110 to 180 as data
-     * are held out, less if the clock was lower. */
+    /* A step's barrier where a scheduler has one warp: nothing to issue until the last warp has come and the next
+     * fragments are there. Fitted on results/h200-a800set-tiles-first.tsv (110 to 180 as data are held out); that two
+     * warps hide it was read off h200-native-tiles-second.tsv. */
     BARRIER_CLOCKS = 160,
     /* An SM takes 64 bytes per clock from L2 (Jia et al. 2018, 2019; quoted from memory). That this time adds to
      * the MMAs' is fitted; left free: 62 to 71 bytes as data are held out, 89 if the clock was 1755. */
@@ -173,8 +174,8 @@ static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t 
  * 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 29 / 262 / 500 clocks, 2039 GB/s): tensor 3 *
  * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 32 + 40) / 4 = 400;
  * fp32 16384 / 2 / 64 = 128; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
- * bytes from device memory take 249 clocks, half of them felt: 636; exposed 160; copy (262 + 500) / 2 + 29 =
- * 410 less one step of 1536: 0. */
+ * bytes from device memory take 249 clocks, half of them felt: 636; exposed 0 (two warps per scheduler; 160 with
+ * one); copy (262 + 500) / 2 + 29 = 410 less one and a half steps of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm) {
     const struct instructions i = count_instructions(isa, s, t);
@@ -195,15 +196,16 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
     step.fp32 = area * adds / g->fp32_fma_per_cycle;
     step.chain = chain_clocks(g, isa, s, t) * 256;
     step.fill = stage_bytes * 256 / PORT_BYTES + missed * 256 * model_clock_mhz(g) / (g->dram_gbps * 1000);
-    /* The step's last MMAs follow the barrier and cover the latency of the next fragments. */
-    step.exposed = BARRIER_CLOCKS * 256;
+    /* A scheduler with two warps of the block has MMAs to issue while one waits at the barrier and for its next
+     * fragments; with one it has none. */
+    step.exposed = warps >= 2 * g->schedulers_per_sm ? 0 : BARRIER_CLOCKS * 256;
     if (!isa->async_copy) /* a second barrier, and the stores between the two */
         step.exposed += BARRIER_CLOCKS * 256 + stage_bytes * 256 / g->smem_bytes_per_cycle;
-    /* Half of the copies find their line in L2. Only whole steps between copy and wait are counted: what a
-     * stage gains by being issued early in its own step has not been measured. */
+    /* Half of the copies find their line in L2. A stage is issued in the first half of a step (sched.c) and waited
+     * for `steps_ahead` whole steps after the step's end. */
     const int steps_ahead = isa->async_copy && t->stages > 1 ? t->stages - 2 : 0;
     const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) / 2 + g->smem_latency_cycles;
-    step.copy = largest(arrival * 256 - steps_ahead * step.tensor, 0);
+    step.copy = largest(arrival * 256 - steps_ahead * step.tensor - step.tensor / 2, 0);
     return step;
 }
 

@@ -799,8 +799,7 @@ int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const f
 /* ---- questions ---- */
 
 static int64_t pack_ns(const struct ht_scheme_desc *s, int64_t rows, int64_t k, int64_t batch) {
-    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, s->scales_rows, ht_set.copy_gbps, ht_set.launch_ns,
-                      rows, k, batch);
+    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, ht_set.copy_gbps, rows, k, batch);
 }
 
 static void describe(const struct plan *p, const struct call *x, struct halftone_plan *out) {
@@ -813,7 +812,10 @@ static void describe(const struct plan *p, const struct call *x, struct halftone
     out->wn = kernel->wn;
     out->stages = kernel->stages;
     out->splits = p->splits;
-    out->pack_ns = ht_add(pack_ns(p->scheme, x->m, x->k, x->batch), pack_ns(p->scheme, x->n, x->k, x->batch));
+    int64_t launches = p->scheme->scales_rows ? 2 : 1;
+    out->pack_ns =
+        ht_add(ht_add(pack_ns(p->scheme, x->m, x->k, x->batch), pack_ns(p->scheme, x->n, x->k, x->batch)),
+               launches * ht_set.launch_ns);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;

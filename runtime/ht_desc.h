@@ -215,18 +215,17 @@ static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, i
     return best;
 }
 
-/* Packing time in ns of one operand of rows x k elements: read (twice when row scales are found first), write
- * the panels (the padding of rows to 64 and of k to 64 included), at the speed of a large copy, plus launches.
+/* Packing time in ns of one operand of rows x k elements without launches: read once, panels written once (the
+ * padding of rows to 64 and of k to 64 included), at the speed of a large copy. Both operands share their
+ * launches: one, and one more for schemes that scale rows.
  *
- * Worked line (test_desc.c): 4096 x 4096, two 16-bit slices, scaled rows, copy 1600 GB/s, launch 3000 ns:
- * 2 x 67108864 + 67108864 bytes = 125829 ns, + 2 x 3000 = 131829 ns. */
-static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int scales_rows, int64_t copy_gbps,
-                                 int64_t launch_ns, int64_t rows, int64_t k, int64_t batch) {
-    int64_t reads = scales_rows ? 2 : 1;
+ * Worked line (test_desc.c): 4096 x 4096, two 16-bit slices, copy 1600 GB/s: 2 x 67108864 bytes = 83886 ns. */
+static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_gbps, int64_t rows, int64_t k,
+                                 int64_t batch) {
     int64_t padded =
         ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS) * HT_ATOM_ROWS, ht_ceil_div(k, HT_K_PAD) * HT_K_PAD);
-    int64_t bytes = ht_add(ht_mul(reads * 4, ht_mul(rows, k)), ht_mul(padded, slice_bytes_per_element));
-    return ht_add(ht_mul(bytes, batch) / copy_gbps, reads * launch_ns);
+    int64_t bytes = ht_add(ht_mul(4, ht_mul(rows, k)), ht_mul(padded, slice_bytes_per_element));
+    return ht_mul(bytes, batch) / copy_gbps;
 }
 
 /* A-priori error bound: |C - (alpha A B + beta C0)| <= units * 2^-24 |alpha| |A||B| + 2^-24 |beta C0|, componentwise,
