@@ -1,13 +1,15 @@
 # halftone: budget -> tile model -> kernels -> library. `make` alone prints help. Everything built lands in out/.
+# V=1 shows whole commands. All cores are used unless -j says otherwise.
 
 .DEFAULT_GOAL := $(if $(GPU),all,help)
 .DELETE_ON_ERROR:
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+ifeq ($(MAKELEVEL)$(findstring -j,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
 export LC_ALL := C
 
 # ---- tools
-CC ?= gcc
-CXX ?= g++
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -17,14 +19,23 @@ endif
 PYTHON ?= python3
 NVCC ?= $(firstword $(wildcard out/toolchain/nvidia/cu13/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
         $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA := $(if $(NVCC),$(abspath $(dir $(realpath $(NVCC)))/..))
+NVCC := $(NVCC)
+CUDA := $(if $(NVCC),$(abspath $(dir $(realpath $(shell command -v $(NVCC))))/..))
 CUDA_LIB := $(firstword $(wildcard $(CUDA)/lib64 $(CUDA)/lib))
+CUDA_LINK := -L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread
+GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
+COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null || echo unknown)
+TOOLKIT = $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release .*, V/nvcc /p'),none)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2
 C_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(WARN) -fPIC -MMD -MP
 CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
-COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+SIM_FLAGS := -std=c++17 -O2 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
+KERNEL_FLAGS = -O3 -std=c++17 $(HT_KERNEL_FLAGS) -Xcompiler -fPIC
+
+# A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself.
+run = $(if $(V),,@echo '$(1) $(2)';)$(3)
 
 # ---- sources
 GEN_SRC := $(filter-out gen/main.c,$(wildcard gen/*.c))
@@ -35,144 +46,176 @@ CORE_OBJ := out/obj/runtime/halftone.o out/obj/runtime/ht_pick.o
 BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard bench/*.c)))
 TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
+GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 
-# ---- the GPU asked for
+# ---- the GPU asked for: a name, or the path of a budget file
 ifneq ($(GPU),)
 SET := out/$(notdir $(basename $(GPU)))
-BUDGET := $(if $(findstring /,$(GPU)),$(GPU),gen/gpus/$(GPU).gpu)
+BUDGET := $(if $(findstring /,$(GPU))$(filter %.gpu,$(GPU)),$(GPU),gen/gpus/$(GPU).gpu)
 ifeq ($(wildcard $(BUDGET)),)
-$(error unknown GPU '$(GPU)'; known budgets: $(sort $(notdir $(basename $(BUDGETS)))), or the path of a .gpu file)
+$(error unknown GPU '$(GPU)'; known budgets: $(GPU_NAMES), or the path of a .gpu file)
+endif
+ifneq ($(filter bin data dev obj test toolchain venv,$(notdir $(SET))),)
+$(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder of that name already)
 endif
 -include $(SET)/rules.mk
 KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/obj/%.o)
 SIM_KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/sim/%.o)
+else
+asked := $(firstword $(filter all generate build-cuda build-sim test-set demo check-gpu bench explain,$(MAKECMDGOALS)))
+ifneq ($(asked),)
+$(error GPU is missing: make $(asked) GPU=NAME, NAME one of: $(GPU_NAMES), or the path of a .gpu file)
+endif
 endif
 
-define need_gpu
-@if [ -z "$(GPU)" ]; then echo "GPU is missing: make $@ GPU=NAME, NAME one of: $(sort $(notdir $(basename $(BUDGETS))))" >&2; exit 2; fi
+no_nvcc := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
+define need_nvcc
+@if [ -z "$(NVCC)" ]; then echo "$(no_nvcc)" >&2; exit 2; fi
 endef
-how_to_get_nvcc := nvcc was not found: install NVIDIA's CUDA toolkit, or run 'make toolchain' (NVIDIA's compiler wheels into out/toolchain, needs $(PYTHON) with pip)
 
-.PHONY: help all generate build build-cuda build-sim demo test check-gpu bench explain clean toolchain setup FORCE
+.PHONY: help all generate build-cuda build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
-	@echo "halftone: FP32-accurate matrix products on tensor cores, generated for your GPU"
+	@echo "halftone: single-precision matrix products emulated on tensor cores, generated for your GPU"
 	@echo
 	@echo "  make demo GPU=a800       handwritten digits, every scheme beside native FP32 (simulator if there is no GPU)"
 	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone"
 	@echo "  make generate GPU=a800   only the sources (needs nothing but a C compiler)"
 	@echo "  make explain GPU=a800    every candidate tile, what it uses, and why one won (SCHEME=f16x3 MODEL=halftone SHAPE=MxNxK)"
-	@echo "  make test                all tests, no GPU needed"
+	@echo "  make test                all tests, no GPU needed; installs what they use (apt-get)"
 	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included"
-	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU"
+	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU (BENCH_ARGS='--sizes 1024,4096')"
 	@echo "  make setup               Debian or Ubuntu packages for the tests (apt-get)"
 	@echo "  make toolchain           NVIDIA's compiler into out/toolchain, where there is no CUDA toolkit"
-	@echo "  make clean               removes what was built in out/"
+	@echo "  make clean               removes what was built in out/; keeps out/data, out/toolchain, out/venv"
 	@echo
-	@echo "GPU: $(sort $(notdir $(basename $(BUDGETS)))), or the path of a budget file"
+	@echo "GPU: $(GPU_NAMES), or the path of a budget file"
+	@echo "V=1 shows whole commands; CC, CXX, NVCC, PYTHON choose the tools"
+
+# ---- what objects depend on besides sources: a changed compiler or flag rebuilds, a changed commit only what prints it
+out/obj/flags: facts = $(CC) $(CXX) $(CFLAGS)
+out/obj/nvcc: facts = $(NVCC)
+out/obj/build.h: facts = \#define HALFTONE_COMMIT "$(COMMIT)"\n\#define HALFTONE_TOOLKIT "$(TOOLKIT)"
+out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
+	@mkdir -p $(@D); printf '$(facts)\n' | cmp -s - $@ || printf '$(facts)\n' >$@
 
 # ---- generator
 out/bin/halftone-gen: $(GEN_OBJ) out/obj/gen/main.o
 	@mkdir -p $(@D)
-	$(CC) -o $@ $^
+	$(call run,LINK,$@,$(CC) -o $@ $^)
 
-out/obj/%.o: %.c
+out/obj/%.o: %.c out/obj/flags
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) $(if $(filter bench/%,$<),-DHALFTONE_COMMIT='"$(COMMIT)"') -c $< -o $@
+	$(call run,CC,$<,$(CC) $(C_FLAGS) -c $< -o $@)
 
-out/obj/%.o: %.cpp
+out/obj/%.o: %.cpp out/obj/flags
 	@mkdir -p $(@D)
-	$(CXX) $(CXX_FLAGS) -c $< -o $@
+	$(call run,CXX,$<,$(CXX) $(CXX_FLAGS) -c $< -o $@)
 
+out/obj/bench/cmd_bench.o: C_FLAGS += -include out/obj/build.h
+out/obj/bench/cmd_bench.o: out/obj/build.h
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
+out/obj/runtime/dev_cuda.o: out/obj/nvcc
 
-generate: $(if $(GPU),$(SET)/manifest)
-	$(need_gpu)
+generate: $(SET)/manifest
+	@:
 
+# Equal files keep their times, so that only changed kernels are compiled; the manifest's time says "up to date".
 ifneq ($(GPU),)
 $(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET)
-	out/bin/halftone-gen emit --gpu $(GPU) --out $(SET)
+	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(GPU) --out $(SET))
 	@touch $@
 endif
 
 # ---- library and command; a second make reads the kernel list that the first one generated
 all: generate
-	$(need_gpu)
-	@$(MAKE) --no-print-directory build GPU=$(GPU)
-
-build: $(if $(NVCC),build-cuda) build-sim
-	$(if $(NVCC),,@echo "$(how_to_get_nvcc)"; echo "built the simulator only: $(SET)/halftone-sim")
+	@$(MAKE) $(if $(NVCC),build-cuda) build-sim GPU=$(GPU)
+	@$(if $(NVCC),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)",\
+	echo "$(no_nvcc)"; echo "Built for the simulator only: $(SET)/halftone-sim")
 
 build-cuda: $(SET)/libhalftone.a $(SET)/libhalftone.so $(SET)/halftone.h $(SET)/halftone
+	@:
 
 build-sim: $(SET)/libhalftone-sim.a $(SET)/halftone.h $(SET)/halftone-sim
+	@:
 
 ifneq ($(GPU),)
-$(SET)/obj/%.o: $(SET)/%.cu
+$(SET)/obj/%.o: $(SET)/%.cu out/obj/nvcc
 	@mkdir -p $(@D)
-	$(NVCC) -O3 -std=c++17 $(HT_KERNEL_FLAGS) -Xcompiler -fPIC -c $< -o $@
+	$(call run,NVCC,$*,$(NVCC) $(KERNEL_FLAGS) -c $< -o $@)
 
-$(SET)/sim/%.o: $(SET)/%.cu $(wildcard runtime/sim/*.h)
+$(SET)/sim/%.o: $(SET)/%.cu out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_desc.h
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -O2 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC -c $< -o $@
+	$(call run,SIM,$*,$(CXX) $(SIM_FLAGS) -c $< -o $@)
 
-$(SET)/obj/dispatch.o: $(SET)/dispatch.c runtime/ht_desc.h
+$(SET)/obj/dispatch.o: $(SET)/dispatch.c runtime/ht_desc.h out/obj/flags
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -Iruntime -c $< -o $@
+	$(call run,CC,$<,$(CC) $(C_FLAGS) -Iruntime -c $< -o $@)
 
-$(SET)/libhalftone.a: $(KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) $(if $(NVCC),out/obj/runtime/dev_cuda.o)
-	rm -f $@ && ar rcsD $@ $^
+LIB_OBJ := $(KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) out/obj/runtime/dev_cuda.o
+SIM_LIB_OBJ := $(SIM_KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ)
 
-$(SET)/libhalftone.so: $(KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) $(if $(NVCC),out/obj/runtime/dev_cuda.o)
-	$(CXX) -shared -o $@ $^ -L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread
+$(SET)/libhalftone.a: $(LIB_OBJ) $(SET)/rules.mk
+	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $(LIB_OBJ))
 
-$(SET)/libhalftone-sim.a: $(SIM_KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ)
-	rm -f $@ && ar rcsD $@ $^
+# Only the names of halftone.h leave the shared library; the CUDA runtime is inside it.
+$(SET)/libhalftone.so: $(LIB_OBJ) $(SET)/rules.mk
+	@echo '{ global: halftone_*; local: *; };' >$(SET)/obj/exports
+	$(call run,LINK,$@,$(CXX) -shared -static-libstdc++ -static-libgcc -Wl$(comma)-soname$(comma)libhalftone.so \
+	    -Wl$(comma)--version-script=$(SET)/obj/exports -o $@ $(LIB_OBJ) $(CUDA_LINK))
+
+$(SET)/libhalftone-sim.a: $(SIM_LIB_OBJ) $(SET)/rules.mk
+	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $(SIM_LIB_OBJ))
 
 $(SET)/halftone.h: runtime/halftone.h
 	@mkdir -p $(@D)
-	cp $< $@
+	@cp $< $@
 
 $(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone.a
-	$(CXX) -o $@ $^ -L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lm
+	$(call run,LINK,$@,$(CXX) -o $@ $^ $(CUDA_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone-sim.a
-	$(CXX) -o $@ $^ -ldl -lpthread -lm
+	$(call run,LINK,$@,$(CXX) -o $@ $^ -ldl -lpthread -lm)
 endif
+comma := ,
 
 # ---- using it
-has_gpu = $(if $(NVCC),[ -x $(SET)/halftone ] && $(SET)/halftone info >/dev/null 2>&1,false)
+# The demo builds for CUDA only where it can run; a GPU that the set does not fit also ends in the simulator.
+demo: generate
+	@$(MAKE) $(if $(NVCC),$(if $(GPU_HERE),build-cuda)) build-sim GPU=$(GPU)
+	@[ -f out/data/digits.npy ] || $(MAKE) out/venv/bin/pip >/dev/null 2>&1 || true
+	@echo
+	@command=$(SET)/halftone-sim; \
+	$(if $(GPU_HERE),$(if $(NVCC),if why=$$($(SET)/halftone info 2>&1 >/dev/null); then command=$(SET)/halftone; \
+	    else echo "$$why"; fi,echo "$(no_nvcc)"), \
+	    echo "No NVIDIA GPU was found on this machine."; $(if $(NVCC),:,echo "$(no_nvcc)")); \
+	[ $$command = $(SET)/halftone ] || echo "The same kernels now run in the simulator: the same arithmetic bit for bit, but its times mean nothing."; \
+	PYTHON=$(PYTHON) sh bench/demo/demo.sh $$command out/data
 
-demo: all
-	$(need_gpu)
-	@mkdir -p out/data
-	@[ -f out/data/digits.npy ] || $(PYTHON) bench/demo/digits.py out/data || true
-	@if $(has_gpu); then $(SET)/halftone demo --data out/data/digits.npy; \
-	else echo "no GPU for this set here: the same kernels run in the simulator"; \
-	     $(if $(NVCC),,echo "$(how_to_get_nvcc)";) $(SET)/halftone-sim demo --data out/data/digits.npy; fi
-
-bench: all
-	$(need_gpu)
-	@$(if $(NVCC),$(SET)/halftone bench $(BENCH_ARGS),echo "$(how_to_get_nvcc)" >&2; exit 2)
-
-check-gpu: all
-	$(need_gpu)
-	@sh tests/check_gpu.sh $(SET)
+bench: generate
+	$(need_nvcc)
+	@$(MAKE) build-cuda GPU=$(GPU)
+	@$(SET)/halftone bench $(BENCH_ARGS)
 
 explain: out/bin/halftone-gen
-	$(need_gpu)
 	@out/bin/halftone-gen explain --gpu $(GPU) $(if $(SCHEME),--scheme $(SCHEME)) $(if $(MODEL),--model $(MODEL)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(TSV),--tsv)
 
-toolchain:
-	sh tests/toolchain.sh out/toolchain $(PYTHON)
+# ---- what is fetched
+out/venv/bin/pip:
+	@rm -rf out/venv
+	$(call run,VENV,out/venv,$(PYTHON) -m venv out/venv || { rm -rf out/venv; \
+	    echo "$(PYTHON) cannot make a virtual environment; Debian and Ubuntu: sh tests/setup.sh demo" >&2; exit 1; })
+
+toolchain: out/venv/bin/pip
+	@sh tests/toolchain.sh out/toolchain out/venv/bin/python
 
 setup:
-	sh tests/setup.sh
+	@sh tests/setup.sh
 
 include tests/tests.mk
 
-# Budgets of other GPUs, data and the compiler wheels stay.
+# Data, the compiler wheels and the Python environment were fetched; sets are folders with a manifest.
 clean:
-	rm -rf out/bin out/obj out/test $(patsubst %.gpu,out/%,$(notdir $(BUDGETS)))
+	rm -rf out/bin out/obj out/test $(patsubst %/manifest,%,$(wildcard out/*/manifest))
 
 -include $(shell find out/obj out/test -name '*.d' 2>/dev/null)

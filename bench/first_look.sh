@@ -1,9 +1,10 @@
 #!/bin/sh
-# First look at a kernel set on a GPU: tests, then speed of every kernel. Binaries come from out/dev.
+# A look at a kernel set on a GPU. Binaries come from out/dev.
 export LD_LIBRARY_PATH=$PWD/out/dev:$LD_LIBRARY_PATH
-nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
-ls /usr/local/cuda/lib64/libcublas.so* 2>/dev/null; python3 -c "import nvidia.cublas,os;print(nvidia.cublas.__path__)" 2>/dev/null
-time out/dev/test_product 2>&1 | tail -40
-time out/dev/halftone-x bench --sizes 1024,4096,8192 --kernels all --seconds 0.3 --out $OUT/x.tsv
-time out/dev/halftone bench --sizes 4096 --seconds 0.3 --out $OUT/a.tsv
-cuobjdump --dump-resource-usage out/dev/halftone-x 2>/dev/null | head -5
+time out/dev/bits > $OUT/bits.gpu.tsv
+cmp $OUT/bits.gpu.tsv out/dev/bits.sim.tsv && echo BITS EQUAL
+diff $OUT/bits.gpu.tsv out/dev/bits.sim.tsv | grep -c "^<"; diff $OUT/bits.gpu.tsv out/dev/bits.sim.tsv | head -20
+time out/dev/graph 2>&1 | tail -20
+export HALFTONE_TEST_SMALL=1
+time out/dev/test_product 2>&1 | tail -3
+for t in memcheck initcheck synccheck racecheck; do echo "== $t"; ( time timeout 150 compute-sanitizer --tool $t --print-limit 5 --error-exitcode 9 out/dev/test_product ) > $OUT/$t.log 2>&1; echo rc $?; tail -8 $OUT/$t.log; done

@@ -1,6 +1,7 @@
 """Shared by the Python tests: where the repository and its tools are. Built by `make test` before pytest starts."""
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -22,11 +23,11 @@ def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
 
 
 def nvcc():
-    for place in [ROOT / "out/toolchain/nvidia/cu13/bin/nvcc", *[pathlib.Path(p) / "nvcc" for p in os.environ["PATH"].split(":")],
-                  pathlib.Path("/usr/local/cuda/bin/nvcc")]:
-        if place.is_file():
-            return str(place)
-    return None
+    """The compiler that `make` found; without make the same search: wheels, PATH, the usual folder."""
+    if "NVCC" in os.environ:
+        return os.environ["NVCC"] or None
+    wheels = ROOT / "out/toolchain/nvidia/cu13/bin/nvcc"
+    return str(wheels) if wheels.is_file() else shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
 @pytest.fixture(scope="session")

@@ -1,54 +1,105 @@
 # How the tests are built and run; included by the Makefile.
 #   tests/test_NAME.c[pp]   cmocka programs without a generated kernel set
 #   tests/test_product.c    needs one: run for several sets in the simulator, and on a GPU by check-gpu
+#   tests/graph.c           needs a CUDA set: check-gpu runs it
+#   tests/bits.c            prints bits of results: check-gpu compares the GPU's with the simulator's
 #   tests/test_*.py         pytest
+# Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4
-TEST_NAMES := $(filter-out test_product,$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
-TEST_LIB := $(GEN_OBJ) $(filter-out %/dev_cuda.o,$(CORE_OBJ)) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
-PYTEST := out/venv/bin/python -m pytest -q -p no:cacheprovider
+SET_TESTS := test_product bits
+CUDA_TESTS := $(SET_TESTS) graph
+TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
+TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
+# iquote: gen/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
+TEST_INC := -iquote gen -iquote runtime
+out/test/test_sim_core: CXX_FLAGS += -Wno-shadow
 
+.PHONY: test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
+
+# ---- programs without a kernel set
 out/test/libtest.a: $(TEST_LIB)
 	@mkdir -p $(@D)
-	rm -f $@ && ar rcsD $@ $^
+	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $^)
 
-out/test/%: tests/%.c out/test/libtest.a
+out/test/%: tests/%.c out/test/libtest.a out/obj/flags
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -Igen -Iruntime -o $@ $< out/test/libtest.a -lcmocka -lstdc++ -ldl -lpthread -lm
+	$(call run,TEST,$*,$(CC) $(C_FLAGS) $(TEST_INC) -o $@ $< out/test/libtest.a -lcmocka -lstdc++ -ldl -lpthread -lm)
 
-out/test/%: tests/%.cpp out/test/libtest.a
+out/test/%: tests/%.cpp out/test/libtest.a out/obj/flags
 	@mkdir -p $(@D)
-	$(CXX) $(CXX_FLAGS) -Igen -Iruntime -o $@ $< out/test/libtest.a -lcmocka -ldl -lpthread -lm
+	$(call run,TEST,$*,$(CXX) $(CXX_FLAGS) $(TEST_INC) -o $@ $< out/test/libtest.a -lcmocka -ldl -lpthread -lm)
 
-out/test/one_product.o: tests/one_product.c
+# ---- programs with one
+out/test/%.o: tests/%.c out/obj/flags
 	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -c $< -o $@
+	$(call run,CC,$<,$(CC) $(C_FLAGS) -c $< -o $@)
 
-out/test/test_product.o: tests/test_product.c
-	@mkdir -p $(@D)
-	$(CC) $(C_FLAGS) -c $< -o $@
+out/test/graph.o: C_FLAGS += -isystem $(CUDA)/include
 
-PRODUCT_OBJ := out/test/test_product.o $(patsubst %,out/obj/bench/%.o,families metrics reference)
+SET_TEST_OBJ := $(patsubst %,out/obj/bench/%.o,families metrics reference)
+there = $(patsubst tests/%.c,%,$(wildcard $(1:%=tests/%.c)))
+SIM_PROGRAMS := $(patsubst %,$(SET)/%-sim,$(call there,$(SET_TESTS)))
+CUDA_PROGRAMS := $(patsubst %,$(SET)/%,$(call there,$(CUDA_TESTS)))
 
 ifneq ($(GPU),)
-$(SET)/test_product-sim: $(PRODUCT_OBJ) $(SET)/libhalftone-sim.a
-	$(CXX) -o $@ $^ -lcmocka -lpthread -lm
+$(SIM_PROGRAMS): $(SET)/%-sim: out/test/%.o $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
+	$(call run,TEST,$@,$(CXX) -o $@ $^ -lcmocka -ldl -lpthread -lm)
 
-$(SET)/test_product: $(PRODUCT_OBJ) $(SET)/libhalftone.a
-	$(CXX) -o $@ $^ -lcmocka -L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lm
+$(CUDA_PROGRAMS): $(SET)/%: out/test/%.o $(SET_TEST_OBJ) $(SET)/libhalftone.a
+	$(call run,TEST,$@,$(CXX) -o $@ $^ -lcmocka $(CUDA_LINK) -lm)
 
-.PHONY: test-set
-test-set: build-sim $(SET)/test_product-sim
+test-set: build-sim $(SIM_PROGRAMS)
 endif
 
-out/venv/bin/pytest:
-	$(PYTHON) -m venv out/venv
-	out/venv/bin/python -m pip install -q pytest
+# ---- without a GPU: packages first, then everything is built, then all of it runs, whatever fails.
+test:
+	@sh tests/setup.sh
+	@$(MAKE) test-build
+	@$(MAKE) -k test-programs; programs=$$?; $(MAKE) test-python && exit $$programs
 
-test: setup out/bin/halftone-gen out/venv/bin/pytest $(TEST_NAMES:%=out/test/%) out/test/one_product.o
-	@set -e; for set in $(TEST_SETS); do $(MAKE) --no-print-directory generate GPU=$$set; \
-	    $(MAKE) --no-print-directory test-set GPU=$$set; done
-	@set -e; for t in $(TEST_NAMES); do echo "== $$t"; out/test/$$t; done
-	@set -e; for set in $(TEST_SETS); do echo "== products of $$set in the simulator"; out/$$set/test_product-sim; done
-	@echo "== products of a800 with Hopper's arithmetic"; HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim
-	$(PYTEST) -rs tests
+# MAKEFLAGS: these tests start make themselves, not as a part of this one.
+test-python:
+	@MAKEFLAGS= MAKELEVEL= NVCC='$(NVCC)' out/venv/bin/python -m pytest -q -p no:cacheprovider -rs tests
+
+test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/one_product.o test-sets out/venv/bin/pytest
+test-sets: $(TEST_SETS:%=test-set-%)
+
+# What the sets share is built before they start beside one another.
+$(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a out/obj/bench/main.o \
+        $(patsubst %,out/test/%.o,$(call there,$(SET_TESTS)))
+	@$(MAKE) generate GPU=$*
+	@$(MAKE) test-set GPU=$*
+
+out/venv/bin/pytest: out/venv/bin/pip
+	$(call run,PIP,pytest,out/venv/bin/python -m pip install -q --disable-pip-version-check pytest)
+
+# $(call program,LABEL,COMMAND): a cmocka program.
+define program
+log=out/test/$(1).log; if $(2) >$$log 2>&1; then \
+    printf '%-22s ' '$(1)'; grep -E '^\[  (PASSED|SKIPPED) +\]' $$log | tr '\n' ' '; echo; \
+else cat $$log; echo '$(1) FAILED (out/test/$(1).log)' >&2; exit 1; fi
+endef
+
+RUN_TESTS := $(TEST_NAMES:%=run-%)
+RUN_PRODUCTS := $(TEST_SETS:%=run-products-%)
+.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) run-products-a800-on-sm90
+test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) run-products-a800-on-sm90
+
+$(RUN_TESTS): run-%: out/test/%
+	@$(call program,$*,$<)
+$(RUN_PRODUCTS): run-products-%:
+	@$(call program,products-$*,out/$*/test_product-sim)
+# Kernels of the a800 with the arithmetic of Hopper: as the H200 runs them.
+run-products-a800-on-sm90:
+	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim)
+
+# ---- on a GPU
+check-gpu: generate
+	$(need_nvcc)
+	@$(MAKE) check-gpu-build GPU=$(GPU)
+	@sh tests/check_gpu.sh $(SET)
+
+check-gpu-build: build-cuda build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)
+	@:
+.PHONY: check-gpu-build

@@ -1,6 +1,6 @@
 #!/bin/sh
 # demo.sh HALFTONE FOLDER: the demo on real data. HALFTONE is the command, FOLDER keeps the digits (fetched once).
-# Also shows `halftone mm` on the .npy files. Offline, or without python3 and pip, a generated set is used instead.
+# Also shows `halftone mm` on the .npy files. Offline, or without Python and pip, a generated set is used instead.
 set -eu
 if [ $# -ne 2 ]; then
     echo "usage: demo.sh path/to/halftone FOLDER" >&2
@@ -8,14 +8,19 @@ if [ $# -ne 2 ]; then
 fi
 halftone=$1
 folder=$2
-mkdir -p "$folder"
 here=$(dirname "$0")
-if ! command -v python3 >/dev/null; then
-    echo "no python3: the handwritten digits cannot be fetched; using a generated set"
-elif python3 "$here/digits.py" "$folder"; then
-    echo "handwritten digits: $folder/digits.npy (from the scikit-learn wheel)"
-else
-    echo "the handwritten digits cannot be had now (reason above); using a generated set"
+venv=$here/../../out/venv/bin/python
+python=${PYTHON:-python3}
+[ ! -x "$venv" ] || python=$venv
+mkdir -p "$folder"
+if [ ! -f "$folder/digits.npy" ]; then
+    if ! command -v "$python" >/dev/null; then
+        echo "No python3: the handwritten digits cannot be fetched; a generated set is used."
+    elif "$python" "$here/digits.py" "$folder"; then
+        echo "Handwritten digits: fetched once, $folder/digits.npy (from the scikit-learn wheel)."
+    else
+        echo "The handwritten digits cannot be had now (reason above); a generated set is used."
+    fi
 fi
 if [ ! -f "$folder/digits.npy" ]; then
     exec "$halftone" demo
