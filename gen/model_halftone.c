@@ -36,6 +36,7 @@ enum {
      * fragments are there. Fitted on results/h200-a800set-tiles-first.tsv (110 to 180 as data are held out); that two
      * warps hide it was read off h200-native-tiles-second.tsv. */
     BARRIER_CLOCKS = 160,
+    LOADED_LATENCY = 2, /* idle latencies grow under load: fitted, 2 to 3 on h200-native-tiles-second.tsv */
     /* An SM takes 64 bytes per clock from L2 (Jia et al. 2018, 2019; quoted from memory). That this time adds to
      * the MMAs' is fitted; left free: 62 to 71 bytes as data are held out, 89 if the clock was 1755. */
     PORT_BYTES = 64,
@@ -175,7 +176,7 @@ static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t 
  * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 32 + 40) / 4 = 400;
  * fp32 16384 / 2 / 64 = 128; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
  * bytes from device memory take 249 clocks, half of them felt: 636; exposed 0 (two warps per scheduler; 160 with
- * one); copy (262 + 500) / 2 + 29 = 410 less one and a half steps of 1536: 0. */
+ * one); copy ((262 + 500) / 2 + 29) * 2 = 820 less one and a half steps of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm) {
     const struct instructions i = count_instructions(isa, s, t);
@@ -205,7 +206,7 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
      * for `steps_ahead` whole steps after the step's end. */
     const int steps_ahead = isa->async_copy && t->stages > 1 ? t->stages - 2 : 0;
     const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) / 2 + g->smem_latency_cycles;
-    step.copy = largest(arrival * 256 - steps_ahead * step.tensor - step.tensor / 2, 0);
+    step.copy = largest(arrival * LOADED_LATENCY * 256 - steps_ahead * step.tensor - step.tensor / 2, 0);
     return step;
 }
 

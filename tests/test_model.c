@@ -131,7 +131,7 @@ static void worked_halftone(void **state) {
     const struct scheme *f16x3 = scheme_find("f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2};
     const struct tile short_step = {64, 64, 32, 32, 32, 16, 2}; /* 384 clocks, half of them before the wait */
-    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (410 - 192) * 256);
+    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (820 - 192) * 256);
     assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
     const struct model_step step = model_halftone_step(&g, sm80, f16x3, &t, 1);
