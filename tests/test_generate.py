@@ -159,7 +159,11 @@ def test_explain_has_one_pick(gpu, model):
         rows = explain_rows("--gpu", gpu, "--scheme", scheme, "--model", model)
         verdicts = [r["verdict"] for r in rows]
         assert set(verdicts) <= {"pick", "fit", "reject"} and len(rows) > 50
-        assert verdicts.count("pick") == 1, (gpu, scheme, model)
+        fits = model != "egemm" or (scheme == "egemm" and gpu not in ("h100", "h200", *AMD))
+        if model == "egemm" and "pick" not in verdicts:
+            # eq. 8 was written for one scheme on Turing: elsewhere it may accept nothing, and explain says so
+            assert set(verdicts) == {"reject"}, (gpu, scheme)
+        assert not fits or verdicts.count("pick") == 1, (gpu, scheme, model)
         for r in rows:
             assert (r["verdict"] == "reject") == bool(r["reason"].strip("- ")), r
         assert gen("explain", "--gpu", gpu, "--scheme", scheme, "--model", model).stdout

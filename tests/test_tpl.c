@@ -64,9 +64,14 @@ static bool expand(struct text *out, struct text *errors, const char *path, cons
                    const struct test_params *p) {
     int calls = 0;
     const struct tpl_options options = {path, p->list, p->count, emit_fill, &calls};
+    char *exact = malloc(in->len > 0 ? in->len : 1); /* the sanitizer sees any byte read beyond */
+    assert_non_null(exact);
+    if (in->len > 0)
+        memcpy(exact, in->data, in->len);
     err_set_sink(add_line, errors);
-    const bool ok = tpl_expand(out, in->data, in->len, &options);
+    const bool ok = tpl_expand(out, exact, in->len, &options);
     err_set_sink(NULL, NULL);
+    free(exact);
     return ok;
 }
 
@@ -254,11 +259,11 @@ static struct text expand_string(const char *s, const struct tpl_param *params, 
 
 static void test_bytes_outside_loops_are_kept(void **state) {
     (void)state;
-    static const char odd[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\r\nR\"x(#pragma unroll)\" )x\"";
+    static const char odd[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\r\n\"x(#pragma unroll)\" )x'";
     struct text out = {0};
     const struct tpl_options options = {"odd", NULL, 0, NULL, NULL};
     assert_true(tpl_expand(&out, odd, sizeof odd - 1, &options));
-    static const char want[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\nR\"x(#pragma unroll)\" )x\"\n";
+    static const char want[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\n\"x(#pragma unroll)\" )x'\n";
     assert_int_equal(out.len, sizeof want - 1);
     assert_memory_equal(out.data, want, out.len);
     text_free(&out);
