@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""readme_tables.py [--check] [README.md]: fills the measured tables of the README from bench/results/*.tsv.
+
+A section of the README looks like this; everything between the two markers is replaced:
+
+    <!-- results:NAME columns=n,contender,end_tflops n=4096,8192 -->
+    <!-- end -->
+
+NAME is a file bench/results/NAME.tsv as `halftone bench --out` and `halftone report --out` write it: lines with # are
+facts about the run (device, driver, toolkit, commit), then a header line, then rows. columns= chooses and orders the
+columns; COLUMN=a,b keeps only rows with these values. `n` means the size of square products; it is a column of the
+report and stands for m, n, k in a bench. A section without its file says so. Nothing is rounded or computed here: what
+the file says is shown. --check changes nothing; exit code 1 when the README is not what the files say.
+"""
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECTION = re.compile(r"(?ms)^<!-- results:(\S+)([^\n]*?) *-->\n.*?^<!-- end -->$")
+SHOWN = ["n", "contender", "end_tflops", "end/sgemm", "kernel_tflops", "of_limit", "pack/copy", "frob", "grade"]
+TITLES = {"end_tflops": "end to end, TFLOPS", "kernel_tflops": "kernel only, TFLOPS", "end/sgemm": "÷ SGEMM",
+          "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "of_limit": "share of limit",
+          "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy"}
+
+
+def read(path):
+    facts, head, rows = [], None, []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            facts.append(line.lstrip("# "))
+        elif head is None:
+            head = line.split("\t")
+        elif line:
+            rows.append(dict(zip(head, line.split("\t"))))
+    if head is None:
+        sys.exit(f"{path}: no header line")
+    for row in rows if "m" in head else []:
+        square = row["m"] == row["n"] == row["k"]
+        row["n"] = row["n"] if square else f"{row['m']}×{row['n']}×{row['k']}"
+    return facts, head, rows
+
+
+def options(text, name):
+    chosen = {}
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        if not equals or key in chosen:
+            sys.exit(f"results:{name}: '{word}' is not a new COLUMN=values")
+        chosen[key] = value.split(",")
+    return chosen
+
+
+def table(name, text):
+    path = HERE / "results" / f"{name}.tsv"
+    chosen = options(text, name)
+    if not path.is_file():
+        return f"Not measured yet: `bench/results/{name}.tsv` is not there."
+    facts, head, rows = read(path)
+    columns = chosen.pop("columns", [c for c in SHOWN if c in head])
+    unknown = [c for c in [*columns, *chosen] if c not in head]
+    if unknown:
+        sys.exit(f"results:{name}: {path.name} has no column {', '.join(unknown)}; it has {', '.join(head)}")
+    rows = [r for r in rows if all(r[c] in values for c, values in chosen.items())]
+    if not rows:
+        sys.exit(f"results:{name}: no row of {path.name} is chosen")
+    lines = ["| " + " | ".join(TITLES.get(c, c) for c in columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(f"`{r[c]}`" if c == "kernel" else r[c] for c in columns) + " |" for r in rows]
+    run = [f for f in facts if re.match(r"(halftone|device|driver|seconds per|SIMULATOR)", f)]
+    return "\n".join([*lines, "", f"`bench/results/{path.name}`. " + ". ".join(run) + "."])
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    readme = pathlib.Path(arguments[0]) if arguments else HERE.parent / "README.md"
+    old = readme.read_text(encoding="utf-8")
+    new = SECTION.sub(lambda m: f"<!-- results:{m[1]}{m[2]} -->\n{table(m[1], m[2])}\n<!-- end -->", old)
+    if "--check" in sys.argv:
+        sys.exit(0 if new == old else f"{readme} differs from bench/results: run bench/readme_tables.py")
+    readme.write_text(new, encoding="utf-8")
+
+
+main()
