@@ -16,14 +16,15 @@ stamp="--commit $commit --toolkit ${toolkit:-unknown}"
     "$bin/a800/template_bits"
 } >"$out/check.log" 2>&1
 grep -E "^(--|====|[0-9]+ elements|[0-9]+ results)|passed|failed|skipped" "$out/check.log"
-"$bin/a800/halftone" bench $stamp --sizes 512,1024,2048,4096,8192,16384 --seconds 0.4 --out "$out/h200-a800set-bench.tsv" 2>/dev/null
-"$bin/a800/halftone" bench $stamp --sizes 4096,8192 --schemes egemm,legemm --kernels all --seconds 0.3 \
-    --out "$out/h200-a800set-ablations.tsv" 2>/dev/null
-"$bin/h200/halftone" bench $stamp --sizes 1024,2048,4096,8192 --schemes f16x3,legemm --seconds 0.3 \
-    --out "$out/h200-native-bench.tsv" 2>/dev/null
-"$bin/a800/halftone" bench $stamp --shapes bench/shapes-short.txt --schemes f16x3 --seconds 0.15 \
-    --out "$out/h200-a800set-shapes.tsv" 2>/dev/null
+bench() { # bench SET TABLE OPTIONS...
+    set=$1 table=$2
+    shift 2
+    "$bin/$set/halftone" bench $stamp --out "$out/$table.tsv" "$@" 2>/dev/null
+}
+bench a800 h200-a800set-schemes --sizes 512,1024,2048,4096,8192,16384 --seconds 0.4
+bench t4 h200-t4set-schemes --sizes 1024,4096 --seconds 0.3
+bench a800 h200-ablations --sizes 4096,8192 --schemes egemm,legemm --kernels all --seconds 0.3
+bench h200 h200-native-schemes --sizes 1024,2048,4096,8192 --schemes f16x3,legemm --seconds 0.3
+bench a800 h200-a800set-shapes --shapes bench/shapes-short.txt --schemes f16x3 --seconds 0.15
 mkdir -p "$out/report"
-"$bin/a800/halftone" report --sizes 64,256,1024,4096 --out "$out/report" >"$out/report.log" 2>&1
-tail -3 "$out/report.log"
-rm -f "$out/report.log"
+"$bin/a800/halftone" report --sizes 64,256,1024,4096 --out "$out/report" 2>&1 | tail -3

@@ -489,6 +489,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     scheme_params(&written, s);
     param(&written, "PACK_TILES", pack_tiles(c->gpu));
     known = written;
+    derived(&known, "AHEAD", 8);
     const struct frame f = {.c = c,
                             .name = name,
                             .skeleton = "pack",

@@ -21,6 +21,7 @@ constexpr int ROOM_BYTES = 64 * 4 * 4;                          // one number fo
 constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_BYTES;
 constexpr int ATOMS = 64 / ATOM_K;                              // atoms of one tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
+constexpr int AHEAD = 8;                                        // loads under way while waiting
 
 struct pack_pair {
     ht_pack_args operand[2];
@@ -168,22 +169,30 @@ HT_DEVICE int combine_quarters(unsigned room, int found)
     return all ? most : -1;
 }
 
-// Collects the pieces' numbers for this thread's row, every fourth piece; -1: some never came.
+// Collects the pieces' numbers for this thread's row, every fourth piece; -1: some never came. AHEAD loads are under way
+// at once: one after the other, their latencies would add up to more than the block's own loads take.
 HT_DEVICE int collect(const int *published, int pieces)
 {
-    const int row = (int)threadIdx.x % 64;
+    const int *own = published + (int)threadIdx.x % 64;
     int most = 0, turns = 0;
-    for (int piece = (int)threadIdx.x / 64; piece < pieces; piece += 4) {
-        int one = ht_ld_relaxed_i32(published + piece * 64 + row);
-        while (one < 0 && turns < WAIT_TURNS) {
-            turns++;
-            one = ht_ld_relaxed_i32(published + piece * 64 + row);
+    bool vain = false;
+    for (int first = (int)threadIdx.x / 64; first < pieces; first += 4 * AHEAD) {
+        int one[AHEAD];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            one[i] = first + i * 4 < pieces ? ht_ld_relaxed_i32(own + (first + i * 4) * 64) : 0;
         }
-        if (one < 0)
-            return -1;
-        most = larger(most, one);
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            while (one[i] < 0 && turns < WAIT_TURNS) {
+                turns++;
+                one[i] = ht_ld_relaxed_i32(own + (first + i * 4) * 64);
+            }
+            vain = vain || one[i] < 0;
+            most = larger(most, one[i]);
+        }
     }
-    return most;
+    return vain ? -1 : most;
 }
 
 // The row's largest magnitude over all of k, for the row threadIdx.x % 64.

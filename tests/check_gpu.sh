@@ -58,7 +58,7 @@ compare_bits() {
     fi
 }
 
-if ! "$set_dir/halftone" info >"$work/info" 2>&1; then
+if ! "$set_dir/halftone" info 2>"$work/info" >/dev/null; then
     echo "no GPU that can run the kernels of $set_dir:" >&2
     tail -3 "$work/info" >&2
     exit 2
