@@ -24,6 +24,7 @@ struct cost {
     char binding[32]; /* resource that limits the accepted tile: tensor, smem, l2, dram, latency, ... */
     int threads, regs_per_thread, smem_bytes, blocks_per_sm;
     int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
+    int regs_given_back; /* fragments that find no registers ahead of their use */
     int64_t waves_milli;                               /* waves of the shape, thousandths */
     int64_t predicted_ns;                              /* kernel only, for the shape */
     int64_t score; /* the model's own objective: larger is better; ties by tile_compare, smaller first */

@@ -34,7 +34,7 @@ enum {
     INSTRUCTION_BYTES_AMD = 8, /* MFMA and DS instructions */
     /* A step's barrier where a scheduler has one warp: nothing to issue until the last warp has come and the next
      * fragments are there. Fitted on results/h200-a800set-tiles-first.tsv (110 to 180 as data are held out); that two
-     * warps hide it was read off h200-native-tiles-second.tsv. */
+     * warps hide most of it was read off h200-native-tiles-second.tsv and the schedule trials. */
     BARRIER_CLOCKS = 160,
     LOADED_LATENCY = 2, /* idle latencies grow under load: fitted, 2 to 3 on h200-native-tiles-second.tsv */
     /* An SM takes 64 bytes per clock from L2 (Jia et al. 2018, 2019; quoted from memory). That this time adds to
@@ -109,6 +109,7 @@ static void registers(const struct gpu *g, const struct isa *isa, const struct s
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
     const int over = cost->regs_per_thread - (int)g->registers_per_thread_max;
     if (over > 0 && over <= set && isa->async_copy) {
+        cost->regs_given_back = over;
         cost->regs_fragments -= over;
         cost->regs_per_thread -= over;
     }
@@ -175,7 +176,7 @@ static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t 
  * 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 29 / 262 / 500 clocks, 2039 GB/s): tensor 3 *
  * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 32 + 40) / 4 = 400;
  * fp32 16384 / 2 / 64 = 128; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
- * bytes from device memory take 249 clocks, half of them felt: 636; exposed 0 (two warps per scheduler; 160 with
+ * bytes from device memory take 249 clocks, half of them felt: 636; exposed 40 (two warps per scheduler; 160 with
  * one); copy ((262 + 500) / 2 + 29) * 2 = 820 less one and a half steps of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm) {
@@ -199,7 +200,7 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
     step.fill = stage_bytes * 256 / PORT_BYTES + missed * 256 * model_clock_mhz(g) / (g->dram_gbps * 1000);
     /* A scheduler with two warps of the block has MMAs to issue while one waits at the barrier and for its next
      * fragments; with one it has none. */
-    step.exposed = warps >= 2 * g->schedulers_per_sm ? 0 : BARRIER_CLOCKS * 256;
+    step.exposed = (warps >= 2 * g->schedulers_per_sm ? BARRIER_CLOCKS / 4 : BARRIER_CLOCKS) * 256;
     if (!isa->async_copy) /* a second barrier, and the stores between the two */
         step.exposed += BARRIER_CLOCKS * 256 + stage_bytes * 256 / g->smem_bytes_per_cycle;
     /* Half of the copies find their line in L2. A stage is issued in the first half of a step (sched.c) and waited
@@ -244,14 +245,24 @@ static int64_t fixed_clocks(const struct gpu *g, const struct tile *t, int block
            bytes * g->sms * model_clock_mhz(g) / (g->dram_gbps * 1000);
 }
 
+/* Fragments without registers of their own are loaded when the MMAs before them are done: that share of the loads does
+ * not overlap. Worked line: egemm, A800, 256x128x32, warps 64x64: 272 registers, 17 of a set of 32 too many; loads 1024
+ * clocks: 544. Measured on the H200 (h200-ablations.tsv): 96 TFLOPS where 128x128x32 with warps 64x32 has 110. */
+static int64_t unhidden(const struct model_step *step, int given_back, int set) {
+    const int64_t loads = step->smem < step->tensor ? step->smem : step->tensor;
+    return loads * given_back / set;
+}
+
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                          const struct tile *t, struct cost *cost) {
     const struct model_step shared = model_halftone_step(g, isa, s, t, cost->blocks_per_sm);
     struct model_step alone = model_halftone_step(g, isa, s, t, 1);
     alone.tensor = largest(alone.tensor, alone.chain);
     cost->coefficients.blocks_per_sm = cost->blocks_per_sm;
-    cost->coefficients.step_busy_x256 = clamp32(busy(&shared));
-    cost->coefficients.step_latency_x256 = clamp32(busy(&alone) + alone.exposed + alone.copy);
+    const int set = model_fragment_registers(isa, s, t), back = cost->regs_given_back;
+    cost->coefficients.step_busy_x256 = clamp32(busy(&shared) + unhidden(&shared, back, set));
+    cost->coefficients.step_latency_x256 =
+        clamp32(busy(&alone) + unhidden(&alone, back, set) + alone.exposed + alone.copy);
     cost->coefficients.fixed_cycles = clamp32(fixed_clocks(g, t, cost->blocks_per_sm));
     cost->coefficients.step_bytes = tile_stage_bytes(t, s);
     cost->coefficients.step_k = t->bk;

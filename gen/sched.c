@@ -1,5 +1,6 @@
-/* sched.c: interleaves loads and copies with MMAs. The order is fixed by counting: load l of L goes before MMA number
- * l * span / L, where span leaves the last MMAs free so that the last load has landed when it is needed. */
+/* sched.c: interleaves loads with MMAs. The order is fixed by counting: the copies of a stage go first, load l of L goes
+ * before MMA number l * span / L. Spans of a third were best on the H200 (bench/NOTES.md, schedule): loads all at the
+ * start stall the warp on the queue of the shared-memory pipe, late ones arrive when they are needed. */
 #include "sched.h"
 
 #include "err.h"
@@ -66,21 +67,22 @@ static void copy_range(const struct plan *p, int f, int *from, int *to) {
     *to = f < turns ? parts * (f + 1) / turns : parts;
 }
 
+enum { LOAD_SHARE = 3 }; /* one of this many MMAs is issued while fragments are loaded */
+
 static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
     struct slot loads[256], mmas[2048];
     const int k_steps = sched_k_steps(p);
     const int load_count = fragment_loads(p, (f + 1) % k_steps, loads), mma_count = fragment_mmas(p, f, mmas);
     int copy, copy_end, load = 0;
     copy_range(p, f, &copy, &copy_end);
-    const int copy_first = copy, copies = copy_end - copy;
     const int interleave = p->variant != VARIANT_NOINTERLEAVE;
-    const int load_span = mma_count * 2 / 3 > 0 ? mma_count * 2 / 3 : 1;
+    const int load_span = mma_count >= LOAD_SHARE ? mma_count / LOAD_SHARE : 1;
     if (f == k_steps - 1)
         add(s, SLOT_ADVANCE, f, 0, 0, 0);
     for (int m = 0; m < mma_count; m++) {
         while (load < load_count && (!interleave || load * load_span / load_count <= m))
             add_slot(s, &loads[load++]);
-        while (copy < copy_end && (!interleave || (copy - copy_first) * mma_count / copies <= m))
+        while (copy < copy_end)
             add(s, SLOT_COPY, f, copy++, 0, 0);
         add_slot(s, &mmas[m]);
     }

@@ -605,50 +605,50 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
-        // -- fragment step 1 of 4
-        ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
-        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
-        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
-        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
-        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
-        ht_mma(acc[0][0][4], a[0][0][0], b[0][0][4]);
-        ht_ldmatrix_x4(b[1][0][4], b_at[1] + read + 4096);
         if (fetch)
             ht_stage_issue(&staged[1], copy_to + write + 4096, src[0] + copy_from + 4096);
-        ht_mma(acc[0][0][5], a[0][0][0], b[0][0][5]);
-        ht_mma(acc[0][0][6], a[0][0][0], b[0][0][6]);
-        ht_ldmatrix_x4(b[1][0][6], b_at[1] + read + 6144);
-        ht_mma(acc[0][0][7], a[0][0][0], b[0][0][7]);
-        ht_mma(acc[0][1][7], a[0][0][1], b[0][0][7]);
-        ht_mma(acc[0][1][6], a[0][0][1], b[0][0][6]);
-        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[2], copy_to + write + 8192, src[1] + copy_from + 0);
+        if (fetch)
+            ht_stage_issue(&staged[3], copy_to + write + 12288, src[1] + copy_from + 4096);
+        if (fetch)
+            ht_stage_issue(&staged[4], copy_to + write + 16384, src[2] + copy_from + 0);
+        if (fetch)
+            ht_stage_issue(&staged[5], copy_to + write + 20480, src[2] + copy_from + 4096);
+        // -- fragment step 1 of 4
+        ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
+        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
+        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
+        ht_ldmatrix_x4(b[1][0][4], b_at[1] + read + 4096);
+        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
+        ht_ldmatrix_x4(b[1][0][6], b_at[1] + read + 6144);
+        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
+        ht_mma(acc[0][0][4], a[0][0][0], b[0][0][4]);
+        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
+        ht_mma(acc[0][0][5], a[0][0][0], b[0][0][5]);
+        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
+        ht_mma(acc[0][0][6], a[0][0][0], b[0][0][6]);
+        ht_ldmatrix_x4(a[1][0][2], a_at[1] + read + 4096);
+        ht_mma(acc[0][0][7], a[0][0][0], b[0][0][7]);
+        ht_ldmatrix_x4(a[1][0][3], a_at[1] + read + 6144);
+        ht_mma(acc[0][1][7], a[0][0][1], b[0][0][7]);
+        ht_mma(acc[0][1][6], a[0][0][1], b[0][0][6]);
         ht_mma(acc[0][1][5], a[0][0][1], b[0][0][5]);
         ht_mma(acc[0][1][4], a[0][0][1], b[0][0][4]);
         ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
-        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
         ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
         ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
-        ht_ldmatrix_x4(a[1][0][2], a_at[1] + read + 4096);
         ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
-        if (fetch)
-            ht_stage_issue(&staged[3], copy_to + write + 12288, src[1] + copy_from + 4096);
         ht_mma(acc[0][2][0], a[0][0][2], b[0][0][0]);
         ht_mma(acc[0][2][1], a[0][0][2], b[0][0][1]);
-        ht_ldmatrix_x4(a[1][0][3], a_at[1] + read + 6144);
         ht_mma(acc[0][2][2], a[0][0][2], b[0][0][2]);
         ht_mma(acc[0][2][3], a[0][0][2], b[0][0][3]);
         ht_mma(acc[0][2][4], a[0][0][2], b[0][0][4]);
-        if (fetch)
-            ht_stage_issue(&staged[4], copy_to + write + 16384, src[2] + copy_from + 0);
         ht_mma(acc[0][2][5], a[0][0][2], b[0][0][5]);
         ht_mma(acc[0][2][6], a[0][0][2], b[0][0][6]);
         ht_mma(acc[0][2][7], a[0][0][2], b[0][0][7]);
         ht_mma(acc[0][3][7], a[0][0][3], b[0][0][7]);
         ht_mma(acc[0][3][6], a[0][0][3], b[0][0][6]);
-        if (fetch)
-            ht_stage_issue(&staged[5], copy_to + write + 20480, src[2] + copy_from + 4096);
         ht_mma(acc[0][3][5], a[0][0][3], b[0][0][5]);
         ht_mma(acc[0][3][4], a[0][0][3], b[0][0][4]);
         ht_mma(acc[0][3][3], a[0][0][3], b[0][0][3]);
@@ -658,50 +658,50 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[0][0][0], b_at[2] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[6], copy_to + write + 24576, src[3] + copy_from + 0);
-        // -- fragment step 2 of 4
-        ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
-        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
-        ht_ldmatrix_x4(b[0][0][2], b_at[2] + read + 2048);
-        ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
-        ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
-        ht_mma(acc[0][0][4], a[1][0][0], b[1][0][4]);
-        ht_ldmatrix_x4(b[0][0][4], b_at[2] + read + 4096);
         if (fetch)
             ht_stage_issue(&staged[7], copy_to + write + 28672, src[3] + copy_from + 4096);
-        ht_mma(acc[0][0][5], a[1][0][0], b[1][0][5]);
-        ht_mma(acc[0][0][6], a[1][0][0], b[1][0][6]);
-        ht_ldmatrix_x4(b[0][0][6], b_at[2] + read + 6144);
-        ht_mma(acc[0][0][7], a[1][0][0], b[1][0][7]);
-        ht_mma(acc[0][1][7], a[1][0][1], b[1][0][7]);
-        ht_mma(acc[0][1][6], a[1][0][1], b[1][0][6]);
-        ht_ldmatrix_x4(a[0][0][0], a_at[2] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[8], copy_to + write + 32768, src[4] + copy_from + 0);
+        if (fetch)
+            ht_stage_issue(&staged[9], copy_to + write + 36864, src[4] + copy_from + 4096);
+        if (fetch)
+            ht_stage_issue(&staged[10], copy_to + write + 40960, src[5] + copy_from + 0);
+        if (fetch)
+            ht_stage_issue(&staged[11], copy_to + write + 45056, src[5] + copy_from + 4096);
+        // -- fragment step 2 of 4
+        ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
+        ht_ldmatrix_x4(b[0][0][2], b_at[2] + read + 2048);
+        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
+        ht_ldmatrix_x4(b[0][0][4], b_at[2] + read + 4096);
+        ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
+        ht_ldmatrix_x4(b[0][0][6], b_at[2] + read + 6144);
+        ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
+        ht_mma(acc[0][0][4], a[1][0][0], b[1][0][4]);
+        ht_ldmatrix_x4(a[0][0][0], a_at[2] + read + 0);
+        ht_mma(acc[0][0][5], a[1][0][0], b[1][0][5]);
+        ht_ldmatrix_x4(a[0][0][1], a_at[2] + read + 2048);
+        ht_mma(acc[0][0][6], a[1][0][0], b[1][0][6]);
+        ht_ldmatrix_x4(a[0][0][2], a_at[2] + read + 4096);
+        ht_mma(acc[0][0][7], a[1][0][0], b[1][0][7]);
+        ht_ldmatrix_x4(a[0][0][3], a_at[2] + read + 6144);
+        ht_mma(acc[0][1][7], a[1][0][1], b[1][0][7]);
+        ht_mma(acc[0][1][6], a[1][0][1], b[1][0][6]);
         ht_mma(acc[0][1][5], a[1][0][1], b[1][0][5]);
         ht_mma(acc[0][1][4], a[1][0][1], b[1][0][4]);
         ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
-        ht_ldmatrix_x4(a[0][0][1], a_at[2] + read + 2048);
         ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
         ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
-        ht_ldmatrix_x4(a[0][0][2], a_at[2] + read + 4096);
         ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
-        if (fetch)
-            ht_stage_issue(&staged[9], copy_to + write + 36864, src[4] + copy_from + 4096);
         ht_mma(acc[0][2][0], a[1][0][2], b[1][0][0]);
         ht_mma(acc[0][2][1], a[1][0][2], b[1][0][1]);
-        ht_ldmatrix_x4(a[0][0][3], a_at[2] + read + 6144);
         ht_mma(acc[0][2][2], a[1][0][2], b[1][0][2]);
         ht_mma(acc[0][2][3], a[1][0][2], b[1][0][3]);
         ht_mma(acc[0][2][4], a[1][0][2], b[1][0][4]);
-        if (fetch)
-            ht_stage_issue(&staged[10], copy_to + write + 40960, src[5] + copy_from + 0);
         ht_mma(acc[0][2][5], a[1][0][2], b[1][0][5]);
         ht_mma(acc[0][2][6], a[1][0][2], b[1][0][6]);
         ht_mma(acc[0][2][7], a[1][0][2], b[1][0][7]);
         ht_mma(acc[0][3][7], a[1][0][3], b[1][0][7]);
         ht_mma(acc[0][3][6], a[1][0][3], b[1][0][6]);
-        if (fetch)
-            ht_stage_issue(&staged[11], copy_to + write + 45056, src[5] + copy_from + 4096);
         ht_mma(acc[0][3][5], a[1][0][3], b[1][0][5]);
         ht_mma(acc[0][3][4], a[1][0][3], b[1][0][4]);
         ht_mma(acc[0][3][3], a[1][0][3], b[1][0][3]);
@@ -711,30 +711,30 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[1][0][0], b_at[3] + read + 0);
         // -- fragment step 3 of 4
         ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
-        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
         ht_ldmatrix_x4(b[1][0][2], b_at[3] + read + 2048);
+        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
+        ht_ldmatrix_x4(b[1][0][4], b_at[3] + read + 4096);
         ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
+        ht_ldmatrix_x4(b[1][0][6], b_at[3] + read + 6144);
         ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
         ht_mma(acc[0][0][4], a[0][0][0], b[0][0][4]);
-        ht_ldmatrix_x4(b[1][0][4], b_at[3] + read + 4096);
+        ht_ldmatrix_x4(a[1][0][0], a_at[3] + read + 0);
         ht_mma(acc[0][0][5], a[0][0][0], b[0][0][5]);
+        ht_ldmatrix_x4(a[1][0][1], a_at[3] + read + 2048);
         ht_mma(acc[0][0][6], a[0][0][0], b[0][0][6]);
-        ht_ldmatrix_x4(b[1][0][6], b_at[3] + read + 6144);
+        ht_ldmatrix_x4(a[1][0][2], a_at[3] + read + 4096);
         ht_mma(acc[0][0][7], a[0][0][0], b[0][0][7]);
+        ht_ldmatrix_x4(a[1][0][3], a_at[3] + read + 6144);
         ht_mma(acc[0][1][7], a[0][0][1], b[0][0][7]);
         ht_mma(acc[0][1][6], a[0][0][1], b[0][0][6]);
-        ht_ldmatrix_x4(a[1][0][0], a_at[3] + read + 0);
         ht_mma(acc[0][1][5], a[0][0][1], b[0][0][5]);
         ht_mma(acc[0][1][4], a[0][0][1], b[0][0][4]);
         ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
-        ht_ldmatrix_x4(a[1][0][1], a_at[3] + read + 2048);
         ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
         ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
-        ht_ldmatrix_x4(a[1][0][2], a_at[3] + read + 4096);
         ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
         ht_mma(acc[0][2][0], a[0][0][2], b[0][0][0]);
         ht_mma(acc[0][2][1], a[0][0][2], b[0][0][1]);
-        ht_ldmatrix_x4(a[1][0][3], a_at[3] + read + 6144);
         ht_mma(acc[0][2][2], a[0][0][2], b[0][0][2]);
         ht_mma(acc[0][2][3], a[0][0][2], b[0][0][3]);
         ht_mma(acc[0][2][4], a[0][0][2], b[0][0][4]);
@@ -757,30 +757,30 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[0][0][0], b_at[0] + next + 0);
         // -- fragment step 4 of 4
         ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
-        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
         ht_ldmatrix_x4(b[0][0][2], b_at[0] + next + 2048);
+        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
+        ht_ldmatrix_x4(b[0][0][4], b_at[0] + next + 4096);
         ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
+        ht_ldmatrix_x4(b[0][0][6], b_at[0] + next + 6144);
         ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
         ht_mma(acc[0][0][4], a[1][0][0], b[1][0][4]);
-        ht_ldmatrix_x4(b[0][0][4], b_at[0] + next + 4096);
+        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
         ht_mma(acc[0][0][5], a[1][0][0], b[1][0][5]);
+        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
         ht_mma(acc[0][0][6], a[1][0][0], b[1][0][6]);
-        ht_ldmatrix_x4(b[0][0][6], b_at[0] + next + 6144);
+        ht_ldmatrix_x4(a[0][0][2], a_at[0] + next + 4096);
         ht_mma(acc[0][0][7], a[1][0][0], b[1][0][7]);
+        ht_ldmatrix_x4(a[0][0][3], a_at[0] + next + 6144);
         ht_mma(acc[0][1][7], a[1][0][1], b[1][0][7]);
         ht_mma(acc[0][1][6], a[1][0][1], b[1][0][6]);
-        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
         ht_mma(acc[0][1][5], a[1][0][1], b[1][0][5]);
         ht_mma(acc[0][1][4], a[1][0][1], b[1][0][4]);
         ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
-        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
         ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
         ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
-        ht_ldmatrix_x4(a[0][0][2], a_at[0] + next + 4096);
         ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
         ht_mma(acc[0][2][0], a[1][0][2], b[1][0][0]);
         ht_mma(acc[0][2][1], a[1][0][2], b[1][0][1]);
-        ht_ldmatrix_x4(a[0][0][3], a_at[0] + next + 6144);
         ht_mma(acc[0][2][2], a[1][0][2], b[1][0][2]);
         ht_mma(acc[0][2][3], a[1][0][2], b[1][0][3]);
         ht_mma(acc[0][2][4], a[1][0][2], b[1][0][4]);

@@ -637,74 +637,74 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[1][1][0], b_at[3] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
-        // -- fragment step 1 of 2
-        ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
-        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
-        ht_ldmatrix_x4(b[1][1][2], b_at[3] + read + 2048);
-        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
-        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
-        ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
-        ht_ldmatrix_x4(a[1][1][0], a_at[3] + read + 0);
-        ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
         if (fetch)
             ht_stage_issue(&staged[1], copy_to + write + 4096, src[0] + copy_from + 4096);
-        ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
-        ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
-        ht_ldmatrix_x4(a[1][1][1], a_at[3] + read + 2048);
-        ht_mma(acc[0][2][0], a[0][0][2], b[0][0][0]);
-        ht_mma(acc[0][2][1], a[0][0][2], b[0][0][1]);
-        ht_ldmatrix_x4(a[1][1][2], a_at[3] + read + 4096);
-        ht_mma(acc[0][2][2], a[0][0][2], b[0][0][2]);
-        ht_mma(acc[0][2][3], a[0][0][2], b[0][0][3]);
         if (fetch)
             ht_stage_issue(&staged[2], copy_to + write + 8192, src[1] + copy_from + 0);
-        ht_mma(acc[0][3][3], a[0][0][3], b[0][0][3]);
-        ht_ldmatrix_x4(a[1][1][3], a_at[3] + read + 6144);
-        ht_mma(acc[0][3][2], a[0][0][3], b[0][0][2]);
-        ht_mma(acc[0][3][1], a[0][0][3], b[0][0][1]);
-        ht_mma(acc[0][3][0], a[0][0][3], b[0][0][0]);
-        ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 0);
-        ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
-        ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
-        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
         if (fetch)
             ht_stage_issue(&staged[3], copy_to + write + 12288, src[1] + copy_from + 4096);
+        if (fetch)
+            ht_stage_issue(&staged[4], copy_to + write + 16384, src[2] + copy_from + 0);
+        if (fetch)
+            ht_stage_issue(&staged[5], copy_to + write + 20480, src[2] + copy_from + 4096);
+        if (fetch)
+            ht_stage_issue(&staged[6], copy_to + write + 24576, src[3] + copy_from + 0);
+        if (fetch)
+            ht_stage_issue(&staged[7], copy_to + write + 28672, src[3] + copy_from + 4096);
+        // -- fragment step 1 of 2
+        ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
+        ht_ldmatrix_x4(b[1][1][2], b_at[3] + read + 2048);
+        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
+        ht_ldmatrix_x4(a[1][1][0], a_at[3] + read + 0);
+        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
+        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
+        ht_ldmatrix_x4(a[1][1][1], a_at[3] + read + 2048);
+        ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
+        ht_ldmatrix_x4(a[1][1][2], a_at[3] + read + 4096);
+        ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
+        ht_ldmatrix_x4(a[1][1][3], a_at[3] + read + 6144);
+        ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
+        ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
+        ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 0);
+        ht_mma(acc[0][2][0], a[0][0][2], b[0][0][0]);
+        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
+        ht_mma(acc[0][2][1], a[0][0][2], b[0][0][1]);
+        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
+        ht_mma(acc[0][2][2], a[0][0][2], b[0][0][2]);
+        ht_mma(acc[0][2][3], a[0][0][2], b[0][0][3]);
+        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
+        ht_mma(acc[0][3][3], a[0][0][3], b[0][0][3]);
+        ht_ldmatrix_x4(a[1][0][2], a_at[1] + read + 4096);
+        ht_mma(acc[0][3][2], a[0][0][3], b[0][0][2]);
+        ht_ldmatrix_x4(a[1][0][3], a_at[1] + read + 6144);
+        ht_mma(acc[0][3][1], a[0][0][3], b[0][0][1]);
+        ht_mma(acc[0][3][0], a[0][0][3], b[0][0][0]);
+        ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
+        ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
         ht_mma(acc[1][0][2], a[0][0][0], b[0][1][2]);
         ht_mma(acc[1][0][3], a[0][0][0], b[0][1][3]);
         ht_mma(acc[1][1][3], a[0][0][1], b[0][1][3]);
-        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
         ht_mma(acc[1][1][2], a[0][0][1], b[0][1][2]);
         ht_mma(acc[1][1][1], a[0][0][1], b[0][1][1]);
         ht_mma(acc[1][1][0], a[0][0][1], b[0][1][0]);
-        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
-        if (fetch)
-            ht_stage_issue(&staged[4], copy_to + write + 16384, src[2] + copy_from + 0);
         ht_mma(acc[1][2][0], a[0][0][2], b[0][1][0]);
         ht_mma(acc[1][2][1], a[0][0][2], b[0][1][1]);
-        ht_ldmatrix_x4(a[1][0][2], a_at[1] + read + 4096);
         ht_mma(acc[1][2][2], a[0][0][2], b[0][1][2]);
         ht_mma(acc[1][2][3], a[0][0][2], b[0][1][3]);
         ht_mma(acc[1][3][3], a[0][0][3], b[0][1][3]);
-        ht_ldmatrix_x4(a[1][0][3], a_at[1] + read + 6144);
         ht_mma(acc[1][3][2], a[0][0][3], b[0][1][2]);
-        if (fetch)
-            ht_stage_issue(&staged[5], copy_to + write + 20480, src[2] + copy_from + 4096);
         ht_mma(acc[1][3][1], a[0][0][3], b[0][1][1]);
         ht_mma(acc[1][3][0], a[0][0][3], b[0][1][0]);
         ht_mma(acc[1][0][0], a[0][1][0], b[0][0][0]);
         ht_mma(acc[1][0][1], a[0][1][0], b[0][0][1]);
         ht_mma(acc[1][0][2], a[0][1][0], b[0][0][2]);
         ht_mma(acc[1][0][3], a[0][1][0], b[0][0][3]);
-        if (fetch)
-            ht_stage_issue(&staged[6], copy_to + write + 24576, src[3] + copy_from + 0);
         ht_mma(acc[1][1][3], a[0][1][1], b[0][0][3]);
         ht_mma(acc[1][1][2], a[0][1][1], b[0][0][2]);
         ht_mma(acc[1][1][1], a[0][1][1], b[0][0][1]);
         ht_mma(acc[1][1][0], a[0][1][1], b[0][0][0]);
         ht_mma(acc[1][2][0], a[0][1][2], b[0][0][0]);
         ht_mma(acc[1][2][1], a[0][1][2], b[0][0][1]);
-        if (fetch)
-            ht_stage_issue(&staged[7], copy_to + write + 28672, src[3] + copy_from + 4096);
         ht_mma(acc[1][2][2], a[0][1][2], b[0][0][2]);
         ht_mma(acc[1][2][3], a[0][1][2], b[0][0][3]);
         ht_mma(acc[1][3][3], a[0][1][3], b[0][0][3]);
@@ -719,45 +719,45 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[0][1][0], b_at[2] + next + 0);
         // -- fragment step 2 of 2
         ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
-        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
         ht_ldmatrix_x4(b[0][1][2], b_at[2] + next + 2048);
+        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
+        ht_ldmatrix_x4(a[0][1][0], a_at[2] + next + 0);
         ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
         ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
+        ht_ldmatrix_x4(a[0][1][1], a_at[2] + next + 2048);
         ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
-        ht_ldmatrix_x4(a[0][1][0], a_at[2] + next + 0);
+        ht_ldmatrix_x4(a[0][1][2], a_at[2] + next + 4096);
         ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
+        ht_ldmatrix_x4(a[0][1][3], a_at[2] + next + 6144);
         ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
         ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
-        ht_ldmatrix_x4(a[0][1][1], a_at[2] + next + 2048);
+        ht_ldmatrix_x4(b[0][0][0], b_at[0] + next + 0);
         ht_mma(acc[0][2][0], a[1][0][2], b[1][0][0]);
+        ht_ldmatrix_x4(b[0][0][2], b_at[0] + next + 2048);
         ht_mma(acc[0][2][1], a[1][0][2], b[1][0][1]);
-        ht_ldmatrix_x4(a[0][1][2], a_at[2] + next + 4096);
+        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
         ht_mma(acc[0][2][2], a[1][0][2], b[1][0][2]);
         ht_mma(acc[0][2][3], a[1][0][2], b[1][0][3]);
+        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
         ht_mma(acc[0][3][3], a[1][0][3], b[1][0][3]);
-        ht_ldmatrix_x4(a[0][1][3], a_at[2] + next + 6144);
+        ht_ldmatrix_x4(a[0][0][2], a_at[0] + next + 4096);
         ht_mma(acc[0][3][2], a[1][0][3], b[1][0][2]);
+        ht_ldmatrix_x4(a[0][0][3], a_at[0] + next + 6144);
         ht_mma(acc[0][3][1], a[1][0][3], b[1][0][1]);
         ht_mma(acc[0][3][0], a[1][0][3], b[1][0][0]);
-        ht_ldmatrix_x4(b[0][0][0], b_at[0] + next + 0);
         ht_mma(acc[1][0][0], a[1][0][0], b[1][1][0]);
         ht_mma(acc[1][0][1], a[1][0][0], b[1][1][1]);
-        ht_ldmatrix_x4(b[0][0][2], b_at[0] + next + 2048);
         ht_mma(acc[1][0][2], a[1][0][0], b[1][1][2]);
         ht_mma(acc[1][0][3], a[1][0][0], b[1][1][3]);
         ht_mma(acc[1][1][3], a[1][0][1], b[1][1][3]);
-        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
         ht_mma(acc[1][1][2], a[1][0][1], b[1][1][2]);
         ht_mma(acc[1][1][1], a[1][0][1], b[1][1][1]);
         ht_mma(acc[1][1][0], a[1][0][1], b[1][1][0]);
-        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
         ht_mma(acc[1][2][0], a[1][0][2], b[1][1][0]);
         ht_mma(acc[1][2][1], a[1][0][2], b[1][1][1]);
-        ht_ldmatrix_x4(a[0][0][2], a_at[0] + next + 4096);
         ht_mma(acc[1][2][2], a[1][0][2], b[1][1][2]);
         ht_mma(acc[1][2][3], a[1][0][2], b[1][1][3]);
         ht_mma(acc[1][3][3], a[1][0][3], b[1][1][3]);
-        ht_ldmatrix_x4(a[0][0][3], a_at[0] + next + 6144);
         ht_mma(acc[1][3][2], a[1][0][3], b[1][1][2]);
         ht_mma(acc[1][3][1], a[1][0][3], b[1][1][1]);
         ht_mma(acc[1][3][0], a[1][0][3], b[1][1][0]);

@@ -595,124 +595,124 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[1][1][0], b_at[3] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
-        // -- fragment step 1 of 4
-        ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
-        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
-        ht_ldmatrix_x4(b[1][1][2], b_at[3] + read + 2048);
-        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
         if (fetch)
             ht_stage_issue(&staged[1], copy_to + write + 2048, src[0] + copy_from + 2048);
-        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
-        ht_ldmatrix_x4(a[1][1][0], a_at[3] + read + 0);
-        ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
-        ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
-        ht_ldmatrix_x4(a[1][1][1], a_at[3] + read + 2048);
         if (fetch)
             ht_stage_issue(&staged[2], copy_to + write + 4096, src[0] + copy_from + 4096);
-        ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
-        ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
-        ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 0);
-        ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
         if (fetch)
             ht_stage_issue(&staged[3], copy_to + write + 6144, src[0] + copy_from + 6144);
-        ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
-        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
-        ht_mma(acc[1][0][2], a[0][0][0], b[0][1][2]);
-        ht_mma(acc[1][0][3], a[0][0][0], b[0][1][3]);
-        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[4], copy_to + write + 8192, src[0] + copy_from + 8192);
-        ht_mma(acc[1][1][3], a[0][0][1], b[0][1][3]);
-        ht_mma(acc[1][1][2], a[0][0][1], b[0][1][2]);
-        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
-        ht_mma(acc[1][1][1], a[0][0][1], b[0][1][1]);
         if (fetch)
             ht_stage_issue(&staged[5], copy_to + write + 10240, src[0] + copy_from + 10240);
+        if (fetch)
+            ht_stage_issue(&staged[6], copy_to + write + 12288, src[0] + copy_from + 12288);
+        if (fetch)
+            ht_stage_issue(&staged[7], copy_to + write + 14336, src[0] + copy_from + 14336);
+        // -- fragment step 1 of 4
+        ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
+        ht_ldmatrix_x4(b[1][1][2], b_at[3] + read + 2048);
+        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
+        ht_ldmatrix_x4(a[1][1][0], a_at[3] + read + 0);
+        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
+        ht_ldmatrix_x4(a[1][1][1], a_at[3] + read + 2048);
+        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
+        ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 0);
+        ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
+        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
+        ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
+        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
+        ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
+        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
+        ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
+        ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
+        ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
+        ht_mma(acc[1][0][2], a[0][0][0], b[0][1][2]);
+        ht_mma(acc[1][0][3], a[0][0][0], b[0][1][3]);
+        ht_mma(acc[1][1][3], a[0][0][1], b[0][1][3]);
+        ht_mma(acc[1][1][2], a[0][0][1], b[0][1][2]);
+        ht_mma(acc[1][1][1], a[0][0][1], b[0][1][1]);
         ht_mma(acc[1][1][0], a[0][0][1], b[0][1][0]);
         ht_mma(acc[1][0][0], a[0][1][0], b[0][0][0]);
         ht_mma(acc[1][0][1], a[0][1][0], b[0][0][1]);
-        if (fetch)
-            ht_stage_issue(&staged[6], copy_to + write + 12288, src[0] + copy_from + 12288);
         ht_mma(acc[1][0][2], a[0][1][0], b[0][0][2]);
         ht_mma(acc[1][0][3], a[0][1][0], b[0][0][3]);
         ht_mma(acc[1][1][3], a[0][1][1], b[0][0][3]);
-        if (fetch)
-            ht_stage_issue(&staged[7], copy_to + write + 14336, src[0] + copy_from + 14336);
         ht_mma(acc[1][1][2], a[0][1][1], b[0][0][2]);
         ht_mma(acc[1][1][1], a[0][1][1], b[0][0][1]);
         ht_mma(acc[1][1][0], a[0][1][1], b[0][0][0]);
         ht_ldmatrix_x4(b[0][1][0], b_at[2] + read + 8192);
         if (fetch)
             ht_stage_issue(&staged[8], copy_to + write + 16384, src[1] + copy_from + 0);
-        // -- fragment step 2 of 4
-        ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
-        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
-        ht_ldmatrix_x4(b[0][1][2], b_at[2] + read + 10240);
-        ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
         if (fetch)
             ht_stage_issue(&staged[9], copy_to + write + 18432, src[1] + copy_from + 2048);
-        ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
-        ht_ldmatrix_x4(a[0][1][0], a_at[2] + read + 8192);
-        ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
-        ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
-        ht_ldmatrix_x4(a[0][1][1], a_at[2] + read + 10240);
         if (fetch)
             ht_stage_issue(&staged[10], copy_to + write + 20480, src[1] + copy_from + 4096);
-        ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
-        ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
-        ht_ldmatrix_x4(b[0][0][0], b_at[0] + read + 8192);
-        ht_mma(acc[1][0][0], a[1][0][0], b[1][1][0]);
         if (fetch)
             ht_stage_issue(&staged[11], copy_to + write + 22528, src[1] + copy_from + 6144);
-        ht_mma(acc[1][0][1], a[1][0][0], b[1][1][1]);
-        ht_ldmatrix_x4(b[0][0][2], b_at[0] + read + 10240);
-        ht_mma(acc[1][0][2], a[1][0][0], b[1][1][2]);
-        ht_mma(acc[1][0][3], a[1][0][0], b[1][1][3]);
-        ht_ldmatrix_x4(a[0][0][0], a_at[0] + read + 8192);
         if (fetch)
             ht_stage_issue(&staged[12], copy_to + write + 24576, src[1] + copy_from + 8192);
-        ht_mma(acc[1][1][3], a[1][0][1], b[1][1][3]);
-        ht_mma(acc[1][1][2], a[1][0][1], b[1][1][2]);
-        ht_ldmatrix_x4(a[0][0][1], a_at[0] + read + 10240);
-        ht_mma(acc[1][1][1], a[1][0][1], b[1][1][1]);
         if (fetch)
             ht_stage_issue(&staged[13], copy_to + write + 26624, src[1] + copy_from + 10240);
+        if (fetch)
+            ht_stage_issue(&staged[14], copy_to + write + 28672, src[1] + copy_from + 12288);
+        if (fetch)
+            ht_stage_issue(&staged[15], copy_to + write + 30720, src[1] + copy_from + 14336);
+        // -- fragment step 2 of 4
+        ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
+        ht_ldmatrix_x4(b[0][1][2], b_at[2] + read + 10240);
+        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
+        ht_ldmatrix_x4(a[0][1][0], a_at[2] + read + 8192);
+        ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
+        ht_ldmatrix_x4(a[0][1][1], a_at[2] + read + 10240);
+        ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
+        ht_ldmatrix_x4(b[0][0][0], b_at[0] + read + 8192);
+        ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
+        ht_ldmatrix_x4(b[0][0][2], b_at[0] + read + 10240);
+        ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
+        ht_ldmatrix_x4(a[0][0][0], a_at[0] + read + 8192);
+        ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
+        ht_ldmatrix_x4(a[0][0][1], a_at[0] + read + 10240);
+        ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
+        ht_mma(acc[1][0][0], a[1][0][0], b[1][1][0]);
+        ht_mma(acc[1][0][1], a[1][0][0], b[1][1][1]);
+        ht_mma(acc[1][0][2], a[1][0][0], b[1][1][2]);
+        ht_mma(acc[1][0][3], a[1][0][0], b[1][1][3]);
+        ht_mma(acc[1][1][3], a[1][0][1], b[1][1][3]);
+        ht_mma(acc[1][1][2], a[1][0][1], b[1][1][2]);
+        ht_mma(acc[1][1][1], a[1][0][1], b[1][1][1]);
         ht_mma(acc[1][1][0], a[1][0][1], b[1][1][0]);
         ht_mma(acc[1][0][0], a[1][1][0], b[1][0][0]);
         ht_mma(acc[1][0][1], a[1][1][0], b[1][0][1]);
-        if (fetch)
-            ht_stage_issue(&staged[14], copy_to + write + 28672, src[1] + copy_from + 12288);
         ht_mma(acc[1][0][2], a[1][1][0], b[1][0][2]);
         ht_mma(acc[1][0][3], a[1][1][0], b[1][0][3]);
         ht_mma(acc[1][1][3], a[1][1][1], b[1][0][3]);
-        if (fetch)
-            ht_stage_issue(&staged[15], copy_to + write + 30720, src[1] + copy_from + 14336);
         ht_mma(acc[1][1][2], a[1][1][1], b[1][0][2]);
         ht_mma(acc[1][1][1], a[1][1][1], b[1][0][1]);
         ht_mma(acc[1][1][0], a[1][1][1], b[1][0][0]);
         ht_ldmatrix_x4(b[1][1][0], b_at[3] + read + 8192);
         // -- fragment step 3 of 4
         ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
-        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
         ht_ldmatrix_x4(b[1][1][2], b_at[3] + read + 10240);
-        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
-        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
+        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
         ht_ldmatrix_x4(a[1][1][0], a_at[3] + read + 8192);
-        ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
-        ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
+        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
         ht_ldmatrix_x4(a[1][1][1], a_at[3] + read + 10240);
-        ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
-        ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
+        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
         ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 8192);
+        ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
+        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 10240);
+        ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
+        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 8192);
+        ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
+        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 10240);
+        ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
         ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
         ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
-        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 10240);
         ht_mma(acc[1][0][2], a[0][0][0], b[0][1][2]);
         ht_mma(acc[1][0][3], a[0][0][0], b[0][1][3]);
-        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 8192);
         ht_mma(acc[1][1][3], a[0][0][1], b[0][1][3]);
         ht_mma(acc[1][1][2], a[0][0][1], b[0][1][2]);
-        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 10240);
         ht_mma(acc[1][1][1], a[0][0][1], b[0][1][1]);
         ht_mma(acc[1][1][0], a[0][0][1], b[0][1][0]);
         ht_mma(acc[1][0][0], a[0][1][0], b[0][0][0]);
@@ -749,26 +749,26 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[0][1][0], b_at[2] + next + 0);
         // -- fragment step 4 of 4
         ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
-        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
         ht_ldmatrix_x4(b[0][1][2], b_at[2] + next + 2048);
-        ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
-        ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
+        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
         ht_ldmatrix_x4(a[0][1][0], a_at[2] + next + 0);
-        ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
-        ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
+        ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
         ht_ldmatrix_x4(a[0][1][1], a_at[2] + next + 2048);
-        ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
-        ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
+        ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
         ht_ldmatrix_x4(b[0][0][0], b_at[0] + next + 0);
+        ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
+        ht_ldmatrix_x4(b[0][0][2], b_at[0] + next + 2048);
+        ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
+        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
+        ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
+        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
+        ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
         ht_mma(acc[1][0][0], a[1][0][0], b[1][1][0]);
         ht_mma(acc[1][0][1], a[1][0][0], b[1][1][1]);
-        ht_ldmatrix_x4(b[0][0][2], b_at[0] + next + 2048);
         ht_mma(acc[1][0][2], a[1][0][0], b[1][1][2]);
         ht_mma(acc[1][0][3], a[1][0][0], b[1][1][3]);
-        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
         ht_mma(acc[1][1][3], a[1][0][1], b[1][1][3]);
         ht_mma(acc[1][1][2], a[1][0][1], b[1][1][2]);
-        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
         ht_mma(acc[1][1][1], a[1][0][1], b[1][1][1]);
         ht_mma(acc[1][1][0], a[1][0][1], b[1][1][0]);
         ht_mma(acc[1][0][0], a[1][1][0], b[1][0][0]);

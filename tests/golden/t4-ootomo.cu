@@ -549,49 +549,49 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[1][1][0], b_at[3] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
-        // -- fragment step 1 of 2
-        ht_mma(acc[1][0][0], a[0][1][0], b[0][0][0]);
-        ht_mma(acc[1][0][1], a[0][1][0], b[0][0][1]);
-        ht_ldmatrix_x4(b[1][1][2], b_at[3] + read + 2048);
-        ht_mma(acc[1][0][2], a[0][1][0], b[0][0][2]);
         if (fetch)
             ht_stage_issue(&staged[1], copy_to + write + 2048, src[0] + copy_from + 2048);
-        ht_mma(acc[1][0][3], a[0][1][0], b[0][0][3]);
-        ht_ldmatrix_x4(a[1][1][0], a_at[3] + read + 0);
-        ht_mma(acc[1][1][3], a[0][1][1], b[0][0][3]);
-        ht_mma(acc[1][1][2], a[0][1][1], b[0][0][2]);
-        ht_ldmatrix_x4(a[1][1][1], a_at[3] + read + 2048);
         if (fetch)
             ht_stage_issue(&staged[2], copy_to + write + 4096, src[0] + copy_from + 4096);
-        ht_mma(acc[1][1][1], a[0][1][1], b[0][0][1]);
-        ht_mma(acc[1][1][0], a[0][1][1], b[0][0][0]);
-        ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 0);
-        ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
         if (fetch)
             ht_stage_issue(&staged[3], copy_to + write + 6144, src[0] + copy_from + 6144);
-        ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
-        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
-        ht_mma(acc[1][0][2], a[0][0][0], b[0][1][2]);
-        ht_mma(acc[1][0][3], a[0][0][0], b[0][1][3]);
-        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
         if (fetch)
             ht_stage_issue(&staged[4], copy_to + write + 8192, src[1] + copy_from + 0);
-        ht_mma(acc[1][1][3], a[0][0][1], b[0][1][3]);
-        ht_mma(acc[1][1][2], a[0][0][1], b[0][1][2]);
-        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
-        ht_mma(acc[1][1][1], a[0][0][1], b[0][1][1]);
         if (fetch)
             ht_stage_issue(&staged[5], copy_to + write + 10240, src[1] + copy_from + 2048);
+        if (fetch)
+            ht_stage_issue(&staged[6], copy_to + write + 12288, src[1] + copy_from + 4096);
+        if (fetch)
+            ht_stage_issue(&staged[7], copy_to + write + 14336, src[1] + copy_from + 6144);
+        // -- fragment step 1 of 2
+        ht_mma(acc[1][0][0], a[0][1][0], b[0][0][0]);
+        ht_ldmatrix_x4(b[1][1][2], b_at[3] + read + 2048);
+        ht_mma(acc[1][0][1], a[0][1][0], b[0][0][1]);
+        ht_ldmatrix_x4(a[1][1][0], a_at[3] + read + 0);
+        ht_mma(acc[1][0][2], a[0][1][0], b[0][0][2]);
+        ht_ldmatrix_x4(a[1][1][1], a_at[3] + read + 2048);
+        ht_mma(acc[1][0][3], a[0][1][0], b[0][0][3]);
+        ht_ldmatrix_x4(b[1][0][0], b_at[1] + read + 0);
+        ht_mma(acc[1][1][3], a[0][1][1], b[0][0][3]);
+        ht_ldmatrix_x4(b[1][0][2], b_at[1] + read + 2048);
+        ht_mma(acc[1][1][2], a[0][1][1], b[0][0][2]);
+        ht_ldmatrix_x4(a[1][0][0], a_at[1] + read + 0);
+        ht_mma(acc[1][1][1], a[0][1][1], b[0][0][1]);
+        ht_ldmatrix_x4(a[1][0][1], a_at[1] + read + 2048);
+        ht_mma(acc[1][1][0], a[0][1][1], b[0][0][0]);
+        ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
+        ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
+        ht_mma(acc[1][0][2], a[0][0][0], b[0][1][2]);
+        ht_mma(acc[1][0][3], a[0][0][0], b[0][1][3]);
+        ht_mma(acc[1][1][3], a[0][0][1], b[0][1][3]);
+        ht_mma(acc[1][1][2], a[0][0][1], b[0][1][2]);
+        ht_mma(acc[1][1][1], a[0][0][1], b[0][1][1]);
         ht_mma(acc[1][1][0], a[0][0][1], b[0][1][0]);
         ht_mma_outside(acc[0][0][0], a[0][0][0], b[0][0][0]);
         ht_mma_outside(acc[0][0][1], a[0][0][0], b[0][0][1]);
-        if (fetch)
-            ht_stage_issue(&staged[6], copy_to + write + 12288, src[1] + copy_from + 4096);
         ht_mma_outside(acc[0][0][2], a[0][0][0], b[0][0][2]);
         ht_mma_outside(acc[0][0][3], a[0][0][0], b[0][0][3]);
         ht_mma_outside(acc[0][1][3], a[0][0][1], b[0][0][3]);
-        if (fetch)
-            ht_stage_issue(&staged[7], copy_to + write + 14336, src[1] + copy_from + 6144);
         ht_mma_outside(acc[0][1][2], a[0][0][1], b[0][0][2]);
         ht_mma_outside(acc[0][1][1], a[0][0][1], b[0][0][1]);
         ht_mma_outside(acc[0][1][0], a[0][0][1], b[0][0][0]);
@@ -613,26 +613,26 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         ht_ldmatrix_x4(b[0][1][0], b_at[2] + next + 0);
         // -- fragment step 2 of 2
         ht_mma(acc[1][0][0], a[1][1][0], b[1][0][0]);
-        ht_mma(acc[1][0][1], a[1][1][0], b[1][0][1]);
         ht_ldmatrix_x4(b[0][1][2], b_at[2] + next + 2048);
-        ht_mma(acc[1][0][2], a[1][1][0], b[1][0][2]);
-        ht_mma(acc[1][0][3], a[1][1][0], b[1][0][3]);
+        ht_mma(acc[1][0][1], a[1][1][0], b[1][0][1]);
         ht_ldmatrix_x4(a[0][1][0], a_at[2] + next + 0);
-        ht_mma(acc[1][1][3], a[1][1][1], b[1][0][3]);
-        ht_mma(acc[1][1][2], a[1][1][1], b[1][0][2]);
+        ht_mma(acc[1][0][2], a[1][1][0], b[1][0][2]);
         ht_ldmatrix_x4(a[0][1][1], a_at[2] + next + 2048);
-        ht_mma(acc[1][1][1], a[1][1][1], b[1][0][1]);
-        ht_mma(acc[1][1][0], a[1][1][1], b[1][0][0]);
+        ht_mma(acc[1][0][3], a[1][1][0], b[1][0][3]);
         ht_ldmatrix_x4(b[0][0][0], b_at[0] + next + 0);
+        ht_mma(acc[1][1][3], a[1][1][1], b[1][0][3]);
+        ht_ldmatrix_x4(b[0][0][2], b_at[0] + next + 2048);
+        ht_mma(acc[1][1][2], a[1][1][1], b[1][0][2]);
+        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
+        ht_mma(acc[1][1][1], a[1][1][1], b[1][0][1]);
+        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
+        ht_mma(acc[1][1][0], a[1][1][1], b[1][0][0]);
         ht_mma(acc[1][0][0], a[1][0][0], b[1][1][0]);
         ht_mma(acc[1][0][1], a[1][0][0], b[1][1][1]);
-        ht_ldmatrix_x4(b[0][0][2], b_at[0] + next + 2048);
         ht_mma(acc[1][0][2], a[1][0][0], b[1][1][2]);
         ht_mma(acc[1][0][3], a[1][0][0], b[1][1][3]);
-        ht_ldmatrix_x4(a[0][0][0], a_at[0] + next + 0);
         ht_mma(acc[1][1][3], a[1][0][1], b[1][1][3]);
         ht_mma(acc[1][1][2], a[1][0][1], b[1][1][2]);
-        ht_ldmatrix_x4(a[0][0][1], a_at[0] + next + 2048);
         ht_mma(acc[1][1][1], a[1][0][1], b[1][1][1]);
         ht_mma(acc[1][1][0], a[1][0][1], b[1][1][0]);
         ht_mma_outside(acc[0][0][0], a[1][0][0], b[1][0][0]);
