@@ -190,6 +190,17 @@ static int run_yardsticks(struct round *r, struct fault *f) {
     return 0;
 }
 
+/* What packing must move for one operand: every element read once, every panel byte written once. */
+static double pack_bytes(const char *scheme, int64_t rows, int64_t k) {
+    for (int i = 0; i < ht_set.schemes; i++) {
+        const struct ht_scheme_desc *s = &ht_set.scheme[i];
+        const double padded = 64.0 * 64.0 * (double)(ht_ceil_div(rows, 64) * ht_ceil_div(k, 64));
+        if (strcmp(s->name, scheme) == 0)
+            return 4.0 * (double)rows * (double)k + padded * s->slices * s->slice_bytes;
+    }
+    return 0;
+}
+
 static int products_of(const char *scheme) {
     for (int i = 0; i < ht_set.schemes; i++)
         if (strcmp(ht_set.scheme[i].name, scheme) == 0)
@@ -212,8 +223,8 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
         return -1;
     l.kernel = plan.kernel;
     l.predicted_us = (double)plan.predicted_ns / 1000.0;
-    l.pack_bytes = (double)(r->problem.packed_a_bytes + r->problem.packed_b_bytes) +
-                   4.0 * (double)(r->shape.m * r->shape.k + r->shape.k * r->shape.n);
+    l.pack_bytes =
+        pack_bytes(plan.scheme, r->shape.m, r->shape.k) + pack_bytes(plan.scheme, r->shape.n, r->shape.k);
     l.products = products_of(plan.scheme);
     return add_line(r, &l, f);
 }

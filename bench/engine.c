@@ -168,13 +168,11 @@ int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault
 }
 
 int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *f) {
-    if (engine_check(
-            e, halftone_pack_a(e->handle, p->trans_a, p->m, p->k, p->a, at_least_one(p->lda), p->packed_a),
-            "packing A", f) != 0)
-        return -1;
-    return engine_check(
-        e, halftone_pack_b(e->handle, p->trans_b, p->k, p->n, p->b, at_least_one(p->ldb), p->packed_b),
-        "packing B", f);
+    return engine_check(e,
+                        halftone_pack_ab(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a,
+                                         at_least_one(p->lda), p->b, at_least_one(p->ldb), p->packed_a,
+                                         p->packed_b),
+                        "packing", f);
 }
 
 int engine_multiply_packed(struct engine *e, const struct engine_problem *p, struct fault *f) {

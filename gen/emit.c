@@ -470,18 +470,16 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-/* Tiles a packing block keeps in shared memory (64 x 65 floats each): the more, the fewer blocks must exchange their
- * magnitudes. Six let two blocks share a large SM, one loading while the other writes; where six do not fit twice, one
- * block takes the whole SM. Measured on the H200 (bench/NOTES.md, packing): 4 tiles thrice 0.90 of a device copy, 6 twice
- * 0.98, 12 once 0.96. */
+/* Tiles a packing block keeps in shared memory (64 x 65 floats each): as many as let two blocks share an SM, so that
+ * one loads while the other writes; one block where two would hold too few to hide the exchange of magnitudes.
+ * Measured on the H200 (bench/NOTES.md, packing): 2, 3, 4, 6 tiles reach 0.77, 0.79, 0.90, 0.98 of a device copy. */
 static long pack_tiles(const struct gpu *g) {
-    enum { TWICE = 6, ONCE = 12, ROOM_BYTES = 1024 };
+    enum { FEW = 3, MANY = 6, ROOM_BYTES = 1024 };
     const int64_t tile = 64 * 65 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
     const int64_t two = (g->smem_per_sm_bytes / 2 - own) / tile,
                   one = (g->smem_per_block_bytes - ROOM_BYTES) / tile;
-    if (two >= TWICE)
-        return TWICE;
-    return (long)(one > ONCE ? ONCE : one < 1 ? 1 : one);
+    const int64_t tiles = two >= FEW ? two : one;
+    return (long)(tiles > MANY ? MANY : tiles < 1 ? 1 : tiles);
 }
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
@@ -490,7 +488,6 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
     param(&written, "PACK_TILES", pack_tiles(c->gpu));
-    param(&written, "PACK_BLOCKS", (long)(2 * c->gpu->sms));
     known = written;
     derived(&known, "AHEAD", 8);
     const struct frame f = {.c = c,

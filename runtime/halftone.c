@@ -747,35 +747,62 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     return HALFTONE_OK;
 }
 
-/* Both pack calls; x holds the one operand, in the places of A or of B. */
-static int pack_blob(halftone *h, const struct call *x, bool is_a, void *packed) {
-    int code = check_sizes(h, x);
-    if (code != HALFTONE_OK)
-        return code;
+/* One side of a pack call: what is packed, and whether there is anything. */
+struct blob {
+    struct operand operand;
+    struct source source;
+    bool empty;
+};
+
+/* Checks one side of a pack call; x holds the operand in the place of A or of B. */
+static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed, struct blob *out) {
     const float *src = is_a ? x->a : x->b;
     bool trans = is_trans(is_a ? x->transa : x->transb);
     int64_t rows = is_a ? x->m : x->n, ld = is_a ? x->lda : x->ldb;
     int64_t stored_rows = is_a == trans ? x->k : rows, stored_cols = is_a == trans ? rows : x->k;
-    bool empty = rows == 0 || x->k == 0;
-    if (!empty && is_bad_operand(src, NULL, false))
+    out->empty = rows == 0 || x->k == 0;
+    if (!out->empty && is_bad_operand(src, NULL, false))
         return fail(h, is_a ? -7 : -9, "%c = %p", is_a ? 'A' : 'B', (const void *)src);
-    code = check_ld(h, is_a ? 8 : 10, is_a ? "lda" : "ldb", ld, stored_rows);
+    int code = check_ld(h, is_a ? 8 : 10, is_a ? "lda" : "ldb", ld, stored_rows);
     if (code != HALFTONE_OK)
         return code;
-    if (!empty && (packed == NULL || !is_aligned(packed, HALFTONE_ALIGNMENT)))
+    if (!out->empty && (packed == NULL || !is_aligned(packed, HALFTONE_ALIGNMENT)))
         return fail(h, -18, "packed = %p", packed);
+    const struct ht_scheme_desc *scheme = NULL;
     code = check_limits(h, x);
     if (code == HALFTONE_OK)
         code = check_extent(h, is_a ? "A" : "B", ld, stored_rows, stored_cols, 0, 1);
-    const struct ht_scheme_desc *scheme = NULL;
     if (code == HALFTONE_OK)
         code = scheme_of_call(h, &scheme);
-    if (code != HALFTONE_OK || empty)
+    if (code != HALFTONE_OK || out->empty)
         return code;
-    struct operand o = operand_of(scheme, rows, x->k, 1);
+    out->operand = operand_of(scheme, rows, x->k, 1);
     char *blob = packed;
-    const struct source source = {&o, src, ld, 0, is_a == trans, blob, blob + o.exponent_bytes};
-    return pack(h, scheme, &source, 1);
+    out->source =
+        (struct source){&out->operand, src, ld, 0, is_a == trans, blob, blob + out->operand.exponent_bytes};
+    return HALFTONE_OK;
+}
+
+/* Packs the sides that are asked for, both in one launch. */
+static int pack_blobs(halftone *h, const struct call *x, bool with_a, void *packed_a, bool with_b,
+                      void *packed_b) {
+    struct blob a = {.empty = true}, b = {.empty = true};
+    const struct ht_scheme_desc *scheme = NULL;
+    struct source sources[2];
+    int count = 0, code = check_sizes(h, x);
+    if (code == HALFTONE_OK && with_a)
+        code = check_blob(h, x, true, packed_a, &a);
+    if (code == HALFTONE_OK && with_b)
+        code = check_blob(h, x, false, packed_b, &b);
+    if (code == HALFTONE_OK)
+        code = scheme_of_call(h, &scheme);
+    if (code != HALFTONE_OK || (a.empty && b.empty))
+        return code;
+    if (!a.empty)
+        sources[count++] = a.source;
+    if (!b.empty)
+        sources[count++] = b.source;
+    return pack(h, scheme, sources, count);
 }
 
 int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,
@@ -784,7 +811,7 @@ int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const f
     if (code != HALFTONE_OK)
         return code;
     struct call x = {.transa = transa, .transb = 'N', .m = m, .k = k, .a = a, .lda = lda, .batch = 1};
-    return pack_blob(handle, &x, true, packed);
+    return pack_blobs(handle, &x, true, packed, false, NULL);
 }
 
 int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb,
@@ -793,7 +820,26 @@ int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const f
     if (code != HALFTONE_OK)
         return code;
     struct call x = {.transa = 'N', .transb = transb, .n = n, .k = k, .b = b, .ldb = ldb, .batch = 1};
-    return pack_blob(handle, &x, false, packed);
+    return pack_blobs(handle, &x, false, NULL, true, packed);
+}
+
+int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                     const float *a, int64_t lda, const float *b, int64_t ldb, void *packed_a,
+                     void *packed_b) {
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct call x = {.transa = transa,
+                     .transb = transb,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .a = a,
+                     .lda = lda,
+                     .b = b,
+                     .ldb = ldb,
+                     .batch = 1};
+    return pack_blobs(handle, &x, true, packed_a, true, packed_b);
 }
 
 /* ---- questions ---- */

@@ -6,7 +6,7 @@
 //   atom row (two 16-bit slices): [ 32 hi | 32 lo ]   16-byte chunk c of row r is stored as chunk c ^ (r & 7)
 //
 // Schemes that scale rows must know a row's largest magnitude before its first element can be written, and reading the
-// matrix twice from device memory would cost half again as much. So a block keeps up to PACK_TILES tiles in shared memory,
+// matrix twice from device memory would cost half again as much. So a block keeps PACK_TILES tiles in shared memory,
 // publishes what it measured, and collects what the other blocks of its row block published:
 //
 //   row block r:  [ block rP+0: load, publish, collect, write ][ block rP+1: load, ... ]  ...  [ block rP+P-1 ]
@@ -18,14 +18,13 @@ constexpr int PACK_THREADS = 256;
 constexpr int PACK_LD = 65;                                     // floats: rows one bank apart, no conflicts either way
 constexpr int TILE_BYTES = 64 * PACK_LD * 4;
 constexpr int ROOM_BYTES = 64 * 4 * 4;                          // one number for each row and quarter of the block
-constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_BYTES; // at most
+constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_BYTES;
 constexpr int ATOMS = 64 / ATOM_K;                              // atoms of one tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
 
 struct pack_pair {
     ht_pack_args operand[2];
-    int tiles; // of a block, at most PACK_TILES: fewer where that keeps more SMs busy
 };
 
 // Everything a block must know about its place.
@@ -34,7 +33,6 @@ struct pack_place {
     int *exponents;
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
     int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
-    unsigned room;                         // shared memory behind the tiles
 };
 
 HT_DEVICE int row_blocks_of(const ht_pack_args &g)
@@ -42,21 +40,20 @@ HT_DEVICE int row_blocks_of(const ht_pack_args &g)
     return (g.rows + 63) / 64;
 }
 
-HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles)
+HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry)
 {
     pack_place at;
     const int k_tiles = g.k_blocks / ATOMS;
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.exponents + entry * g.exponent_stride;
-    at.pieces = (k_tiles + tiles - 1) / tiles;
+    at.pieces = (k_tiles + PACK_TILES - 1) / PACK_TILES;
     at.row_blocks = row_blocks_of(g);
     at.row_block = (int)blockIdx.x / at.pieces;
     at.row0 = at.row_block * 64;
     at.rows = g.rows - at.row0;
     at.piece = (int)blockIdx.x % at.pieces;
-    at.k_tile = at.piece * tiles;
-    at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.room = ht_smem_base() + (unsigned)(tiles * TILE_BYTES);
+    at.k_tile = at.piece * PACK_TILES;
+    at.tiles = k_tiles - at.k_tile < PACK_TILES ? k_tiles - at.k_tile : PACK_TILES;
     return at;
 }
 
@@ -201,13 +198,14 @@ HT_DEVICE int collect(const int *published, int pieces)
 // The row's largest magnitude over all of k, for the row threadIdx.x % 64.
 HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, unsigned smem)
 {
+    const unsigned room = smem + PACK_TILES * TILE_BYTES;
     int *published = at.exponents + at.row_blocks * 64 + (long long)at.row_block * at.pieces * 64;
-    int most = combine_quarters(at.room, measure_tiles(smem, at.tiles));
+    int most = combine_quarters(room, measure_tiles(smem, at.tiles));
     if (at.pieces == 1)
         return most;
     if (threadIdx.x < 64)
         ht_st_relaxed_i32(published + at.piece * 64 + (int)threadIdx.x, most);
-    most = combine_quarters(at.room, collect(published, at.pieces));
+    most = combine_quarters(room, collect(published, at.pieces));
     if (most < 0)
         most = measure_row(g, at);
     return most;
@@ -255,10 +253,10 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const pack_place at = find_place(g, entry, p.tiles);
+    const pack_place at = find_place(g, entry);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
-    const unsigned smem = ht_smem_base();
+    const unsigned smem = ht_smem_base(), room = smem + PACK_TILES * TILE_BYTES;
     const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
     if (aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k)
         load_whole_tiles(g, at, smem);
@@ -269,7 +267,7 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
         const int most = agree_on_magnitude(g, at, smem);
         ht_barrier();
         if (threadIdx.x < 64) {
-            ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
+            ht_sts4(room + threadIdx.x * 4, ht_as_float((unsigned)most));
             if (at.piece == 0)
                 ht_stg_i32(at.exponents + at.row0 + (int)threadIdx.x, most);
         }
@@ -278,7 +276,7 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
     unsigned char *atoms = g.panels + entry * g.panel_stride +
                            ((long long)at.row_block * g.k_blocks + at.k_tile * ATOMS) * 8192;
     for (int t = 0; t < at.tiles; t++)
-        write_tile(atoms + t * ATOMS * 8192, smem + (unsigned)(t * TILE_BYTES), at.room);
+        write_tile(atoms + t * ATOMS * 8192, smem + (unsigned)(t * TILE_BYTES), room);
 }
 
 // Numbers that are not published yet.
@@ -287,29 +285,10 @@ __global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair 
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const int pieces = (g.k_blocks / ATOMS + p.tiles - 1) / p.tiles;
+    const int pieces = (g.k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
     const long long at = (long long)blockIdx.x * PACK_THREADS + threadIdx.x, rows = (long long)row_blocks_of(g) * 64;
     if (at < rows * pieces)
         ht_stg_i32(g.exponents + entry * g.exponent_stride + rows + at, -1);
-}
-
-static long long blocks_of(const ht_pack_args &g, int tiles)
-{
-    return (g.rows + 63LL) / 64 * ((g.k_blocks / ATOMS + tiles - 1) / tiles);
-}
-
-// Tiles of a block: half as many until two blocks for each SM are there.
-static int tiles_of(const ht_pack_args *operands, int count)
-{
-    int tiles = PACK_TILES;
-    for (;;) {
-        long long blocks = 0;
-        for (int i = 0; i < count; i++)
-            blocks += blocks_of(operands[i], tiles) * operands[i].batch;
-        if (tiles == 1 || blocks >= PACK_BLOCKS)
-            return tiles;
-        tiles = (tiles + 1) / 2;
-    }
 }
 
 static int launch(const ht_pack_args *operands, int count, void *stream)
@@ -317,11 +296,11 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     pack_pair p = {};
     long long blocks = 0;
     unsigned batch = 0;
-    p.tiles = tiles_of(operands, count);
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
-        const long long its = blocks_of(operands[i], p.tiles);
-        blocks = its > blocks ? its : blocks;
+        const long long high = (operands[i].rows + 63) / 64;
+        const long long wide = (operands[i].k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
+        blocks = high * wide > blocks ? high * wide : blocks;
         batch += (unsigned)operands[i].batch;
     }
     if (blocks > 0x7fffffff)
@@ -331,6 +310,6 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
         code = ht_launch(clear_published, (unsigned)((blocks * 64 + PACK_THREADS - 1) / PACK_THREADS), 1, batch,
                          PACK_THREADS, 0, stream, p);
     if (code == 0)
-        code = ht_launch(pack, (unsigned)blocks, 1, batch, PACK_THREADS, p.tiles * TILE_BYTES + ROOM_BYTES, stream, p);
+        code = ht_launch(pack, (unsigned)blocks, 1, batch, PACK_THREADS, PACK_SMEM_BYTES, stream, p);
     return code;
 }

@@ -9,7 +9,7 @@
 #endif
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3;
 constexpr int SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1, PROMOTE_STEPS = 2;
-constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 4, PACK_BLOCKS = 216;
+constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 4;
 #include "arch_sm80.cuh"
 #include "hooks_scale.cuh"
 #include "hooks_chain.cuh"

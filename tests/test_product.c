@@ -269,6 +269,12 @@ static void bits_do_not_depend_on_the_way(void **state) {
                    "packed");
         matrix_down(&c);
         same_bits("packed", first.host, c.host, p.m * p.n);
+        check_code(halftone_pack_ab(handle, 'N', 'T', p.m, p.n, p.k, a.device, a.ld, b.device, b.ld, pa, pb),
+                   "pack ab");
+        check_code(halftone_sgemm_packed(handle, p.m, p.n, p.k, &one, pa, pb, &zero, c.device, c.ld),
+                   "packed");
+        matrix_down(&c);
+        same_bits("packed together", first.host, c.host, p.m * p.n);
         ht_dev_free(pa);
         ht_dev_free(pb);
         matrix_free(&a);
