@@ -21,7 +21,7 @@ bench() { # bench SET TABLE OPTIONS...
     shift 2
     "$bin/$set/halftone" bench $stamp --out "$out/$table.tsv" "$@" 2>/dev/null
 }
-bench a800 h200-a800set-schemes --sizes 512,1024,2048,4096,8192,16384 --seconds 0.4
+bench a800 h200-a800set-schemes --sizes 512,1024,2048,4096,8192,16384 --seconds 0.3
 bench t4 h200-t4set-schemes --sizes 1024,4096 --seconds 0.3
 bench a800 h200-ablations --sizes 4096,8192 --schemes egemm,legemm --kernels all --seconds 0.3
 bench h200 h200-native-schemes --sizes 1024,2048,4096,8192 --schemes f16x3,legemm --seconds 0.3
