@@ -487,7 +487,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     struct params written = {0}, known;
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
-    param(&written, "PACK_TILES", pack_tiles(c->gpu));
+    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? pack_tiles(c->gpu) : 1); /* nothing to exchange */
     known = written;
     derived(&known, "AHEAD", 8);
     const struct frame f = {.c = c,
