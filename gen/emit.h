@@ -15,6 +15,7 @@ struct emit_context {
     const char *root;        /* folder that holds gen/ and templates/ */
     const char *gpu_word;    /* as given on the command line, for the recreating command */
     const char *scheme_list; /* --scheme as given; NULL: all */
+    const char *tiles;       /* --tiles as given; NULL: none */
     const struct gpu *gpu;
     const struct isa *isa;
 };

@@ -198,7 +198,14 @@ static int run_emit(const struct options *o) {
                  isa->name);
     if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles))
         return 1;
-    const struct emit_context c = {o->root, o->gpu, o->scheme, &g, isa};
+    /* the folder of a budget of the user's own is not written into the files */
+    const char *slash = strrchr(o->gpu, '/');
+    const struct emit_context c = {.root = o->root,
+                                   .gpu_word = slash ? slash + 1 : o->gpu,
+                                   .scheme_list = o->scheme,
+                                   .tiles = o->tiles,
+                                   .gpu = &g,
+                                   .isa = isa};
     emit_all(&files, &c, &set);
     if (err_count() == 0 && files_write(&files, o->out))
         printf("%d kernels for %s in %s\n", set.count, g.title, o->out);
