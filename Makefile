@@ -31,7 +31,9 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2
 C_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(WARN) -fPIC -MMD -MP
 CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
-SIM_FLAGS := -std=c++17 -O2 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
+# The simulator tells calls apart by where they return to: gcc must not make two of one (clang: convergent in ht_sim.h).
+NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps)
+SIM_FLAGS := -std=c++17 -O2 $(NO_COPIES) -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
 KERNEL_FLAGS = -O3 -std=c++17 $(HT_KERNEL_FLAGS) -Xcompiler -fPIC
 
 # A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself.

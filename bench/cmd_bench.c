@@ -22,7 +22,6 @@
 #endif
 
 enum { SCHEMES_MOST = 32, SIZES_MOST = 32, SAMPLED_ROWS = 64, COMMENT_BYTES = 2048 };
-#define COPY_BYTES ((size_t)1 << 30)
 
 /* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one
  * measurement. */
@@ -60,7 +59,6 @@ struct bench {
     const char *scheme[SCHEMES_MOST];
     int schemes, all_kernels;
     struct timing_plan plan;
-    double copy_gbps; /* bytes read and written; -1: not measured */
     struct tsv table;
     struct progress progress;
     char comments[COMMENT_BYTES];
@@ -77,6 +75,7 @@ struct round {
     void *half_a, *half_b; /* device, FP16; NULL without cuBLAS */
     enum yardstick_mode mode;
     double yardstick_tflops[YARDSTICK_MODES]; /* -1: not measured */
+    double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
 };
 
 /* What one row shows; negative: n/a. */
@@ -128,7 +127,7 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
     tsv_measured(t, share(end, yard[YARDSTICK_FP16]), 3);
     tsv_measured(t, l->products > 0 ? share(product * l->products, yard[YARDSTICK_FP16]) : -1, 3);
     tsv_measured(t, pack_gbps, 4);
-    tsv_measured(t, share(pack_gbps, b->copy_gbps), 3);
+    tsv_measured(t, share(pack_gbps, r->copy_gbps), 3);
     tsv_real(t, e.frob, 3);
     tsv_real(t, e.grade, 3);
     tsv_measured(t, spread, 2);
@@ -293,52 +292,60 @@ static int round_open(struct round *r, struct bench *b, const struct shape *s, s
     return upload_half(&r->half_b, r->b, (int64_t)b_count, f);
 }
 
+/* A and B, each into the same buffer: what packing at least moves, with the same data. */
+struct copy {
+    const struct round *round;
+    void *to;
+};
+
+static int call_copy(void *context, struct fault *f) {
+    const struct copy *c = context;
+    const struct engine_problem *p = &c->round->problem;
+    const struct device_facts *facts = c->round->bench->facts;
+    const size_t a_bytes = (size_t)(p->m * p->k) * sizeof(float),
+                 b_bytes = (size_t)(p->k * p->n) * sizeof(float);
+    return facts_copy(facts, c->to, p->a, a_bytes) == 0 &&
+                   facts_copy(facts, (char *)c->to + a_bytes, p->b, b_bytes) == 0
+               ? 0
+               : fault_set(f, "device copy failed");
+}
+
+/* Not being able to measure it is no failure: the columns then say n/a. */
+static double measure_copy(const struct round *r) {
+    const struct bench *b = r->bench;
+    const struct shape *s = &r->shape;
+    const size_t bytes = (size_t)(s->m * s->k + s->k * s->n) * sizeof(float);
+    struct copy c = {r, NULL};
+    struct fault ignored;
+    struct timing timing = timing_none;
+    if (!b->engine.device.simulated && b->facts != NULL && ht_dev_alloc(&c.to, bytes) == HT_DEV_OK)
+        (void)timing_measure(&b->plan, call_copy, &c, &timing, &ignored);
+    (void)ht_dev_free(c.to);
+    return timing.median_s > 0 ? 2.0 * (double)bytes / timing.median_s / 1e9 : -1;
+}
+
 /* The file is written after every shape, so that an interrupted run keeps what it measured. */
 static int run_shape(struct bench *b, const struct shape *s, struct fault *f) {
     struct round r;
     int status = round_open(&r, b, s, f);
     if (status == 0)
         status = run_yardsticks(&r, f);
-    if (status == 0)
+    if (status == 0) {
+        r.copy_gbps = measure_copy(&r);
         status = run_schemes(&r, f);
+    }
     if (status == 0 && b->out != NULL)
         status = tsv_write(&b->table, b->out, b->comments, f);
     round_close(&r);
     return status;
 }
 
-struct copy {
-    const struct device_facts *facts;
-    void *to, *from;
-};
-
-static int call_copy(void *context, struct fault *f) {
-    const struct copy *c = context;
-    return facts_copy(c->facts, c->to, c->from, COPY_BYTES) == 0 ? 0 : fault_set(f, "device copy failed");
-}
-
-/* Not being able to measure it is no failure: the columns then say n/a. */
-static double measure_copy(const struct bench *b) {
-    struct copy c = {b->facts, NULL, NULL};
-    struct fault ignored;
-    struct timing timing = timing_none;
-    if (!b->engine.device.simulated && b->facts != NULL && ht_dev_alloc(&c.to, COPY_BYTES) == HT_DEV_OK &&
-        ht_dev_alloc(&c.from, COPY_BYTES) == HT_DEV_OK &&
-        ht_dev_memset_async(c.from, 0, COPY_BYTES, NULL) == HT_DEV_OK)
-        (void)timing_measure(&b->plan, call_copy, &c, &timing, &ignored);
-    (void)ht_dev_free(c.to);
-    (void)ht_dev_free(c.from);
-    return timing.median_s > 0 ? 2.0 * (double)COPY_BYTES / timing.median_s / 1e9 : -1;
-}
-
 static void make_comments(struct bench *b) {
     int cuda = facts_cuda_version(b->facts), cublas = yardstick_version(b->yardstick);
-    char copy[64] = "n/a", versions[96] = "cuBLAS n/a";
+    char versions[96] = "cuBLAS n/a";
     if (cublas > 0)
         snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10,
                  cublas);
-    if (b->copy_gbps > 0)
-        snprintf(copy, sizeof copy, "%.0f GB/s read and written", b->copy_gbps);
     snprintf(
         b->comments, sizeof b->comments,
         "# halftone: %s, set %s (%s), commit %s\n# device: %s, %d multiprocessors\n"
@@ -348,9 +355,11 @@ static void make_comments(struct bench *b) {
         "over the batches\n"
         "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
         "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
-        "# seconds per measurement: %g; device copy: %s%s\n",
+        "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
+        "round, "
+        "bytes read and written%s\n",
         halftone_version(), ht_set.gpu, ht_set.isa, b->commit, b->engine.device.name, b->engine.device.sms,
-        facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS, b->plan.seconds, copy,
+        facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS, b->plan.seconds,
         b->engine.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
@@ -374,7 +383,6 @@ static int run_all(struct bench *b, struct fault *f) {
         b->yardstick = yardstick_open(&why);
     }
     b->plan.facts = b->facts;
-    b->copy_gbps = measure_copy(b);
     make_comments(b);
     fputs(b->comments, stdout);
     if (b->yardstick == NULL)
@@ -476,7 +484,7 @@ const struct command cmd_bench = {
     "data\n"
     "(uniform[-1,1]), each running back to back for S seconds in 9 batches after a warm-up. Prints medians "
     "end to\n"
-    "end (with packing) and from packed operands, ratios, packing against the measured device copy, errors "
+    "end (with packing) and from packed operands, ratios, packing against a device copy of A and B, errors "
     "of 64\n"
     "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"

@@ -475,8 +475,8 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
  * one loads while the other writes; one block where two would hold too few to hide the exchange of magnitudes.
  * Measured on the H200 (bench/NOTES.md, packing): 2, 3, 4, 6 tiles reach 0.77, 0.79, 0.90, 0.98 of a device copy. */
 static long pack_tiles(const struct gpu *g) {
-    enum { FEW = 3, MANY = 6, ROOM_BYTES = 1024 };
-    const int64_t tile = 64 * 65 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
+    enum { FEW = 3, MANY = 6, ROOM_BYTES = 2048 };
+    const int64_t tile = 64 * 64 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
     const int64_t two = (g->smem_per_sm_bytes / 2 - own) / tile,
                   one = (g->smem_per_block_bytes - ROOM_BYTES) / tile;
     const int64_t tiles = two >= FEW ? two : one;

@@ -15,10 +15,9 @@
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
 // Every published number travels alone in its own word, so no fence is needed.
 constexpr int PACK_THREADS = 256;
-constexpr int PACK_LD = 65;                                     // floats: rows one bank apart, no conflicts either way
-constexpr int TILE_BYTES = 64 * PACK_LD * 4;
-constexpr int ROOM_BYTES = 64 * 4 * 4;                          // one number for each row and quarter of the block
-constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_BYTES;
+constexpr int TILE_BYTES = 64 * 64 * 4;
+constexpr int ROOM_PARTS = 8;                                   // numbers for each row until they are combined
+constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_PARTS * 64 * 4;
 constexpr int ATOMS = 64 / ATOM_K;                              // atoms of one tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
@@ -57,42 +56,134 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry)
     return at;
 }
 
-// Tiles into shared memory, element (row, k) of tile t at t * TILE_BYTES + (row * PACK_LD + k) * 4. Everything lies inside
-// and is aligned: 16-byte loads along the contiguous direction, one tile ahead of the stores.
-HT_DEVICE void load_whole_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
+// Where four k from k4 * 4 on of a row lie in a tile: 16-byte units of a row, exchanged so that neither 8 rows 4 apart
+// (stores of row-contiguous matrices) nor two neighbouring rows with every other unit (loads of write_chunk) meet in a bank.
+HT_DEVICE unsigned unit_at(int row, int k4)
 {
-    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
-    const long long row_step = g.k_contiguous ? g.ld : 1, k_step = g.k_contiguous ? 1 : g.ld;
-    const float *corner = at.src + at.row0 * row_step + at.k_tile * 64 * k_step + slow * g.ld + fast;
-    const int along = g.k_contiguous ? 4 : PACK_LD * 4, across = g.k_contiguous ? PACK_LD * 4 : 4; // bytes
+    return (unsigned)(row * 256 + (k4 ^ (row >> 2 & 7) ^ (row & 1)) * 16);
+}
+
+HT_DEVICE int larger(int x, int y)
+{
+    return x > y ? x : y;
+}
+
+// Magnitudes are the bits of a float without its sign, which compare like the floats; Inf and NaN do not count. While
+// maxima are taken, a magnitude is a key that needs one instruction: shifted left and raised by one exponent, so that
+// Inf and NaN wrap around to less than what zero becomes.
+constexpr unsigned KEY_OF_ZERO = 0x01000000u;
+
+HT_DEVICE unsigned larger_key(unsigned x, unsigned y)
+{
+    return x > y ? x : y;
+}
+
+HT_DEVICE unsigned larger_key_across(unsigned x, int lane_mask)
+{
+    return larger_key(x, (unsigned)ht_shfl_xor((int)x, lane_mask));
+}
+
+HT_DEVICE unsigned key_of_four(uint4 x)
+{
+    return larger_key(larger_key(x.x * 2 + KEY_OF_ZERO, x.y * 2 + KEY_OF_ZERO),
+                      larger_key(x.z * 2 + KEY_OF_ZERO, x.w * 2 + KEY_OF_ZERO));
+}
+
+HT_DEVICE int magnitude_of_key(unsigned key)
+{
+    return key > KEY_OF_ZERO ? (int)(key - KEY_OF_ZERO >> 1) : 0;
+}
+
+// The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' largest magnitudes so far.
+// k contiguous: x[i] is row slow + 16 i, k fast .. fast + 3; else x[i] is k 4 slow + i, rows fast .. fast + 3.
+template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uint4 *x, int fast, int slow, unsigned *most)
+{
+    if (K_CONTIGUOUS) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            ht_sts16(tile + unit_at(slow + i * 16, fast / 4), x[i]);
+            if (SCALES_ROWS)
+                most[i] = larger_key(most[i], key_of_four(x[i]));
+        }
+    } else {
+        const uint4 turned[4] = {make_uint4(x[0].x, x[1].x, x[2].x, x[3].x), make_uint4(x[0].y, x[1].y, x[2].y, x[3].y),
+                                 make_uint4(x[0].z, x[1].z, x[2].z, x[3].z), make_uint4(x[0].w, x[1].w, x[2].w, x[3].w)};
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            ht_sts16(tile + unit_at(fast + i, slow), turned[i]);
+            if (SCALES_ROWS)
+                most[i] = larger_key(most[i], key_of_four(turned[i]));
+        }
+    }
+}
+
+// Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
+// direction, one tile ahead of the stores. Leaves rows' largest magnitudes in `room`, returns in how many parts.
+template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
+{
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
+    const long long step = K_CONTIGUOUS ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
+    const long long tile_step = K_CONTIGUOUS ? 64 : 64 * g.ld;
+    const float *corner = K_CONTIGUOUS ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
+                                       : at.src + at.row0 + fast + (at.k_tile * 64 + slow * 4) * g.ld;
+    const unsigned room = smem + PACK_TILES * TILE_BYTES;
     uint4 x[2][4];
+    unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        x[0][i] = ht_ldg16(corner + i * 16 * g.ld);
+        x[0][i] = ht_ldg16(corner + i * step);
     }
 #pragma unroll
     for (int t = 0; t < PACK_TILES; t++) {
         if (t + 1 < at.tiles) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                x[(t + 1) % 2][i] = ht_ldg16(corner + (t + 1) * 64 * k_step + i * 16 * g.ld);
+                x[(t + 1) % 2][i] = ht_ldg16(corner + (t + 1) * tile_step + i * step);
             }
         }
-        if (t < at.tiles) {
+        if (t < at.tiles)
+            store_block<K_CONTIGUOUS>(smem + t * TILE_BYTES, x[t % 2], fast, slow, most);
+    }
+    if (!SCALES_ROWS)
+        return 0;
+    // k contiguous: a row's 16 threads are neighbours; else a row has two in each of the eight warps
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const unsigned to = smem + (unsigned)(t * TILE_BYTES + fast * along + (slow + i * 16) * across);
-                ht_sts4(to, ht_as_float(x[t % 2][i].x));
-                ht_sts4(to + along, ht_as_float(x[t % 2][i].y));
-                ht_sts4(to + along * 2, ht_as_float(x[t % 2][i].z));
-                ht_sts4(to + along * 3, ht_as_float(x[t % 2][i].w));
-            }
+    for (int i = 0; i < 4; i++) {
+        if (K_CONTIGUOUS) {
+            most[i] = larger_key_across(most[i], 8);
+            most[i] = larger_key_across(most[i], 4);
+            most[i] = larger_key_across(most[i], 2);
+            most[i] = larger_key_across(most[i], 1);
+        } else {
+            most[i] = larger_key_across(most[i], 16);
         }
     }
+    if (K_CONTIGUOUS ? lane % 16 == 0 : lane < 16) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = K_CONTIGUOUS ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
+            ht_sts4(room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
+        }
+    }
+    return K_CONTIGUOUS ? 1 : 8;
+}
+
+// Largest magnitude of a quarter of this block's part of a row, from shared memory: row threadIdx.x % 64.
+HT_DEVICE int measure_tiles(unsigned smem, int tiles)
+{
+    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
+    unsigned most = 0;
+    for (int t = 0; t < tiles; t++) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            most = larger_key(most, key_of_four(ht_lds16(smem + t * TILE_BYTES + unit_at(row, quarter * 4 + i))));
+        }
+    }
+    return magnitude_of_key(most);
 }
 
 // The same at edges and for any alignment: single elements, zeros beyond the matrix.
-HT_DEVICE void load_ragged_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
+HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
 {
     const int fast = (int)threadIdx.x % 64, slow = (int)threadIdx.x / 64;
     const long long row_step = g.k_contiguous ? g.ld : 1, k_step = g.k_contiguous ? 1 : g.ld;
@@ -108,47 +199,28 @@ HT_DEVICE void load_ragged_tiles(const ht_pack_args &g, const pack_place &at, un
 #pragma unroll
         for (int i = 0; i < 16; i++) {
             const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-            ht_sts4(smem + (unsigned)(t * TILE_BYTES + (row * PACK_LD + k) * 4), x[i]);
+            ht_sts4(smem + (unsigned)(t * TILE_BYTES + k % 4 * 4) + unit_at(row, k / 4), x[i]);
         }
     }
-}
-
-HT_DEVICE int larger(int x, int y)
-{
-    return x > y ? x : y;
-}
-
-// Magnitude as the bits of a float, which compare like the floats; Inf and NaN do not count.
-HT_DEVICE int magnitude(float x)
-{
-    const int bits = (int)(ht_as_uint(x) & 0x7fffffffu);
-    return bits < 0x7f800000 ? bits : 0;
-}
-
-// Largest magnitude of this block's part of a row; four threads share a row, a quarter of each tile's k each.
-HT_DEVICE int measure_tiles(unsigned smem, int tiles)
-{
-    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
-    int most = 0;
-    for (int t = 0; t < tiles; t++) {
-#pragma unroll
-        for (int i = 0; i < 16; i++) {
-            const int at = t * TILE_BYTES + (row * PACK_LD + quarter * 16 + i) * 4;
-            most = larger(most, magnitude(ht_lds4(smem + (unsigned)at)));
-        }
+    if (SCALES_ROWS) {
+        ht_barrier();
+        const int most = measure_tiles(smem, at.tiles);
+        ht_sts4(smem + PACK_TILES * TILE_BYTES + threadIdx.x * 4, ht_as_float((unsigned)most));
     }
-    return most;
+    return 4;
 }
 
-// The same for the whole row, from the matrix: what a thread does that waited in vain.
+// Largest magnitude of a whole row, from the matrix: what a thread does that waited in vain.
 HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at)
 {
     const int row = (int)threadIdx.x % 64;
     const long long r = at.row0 + row;
-    int most = 0;
-    for (int k = 0; k < g.k && row < at.rows; k++)
-        most = larger(most, magnitude(ht_ldg4(at.src + (g.k_contiguous ? r * g.ld + k : k * g.ld + r))));
-    return most;
+    unsigned most = 0;
+    for (int k = 0; k < g.k && row < at.rows; k++) {
+        const float x = ht_ldg4(at.src + (g.k_contiguous ? r * g.ld + k : k * g.ld + r));
+        most = larger_key(most, ht_as_uint(x) * 2 + KEY_OF_ZERO);
+    }
+    return magnitude_of_key(most);
 }
 
 // What the four threads of a row have found, combined: the largest, or -1 if one of them has -1.
@@ -195,12 +267,13 @@ HT_DEVICE int collect(const int *published, int pieces)
     return vain ? -1 : most;
 }
 
-// The row's largest magnitude over all of k, for the row threadIdx.x % 64.
-HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, unsigned smem)
+// The row's largest magnitude over all of k, for the row threadIdx.x % 64, from this block's in `parts` parts in room.
+HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, unsigned room, int parts)
 {
-    const unsigned room = smem + PACK_TILES * TILE_BYTES;
     int *published = at.exponents + at.row_blocks * 64 + (long long)at.row_block * at.pieces * 64;
-    int most = combine_quarters(room, measure_tiles(smem, at.tiles));
+    int most = 0;
+    for (int p = 0; p < parts; p++)
+        most = larger(most, (int)ht_as_uint(ht_lds4(room + (unsigned)p * 256 + threadIdx.x % 64 * 4)));
     if (at.pieces == 1)
         return most;
     if (threadIdx.x < 64)
@@ -211,19 +284,21 @@ HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, un
     return most;
 }
 
-// 16-byte chunk `chunk` (8 k) of all slices of one row.
-HT_DEVICE void write_chunk(unsigned char *atoms, unsigned tile, int row, int chunk, int exponent)
+// 16-byte chunk `chunk` (8 k) of all slices of one row. factor: a power of two.
+HT_DEVICE void write_chunk(unsigned char *atoms, unsigned tile, int row, int chunk, float factor)
 {
     unsigned packed[SLICES][4];
 #pragma unroll
-    for (int e = 0; e < 8; e++) {
-        float x = ht_lds4(tile + (unsigned)(row * PACK_LD + chunk * 8 + e) * 4);
-        if (SCALES_ROWS)
-            x = ht_scale_pow2(x, exponent);
-        unsigned short slice[SLICES];
-        ht_split(x, slice);
-        for (int s = 0; s < SLICES; s++)
-            packed[s][e / 2] = e % 2 ? packed[s][e / 2] | (unsigned)slice[s] << 16 : slice[s];
+    for (int u = 0; u < 2; u++) {
+        const uint4 four = ht_lds16(tile + unit_at(row, chunk * 2 + u));
+        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            unsigned short slice[SLICES];
+            ht_split(SCALES_ROWS ? __fmul_rn(ht_as_float(bits[e]), factor) : ht_as_float(bits[e]), slice);
+            for (int s = 0; s < SLICES; s++)
+                packed[s][u * 2 + e / 2] = e % 2 ? packed[s][u * 2 + e / 2] | (unsigned)slice[s] << 16 : slice[s];
+        }
     }
     unsigned char *atom = atoms + chunk / (ATOM_K / 8) * 8192 + row * 128;
     for (int s = 0; s < SLICES; s++) {
@@ -242,8 +317,9 @@ HT_DEVICE void write_tile(unsigned char *atoms, unsigned tile, unsigned room)
         const int per_atom = 64 * (ATOM_K / 8);
         const int row = unit % per_atom / (ATOM_K / 8);
         const int chunk = unit / per_atom * (ATOM_K / 8) + unit % (ATOM_K / 8);
-        const int exponent = SCALES_ROWS ? -ht_row_exponent((int)ht_as_uint(ht_lds4(room + (unsigned)row * 4))) : 0;
-        write_chunk(atoms, tile, row, chunk, exponent);
+        const float factor =
+            SCALES_ROWS ? ht_pow2(-ht_row_exponent((int)ht_as_uint(ht_lds4(room + (unsigned)row * 4)))) : 1.0f;
+        write_chunk(atoms, tile, row, chunk, factor);
     }
 }
 
@@ -258,13 +334,13 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
         return; // the other operand has more
     const unsigned smem = ht_smem_base(), room = smem + PACK_TILES * TILE_BYTES;
     const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
-    if (aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k)
-        load_whole_tiles(g, at, smem);
-    else
-        load_ragged_tiles(g, at, smem);
+    const bool whole = aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
+    const int parts = !whole           ? load_ragged_tiles(g, at, smem)
+                      : g.k_contiguous ? load_whole_tiles<true>(g, at, smem)
+                                       : load_whole_tiles<false>(g, at, smem);
     ht_barrier();
     if (SCALES_ROWS) {
-        const int most = agree_on_magnitude(g, at, smem);
+        const int most = agree_on_magnitude(g, at, room, parts);
         ht_barrier();
         if (threadIdx.x < 64) {
             ht_sts4(room + threadIdx.x * 4, ht_as_float((unsigned)most));
