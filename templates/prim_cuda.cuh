@@ -18,6 +18,12 @@ HT_DEVICE uint4 ht_ldg16(const void *p)
     return __ldg((const uint4 *)p);
 }
 
+// 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
+HT_DEVICE uint4 ht_ld16(const void *p)
+{
+    return *(const uint4 *)p;
+}
+
 HT_DEVICE float ht_ldg4(const float *p)
 {
     return *p;

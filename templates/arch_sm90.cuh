@@ -1,0 +1,171 @@
+// arch_sm90: hooks for Hopper's asynchronous units: bulk copies on mbarriers, warpgroup MMA, dependent launch. Instruction
+// facts: PTX ISA 9.0, sections "mbarrier", "cp.async.bulk", "wgmma.mma_async", "setmaxnreg", "griddepcontrol".
+#ifndef HT_SIMULATOR
+// ---- mbarriers: a phase completes when `count` arrivals and all announced bytes are there; the parity of the phase is
+// what a waiting thread names. A fresh barrier is in phase 0: waiting for parity 1 passes at once.
+HT_DEVICE void ht_mbar_init(unsigned bar, int count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(count) : "memory");
+}
+
+// Makes initialised barriers known to the copy engine; a block barrier must follow.
+HT_DEVICE void ht_mbar_init_done(void)
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// Arrives and announces bytes that copies will bring.
+HT_DEVICE void ht_mbar_expect(unsigned bar, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+
+HT_DEVICE void ht_mbar_arrive(unsigned bar)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+}
+
+HT_DEVICE void ht_mbar_wait(unsigned bar, unsigned parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again_%=:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again_%=;\n"
+                 "}" ::"r"(bar),
+                 "r"(parity)
+                 : "memory");
+}
+
+// `bytes` from device to shared memory by the copy engine; both ends aligned to 16; completes on bar.
+HT_DEVICE void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(bar)
+                 : "memory");
+}
+
+// ---- registers move between the roles of a block
+template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+template <int REGISTERS> HT_DEVICE void ht_take_registers(void)
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+// ---- dependent launch: a kernel may start while its predecessor still runs; ht_grid_wait returns when that one and all
+// it wrote are there, ht_grid_release lets the successor start.
+HT_DEVICE void ht_grid_wait(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+HT_DEVICE void ht_grid_release(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+template <class Args>
+static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
+                               int smem_bytes, void *stream, const Args &args)
+{
+    Args copy = args;
+    void *list[] = {&copy};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(gx, gy, gz);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = (size_t)smem_bytes;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return (int)cudaLaunchKernelExC(&config, (const void *)kernel, list);
+}
+
+// ---- warpgroup MMA: D(64 x N) += A(64 x k) * B(N x k)^T, both operands from shared memory, each row of 128 bytes
+// swizzled. Asynchronous: accumulators belong to the unit from the fence before the first MMA to the wait.
+HT_DEVICE void ht_wgmma_fence(void)
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+HT_DEVICE void ht_wgmma_commit(void)
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+template <int PENDING> HT_DEVICE void ht_wgmma_wait(void)
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+
+// After a wait: the compiler must not move uses of d to before it.
+template <int COUNT> HT_DEVICE void ht_wgmma_pin(float *d)
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        asm volatile("" : "+f"(d[i])::"memory");
+    }
+}
+
+#define HT_D4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define HT_D32(d, i)                                                                                                   \
+    HT_D4(d, i), HT_D4(d, i + 4), HT_D4(d, i + 8), HT_D4(d, i + 12), HT_D4(d, i + 16), HT_D4(d, i + 20),               \
+        HT_D4(d, i + 24), HT_D4(d, i + 28)
+#define HT_D64(d) HT_D32(d, 0), HT_D32(d, 32)
+#define HT_D96(d) HT_D64(d), HT_D32(d, 64)
+#define HT_D128(d) HT_D96(d), HT_D32(d, 96)
+#define HT_R32 \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define HT_R64 \
+    HT_R32 \
+    ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
+    ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define HT_R96 \
+    HT_R64 \
+    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
+    ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define HT_R128 \
+    HT_R96 \
+    ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+    ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define HT_WGMMA(N, A, B, USE, LIST, OUTPUTS)                                                                     \
+    HT_DEVICE void ht_wgmma_f16(ht_width<N>, float *d, unsigned long long a, unsigned long long b, int use)            \
+    {                                                                                                                  \
+        asm volatile("{\n.reg .pred use;\nsetp.ne.b32 use, %" USE ", 0;\n"                                             \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" LIST "}, %" A ", %" B                  \
+                     ", use, 1, 1, 0, 0;\n}"                                                                           \
+                     : OUTPUTS                                                                                         \
+                     : "l"(a), "l"(b), "r"(use));                                                                      \
+    }
+// One overload for each N. a, b: descriptors; use: 0 starts from zero, 1 from d.
+template <int N> struct ht_width {
+};
+HT_WGMMA(64, "32", "33", "34", HT_R32, HT_D32(d, 0))
+HT_WGMMA(128, "64", "65", "66", HT_R64, HT_D64(d))
+HT_WGMMA(192, "96", "97", "98", HT_R96, HT_D96(d))
+HT_WGMMA(256, "128", "129", "130", HT_R128, HT_D128(d))
+#endif
+
+// Descriptor of an operand that starts at a multiple of 1024 in shared memory: address / 16, rows of 128 bytes in groups
+// of 8 (1024 bytes apart), 128-byte swizzle. Adding bytes / 16 moves it: 32 bytes for the next 16 k of 16-bit slices.
+HT_DEVICE unsigned long long ht_descriptor(unsigned smem)
+{
+    return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | 1ull << 16 | (unsigned long long)(smem / 16);
+}
+
+// Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with round to
+// nearest; the next one starts from zero.
+template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *chain)
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        sum[i] = __fadd_rn(sum[i], chain[i]);
+    }
+}

@@ -1,0 +1,15 @@
+// sample_wgmma.h: what the generator puts before tile_wgmma, so that the template compiles by itself. The parameters are
+// one valid choice: scheme f16x3 on sm_90a.
+#ifndef HT_SIMULATOR
+#include <cuda_runtime.h>
+#endif
+#include "../runtime/ht_desc.h"
+#ifndef HT_SIMULATOR
+#include "prim_cuda.cuh"
+#endif
+constexpr int BM = 192, BN = 128, BK = 32, WM = 192, WN = 64, STAGES = 4;
+constexpr int SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1, PROMOTE_STEPS = 2;
+constexpr int CHUNK = 2, RASTER = 8, SMS = 132;
+#include "arch_sm90.cuh"
+#include "hooks_scale.cuh"
+#include "scheme_f16x3.cuh"

@@ -1,0 +1,303 @@
+#include "sample_wgmma.h" //@drop
+// ---- geometry -------------------------------------------------------------------------------------------------
+// A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of STAGES slots, the others multiply:
+// warpgroup w has WN columns of C, in SUBS parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
+// C by BM rows, so that a thread's results are neighbours in memory.
+//
+//   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each, BK of k
+//
+//   producer     copy slot 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
+//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is CHUNK slots: one chain of the matrix unit,
+//   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
+//
+// Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
+// Blocks are persistent: each takes every SMS-th work item, and copies of the next begin while the last is stored.
+constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: results of a thread in 64 columns
+constexpr int THREADS = (WGS + 1) * 128;
+constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
+constexpr int A_BYTES = A_BLOCKS * 8192;
+constexpr int SLOT_BYTES = (A_BLOCKS + B_BLOCKS) * 8192;
+constexpr int FULL = STAGES * SLOT_BYTES;       // offsets of the barriers, 8 bytes each
+constexpr int EMPTY = FULL + STAGES * 8, TURN = EMPTY + STAGES * 8;
+constexpr int SMEM_BYTES = TURN + WGS * 8;
+constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : 240;
+constexpr int TEMPS = PROMOTE_STEPS > 0 ? REGS : 1;
+
+// One work item: a tile of C, or one split's part of it.
+struct work {
+    int m0, n0, entry, split, first, chunks;
+};
+
+// Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
+// share panels in L2.
+HT_DEVICE work find_work(const ht_gemm_args &g, int item)
+{
+    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
+    const int tile = item / g.splits % (tiles_m * tiles_n), per_group = RASTER * tiles_n;
+    const int row = tile / per_group * RASTER, inside = tile % per_group;
+    const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
+    const int total = g.k_blocks / CHUNK;
+    work w;
+    w.m0 = (row + inside % height) * BM;
+    w.n0 = inside / height * BN;
+    w.entry = item / g.splits / (tiles_m * tiles_n);
+    w.split = item % g.splits;
+    w.first = (int)((long long)total * w.split / g.splits);
+    w.chunks = (int)((long long)total * (w.split + 1) / g.splits) - w.first;
+    return w;
+}
+
+HT_DEVICE int count_work(const ht_gemm_args &g)
+{
+    return ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * g.splits * g.batch;
+}
+
+// First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
+HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block)
+{
+    const int last = (rows + 63) / 64 - 1;
+    return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
+}
+
+// ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
+HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
+{
+    const int items = count_work(g);
+    int slot = 0;
+    unsigned phase = 1; // nobody has to empty the first round
+    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
+        const work w = find_work(g, item);
+        const unsigned char *src[A_BLOCKS + B_BLOCKS];
+#pragma unroll
+        for (int i = 0; i < A_BLOCKS; i++) {
+            src[i] = panel_row(g.a_panels + w.entry * g.a_stride, w.m0 / 64 + i, g.m, g.k_blocks, w.first * CHUNK);
+        }
+#pragma unroll
+        for (int i = 0; i < B_BLOCKS; i++) {
+            src[A_BLOCKS + i] =
+                panel_row(g.b_panels + w.entry * g.b_stride, w.n0 / 64 + i, g.n, g.k_blocks, w.first * CHUNK);
+        }
+        for (int k = 0; k < w.chunks * CHUNK; k++) {
+            const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
+            ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
+            ht_mbar_expect(full, SLOT_BYTES);
+#pragma unroll
+            for (int i = 0; i < A_BLOCKS + B_BLOCKS; i++) {
+                ht_bulk_copy(to + i * 8192, src[i] + (long long)k * 8192, 8192, full);
+            }
+            slot = slot + 1 == STAGES ? 0 : slot + 1;
+            phase ^= slot == 0;
+        }
+    }
+}
+
+// ---- the epilogue -----------------------------------------------------------------------------------------------
+struct scalars {
+    float alpha, beta;
+    bool wide; // four rows of C can be read and written at once
+};
+
+// Four results of one column, rows row .. row + 3: stored as a split-K part or combined with C. beta == 0 does not read C.
+HT_DEVICE void store_four(const ht_gemm_args &g, const work &w, const scalars &by, const float *v, int row, int col)
+{
+    if (row >= g.m || col >= g.n)
+        return;
+    if (g.splits > 1) {
+        float *part = g.partial + (((long long)w.entry * g.splits + w.split) * g.n + col) * g.m + row;
+        if (g.m % 4 == 0) {
+            ht_stg16(part, make_uint4(ht_as_uint(v[0]), ht_as_uint(v[1]), ht_as_uint(v[2]), ht_as_uint(v[3])));
+            return;
+        }
+        for (int q = 0; q < 4 && row + q < g.m; q++)
+            ht_stg4(part + q, v[q]);
+        return;
+    }
+    float *c = g.c + (long long)w.entry * g.c_stride + (long long)col * g.ldc + row;
+    float r[4];
+    for (int q = 0; q < 4; q++)
+        r[q] = by.alpha != 0.0f ? __fmul_rn(by.alpha, v[q]) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    if (by.wide && row + 3 < g.m) {
+        if (by.beta != 0.0f) {
+            const uint4 old = ht_ld16(c);
+            r[0] = __fmaf_rn(by.beta, ht_as_float(old.x), r[0]);
+            r[1] = __fmaf_rn(by.beta, ht_as_float(old.y), r[1]);
+            r[2] = __fmaf_rn(by.beta, ht_as_float(old.z), r[2]);
+            r[3] = __fmaf_rn(by.beta, ht_as_float(old.w), r[3]);
+        }
+        ht_stg16(c, make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+        return;
+    }
+    for (int q = 0; q < 4 && row + q < g.m; q++)
+        ht_stg4(c + q, by.beta != 0.0f ? __fmaf_rn(by.beta, ht_ldg4(c + q), r[q]) : r[q]);
+}
+
+HT_DEVICE int exponent_of(const int *magnitudes, long long at, int col, int cols)
+{
+    return SCALES_ROWS && col < cols ? ht_row_exponent(ht_ldg_i32(magnitudes + at + col)) : 0;
+}
+
+// Exponents of the rows row .. row + 3 of A; pack fills magnitudes up to a multiple of 64 rows.
+HT_DEVICE void exponents_of_four(const ht_gemm_args &g, const work &w, int row, int *e)
+{
+    const bool inside = SCALES_ROWS && row < g.m;
+    const uint4 x = inside ? ht_ld16(g.a_exponents + w.entry * g.a_exponent_stride + row) : make_uint4(0, 0, 0, 0);
+    e[0] = ht_row_exponent((int)x.x);
+    e[1] = ht_row_exponent((int)x.y);
+    e[2] = ht_row_exponent((int)x.z);
+    e[3] = ht_row_exponent((int)x.w);
+}
+
+// One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS floats after l - 1.
+HT_DEVICE float result_of(const float *acc)
+{
+    float v[ACCS];
+    for (int l = 0; l < ACCS; l++)
+        v[l] = acc[l * SUBS * REGS];
+    return ht_combine(v);
+}
+
+// Two 8 x 8 groups of one column: lane t = lane % 4 holds rows 2t, 2t + 1 of both. Even lanes give away their part of the
+// second group for the neighbour's of the first, so that each has four rows in sequence.
+HT_DEVICE void gather_four(const float *first, const float *second, int odd, float *v)
+{
+    const float a0 = result_of(first), a1 = result_of(first + 1), b0 = result_of(second), b1 = result_of(second + 1);
+    const float got0 = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(odd ? a0 : b0), 1));
+    const float got1 = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(odd ? a1 : b1), 1));
+    v[0] = odd ? got0 : a0;
+    v[1] = odd ? got1 : a1;
+    v[2] = odd ? b0 : got0;
+    v[3] = odd ? b1 : got1;
+}
+
+// 64 columns from n0 on: lane (g = lane / 4, t = lane % 4) of warp w holds columns 16 w + g and 8 more, in each group of
+// eight rows rows 2t, 2t + 1.
+HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, const float *acc, int n0)
+{
+    const int lane = (int)threadIdx.x & 31, odd = lane & 1;
+    const int col = n0 + ((int)threadIdx.x >> 5 & 3) * 16 + (lane >> 2), row = w.m0 + (lane & 3) * 2 + odd * 6;
+    const long long at = w.entry * g.b_exponent_stride;
+    const int eb[2] = {exponent_of(g.b_exponents, at, col, g.n), exponent_of(g.b_exponents, at, col + 8, g.n)};
+#pragma unroll
+    for (int j = 0; j < BM / 16; j++) {
+        int ea[4];
+        exponents_of_four(g, w, row + j * 16, ea);
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            float v[4];
+            gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                v[q] = SCALES_ROWS ? ht_scale_pow2(v[q], ea[q] + eb[h]) : v[q];
+            }
+            store_four(g, w, by, v, row + j * 16, col + h * 8);
+        }
+    }
+}
+
+// ---- consumers ----------------------------------------------------------------------------------------------------
+HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
+{
+    const int wg = (int)threadIdx.x / 128, lane = (int)threadIdx.x & 31, items = count_work(g);
+    const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
+    const unsigned long long cols = ht_descriptor(smem), rows = ht_descriptor(smem + A_BYTES + wg * SUBS * 8192);
+    scalars by;
+    by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+    by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    by.wide = g.ldc % 4 == 0 && g.c_stride % 4 == 0 && ((unsigned long long)g.c & 15) == 0;
+    int slot = 0;
+    unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
+    float acc[ACCS][SUBS][REGS];
+    float temp[TEMPS]; // the chain of a chunk, where chains are promoted
+    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
+        const work w = find_work(g, item);
+#pragma unroll
+        for (int l = 0; l < ACCS; l++) {
+#pragma unroll
+            for (int s = 0; s < SUBS; s++) {
+                for (int i = 0; i < REGS; i++)
+                    acc[l][s][i] = 0.0f;
+            }
+        }
+        for (int chunk = 0; chunk < w.chunks; chunk++) {
+            const unsigned long long at = (unsigned long long)slot * (SLOT_BYTES / 16);
+            //@emit chunk
+#pragma unroll
+            for (int s = 0; s < SUBS; s++) {
+                ht_mbar_wait(turn, turn_phase);
+                turn_phase ^= 1;
+                ht_wgmma_fence();
+#pragma unroll
+                for (int c = 0; c < CHUNK; c++) {
+                    if (s == 0)
+                        ht_mbar_wait(smem + FULL + (slot + c) * 8, phase);
+#pragma unroll
+                    for (int k = 0; k < BK / 16; k++) {
+                        const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
+                        const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
+                        ht_wgmma_f16(ht_width<BM>(), temp, b, a + 4, c + k > 0);
+                        ht_wgmma_f16(ht_width<BM>(), temp, b + 4, a, 1);
+                        ht_wgmma_f16(ht_width<BM>(), temp, b, a, 1);
+                    }
+                }
+                ht_wgmma_commit();
+                if (lane == 0)
+                    ht_mbar_arrive(next_turn);
+                ht_wgmma_wait<0>();
+                ht_wgmma_pin<REGS>(temp);
+                if (s == SUBS - 1 && lane == 0) {
+#pragma unroll
+                    for (int c = 0; c < CHUNK; c++) {
+                        ht_mbar_arrive(smem + EMPTY + (slot + c) * 8);
+                    }
+                }
+                ht_promote_chain<REGS>(acc[0][s], temp);
+            }
+            //@end
+            slot = slot + CHUNK == STAGES ? 0 : slot + CHUNK;
+            phase ^= slot == 0;
+        }
+#pragma unroll
+        for (int s = 0; s < SUBS; s++) {
+            store_part(g, w, by, acc[0][s], w.n0 + wg * WN + s * 64);
+        }
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
+{
+    const unsigned smem = ht_smem_base();
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            ht_mbar_init(smem + FULL + s * 8, 1);
+            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4); // one arrival of each consumer warp
+        }
+        for (int w = 0; w < WGS; w++)
+            ht_mbar_init(smem + TURN + w * 8, 4);
+        ht_mbar_init_done();
+    }
+    ht_barrier();
+    ht_grid_wait();
+    ht_grid_release();
+    if (threadIdx.x / 128 == WGS) {
+        ht_give_registers<PRODUCER_REGISTERS>();
+        if (threadIdx.x == WGS * 128)
+            produce(g, smem);
+    } else {
+        ht_take_registers<CONSUMER_REGISTERS>();
+        consume(g, smem);
+    }
+}
+
+static int init(void)
+{
+    return ht_allow_smem(gemm, SMEM_BYTES);
+}
+
+static int launch(const ht_gemm_args &g, void *stream)
+{
+    const long long tiles = (long long)((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN);
+    const long long items = tiles * g.splits * g.batch;
+    if (items > 0x7fffffff)
+        return 1; // cudaErrorInvalidValue: more tiles than the kernel can count
+    return ht_launch_dependent(gemm, items < SMS ? (unsigned)items : SMS, 1, 1, THREADS, SMEM_BYTES, stream, g);
+}
