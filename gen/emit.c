@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emit_wgmma.h"
 #include "err.h"
 #include "sched.h"
 #include "tpl.h"
@@ -91,13 +92,30 @@ static void tile_params(struct params *p, const struct plan *plan) {
     scheme_params(p, plan->scheme);
     param(p, "ACCS", plan->scheme->accumulators);
     param(p, "PROMOTE_STEPS", plan->promote_steps);
-    param(p, "MIN_BLOCKS", plan->cost.blocks_per_sm > 0 ? plan->cost.blocks_per_sm : 1);
+    if (plan->isa->warpgroup) {
+        param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
+        param(p, "SMS", (long)plan->gpu->sms);
+    } else {
+        param(p, "MIN_BLOCKS", plan->cost.blocks_per_sm > 0 ? plan->cost.blocks_per_sm : 1);
+    }
     param(p, "RASTER", plan->raster);
+}
+
+static void derived_wgmma(struct params *p, const struct tile *t) {
+    derived(p, "WGS", tile_warpgroups(t));
+    derived(p, "SUBS", tile_parts(t));
+    derived(p, "REGS", tile_part_registers(t));
+    derived(p, "A_BLOCKS", t->bm / 64);
+    derived(p, "B_BLOCKS", t->bn / 64);
 }
 
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
 static void derived_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
+    if (plan->isa->warpgroup) {
+        derived_wgmma(p, t);
+        return;
+    }
     const int atom_k = scheme_atom_k(plan->scheme), k_atoms = t->bk / atom_k;
     derived(p, "THREADS", tile_threads(t, plan->isa));
     derived(p, "MI", sched_mi(plan));
@@ -267,6 +285,8 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
 
 static bool emit_hole(void *context, const char *name, struct text *out, int indent) {
     const struct hole_context *h = context;
+    if (h->plan->isa->warpgroup)
+        return emit_wgmma_hole(h->plan, name, out, indent);
     if (strcmp(name, "step") == 0) {
         hole_step(out, indent, h);
         return true;
@@ -314,17 +334,19 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
               t->bm, t->bn, t->bk, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
               variant_name(p->variant), p->why);
-    text_addf(
-        out,
-        "// A warp runs %d MMAs, %d ldmatrix.x4 and %d 16-byte copies a thread in each step of %d k.\n//\n",
-        s->mmas, s->loads, s->copies, t->bk);
+    if (p->isa->warpgroup)
+        text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n//\n", emit_wgmma_count(p),
+                  model_chunk(p->scheme, p->isa, t) * t->bk);
+    else
+        text_addf(out,
+                  "// A warp runs %d MMAs, %d ldmatrix.x4 and %d 16-byte copies a thread in each step of %d k.\n//\n",
+                  s->mmas, s->loads, s->copies, t->bk);
     text_addf(out, "// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->isa->name,
               p->cost.binding);
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
-    banner_usage(out, "shared memory, bytes", t->stages * (int64_t)tile_stage_bytes(t, p->scheme),
-                 g->smem_per_block_bytes);
-    banner_usage(out, "resident warps per SM", (int64_t)p->cost.blocks_per_sm * tile_warps(t),
-                 g->warps_per_sm);
+    banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
+    banner_usage(out, "resident warps per SM",
+                 (int64_t)p->cost.blocks_per_sm * (tile_threads(t, p->isa) / p->isa->wave_size), g->warps_per_sm);
     text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n", p->scheme->bound_text, p->scheme->range_text);
     text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
               p->name);
@@ -355,12 +377,13 @@ struct frame {
 };
 
 struct parts {
-    struct text abi, prim, arch, scale, chain, scheme, skeleton;
+    struct text abi, prim, launch, arch, scale, chain, scheme, skeleton;
 };
 
 static bool read_parts(struct parts *t, const struct frame *f) {
     bool ok = read_abi(&t->abi, f->c);
     ok = read_template(&t->prim, f->c, "prim_cuda", "cuh") && ok;
+    ok = read_template(&t->launch, f->c, f->c->isa->launch, "cuh") && ok;
     ok = read_template(&t->arch, f->c, f->c->isa->hooks, "cuh") && ok;
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
     ok = read_template(&t->chain, f->c, "hooks_chain", "cuh") && ok;
@@ -371,6 +394,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
 static void free_parts(struct parts *t) {
     text_free(&t->abi);
     text_free(&t->prim);
+    text_free(&t->launch);
     text_free(&t->arch);
     text_free(&t->scale);
     text_free(&t->chain);
@@ -379,8 +403,8 @@ static void free_parts(struct parts *t) {
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
-    const struct text *const all[] = {&t->abi,   &t->prim,   &t->arch,    &t->scale,
-                                      &t->chain, &t->scheme, &t->skeleton};
+    const struct text *const all[] = {&t->abi,   &t->prim,  &t->launch, &t->arch,
+                                      &t->scale, &t->chain, &t->scheme, &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
@@ -407,10 +431,11 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     text_add(out, "#ifndef HT_SIMULATOR\n");
     text_add_bytes(out, t->prim.data, t->prim.len);
     text_add(out, "#endif\n\n");
-    if (f->has_init) {
+    add_part(out, &t->launch);
+    if (f->has_init)
         add_part(out, &t->arch);
+    if (f->has_init && !f->c->isa->warpgroup)
         add_part(out, &t->chain);
-    }
 }
 
 static void write_tail(struct text *out, const struct frame *f) {
@@ -451,7 +476,8 @@ static bool write_file(struct text *out, const struct frame *f) {
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
     static struct sched sched;
     struct params written = {0}, known;
-    sched_plan(&sched, p);
+    if (!p->isa->warpgroup)
+        sched_plan(&sched, p);
     tile_params(&written, p);
     known = written;
     derived_params(&known, p);
@@ -471,15 +497,15 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-/* Tiles a packing block keeps in shared memory (64 x 65 floats each): as many as let two blocks share an SM, so that
- * one loads while the other writes; one block where two would hold too few to hide the exchange of magnitudes.
- * Measured on the H200 (bench/NOTES.md, packing): 2, 3, 4, 6 tiles reach 0.77, 0.79, 0.90, 0.98 of a device copy. */
+/* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes
+ * cheap, several blocks on an SM load and write while others wait. Three blocks where each then has at least four tiles,
+ * else two, else one. Measured on the H200 (bench/NOTES.md, packing). */
 static long pack_tiles(const struct gpu *g) {
-    enum { FEW = 3, MANY = 6, ROOM_BYTES = 2048 };
+    enum { ENOUGH = 4, FEW = 3, MANY = 4, ROOM_BYTES = 2048 };
     const int64_t tile = 64 * 64 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
-    const int64_t two = (g->smem_per_sm_bytes / 2 - own) / tile,
+    const int64_t three = (g->smem_per_sm_bytes / 3 - own) / tile, two = (g->smem_per_sm_bytes / 2 - own) / tile,
                   one = (g->smem_per_block_bytes - ROOM_BYTES) / tile;
-    const int64_t tiles = two >= FEW ? two : one;
+    const int64_t tiles = three >= ENOUGH ? three : two >= FEW ? two : one;
     return (long)(tiles > MANY ? MANY : tiles < 1 ? 1 : tiles);
 }
 
@@ -489,8 +515,10 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? pack_tiles(c->gpu) : 1); /* nothing to exchange */
+    param(&written, "SMS", (long)c->gpu->sms);
     known = written;
     derived(&known, "AHEAD", 8);
+    derived(&known, "LOADS_AHEAD", 2);
     const struct frame f = {.c = c,
                             .name = name,
                             .skeleton = "pack",

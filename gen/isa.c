@@ -18,7 +18,7 @@
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
-        .hooks = "arch_sm80", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,    \
+        .hooks = "arch_sm80", .launch = "launch_plain", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,    \
         .mi = 16, .ni = 8, .ki = 16, .fragment_k = 16, .register_unit = 256, .smem_unit_bytes = 128,         \
         .async_copy = true, .flushes_f16_subnormals = false, .promote_k = 64                                 \
     }
@@ -30,6 +30,7 @@ const struct isa isa_table[] = {
      .extension = "cu",
      .skeleton = "tile_mma",
      .hooks = "arch_sm75",
+     .launch = "launch_plain",
      .sim_model = "sm75",
      .compile_flags = NVCC_TARGET("75"),
      .arch = 750,
@@ -46,14 +47,35 @@ const struct isa isa_table[] = {
     AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
     AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860),
     AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890),
-    /* Hopper through mma.sync; wgmma is a skeleton of its own. */
-    AMPERE_KIN("sm_90a", "sm90a", "sm90", NVCC_TARGET("90a"), 900),
+    /* 16 k of a 64-row operand is what one wgmma takes; mi and ni are those of mma.sync, for the papers' models. */
+    {.name = "sm_90a",
+     .suffix = "sm90a",
+     .vendor = "nvidia",
+     .extension = "cu",
+     .skeleton = "tile_wgmma",
+     .hooks = "arch_sm90",
+     .launch = "launch_dependent",
+     .sim_model = "sm90",
+     .compile_flags = NVCC_TARGET("90a"),
+     .arch = 900,
+     .wave_size = 32,
+     .mi = 16,
+     .ni = 8,
+     .ki = 16,
+     .fragment_k = 16,
+     .register_unit = 256,
+     .smem_unit_bytes = 128,
+     .async_copy = true,
+     .warpgroup = true,
+     .flushes_f16_subnormals = false,
+     .promote_k = 64},
     {.name = "gfx90a",
      .suffix = "gfx90a",
      .vendor = "amd",
      .extension = "hip",
      .skeleton = NULL, /* explain only: its kernels have an issue of their own */
      .hooks = "arch_gfx90a",
+     .launch = "launch_plain",
      .sim_model = "gfx90a",
      .compile_flags = "--offload-arch=gfx90a",
      .arch = 90,

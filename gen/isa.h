@@ -12,6 +12,7 @@ struct isa {
     const char *extension; /* "cu" | "hip" */
     const char *skeleton;  /* templates/SKELETON.cu; NULL while kernels for it are not written yet */
     const char *hooks;     /* templates/HOOKS.cuh */
+    const char *launch;    /* templates/LAUNCH.cuh: whether a kernel may start before its predecessor ends */
     const char *sim_model; /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
     const char *compile_flags;
     int arch;       /* __CUDA_ARCH__ lower bound (750, 800, ...); 90 for gfx90a */
@@ -21,6 +22,7 @@ struct isa {
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
     int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
     bool async_copy;     /* global -> shared without registers (cp.async) */
+    bool warpgroup;      /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_f16_subnormals;
     int promote_k; /* FP32 promotion interval for promoting chains, in k; source in isa.c */
 };

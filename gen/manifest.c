@@ -54,8 +54,7 @@ static void dispatch_kernels(struct text *out, const struct plan_set *set) {
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->scheme->name,
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
-                  t->stages, tile_threads(t, p->isa), t->stages * tile_stage_bytes(t, p->scheme),
-                  p->cost.regs_per_thread);
+                  t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread);
         text_addf(out, "     {%d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
                   k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k, p->name,
                   p->name);

@@ -83,6 +83,11 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     return (int)bounds[least].blocks;
 }
 
+int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t) {
+    const int k = s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(s, isa, 0);
+    return k > t->bk ? k / t->bk : 1;
+}
+
 /* Worked line: 4096 x 4096 in 128 x 128 tiles = 1024 blocks on 108 SMs, one each: 9.482 waves. */
 int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
                           int blocks_per_sm) {
@@ -98,7 +103,7 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
     cost->threads = tile_threads(t, isa);
     switch (kind) {
     case MODEL_HALFTONE:
-        model_halftone(g, isa, s, t, shape, cost);
+        (isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
         break;
     case MODEL_EGEMM:
         model_egemm(g, isa, s, t, shape, cost);

@@ -50,6 +50,10 @@ int64_t model_clock_mhz(const struct gpu *g);
 /* k between two promotions of an accumulator: 0 never, isa->ki after every MMA, else the interval. */
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator);
 
+/* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
+ * is. */
+int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t);
+
 /* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
 int64_t model_warp_registers(const struct isa *isa, int64_t regs);
 
@@ -67,6 +71,9 @@ void model_reject(struct cost *cost, const char *format, ...) __attribute__((for
 
 void model_halftone(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                     const struct shape *shape, struct cost *cost);
+/* MODEL_HALFTONE of a warpgroup kernel. */
+void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                 const struct shape *shape, struct cost *cost);
 void model_egemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                  const struct shape *shape, struct cost *cost);
 void model_legemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,

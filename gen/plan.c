@@ -191,6 +191,8 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     struct best b = {.g = g, .isa = isa, .s = s};
     plan_picks(set, &b);
+    if (isa->warpgroup)
+        return; /* the papers' tiles and ablations are of warp-synchronous kernels */
     if (strcmp(s->name, "egemm") == 0)
         plan_egemm(set, &b);
     if (strcmp(s->name, "legemm") == 0)

@@ -7,14 +7,30 @@
  * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
 #include "tile.h"
 
+#include "../runtime/ht_desc.h"
+
 enum { WARPS_MAX = 16, K_MAX = 64, FRAGMENT_COLUMNS_MIN = 16 };
 
 int tile_warps(const struct tile *t) {
     return (t->bm / t->wm) * (t->bn / t->wn);
 }
 
+enum { WARPGROUP_THREADS = 128, PART_COLUMNS = 64 };
+
 int tile_threads(const struct tile *t, const struct isa *isa) {
-    return tile_warps(t) * isa->wave_size;
+    return isa->warpgroup ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS : tile_warps(t) * isa->wave_size;
+}
+
+int tile_warpgroups(const struct tile *t) {
+    return t->bn / t->wn;
+}
+
+int tile_parts(const struct tile *t) {
+    return t->wn / PART_COLUMNS;
+}
+
+int tile_part_registers(const struct tile *t) {
+    return t->bm * PART_COLUMNS / WARPGROUP_THREADS;
 }
 
 int tile_stage_bytes(const struct tile *t, const struct scheme *s) {
@@ -40,8 +56,30 @@ static bool warps_divide(const struct tile *t, const struct isa *isa) {
     return warps >= 1 && warps <= WARPS_MAX;
 }
 
+/* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. */
+static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
+                                 void (*visit)(void *context, const struct tile *t), void *context) {
+    enum { ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2, STAGES_MAX = 8 };
+    struct tile t = {.wk = isa->ki, .bk = scheme_atom_k(s)};
+    for (t.bm = HT_ATOM_ROWS; t.bm <= ROWS_MAX; t.bm += HT_ATOM_ROWS) {
+        t.wm = t.bm;
+        for (t.bn = PART_COLUMNS; t.bn <= WARPGROUPS_MAX * PARTS_MAX * PART_COLUMNS; t.bn += PART_COLUMNS) {
+            for (t.wn = PART_COLUMNS; t.wn <= PARTS_MAX * PART_COLUMNS; t.wn += PART_COLUMNS) {
+                if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
+                    continue;
+                for (t.stages = 2; t.stages <= STAGES_MAX; t.stages++)
+                    visit(context, &t);
+            }
+        }
+    }
+}
+
 void tile_enumerate(const struct isa *isa, const struct scheme *s,
                     void (*visit)(void *context, const struct tile *t), void *context) {
+    if (isa->warpgroup) {
+        enumerate_warpgroups(isa, s, visit, context);
+        return;
+    }
     static const int block_sizes[] = {64, 128, 256};
     static const int warp_sizes[] = {32, 64, 128};
     enum { SIZES = 3 };

@@ -14,7 +14,11 @@ struct tile {
 };
 
 int tile_warps(const struct tile *t);
-int tile_threads(const struct tile *t, const struct isa *isa);
+int tile_threads(const struct tile *t, const struct isa *isa); /* a warpgroup of producers included */
+/* Warpgroup kernels: consumer warpgroups of a block, parts of 64 columns of one of them, results a thread has of a part. */
+int tile_warpgroups(const struct tile *t);
+int tile_parts(const struct tile *t);
+int tile_part_registers(const struct tile *t);
 /* Bytes of one stage: A and B slices of bk, unpadded (swizzled panels need none). */
 int tile_stage_bytes(const struct tile *t, const struct scheme *s);
 /* Total order on geometry (bm, bn, bk, wm, wn, wk, stages), for ties. */

@@ -1,5 +1,5 @@
-// arch_sm90: hooks for Hopper's asynchronous units: bulk copies on mbarriers, warpgroup MMA, dependent launch. Instruction
-// facts: PTX ISA 9.0, sections "mbarrier", "cp.async.bulk", "wgmma.mma_async", "setmaxnreg", "griddepcontrol".
+// arch_sm90: hooks for Hopper's asynchronous units: bulk copies on mbarriers, warpgroup MMA. Instruction facts: PTX ISA
+// 9.0, sections "mbarrier", "cp.async.bulk", "wgmma.mma_async", "setmaxnreg".
 #ifndef HT_SIMULATOR
 // ---- mbarriers: a phase completes when `count` arrivals and all announced bytes are there; the parity of the phase is
 // what a waiting thread names. A fresh barrier is in phase 0: waiting for parity 1 passes at once.
@@ -54,37 +54,6 @@ template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
 template <int REGISTERS> HT_DEVICE void ht_take_registers(void)
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
-}
-
-// ---- dependent launch: a kernel may start while its predecessor still runs; ht_grid_wait returns when that one and all
-// it wrote are there, ht_grid_release lets the successor start.
-HT_DEVICE void ht_grid_wait(void)
-{
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-
-HT_DEVICE void ht_grid_release(void)
-{
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-
-template <class Args>
-static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
-                               int smem_bytes, void *stream, const Args &args)
-{
-    Args copy = args;
-    void *list[] = {&copy};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(gx, gy, gz);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = (size_t)smem_bytes;
-    config.stream = (cudaStream_t)stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    return (int)cudaLaunchKernelExC(&config, (const void *)kernel, list);
 }
 
 // ---- warpgroup MMA: D(64 x N) += A(64 x k) * B(N x k)^T, both operands from shared memory, each row of 128 bytes

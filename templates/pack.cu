@@ -21,9 +21,11 @@ constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_PARTS * 64 * 4;
 constexpr int ATOMS = 64 / ATOM_K;                              // atoms of one tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
+constexpr int LOADS_AHEAD = 2;                                  // tiles under way from device memory
 
 struct pack_pair {
     ht_pack_args operand[2];
+    int tiles; // of a block: at most PACK_TILES, fewer where that leaves SMs without a block
 };
 
 // Everything a block must know about its place.
@@ -39,20 +41,20 @@ HT_DEVICE int row_blocks_of(const ht_pack_args &g)
     return (g.rows + 63) / 64;
 }
 
-HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry)
+HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles)
 {
     pack_place at;
     const int k_tiles = g.k_blocks / ATOMS;
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.exponents + entry * g.exponent_stride;
-    at.pieces = (k_tiles + PACK_TILES - 1) / PACK_TILES;
+    at.pieces = (k_tiles + tiles - 1) / tiles;
     at.row_blocks = row_blocks_of(g);
     at.row_block = (int)blockIdx.x / at.pieces;
     at.row0 = at.row_block * 64;
     at.rows = g.rows - at.row0;
     at.piece = (int)blockIdx.x % at.pieces;
-    at.k_tile = at.piece * PACK_TILES;
-    at.tiles = k_tiles - at.k_tile < PACK_TILES ? k_tiles - at.k_tile : PACK_TILES;
+    at.k_tile = at.piece * tiles;
+    at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
     return at;
 }
 
@@ -118,7 +120,7 @@ template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uin
 }
 
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
-// direction, one tile ahead of the stores. Leaves rows' largest magnitudes in `room`, returns in how many parts.
+// direction, LOADS_AHEAD tiles ahead of the stores. Leaves rows' largest magnitudes in `room`, returns in how many parts.
 template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
@@ -127,22 +129,19 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
     const float *corner = K_CONTIGUOUS ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
                                        : at.src + at.row0 + fast + (at.k_tile * 64 + slow * 4) * g.ld;
     const unsigned room = smem + PACK_TILES * TILE_BYTES;
-    uint4 x[2][4];
+    uint4 x[LOADS_AHEAD + 1][4];
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        x[0][i] = ht_ldg16(corner + i * step);
-    }
-#pragma unroll
-    for (int t = 0; t < PACK_TILES; t++) {
-        if (t + 1 < at.tiles) {
+    for (int t = 0; t < PACK_TILES + LOADS_AHEAD; t++) {
+        if (t < PACK_TILES && t < at.tiles) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                x[(t + 1) % 2][i] = ht_ldg16(corner + (t + 1) * tile_step + i * step);
+                x[t % (LOADS_AHEAD + 1)][i] = ht_ldg16(corner + t * tile_step + i * step);
             }
         }
-        if (t < at.tiles)
-            store_block<K_CONTIGUOUS>(smem + t * TILE_BYTES, x[t % 2], fast, slow, most);
+        if (t >= LOADS_AHEAD && t - LOADS_AHEAD < at.tiles)
+            store_block<K_CONTIGUOUS>(smem + (t - LOADS_AHEAD) * TILE_BYTES, x[(t - LOADS_AHEAD) % (LOADS_AHEAD + 1)], fast,
+                                      slow, most);
     }
     if (!SCALES_ROWS)
         return 0;
@@ -329,9 +328,12 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const pack_place at = find_place(g, entry);
+    const pack_place at = find_place(g, entry, p.tiles);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
+    if (!SCALES_ROWS)
+        ht_grid_wait(); // else clear_published has waited for all before it
+    ht_grid_release();
     const unsigned smem = ht_smem_base(), room = smem + PACK_TILES * TILE_BYTES;
     const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
     const bool whole = aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
@@ -340,6 +342,7 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
                                        : load_whole_tiles<false>(g, at, smem);
     ht_barrier();
     if (SCALES_ROWS) {
+        ht_grid_wait(); // the words are clear
         const int most = agree_on_magnitude(g, at, room, parts);
         ht_barrier();
         if (threadIdx.x < 64) {
@@ -358,24 +361,37 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 // Numbers that are not published yet.
 __global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair p)
 {
+    ht_grid_wait();
+    ht_grid_release();
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const int pieces = (g.k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
+    const int pieces = (g.k_blocks / ATOMS + p.tiles - 1) / p.tiles;
     const long long at = (long long)blockIdx.x * PACK_THREADS + threadIdx.x, rows = (long long)row_blocks_of(g) * 64;
     if (at < rows * pieces)
         ht_stg_i32(g.exponents + entry * g.exponent_stride + rows + at, -1);
 }
 
+// Few tiles make small blocks, so that two find a place on each SM.
+static int tiles_of_block(const ht_pack_args *operands, int count)
+{
+    long long tiles = 0;
+    for (int i = 0; i < count; i++)
+        tiles += (long long)((operands[i].rows + 63) / 64) * (operands[i].k_blocks / ATOMS) * operands[i].batch;
+    const long long share = tiles / (2 * SMS);
+    return share < 1 ? 1 : share < PACK_TILES ? (int)share : PACK_TILES;
+}
+
 static int launch(const ht_pack_args *operands, int count, void *stream)
 {
     pack_pair p = {};
+    p.tiles = tiles_of_block(operands, count);
     long long blocks = 0;
     unsigned batch = 0;
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
         const long long high = (operands[i].rows + 63) / 64;
-        const long long wide = (operands[i].k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
+        const long long wide = (operands[i].k_blocks / ATOMS + p.tiles - 1) / p.tiles;
         blocks = high * wide > blocks ? high * wide : blocks;
         batch += (unsigned)operands[i].batch;
     }
@@ -383,9 +399,9 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     int code = ht_allow_smem(pack, PACK_SMEM_BYTES);
     if (SCALES_ROWS && code == 0)
-        code = ht_launch(clear_published, (unsigned)((blocks * 64 + PACK_THREADS - 1) / PACK_THREADS), 1, batch,
-                         PACK_THREADS, 0, stream, p);
+        code = ht_launch_dependent(clear_published, (unsigned)((blocks * 64 + PACK_THREADS - 1) / PACK_THREADS), 1, batch,
+                                   PACK_THREADS, 0, stream, p);
     if (code == 0)
-        code = ht_launch(pack, (unsigned)blocks, 1, batch, PACK_THREADS, PACK_SMEM_BYTES, stream, p);
+        code = ht_launch_dependent(pack, (unsigned)blocks, 1, batch, PACK_THREADS, PACK_SMEM_BYTES, stream, p);
     return code;
 }

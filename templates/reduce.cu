@@ -5,6 +5,8 @@ constexpr int REDUCE_THREADS = 256, REDUCE_COLUMNS = 4;
 
 __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
 {
+    ht_grid_wait();
+    ht_grid_release();
     const int row = (int)blockIdx.x * REDUCE_THREADS + (int)threadIdx.x;
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
@@ -29,6 +31,6 @@ __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
 static int launch(const ht_gemm_args &g, void *stream)
 {
     const unsigned columns = (unsigned)((g.n + REDUCE_COLUMNS - 1) / REDUCE_COLUMNS);
-    return ht_launch(reduce, (unsigned)((g.m + REDUCE_THREADS - 1) / REDUCE_THREADS), columns < 65535 ? columns : 65535,
+    return ht_launch_dependent(reduce, (unsigned)((g.m + REDUCE_THREADS - 1) / REDUCE_THREADS), columns < 65535 ? columns : 65535,
                      (unsigned)g.batch, REDUCE_THREADS, 0, stream, g);
 }

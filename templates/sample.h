@@ -9,7 +9,8 @@
 #endif
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3;
 constexpr int SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1, PROMOTE_STEPS = 2;
-constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 4;
+constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 4, SMS = 108;
+#include "launch_plain.cuh"
 #include "arch_sm80.cuh"
 #include "hooks_scale.cuh"
 #include "hooks_chain.cuh"

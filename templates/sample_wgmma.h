@@ -10,6 +10,7 @@
 constexpr int BM = 192, BN = 128, BK = 32, WM = 192, WN = 64, STAGES = 4;
 constexpr int SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1, PROMOTE_STEPS = 2;
 constexpr int CHUNK = 2, RASTER = 8, SMS = 132;
+#include "launch_dependent.cuh"
 #include "arch_sm90.cuh"
 #include "hooks_scale.cuh"
 #include "scheme_f16x3.cuh"

@@ -225,11 +225,11 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             for (int s = 0; s < SUBS; s++) {
                 ht_mbar_wait(turn, turn_phase);
                 turn_phase ^= 1;
-                ht_wgmma_fence();
 #pragma unroll
                 for (int c = 0; c < CHUNK; c++) {
                     if (s == 0)
                         ht_mbar_wait(smem + FULL + (slot + c) * 8, phase);
+                    ht_wgmma_fence();
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
                         const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;

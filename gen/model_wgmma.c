@@ -1,0 +1,109 @@
+/* model_wgmma: MODEL_HALFTONE for warpgroup kernels (templates/tile_wgmma.cu). Level 2. One persistent block per SM; a
+ * producer fills a ring of slots, consumer warpgroups take turns in multiplying chunks of them.
+ *
+ * What an SM can be waiting for while a slot is multiplied: the matrix unit; shared memory, from which it reads both
+ * operands (A once for each 64 columns, B once for each bm rows); or what is not hidden between two chunks of the same
+ * warpgroup: waiting for the unit, adding up the chain, taking the turn. With a second warpgroup the unit works on its
+ * chunk meanwhile. Constants that name no source were fitted on bench/results (bench/NOTES.md). */
+#include "model.h"
+
+#include <stdio.h>
+
+enum {
+    CONSUMER_REGISTERS = 240, /* after setmaxnreg, two consumer warpgroups or one; HOPPER-TRIAL.md */
+    CONSUMER_REGISTERS_OF_THREE = 160,
+    OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
+    BARRIER_BYTES = 16,   /* full and empty of a slot */
+    TURN_BYTES = 8,
+    TURN_CLOCKS = 120,  /* last result of a chunk to first MMA of the next, additions apart */
+    START_CLOCKS = 3600, /* launch to first result: HOPPER-TRIAL.md, "2048: start 3.6k" */
+    STORE_CLOCKS_PER_KB = 60 /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
+};
+
+static int64_t largest(int64_t x, int64_t y) {
+    return x > y ? x : y;
+}
+
+static bool promotes(const struct scheme *s) {
+    return s->promote[0] != PROMOTE_NEVER;
+}
+
+/* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 240. */
+static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
+    const int part = tile_part_registers(t);
+    cost->regs_accumulators = s->accumulators * tile_parts(t) * part;
+    cost->regs_fragments = promotes(s) ? part : 0;
+    cost->regs_other = OTHER_REGISTERS;
+    const int most = tile_warpgroups(t) > 2 ? CONSUMER_REGISTERS_OF_THREE : CONSUMER_REGISTERS;
+    const int need = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
+    if (need > most)
+        model_reject(cost, "registers: accumulators %d + chain %d + other %d = %d > %d of a consumer",
+                     cost->regs_accumulators, cost->regs_fragments, cost->regs_other, need, most);
+    /* what the block is launched with: everything, evenly, in eights */
+    const int even = 65536 / tile_threads(t, isa) / 8 * 8;
+    cost->regs_per_thread = even > 255 ? 255 : even;
+}
+
+static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
+                  struct cost *cost) {
+    const int chunk = model_chunk(s, isa, t);
+    cost->smem_bytes = t->stages * (tile_stage_bytes(t, s) + BARRIER_BYTES) + tile_warpgroups(t) * TURN_BYTES;
+    if (t->stages % chunk != 0)
+        model_reject(cost, "ring: %d stages are not whole chunks of %d (%d k between promotions)", t->stages, chunk,
+                     chunk * t->bk);
+    else if (t->stages < 2 * chunk)
+        model_reject(cost, "ring: %d stages hold one chunk of %d, nothing is copied while it is multiplied", t->stages,
+                     chunk);
+    else if (cost->smem_bytes > g->smem_per_block_bytes)
+        model_reject(cost, "shared memory: %d stages x %d and barriers = %d > %lld bytes per block", t->stages,
+                     tile_stage_bytes(t, s), cost->smem_bytes, (long long)g->smem_per_block_bytes);
+    else
+        registers(isa, s, t, cost);
+}
+
+/* Clocks x256 of one slot. Worked line: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock: unit 3 * 192 *
+ * 128 * 32 / 2048 = 1152; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768. */
+static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const struct tile *t) {
+    const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / g->f16_fma_per_cycle;
+    const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * s->products * (t->bm + HT_ATOM_ROWS) * t->bk * scheme_slice_bytes(s);
+    return largest(unit, bytes * 256 / g->smem_bytes_per_cycle);
+}
+
+/* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions: one for each
+ * result, four warps at one instruction a clock each. */
+static int64_t slot_gap(const struct scheme *s, const struct isa *isa, const struct tile *t) {
+    const int adds = promotes(s) ? tile_part_registers(t) : 0;
+    const int batches = s->promote[0] == PROMOTE_EACH_MMA ? t->bk / isa->ki : 1;
+    return (int64_t)(TURN_CLOCKS + adds) * batches * tile_parts(t) * 256 / model_chunk(s, isa, t);
+}
+
+static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                         struct cost *cost) {
+    const int64_t busy = slot_busy(g, s, t), gap = slot_gap(s, isa, t), groups = tile_warpgroups(t);
+    /* A warpgroup has busy / groups of work per slot; the others' work covers its gap if there is enough of it. */
+    const int64_t own = busy / groups + gap;
+    struct ht_cost_coefficients *c = &cost->coefficients;
+    c->blocks_per_sm = 1;
+    c->step_busy_x256 = (int32_t)largest(busy, own);
+    c->step_latency_x256 = c->step_busy_x256;
+    c->fixed_cycles = START_CLOCKS + (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
+    c->step_bytes = tile_stage_bytes(t, s);
+    c->step_k = t->bk;
+}
+
+void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                 const struct shape *shape, struct cost *cost) {
+    check(g, s, isa, t, cost);
+    if (!cost->fits)
+        return;
+    cost->blocks_per_sm = 1;
+    coefficients(g, isa, s, t, cost);
+    const int64_t sm_ns =
+        ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns,
+                   shape->m, shape->n, shape->k, 1, 1);
+    const int64_t dram_ns = model_halftone_dram_ns(g, s, t, shape, 1);
+    cost->predicted_ns = largest(sm_ns, dram_ns);
+    cost->score = -cost->predicted_ns;
+    const bool unit = cost->coefficients.step_busy_x256 == slot_busy(g, s, t);
+    snprintf(cost->binding, sizeof cost->binding, "%s", dram_ns > sm_ns ? "dram" : unit ? "tensor" : "latency");
+}

@@ -1,0 +1,34 @@
+// launch_dependent: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
+// "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
+// there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
+// before it: its successor then runs after its predecessor.
+#ifndef HT_SIMULATOR
+HT_DEVICE void ht_grid_wait(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+HT_DEVICE void ht_grid_release(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+template <class Args>
+static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
+                               int smem_bytes, void *stream, const Args &args)
+{
+    Args copy = args;
+    void *list[] = {&copy};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(gx, gy, gz);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = (size_t)smem_bytes;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    return (int)cudaLaunchKernelExC(&config, (const void *)kernel, list);
+}
+#endif
