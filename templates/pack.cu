@@ -132,16 +132,24 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
     uint4 x[LOADS_AHEAD + 1][4];
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int t = 0; t < PACK_TILES + LOADS_AHEAD; t++) {
-        if (t < PACK_TILES && t < at.tiles) {
+    for (int t = 0; t < LOADS_AHEAD; t++) {
+        if (t < at.tiles) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                x[t % (LOADS_AHEAD + 1)][i] = ht_ldg16(corner + t * tile_step + i * step);
+                x[t][i] = ht_ldg16(corner + t * tile_step + i * step);
             }
         }
-        if (t >= LOADS_AHEAD && t - LOADS_AHEAD < at.tiles)
-            store_block<K_CONTIGUOUS>(smem + (t - LOADS_AHEAD) * TILE_BYTES, x[(t - LOADS_AHEAD) % (LOADS_AHEAD + 1)], fast,
-                                      slow, most);
+    }
+#pragma unroll
+    for (int t = 0; t < PACK_TILES; t++) {
+        if (t + LOADS_AHEAD < at.tiles) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                x[(t + LOADS_AHEAD) % (LOADS_AHEAD + 1)][i] = ht_ldg16(corner + (t + LOADS_AHEAD) * tile_step + i * step);
+            }
+        }
+        if (t < at.tiles)
+            store_block<K_CONTIGUOUS>(smem + t * TILE_BYTES, x[t % (LOADS_AHEAD + 1)], fast, slow, most);
     }
     if (!SCALES_ROWS)
         return 0;
