@@ -1,9 +1,11 @@
 #include "sample.h" //@drop
 // ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
 // A block takes a tile of 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory
-// and writes it out split and swizzled: SLICES atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros.
+// and writes it out split and swizzled into atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros. Atoms
+// are ordered row block, k block of ATOM_K, group of ATOM_SLICES slices, which lie side by side in an atom's rows:
 //
-//   atom row (two 16-bit slices): [ 32 hi | 32 lo ]   16-byte chunk c of row r is stored as chunk c ^ (r & 7)
+//   two 16-bit slices, ATOM_SLICES 2:     [ 32 hi | 32 lo ]      16-byte chunk c of row r is stored as chunk c ^ (r & 7)
+//   three 8-bit slices, ATOM_SLICES 1:    [ 128 first digits ], atom of the second digits, atom of the third
 //
 // Schemes that scale rows must know a row's largest magnitude before its first element can be written, and reading the
 // matrix twice from device memory would cost half again as much. So a block keeps PACK_TILES tiles in shared memory,
@@ -19,7 +21,13 @@ constexpr int PACK_LD = 65;                                     // floats: rows 
 constexpr int TILE_BYTES = 64 * PACK_LD * 4;
 constexpr int ROOM_BYTES = 64 * 4 * 4;                          // one number for each row and quarter of the block
 constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_BYTES;
-constexpr int ATOMS = 64 / ATOM_K;                              // atoms of one tile
+constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
+constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
+constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
+constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
+constexpr int TILE_CHUNKS = 64 / CHUNK_K;                       // chunks of one slice in a tile's row
+constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of them, those in one atom
+constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
 
@@ -40,10 +48,16 @@ HT_DEVICE int row_blocks_of(const ht_pack_args &g)
     return (g.rows + 63) / 64;
 }
 
+// 64 x 64 tiles along k.
+HT_DEVICE int k_tiles_of(const ht_pack_args &g)
+{
+    return g.k_blocks / GROUP * ATOM_K / 64;
+}
+
 HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry)
 {
     pack_place at;
-    const int k_tiles = g.k_blocks / ATOMS;
+    const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.exponents + entry * g.exponent_stride;
     at.pieces = (k_tiles + PACK_TILES - 1) / PACK_TILES;
@@ -118,11 +132,11 @@ HT_DEVICE int larger(int x, int y)
     return x > y ? x : y;
 }
 
-// Magnitude as the bits of a float, which compare like the floats; Inf and NaN do not count.
+// Magnitude as the bits of a float, which compare like the floats; Inf and NaN do not count, or poison the row.
 HT_DEVICE int magnitude(float x)
 {
     const int bits = (int)(ht_as_uint(x) & 0x7fffffffu);
-    return bits < 0x7f800000 ? bits : 0;
+    return bits < HT_INFINITE ? bits : POISONS_ROWS ? HT_INFINITE : 0;
 }
 
 // Largest magnitude of this block's part of a row; four threads share a row, a quarter of each tile's k each.
@@ -211,39 +225,40 @@ HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, un
     return most;
 }
 
-// 16-byte chunk `chunk` (8 k) of all slices of one row.
-HT_DEVICE void write_chunk(unsigned char *atoms, unsigned tile, int row, int chunk, int exponent)
+// Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0.
+HT_DEVICE void write_chunk(unsigned char *atoms, int at, unsigned tile, int row, int chunk, int exponent)
 {
     unsigned packed[SLICES][4];
 #pragma unroll
-    for (int e = 0; e < 8; e++) {
-        float x = ht_lds4(tile + (unsigned)(row * PACK_LD + chunk * 8 + e) * 4);
+    for (int e = 0; e < CHUNK_K; e++) {
+        float x = ht_lds4(tile + (unsigned)(row * PACK_LD + chunk * CHUNK_K + e) * 4);
         if (SCALES_ROWS)
             x = ht_scale_pow2(x, exponent);
-        unsigned short slice[SLICES];
+        unsigned slice[SLICES];
         ht_split(x, slice);
         for (int s = 0; s < SLICES; s++)
-            packed[s][e / 2] = e % 2 ? packed[s][e / 2] | (unsigned)slice[s] << 16 : slice[s];
+            packed[s][e / WORD_K] =
+                e % WORD_K ? packed[s][e / WORD_K] | slice[s] << (e % WORD_K * SLICE_BYTES * 8) : slice[s];
     }
-    unsigned char *atom = atoms + chunk / (ATOM_K / 8) * 8192 + row * 128;
+    unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
-        const int c = s * (ATOM_K / 8) + chunk % (ATOM_K / 8);
-        ht_stg16(atom + ((c ^ (row & 7)) * 16), make_uint4(packed[s][0], packed[s][1], packed[s][2], packed[s][3]));
+        const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
+        ht_stg16(atom + s / ATOM_SLICES * 8192 + ((c ^ (row & 7)) * 16),
+                 make_uint4(packed[s][0], packed[s][1], packed[s][2], packed[s][3]));
     }
 }
 
-// The tile's atoms. Eight rows and one atom's chunks lie side by side in a warp: each store covers whole sectors.
-// room: the rows' magnitudes.
-HT_DEVICE void write_tile(unsigned char *atoms, unsigned tile, unsigned room)
+// The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
+// side by side in a warp: each store covers whole sectors. room: the rows' magnitudes.
+HT_DEVICE void write_tile(unsigned char *atoms, int first, unsigned tile, unsigned room)
 {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < UNITS; i++) {
         const int unit = i * PACK_THREADS + (int)threadIdx.x;
-        const int per_atom = 64 * (ATOM_K / 8);
-        const int row = unit % per_atom / (ATOM_K / 8);
-        const int chunk = unit / per_atom * (ATOM_K / 8) + unit % (ATOM_K / 8);
+        const int row = unit % (64 * RUN) / RUN;
+        const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
         const int exponent = SCALES_ROWS ? -ht_row_exponent((int)ht_as_uint(ht_lds4(room + (unsigned)row * 4))) : 0;
-        write_chunk(atoms, tile, row, chunk, exponent);
+        write_chunk(atoms, first + chunk, tile, row, chunk, exponent);
     }
 }
 
@@ -273,10 +288,9 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
         }
         ht_barrier();
     }
-    unsigned char *atoms = g.panels + entry * g.panel_stride +
-                           ((long long)at.row_block * g.k_blocks + at.k_tile * ATOMS) * 8192;
+    unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     for (int t = 0; t < at.tiles; t++)
-        write_tile(atoms + t * ATOMS * 8192, smem + (unsigned)(t * TILE_BYTES), room);
+        write_tile(atoms, (at.k_tile + t) * TILE_CHUNKS, smem + (unsigned)(t * TILE_BYTES), room);
 }
 
 // Numbers that are not published yet.
@@ -285,7 +299,7 @@ __global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair 
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const int pieces = (g.k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
+    const int pieces = (k_tiles_of(g) + PACK_TILES - 1) / PACK_TILES;
     const long long at = (long long)blockIdx.x * PACK_THREADS + threadIdx.x, rows = (long long)row_blocks_of(g) * 64;
     if (at < rows * pieces)
         ht_stg_i32(g.exponents + entry * g.exponent_stride + rows + at, -1);
@@ -299,7 +313,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
         const long long high = (operands[i].rows + 63) / 64;
-        const long long wide = (operands[i].k_blocks / ATOMS + PACK_TILES - 1) / PACK_TILES;
+        const long long wide = (operands[i].k_blocks / GROUP * ATOM_K / 64 + PACK_TILES - 1) / PACK_TILES;
         blocks = high * wide > blocks ? high * wide : blocks;
         batch += (unsigned)operands[i].batch;
     }
