@@ -27,8 +27,8 @@ void emit_pack_name(char *name, size_t size, const struct scheme *s, const struc
     snprintf(name, size, "ht_pack_%s_%s", s->name, isa->suffix);
 }
 
-void emit_reduce_name(char *name, size_t size, const struct isa *isa) {
-    snprintf(name, size, "ht_reduce_%s", isa->suffix);
+void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa) {
+    snprintf(name, size, "ht_reduce_%s%s%s", s ? s->name : "", s ? "_" : "", isa->suffix);
 }
 
 int emit_align_units(const struct isa *isa) {
@@ -77,8 +77,14 @@ static void derived(struct params *p, const char *name, long value) {
 
 static void scheme_params(struct params *p, const struct scheme *s) {
     param(p, "SLICES", s->slices);
+    param(p, "SLICE_BYTES", scheme_slice_bytes(s));
+    param(p, "ATOM_SLICES", s->atom_slices);
     param(p, "ATOM_K", scheme_atom_k(s));
+    param(p, "ACCS", s->accumulators);
     param(p, "SCALES_ROWS", s->scale == SCALE_ROW);
+    param(p, "SCALE_LOW", s->scale_low);
+    param(p, "SCALE_HIGH", s->scale_high);
+    param(p, "SCALE_ROOM", s->scale_room);
 }
 
 static void tile_params(struct params *p, const struct plan *plan) {
@@ -90,7 +96,6 @@ static void tile_params(struct params *p, const struct plan *plan) {
     param(p, "WN", t->wn);
     param(p, "STAGES", t->stages);
     scheme_params(p, plan->scheme);
-    param(p, "ACCS", plan->scheme->accumulators);
     param(p, "PROMOTE_STEPS", plan->promote_steps);
     if (plan->isa->warpgroup) {
         param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
@@ -109,6 +114,15 @@ static void derived_wgmma(struct params *p, const struct tile *t) {
     derived(p, "B_BLOCKS", t->bn / 64);
 }
 
+/* Atoms of one row block in a stage, and fragments of one slice in an atom's row. */
+static int k_atoms(const struct plan *p) {
+    return p->tile.bk / scheme_atom_k(p->scheme) * scheme_atom_group(p->scheme);
+}
+
+static int k_pairs(const struct plan *p) {
+    return scheme_atom_k(p->scheme) / isa_fragment_k(p->isa, p->scheme->slice);
+}
+
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
 static void derived_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
@@ -116,19 +130,19 @@ static void derived_params(struct params *p, const struct plan *plan) {
         derived_wgmma(p, t);
         return;
     }
-    const int atom_k = scheme_atom_k(plan->scheme), k_atoms = t->bk / atom_k;
     derived(p, "THREADS", tile_threads(t, plan->isa));
     derived(p, "MI", sched_mi(plan));
     derived(p, "NI", sched_ni(plan));
     derived(p, "K_STEPS", sched_k_steps(plan));
-    derived(p, "K_ATOMS", k_atoms);
-    derived(p, "K_PAIRS", atom_k / 16);
+    derived(p, "GROUP", scheme_atom_group(plan->scheme));
+    derived(p, "K_ATOMS", k_atoms(plan));
+    derived(p, "K_PAIRS", k_pairs(plan));
     derived(p, "A_BLOCKS", t->bm / 64);
     derived(p, "B_BLOCKS", t->bn / 64);
     derived(p, "STAGE_BYTES", tile_stage_bytes(t, plan->scheme));
     derived(p, "PARTS", sched_parts(plan));
     derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 : 1);
-    derived(p, "MASTERS", plan->promote_steps > 0 ? sched_mi(plan) : 1);
+    derived(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(plan->scheme) ? sched_mi(plan) : 1);
 }
 
 static void write_params(struct text *out, const struct params *p) {
@@ -159,13 +173,14 @@ static void line(struct text *out, int indent, const char *format, ...) {
 
 /* Row of a stage's operand, as stage_row() of the skeleton. */
 static int stage_row(const struct plan *p, int row) {
-    return row / 64 * (p->tile.bk / scheme_atom_k(p->scheme) * 8192) + row % 64 * 128;
+    return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
 }
 
 static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s,
                        const char *base) {
-    const int pairs = scheme_atom_k(p->scheme) / 16;
-    const int pair = s->x * pairs + s->fragment % pairs, atom = s->fragment / pairs * 8192;
+    const int pairs = k_pairs(p), beside = p->scheme->atom_slices;
+    const int pair = s->x % beside * pairs + s->fragment % pairs;
+    const int atom = (s->fragment / pairs * scheme_atom_group(p->scheme) + s->x / beside) * 8192;
     const bool is_a = s->kind == SLOT_LOAD_A;
     const char operand = is_a ? 'a' : 'b';
     const int offset = atom + stage_row(p, s->y * (is_a ? p->isa->mi : p->isa->ni));
@@ -182,10 +197,9 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
 }
 
 static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to) {
-    const int at = part * tile_threads(&p->tile, p->isa) * 16,
-              k_atoms = p->tile.bk / scheme_atom_k(p->scheme);
+    const int at = part * tile_threads(&p->tile, p->isa) * 16, atoms = k_atoms(p);
     line(out, indent, "ht_stage_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
-         at / 8192 / k_atoms, at / 8192 % k_atoms * 8192 + at % 8192);
+         at / 8192 / atoms, at / 8192 % atoms * 8192 + at % 8192);
 }
 
 static void write_land(struct text *out, int indent, const struct plan *p, const char *to) {
@@ -269,15 +283,22 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
     if (p->promote_steps == 0)
         return;
     const int inner = p->promote_steps > 1 ? indent + 4 : indent;
-    line(out, indent, "// every %d k: the chain is closed and added up in FP32",
+    const bool exact = scheme_is_exact(p->scheme);
+    line(out, indent,
+         exact ? "// every %d k: what exceeds a digit is carried up, before a level overflows"
+               : "// every %d k: the chain is closed and added up in FP32",
          p->promote_steps * p->tile.bk);
     if (p->promote_steps > 1) {
         line(out, indent, "if (++chain == PROMOTE_STEPS) {");
         line(out, inner, "chain = 0;");
     }
     for (int i = 0; i < sched_mi(p); i++) {
-        for (int j = 0; j < sched_ni(p); j++)
-            line(out, inner, "ht_promote(master[%d][%d], acc[0][%d][%d]);", i, j, i, j);
+        for (int j = 0; j < sched_ni(p); j++) {
+            for (int l = p->scheme->accumulators - 1; exact && l > 0; l--)
+                line(out, inner, "ht_carry(acc[%d][%d][%d], acc[%d][%d][%d]);", l - 1, i, j, l, i, j);
+            if (!exact)
+                line(out, inner, "ht_promote(master[%d][%d], acc[0][%d][%d]);", i, j, i, j);
+        }
     }
     if (p->promote_steps > 1)
         line(out, indent, "}");
@@ -300,7 +321,8 @@ static bool emit_hole(void *context, const char *name, struct text *out, int ind
         return true;
     }
     if (strcmp(name, "drain") == 0)
-        return h->plan->promote_steps == 0; /* nothing to drain: the hole stays empty */
+        return h->plan->promote_steps == 0 ||
+               scheme_is_exact(h->plan->scheme); /* nothing to drain: the hole stays empty */
     if (strcmp(name, "prologue") == 0)
         return h->plan->variant == VARIANT_PLAIN; /* nothing on its way before the first step */
     return false;
@@ -327,9 +349,9 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     const struct tile *t = &p->tile;
     const struct gpu *g = p->gpu;
     text_addf(out,
-              "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from packed FP16 slices, scheme "
+              "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from packed %s slices, scheme "
               "%s:\n//   %s\n//\n",
-              p->name, p->scheme->name, p->scheme->paper);
+              p->name, slice_title(p->scheme->slice), p->scheme->name, p->scheme->paper);
     text_addf(out, "// Tile: block %d x %d x %d, warp %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
               t->bm, t->bn, t->bk, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
@@ -369,25 +391,41 @@ struct frame {
     const struct emit_context *c;
     const char *name, *skeleton;
     const char *args, *values;   /* the launcher's parameters before the stream, and what it passes on */
-    const struct scheme *scheme; /* NULL: none of its hooks are needed */
+    const struct scheme *scheme; /* NULL: any whose sums are FP32 */
     const struct params *written, *known;
-    bool has_init;
+    bool has_init;  /* it multiplies: init, copies, MMAs, chains */
+    bool has_split; /* it needs the scheme's own hooks */
+    bool has_sums;  /* it stores or reads parts of k */
     bool (*hole)(void *context, const char *name, struct text *out, int indent);
     void *context;
 };
 
 struct parts {
-    struct text abi, prim, launch, arch, scale, chain, scheme, skeleton;
+    struct text abi, prim, launch, arch, mma, scale, sum, chain, scheme, skeleton;
 };
 
+/* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
+static const char *sum_hooks(const struct scheme *s) {
+    return s && scheme_is_exact(s) ? "hooks_sum_s64" : "hooks_sum_f32";
+}
+
+static const char *chain_hooks(const struct isa *isa, const struct scheme *s) {
+    return isa->warpgroup ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
+}
+
 static bool read_parts(struct parts *t, const struct frame *f) {
+    const struct isa *isa = f->c->isa;
     bool ok = read_abi(&t->abi, f->c);
     ok = read_template(&t->prim, f->c, "prim_cuda", "cuh") && ok;
-    ok = read_template(&t->launch, f->c, f->c->isa->launch, "cuh") && ok;
-    ok = read_template(&t->arch, f->c, f->c->isa->hooks, "cuh") && ok;
+    ok = read_template(&t->launch, f->c, isa->launch, "cuh") && ok;
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
-    ok = read_template(&t->chain, f->c, "hooks_chain", "cuh") && ok;
-    ok = (!f->scheme || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
+    ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
+    if (f->has_init) {
+        ok = read_template(&t->arch, f->c, isa->hooks, "cuh") && ok;
+        ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
+        ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
+    }
+    ok = (!f->has_split || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
@@ -396,15 +434,17 @@ static void free_parts(struct parts *t) {
     text_free(&t->prim);
     text_free(&t->launch);
     text_free(&t->arch);
+    text_free(&t->mma);
     text_free(&t->scale);
+    text_free(&t->sum);
     text_free(&t->chain);
     text_free(&t->scheme);
     text_free(&t->skeleton);
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
-    const struct text *const all[] = {&t->abi,   &t->prim,  &t->launch, &t->arch,
-                                      &t->scale, &t->chain, &t->scheme, &t->skeleton};
+    const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch,   &t->mma,
+                                      &t->scale, &t->sum,  &t->chain,  &t->scheme, &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
@@ -432,10 +472,11 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     text_add_bytes(out, t->prim.data, t->prim.len);
     text_add(out, "#endif\n\n");
     add_part(out, &t->launch);
-    if (f->has_init)
+    if (f->has_init) {
         add_part(out, &t->arch);
-    if (f->has_init && !f->c->isa->warpgroup)
+        add_part(out, &t->mma);
         add_part(out, &t->chain);
+    }
 }
 
 static void write_tail(struct text *out, const struct frame *f) {
@@ -462,10 +503,11 @@ static bool write_file(struct text *out, const struct frame *f) {
                                             .context = f->context};
         banner_licence(out, f->c, sum_parts(&t, f->c->gpu));
         write_head(out, f, &t);
-        if (f->scheme) {
-            add_part(out, &t.scale);
+        add_part(out, &t.scale);
+        if (f->has_sums)
+            add_part(out, &t.sum);
+        if (f->has_split)
             add_part(out, &t.scheme);
-        }
         if (tpl_expand(out, t.skeleton.data, t.skeleton.len, &options))
             write_tail(out, f);
     }
@@ -491,6 +533,8 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
                             .written = &written,
                             .known = &known,
                             .has_init = true,
+                            .has_split = true,
+                            .has_sums = true,
                             .hole = emit_hole,
                             .context = &holes};
     banner_gemm(out, p, &sched);
@@ -514,11 +558,14 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     struct params written = {0}, known;
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
+    param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? pack_tiles(c->gpu) : 1); /* nothing to exchange */
     param(&written, "SMS", (long)c->gpu->sms);
     known = written;
     derived(&known, "AHEAD", 8);
     derived(&known, "LOADS_AHEAD", 2);
+    derived(&known, "CHUNK_K", 16 / scheme_slice_bytes(s));
+    derived(&known, "UNITS", scheme_slice_bytes(s)); /* 64 x 64 k in chunks of 16 bytes, 256 threads */
     const struct frame f = {.c = c,
                             .name = name,
                             .skeleton = "pack",
@@ -526,23 +573,33 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
                             .values = "operands, count",
                             .scheme = s,
                             .written = &written,
-                            .known = &known};
+                            .known = &known,
+                            .has_split = true};
     banner_small(out, name, "Splits one or two operands into slices and writes them as panel atoms.", f.args,
                  s);
     return write_file(out, &f);
 }
 
-bool emit_reduce(struct text *out, const struct emit_context *c) {
+bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
-    const struct params none = {0};
-    emit_reduce_name(name, sizeof name, c->isa);
+    struct params written = {0};
+    const bool exact = s && scheme_is_exact(s);
+    emit_reduce_name(name, sizeof name, s, c->isa);
+    param(&written, "SCALES_SUMS", exact);
+    param(&written, "SCALES_ROWS", exact);
+    param(&written, "ACCS", exact ? s->accumulators : 1);
+    param(&written, "SCALE_LOW", exact ? s->scale_low : 0);
+    param(&written, "SCALE_HIGH", exact ? s->scale_high : 0);
+    param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
     const struct frame f = {.c = c,
                             .name = name,
                             .skeleton = "reduce",
                             .args = GEMM_ARGS,
                             .values = "*args",
-                            .written = &none,
-                            .known = &none};
-    banner_small(out, name, "Adds split-K parts in order: C = alpha * sum + beta * C.", f.args, NULL);
+                            .scheme = s,
+                            .written = &written,
+                            .known = &written,
+                            .has_sums = true};
+    banner_small(out, name, "Adds split-K parts in order: C = alpha * sum + beta * C.", f.args, s);
     return write_file(out, &f);
 }

@@ -20,14 +20,15 @@ struct emit_context {
     const struct isa *isa;
 };
 
-/* One GEMM kernel; one packing kernel; the split-K reduction. False after err_user. */
+/* One GEMM kernel; one packing kernel; the split-K reduction of a scheme with exact sums, or (NULL) of all others. False
+ * after err_user. */
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p);
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s);
-bool emit_reduce(struct text *out, const struct emit_context *c);
+bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s);
 
 /* Names of the files that are not GEMM kernels (also namespace and launcher names). */
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
-void emit_reduce_name(char *name, size_t size, const struct isa *isa);
+void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 
 /* align_units of ht_bound_units for one instruction set's matrix unit, see runtime/ht_desc.h. */
 int emit_align_units(const struct isa *isa);

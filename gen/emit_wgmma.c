@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-enum { ATOM_UNITS = 8192 / 16, MMA_UNITS = 32 / 16 }; /* descriptors count 16 bytes; an MMA takes 32 bytes of each row */
+/* Descriptors count 16 bytes; an MMA takes 32 bytes of each row, whatever the slices are. */
+enum { ROW_BYTES = 128, ATOM_UNITS = 8192 / 16, MMA_BYTES = 32, MMA_UNITS = MMA_BYTES / 16 };
 
 static bool is_promoted(const struct plan *p, int accumulator) {
-    return p->scheme->promote[accumulator] != PROMOTE_NEVER;
+    return p->scheme->promote[accumulator] != PROMOTE_NEVER && !scheme_is_exact(p->scheme);
 }
 
 static bool each_mma(const struct plan *p) {
@@ -14,36 +15,58 @@ static bool each_mma(const struct plan *p) {
 }
 
 static int k_steps(const struct plan *p) {
-    return p->tile.bk / p->isa->ki;
+    return ROW_BYTES / p->scheme->atom_slices / MMA_BYTES;
+}
+
+/* Slots of a chunk, and which of one k block holds a slice. */
+static int chunk_slots(const struct plan *p) {
+    return model_chunk(p->scheme, p->isa, &p->tile) * scheme_atom_group(p->scheme);
+}
+
+static int slot_of(const struct plan *p, int slice) {
+    return slice / p->scheme->atom_slices;
 }
 
 static int slot_units(const struct plan *p) {
-    return tile_stage_bytes(&p->tile, p->scheme) / 16;
+    return tile_stage_bytes(&p->tile, p->scheme) / scheme_atom_group(p->scheme) / 16;
 }
 
 int emit_wgmma_count(const struct plan *p) {
     return model_chunk(p->scheme, p->isa, &p->tile) * k_steps(p) * p->scheme->products * tile_parts(&p->tile);
 }
 
-static void write_mma(struct text *out, int indent, const struct plan *p, int part, int slot, int k, int product,
-                      bool first) {
+/* Where k step `k` of a slice lies, k block's first slot `first`. */
+static int slice_units(const struct plan *p, int first, int k, int slice) {
+    const int beside = slice % p->scheme->atom_slices * (ROW_BYTES / p->scheme->atom_slices);
+    return (first + slot_of(p, slice)) * slot_units(p) + beside / 16 + k * MMA_UNITS;
+}
+
+static void write_mma(struct text *out, int indent, const struct plan *p, int part, int first, int k, int product,
+                      bool from_zero) {
     const struct product *q = &p->scheme->product[product];
-    const int slice_units = scheme_atom_k(p->scheme) * scheme_slice_bytes(p->scheme) / 16;
-    const int at = slot * slot_units(p) + k * MMA_UNITS;
-    const int b = at + part * ATOM_UNITS + q->b * slice_units, a = at + q->a * slice_units;
-    text_addf(out, "%*sht_wgmma_f16(ht_width<BM>(), ", indent, "");
+    const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
+    text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
     if (is_promoted(p, q->acc))
-        text_addf(out, "temp, rows + at + %d, cols + at + %d, %d);\n", b, a, first ? 0 : 1);
+        text_addf(out, "temp, rows + at + %d, cols + at + %d, %d);\n", b, a, from_zero ? 0 : 1);
     else
         text_addf(out, "acc[%d][%d], rows + at + %d, cols + at + %d, 1);\n", q->acc, part, b, a);
 }
 
-/* Products of one k step into promoted accumulators start from zero when `first`. */
-static void write_k_step(struct text *out, int indent, const struct plan *p, int part, int slot, int k, bool first) {
+/* Whether a product can be formed when slot `slot` of its k block has come, and not before. */
+static bool is_ready(const struct plan *p, int product, int slot) {
+    const int a = slot_of(p, p->scheme->product[product].a), b = slot_of(p, p->scheme->product[product].b);
+    return (a > b ? a : b) == slot;
+}
+
+/* Products of one k step that slot `slot` of the k block completes; those into promoted accumulators start `from_zero`. */
+static void write_k_step(struct text *out, int indent, const struct plan *p, int part, int first, int slot, int k,
+                         bool from_zero) {
     for (int i = 0; i < p->scheme->products; i++) {
+        if (!is_ready(p, i, slot))
+            continue;
         const bool promoted = is_promoted(p, p->scheme->product[i].acc);
-        write_mma(out, indent, p, part, slot, k, i, promoted && first);
-        first = first && !promoted;
+        write_mma(out, indent, p, part, first, k, i, promoted && from_zero);
+        from_zero = from_zero && !promoted;
     }
 }
 
@@ -78,19 +101,31 @@ static void write_release(struct text *out, int indent, const struct plan *p, in
     if (part + 1 < tile_parts(&p->tile))
         return;
     text_addf(out, "%*sif (lane == 0) {\n", indent, "");
-    for (int slot = 0; slot < model_chunk(p->scheme, p->isa, &p->tile); slot++)
+    for (int slot = 0; slot < chunk_slots(p); slot++)
         text_addf(out, "%*sht_mbar_arrive(smem + EMPTY + (slot + %d) * 8);\n", indent + 4, "", slot);
+    text_addf(out, "%*s}\n", indent, "");
+}
+
+/* Exact sums: what exceeds a digit moves up before a level overflows. */
+static void write_carry(struct text *out, int indent, const struct plan *p, int part) {
+    text_addf(out, "%*sif (chain == PROMOTE_STEPS) {\n", indent, "");
+    for (int l = p->scheme->accumulators - 1; l > 0; l--)
+        text_addf(out, "%*sht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);\n", indent + 4, "", l - 1, part, l, part);
+    if (part + 1 == tile_parts(&p->tile))
+        text_addf(out, "%*schain = 0;\n", indent + 4, "");
     text_addf(out, "%*s}\n", indent, "");
 }
 
 /* A whole chunk in flight at once. */
 static void write_chunk_part(struct text *out, int indent, const struct plan *p, int part) {
-    const int chunk = model_chunk(p->scheme, p->isa, &p->tile);
+    const int group = scheme_atom_group(p->scheme);
+    if (part == 0 && scheme_is_exact(p->scheme))
+        text_addf(out, "%*schain++;\n", indent, "");
     write_turn(out, indent, part);
-    for (int slot = 0; slot < chunk; slot++) {
+    for (int slot = 0; slot < chunk_slots(p); slot++) {
         write_slot_wait(out, indent, part, slot);
         for (int k = 0; k < k_steps(p); k++)
-            write_k_step(out, indent, p, part, slot, k, slot == 0 && k == 0);
+            write_k_step(out, indent, p, part, slot / group * group, slot % group, k, slot == 0 && k == 0);
     }
     text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
     write_pass(out, indent);
@@ -98,6 +133,8 @@ static void write_chunk_part(struct text *out, int indent, const struct plan *p,
     write_release(out, indent, p, part);
     if (is_promoted(p, 0))
         text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], temp);\n", indent, "", part);
+    if (scheme_is_exact(p->scheme))
+        write_carry(out, indent, p, part);
 }
 
 /* Every main product is added up outside the unit (Ootomo & Yokota 2022): one k step in flight. */
@@ -107,7 +144,7 @@ static void write_each_mma_part(struct text *out, int indent, const struct plan 
     for (int k = 0; k < k_steps(p); k++) {
         if (k > 0)
             text_addf(out, "%*sht_wgmma_fence();\n", indent, "");
-        write_k_step(out, indent, p, part, 0, k, true);
+        write_k_step(out, indent, p, part, 0, 0, k, true);
         text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
         if (k + 1 == k_steps(p))
             write_pass(out, indent);

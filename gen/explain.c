@@ -80,7 +80,7 @@ static int64_t milli_tflops(const struct shape *shape, int64_t ns) {
 /* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Worked line
  * (test): MI210, 3 products: 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
 static int64_t ceiling_gflops(const struct gpu *g, const struct scheme *s) {
-    return 2 * g->f16_fma_per_cycle * g->sms * g->clock_mhz / s->products / 1000;
+    return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / s->products / 1000;
 }
 
 static void add_tile(struct text *out, const struct tile *t) {

@@ -1,6 +1,7 @@
 /* isa: the table of instruction sets; see isa.h. This room must not know budgets, schemes or tiles.
  *
- * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80); LE-GEMM table 2 for
+ * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80; INT8 m8n8k16 on
+ * sm_75, four for each m16n8k32 that sm_80 has); LE-GEMM table 2 for
  * gfx90a, whose 32x32x8 instruction is issued twice for a 32x32x16 fragment. Register allocation: CUDA
  * occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per lane, 8 * 64 (CDNA2
  * ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from sm_80 (the same
@@ -14,13 +15,17 @@
 /* Native code of the target plus its PTX, so that newer GPUs can run it too. */
 #define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
 
+#define AMPERE_MMA                                                                                           \
+    { [SLICE_F16] = "arch_sm80_f16", [SLICE_S8] = "arch_sm80_s8" }
+
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
-        .hooks = "arch_sm80", .launch = "launch_plain", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,    \
-        .mi = 16, .ni = 8, .ki = 16, .fragment_k = 16, .register_unit = 256, .smem_unit_bytes = 128,         \
-        .async_copy = true, .flushes_f16_subnormals = false, .promote_k = 64                                 \
+        .hooks = "arch_sm80", .launch = "launch_plain", .mma_hooks = AMPERE_MMA, .sim_model = sim_,          \
+        .compile_flags = flags_, .arch = arch_, .wave_size = 32, .mi = 16, .ni = 8, .ki = 16,                \
+        .fragment_k = 16, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true,                  \
+        .flushes_f16_subnormals = false, .promote_k = 64                                                     \
     }
 
 const struct isa isa_table[] = {
@@ -31,6 +36,8 @@ const struct isa isa_table[] = {
      .skeleton = "tile_mma",
      .hooks = "arch_sm75",
      .launch = "launch_plain",
+     .mma_hooks =
+         {[SLICE_F16] = "arch_sm75_f16", [SLICE_S8] = "arch_sm75_s8"}, /* no BF16, no TF32 before 8.0 */
      .sim_model = "sm75",
      .compile_flags = NVCC_TARGET("75"),
      .arch = 750,
@@ -55,6 +62,7 @@ const struct isa isa_table[] = {
      .skeleton = "tile_wgmma",
      .hooks = "arch_sm90",
      .launch = "launch_dependent",
+     .mma_hooks = {[SLICE_F16] = "arch_sm90_f16", [SLICE_S8] = "arch_sm90_s8"},
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,
@@ -76,6 +84,7 @@ const struct isa isa_table[] = {
      .skeleton = NULL, /* explain only: its kernels have an issue of their own */
      .hooks = "arch_gfx90a",
      .launch = "launch_plain",
+     .mma_hooks = {[SLICE_F16] = "arch_gfx90a_f16"},
      .sim_model = "gfx90a",
      .compile_flags = "--offload-arch=gfx90a",
      .arch = 90,
@@ -98,4 +107,12 @@ const struct isa *isa_find(const char *name) {
             return &isa_table[i];
     }
     return NULL;
+}
+
+int isa_mma_k(const struct isa *isa, enum slice_type t) {
+    return isa->ki * slice_bytes(SLICE_F16) / slice_bytes(t);
+}
+
+int isa_fragment_k(const struct isa *isa, enum slice_type t) {
+    return isa->fragment_k * slice_bytes(SLICE_F16) / slice_bytes(t);
 }

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "slice.h"
+
 struct isa {
     const char *name;      /* "sm_80": the budget key `isa` */
     const char *suffix;    /* "sm80": last part of kernel names */
@@ -13,12 +15,14 @@ struct isa {
     const char *skeleton;  /* templates/SKELETON.cu; NULL while kernels for it are not written yet */
     const char *hooks;     /* templates/HOOKS.cuh */
     const char *launch;    /* templates/LAUNCH.cuh: whether a kernel may start before its predecessor ends */
-    const char *sim_model; /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
+    const char
+        *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
+    const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
     const char *compile_flags;
     int arch;       /* __CUDA_ARCH__ lower bound (750, 800, ...); 90 for gfx90a */
     int wave_size;  /* threads of a warp (wavefront) */
-    int mi, ni, ki; /* FP16 MMA shape used by the skeleton */
-    int fragment_k; /* k of one fragment load: ki or a multiple of it (two m16n8k8 share one 16-wide load) */
+    int mi, ni, ki; /* FP16 MMA shape used by the skeleton; other types have the same k in bytes: isa_mma_k */
+    int fragment_k; /* k of one FP16 fragment load: ki or a multiple (two m16n8k8 share one 16-wide load) */
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
     int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
     bool async_copy;     /* global -> shared without registers (cp.async) */
@@ -30,5 +34,10 @@ struct isa {
 extern const struct isa isa_table[];
 extern const int isa_count;
 const struct isa *isa_find(const char *name); /* NULL: none */
+
+/* k of one MMA and of one fragment load for a slice type: an MMA takes the same bytes of k whatever its type (m16n8k16
+ * FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8). */
+int isa_mma_k(const struct isa *isa, enum slice_type t);
+int isa_fragment_k(const struct isa *isa, enum slice_type t);
 
 #endif

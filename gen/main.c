@@ -167,20 +167,31 @@ static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa
     return err_count() == 0 && set->count > 0;
 }
 
+/* Whether this is the last plan of a scheme; plans of a scheme are neighbours. */
+static bool closes_scheme(const struct plan_set *set, int i) {
+    return i + 1 == set->count || set->plan[i + 1].scheme != set->plan[i].scheme;
+}
+
 static void emit_all(struct files *files, const struct emit_context *c, const struct plan_set *set) {
     char name[FILE_NAME_MAX], file[FILE_NAME_MAX + 8];
     for (int i = 0; i < set->count; i++) {
         snprintf(file, sizeof file, "%s.%s", set->plan[i].name, c->isa->extension);
         emit_gemm(files_add(files, file), c, &set->plan[i]);
-        if (i > 0 && set->plan[i - 1].scheme == set->plan[i].scheme)
+        const struct scheme *s = set->plan[i].scheme;
+        if (!closes_scheme(set, i))
             continue;
-        emit_pack_name(name, sizeof name, set->plan[i].scheme, c->isa);
+        emit_pack_name(name, sizeof name, s, c->isa);
         snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-        emit_pack(files_add(files, file), c, set->plan[i].scheme);
+        emit_pack(files_add(files, file), c, s);
+        if (!scheme_is_exact(s))
+            continue;
+        emit_reduce_name(name, sizeof name, s, c->isa);
+        snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
+        emit_reduce(files_add(files, file), c, s);
     }
-    emit_reduce_name(name, sizeof name, c->isa);
+    emit_reduce_name(name, sizeof name, NULL, c->isa);
     snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-    emit_reduce(files_add(files, file), c);
+    emit_reduce(files_add(files, file), c, NULL);
     manifest_dispatch(files_add(files, "dispatch.c"), c, set);
     manifest_rules(files_add(files, "rules.mk"), c, set);
     manifest_table(files_add(files, "manifest"), c, set);

@@ -40,8 +40,12 @@ static void dispatch_declarations(struct text *out, const struct emit_context *c
         emit_pack_name(name, sizeof name, set->plan[i].scheme, c->isa);
         text_addf(out, "int %s_launch(const struct ht_pack_args *operands, int count, void *stream);\n",
                   name);
+        if (!scheme_is_exact(set->plan[i].scheme))
+            continue;
+        emit_reduce_name(name, sizeof name, set->plan[i].scheme, c->isa);
+        text_addf(out, "int %s_launch(const struct ht_gemm_args *args, void *stream);\n", name);
     }
-    emit_reduce_name(name, sizeof name, c->isa);
+    emit_reduce_name(name, sizeof name, NULL, c->isa);
     text_addf(out, "int %s_launch(const struct ht_gemm_args *args, void *stream);\n\n", name);
 }
 
@@ -55,9 +59,9 @@ static void dispatch_kernels(struct text *out, const struct plan_set *set) {
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread);
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
-                  k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k, p->name,
-                  p->name);
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
+                  k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k,
+                  k->exact_k, p->name, p->name);
     }
     text_add(out, "};\n\n");
 }
@@ -73,6 +77,8 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
     enum { TINY_UNITS = 3 }; /* a step of lo * lo cannot cut more than itself, but the sum is cut again */
     const int full = emit_align_units(isa);
     struct bound_terms b = {.once_units = s->split_units + full, .promote_k = plan_promote_k(s, isa)};
+    if (scheme_is_exact(s))
+        return (struct bound_terms){.once_units = s->split_units};
     for (int i = 0; i < s->products; i++) {
         const struct product *p = &s->product[i];
         if (p->acc != 0)
@@ -85,12 +91,12 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
     b.once_units -= b.step_units;
     if (s->promote[0] == PROMOTE_EACH_MMA)
-        b.promote_k = isa->fragment_k;
+        b.promote_k = isa_fragment_k(isa, s->slice);
     return b;
 }
 
 static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set) {
-    char name[PLAN_NAME_MAX];
+    char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX];
     int count = 0;
     text_add(out, "static const struct ht_scheme_desc schemes[] = {\n");
     for (int i = 0; i < set->count; i++) {
@@ -99,12 +105,14 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             continue;
         const struct bound_terms bound = bound_terms_of(s, c->isa);
         emit_pack_name(name, sizeof name, s, c->isa);
+        emit_reduce_name(reduce, sizeof reduce, s, c->isa);
         text_addf(out,
                   "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-                  "\"%s\", %s_launch},\n",
+                  "\"%s\", %s_launch, %d, %d, %s%s},\n",
                   s->name, s->range_text, s->bound_text, s->slices, scheme_atom_k(s), scheme_slice_bytes(s),
-                  s->scale == SCALE_ROW, s->products, c->isa->fragment_k, bound.step_units, bound.once_units,
-                  bound.promote_k, name, name);
+                  s->scale == SCALE_ROW, s->products, isa_fragment_k(c->isa, s->slice), bound.step_units,
+                  bound.once_units, bound.promote_k, name, name, s->atom_slices, s->exact_k,
+                  scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "");
         count++;
     }
     text_add(out, "};\n\n");
@@ -127,7 +135,7 @@ void manifest_dispatch(struct text *out, const struct emit_context *c, const str
     dispatch_declarations(out, c, set);
     dispatch_kernels(out, set);
     const int schemes = dispatch_schemes(out, c, set);
-    emit_reduce_name(reduce, sizeof reduce, c->isa);
+    emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
     text_addf(out,
               "const struct ht_set_desc ht_set = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
               ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
@@ -150,7 +158,11 @@ void manifest_rules(struct text *out, const struct emit_context *c, const struct
             continue;
         emit_pack_name(name, sizeof name, set->plan[i].scheme, c->isa);
         text_addf(out, "    %s \\\n", name);
+        if (!scheme_is_exact(set->plan[i].scheme))
+            continue;
+        emit_reduce_name(name, sizeof name, set->plan[i].scheme, c->isa);
+        text_addf(out, "    %s \\\n", name);
     }
-    emit_reduce_name(name, sizeof name, c->isa);
+    emit_reduce_name(name, sizeof name, NULL, c->isa);
     text_addf(out, "    %s\n", name);
 }

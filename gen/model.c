@@ -36,12 +36,24 @@ int64_t model_clock_mhz(const struct gpu *g) {
     return g->sustained_clock_mhz;
 }
 
+int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
+    const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
+                                        [SLICE_BF16] = g->bf16_fma_per_cycle,
+                                        [SLICE_TF32] = g->tf32_fma_per_cycle,
+                                        [SLICE_S8] = g->s8_fma_per_cycle};
+    return rates[s->slice];
+}
+
+bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    return isa->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
+}
+
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {
     switch (s->promote[accumulator]) {
     case PROMOTE_NEVER:
         return 0;
     case PROMOTE_EACH_MMA:
-        return isa->ki;
+        return isa_mma_k(isa, s->slice);
     case PROMOTE_ISA:
         return isa->promote_k;
     default:
@@ -101,6 +113,11 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
     memset(cost, 0, sizeof *cost);
     cost->fits = true;
     cost->threads = tile_threads(t, isa);
+    if (!model_has_unit(g, isa, s)) {
+        model_reject(cost, "unit: %s has no %s matrix unit that halftone can use", isa->name,
+                     slice_title(s->slice));
+        return;
+    }
     switch (kind) {
     case MODEL_HALFTONE:
         (isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);

@@ -47,7 +47,12 @@ bool model_better(enum model_kind kind, const struct cost *x, const struct tile 
 /* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for ht_cost_ns. */
 int64_t model_clock_mhz(const struct gpu *g);
 
-/* k between two promotions of an accumulator: 0 never, isa->ki after every MMA, else the interval. */
+/* Multiply-adds per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
+int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
+/* Whether budget and isa row have that unit; without it every tile is rejected. */
+bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s);
+
+/* k between two promotions of an accumulator: 0 never, the MMA's k after every MMA, else the interval. */
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator);
 
 /* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA

@@ -66,15 +66,15 @@ struct model_egemm_terms model_egemm_terms(const struct gpu *g, const struct isa
 }
 
 /* The constraints in the paper's order; the first that fails is the reason. */
-static void egemm_constraints(const struct gpu *g, const struct isa *isa, const struct tile *t,
-                              const struct model_egemm_terms *e, struct cost *cost) {
+static void egemm_constraints(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                              const struct tile *t, const struct model_egemm_terms *e, struct cost *cost) {
     const int64_t file = 4 * g->registers_per_sm,
                   block_registers = (int64_t)cost->threads * cost->regs_per_thread;
     if (!power_of_two(t->bm) || !power_of_two(t->bn) || !power_of_two(t->bk) || !power_of_two(t->wm) ||
         !power_of_two(t->wn))
         model_reject(cost, "powers of two: (%d,%d,%d),(%d,%d,%d)", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk);
-    else if (t->wk != isa->ki)
-        model_reject(cost, "t_k: w_k %d is not the MMA's k %d", t->wk, isa->ki);
+    else if (t->wk != isa_mma_k(isa, s->slice))
+        model_reject(cost, "t_k: w_k %d is not the MMA's k %d", t->wk, isa_mma_k(isa, s->slice));
     else if (cost->threads > g->threads_per_block_max)
         model_reject(cost, "threads: %d > %lld per block", cost->threads,
                      (long long)g->threads_per_block_max);
@@ -107,7 +107,7 @@ void model_egemm(const struct gpu *g, const struct isa *isa, const struct scheme
     cost->regs_per_thread = (int)e.frag_registers + CONTEXT_REGISTERS;
     cost->smem_bytes = (int)e.smem_bytes;
     cost->score = e.ratio_milli;
-    egemm_constraints(g, isa, t, &e, cost);
+    egemm_constraints(g, isa, s, t, &e, cost);
     if (!cost->fits)
         return;
     const char *limit;

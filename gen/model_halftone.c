@@ -68,7 +68,7 @@ struct instructions {
 static struct instructions count_instructions(const struct isa *isa, const struct scheme *s,
                                               const struct tile *t) {
     struct instructions i;
-    i.mma = s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * (t->bk / isa->ki);
+    i.mma = s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * (t->bk / isa_mma_k(isa, s->slice));
     i.load = (int)ht_ceil_div(s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(s),
                               isa->wave_size * LOAD_BYTES);
     i.copy = (int)ht_ceil_div(tile_stage_bytes(t, s), tile_threads(t, isa) * COPY_BYTES);
@@ -78,7 +78,8 @@ static struct instructions count_instructions(const struct isa *isa, const struc
 }
 
 int model_fragment_registers(const struct isa *isa, const struct scheme *s, const struct tile *t) {
-    return (int)ht_ceil_div((t->wm + t->wn) * isa->fragment_k * scheme_slice_bytes(s), isa->wave_size * 4);
+    return (int)ht_ceil_div((t->wm + t->wn) * isa_fragment_k(isa, s->slice) * scheme_slice_bytes(s),
+                            isa->wave_size * 4);
 }
 
 /* Registers of a thread: sums (accumulators, FP32 masters of those promoted at an interval) of wm * wn /
@@ -96,7 +97,7 @@ static void registers(const struct gpu *g, const struct isa *isa, const struct s
     int sums = s->accumulators, outside = 0;
     for (int a = 0; a < s->accumulators; a++) {
         if (s->promote[a] == PROMOTE_EACH_MMA)
-            outside = EACH_MMA_REGISTERS * (t->bk / isa->fragment_k - 1) +
+            outside = EACH_MMA_REGISTERS * (t->bk / isa_fragment_k(isa, s->slice) - 1) +
                       (isa->async_copy ? 0 : EACH_MMA_STAGED_REGISTERS);
         else
             sums += model_promote_k(s, isa, a) > 0;
@@ -155,7 +156,7 @@ static int64_t chain_clocks(const struct gpu *g, const struct isa *isa, const st
                             const struct tile *t) {
     int64_t clocks = (int64_t)count_instructions(isa, s, t).mma * WARP_MMA_CLOCKS;
     for (int a = 0; a < s->accumulators; a++) {
-        int64_t mmas = (int64_t)products_into(s, a) * (t->bk / isa->ki);
+        int64_t mmas = (int64_t)products_into(s, a) * (t->bk / isa_mma_k(isa, s->slice));
         if (s->promote[a] == PROMOTE_EACH_MMA)
             mmas = mmas * (t->wm / isa->mi) * (t->wn / isa->ni) / CHAINS_OUTSIDE;
         clocks = largest(clocks, mmas * g->mma_latency_cycles);
@@ -189,7 +190,8 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
     const int64_t fragment_bytes = warps * s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(s);
     const int64_t missed = wave_bytes(s, t, MODEL_RASTER_ROWS, slots, t->bk) / blocks_per_sm / MISS_SHARE;
     struct model_step step;
-    step.tensor = s->products * area * t->bk * 256 / g->f16_fma_per_cycle * g->schedulers_per_sm / active;
+    step.tensor =
+        s->products * area * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm / active;
     step.smem = fragment_bytes * 256 / g->smem_bytes_per_cycle;
     step.issue = warps *
                  ((i.mma + i.load + i.copy + LOOP_INSTRUCTIONS) * (int64_t)256 +
@@ -266,6 +268,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     cost->coefficients.fixed_cycles = clamp32(fixed_clocks(g, t, cost->blocks_per_sm));
     cost->coefficients.step_bytes = tile_stage_bytes(t, s);
     cost->coefficients.step_k = t->bk;
+    cost->coefficients.exact_k = s->exact_k;
 }
 
 /* L2 if it is what a wave waits for, else the largest part of the SM's step, in a wave as full as the shape

@@ -53,13 +53,13 @@ struct model_legemm_terms model_legemm_terms(const struct gpu *g, const struct i
     return l;
 }
 
-static void legemm_constraints(const struct gpu *g, const struct isa *isa, const struct tile *t,
+static void legemm_constraints(const struct gpu *g, int fragment_k, const struct tile *t,
                                const struct model_legemm_terms *l, struct cost *cost) {
     const int64_t block_registers = (int64_t)cost->threads * cost->regs_per_thread;
     if (t->stages != BUFFERS)
         model_reject(cost, "buffers: %d, the pipeline of section 4.3 has %d", t->stages, BUFFERS);
-    else if (t->bk % isa->fragment_k != 0)
-        model_reject(cost, "T_K: %d is not a multiple of the fragment's k %d", t->bk, isa->fragment_k);
+    else if (t->bk % fragment_k != 0)
+        model_reject(cost, "T_K: %d is not a multiple of the fragment's k %d", t->bk, fragment_k);
     else if (cost->threads > g->threads_per_block_max)
         model_reject(cost, "threads: %d > %lld per block", cost->threads,
                      (long long)g->threads_per_block_max);
@@ -81,7 +81,7 @@ static void legemm_time(const struct gpu *g, const struct scheme *s, const struc
                         const struct shape *shape, const struct model_legemm_terms *l, struct cost *cost) {
     int64_t blocks = cost->blocks_per_sm, steps = ht_ceil_div(shape->k, t->bk);
     int64_t waves = ht_ceil_div(model_waves_milli(g, t, shape, cost->blocks_per_sm), 1000);
-    int64_t tensor = blocks * s->products * t->bm * t->bn * t->bk / g->f16_fma_per_cycle;
+    int64_t tensor = blocks * s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(g, s);
     int64_t l2 = blocks * l->memory_bytes * g->sms * model_clock_mhz(g) / (g->l2_gbps * 1000);
     snprintf(cost->binding, sizeof cost->binding, "%s", l2 > tensor ? "l2" : "tensor");
     cost->predicted_ns =
@@ -96,7 +96,7 @@ void model_legemm(const struct gpu *g, const struct isa *isa, const struct schem
     cost->regs_per_thread = (int)l.registers;
     cost->smem_bytes = t->stages * tile_stage_bytes(t, s);
     cost->score = ht_mul(l.tlp < l.tlp_limit ? l.tlp : l.tlp_limit, l.ratio_milli);
-    legemm_constraints(g, isa, t, &l, cost);
+    legemm_constraints(g, isa_fragment_k(isa, s->slice), t, &l, cost);
     if (!cost->fits)
         return;
     const char *limit;

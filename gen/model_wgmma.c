@@ -13,7 +13,7 @@ enum {
     CONSUMER_REGISTERS = 240, /* after setmaxnreg, two consumer warpgroups or one; HOPPER-TRIAL.md */
     CONSUMER_REGISTERS_OF_THREE = 160,
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
-    BARRIER_BYTES = 16,   /* full and empty of a slot */
+    BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
     TURN_CLOCKS = 120,  /* last result of a chunk to first MMA of the next, additions apart */
     START_CLOCKS = 3600, /* launch to first result: HOPPER-TRIAL.md, "2048: start 3.6k" */
@@ -25,7 +25,7 @@ static int64_t largest(int64_t x, int64_t y) {
 }
 
 static bool promotes(const struct scheme *s) {
-    return s->promote[0] != PROMOTE_NEVER;
+    return s->promote[0] != PROMOTE_NEVER && !scheme_is_exact(s);
 }
 
 /* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 240. */
@@ -47,7 +47,7 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
                   struct cost *cost) {
     const int chunk = model_chunk(s, isa, t);
-    cost->smem_bytes = t->stages * (tile_stage_bytes(t, s) + BARRIER_BYTES) + tile_warpgroups(t) * TURN_BYTES;
+    cost->smem_bytes = t->stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * TURN_BYTES;
     if (t->stages % chunk != 0)
         model_reject(cost, "ring: %d stages are not whole chunks of %d (%d k between promotions)", t->stages, chunk,
                      chunk * t->bk);
@@ -64,7 +64,7 @@ static void check(const struct gpu *g, const struct scheme *s, const struct isa 
 /* Clocks x256 of one slot. Worked line: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock: unit 3 * 192 *
  * 128 * 32 / 2048 = 1152; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768. */
 static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const struct tile *t) {
-    const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / g->f16_fma_per_cycle;
+    const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * s->products * (t->bm + HT_ATOM_ROWS) * t->bk * scheme_slice_bytes(s);
     return largest(unit, bytes * 256 / g->smem_bytes_per_cycle);
 }
@@ -73,7 +73,7 @@ static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const stru
  * result, four warps at one instruction a clock each. */
 static int64_t slot_gap(const struct scheme *s, const struct isa *isa, const struct tile *t) {
     const int adds = promotes(s) ? tile_part_registers(t) : 0;
-    const int batches = s->promote[0] == PROMOTE_EACH_MMA ? t->bk / isa->ki : 1;
+    const int batches = s->promote[0] == PROMOTE_EACH_MMA ? t->bk / isa_mma_k(isa, s->slice) : 1;
     return (int64_t)(TURN_CLOCKS + adds) * batches * tile_parts(t) * 256 / model_chunk(s, isa, t);
 }
 
@@ -89,6 +89,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->fixed_cycles = START_CLOCKS + (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
     c->step_bytes = tile_stage_bytes(t, s);
     c->step_k = t->bk;
+    c->exact_k = s->exact_k;
 }
 
 void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,

@@ -79,7 +79,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
         p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
     if (variant == VARIANT_PLAIN) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
-    const int promote_k = plan_promote_k(b->s, b->isa);
+    const int promote_k = scheme_is_exact(b->s) ? b->s->carry_k : plan_promote_k(b->s, b->isa);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
     snprintf(p->why, sizeof p->why, "%s", why);
@@ -120,7 +120,7 @@ static int plan_fixed(struct best *b, const struct tile *t) {
 /* EGEMM-TC Table 4 on every GPU it fits, with and without its interleaving (section 7.4). */
 static void plan_egemm(struct plan_set *set, struct best *b) {
     const int stages = b->isa->async_copy ? 3 : 1;
-    const struct tile t = {128, 128, 32, 64, 32, b->isa->ki, stages};
+    const struct tile t = {128, 128, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages};
     if (!plan_fixed(b, &t))
         return;
     plan_add(set, b, VARIANT_PIPELINE, "EGEMM-TC Table 4");
@@ -131,9 +131,9 @@ static void plan_egemm(struct plan_set *set, struct best *b) {
 /* LE-GEMM Table 2 (A800) where it fits, and its ablations of section 5.6: a hand-picked tile, no pipeline. */
 static void plan_legemm(struct plan_set *set, struct best *b) {
     const int stages = b->isa->async_copy ? 2 : 1; /* the paper's double buffer */
-    const struct tile paper = {128, 256, 32, 64, 32, b->isa->ki, stages};
-    const struct tile reference = {128, 128, 32, 64, 32, b->isa->ki, stages};
-    const struct tile manual = {64, 64, 32, 32, 32, b->isa->ki, stages};
+    const struct tile paper = {128, 256, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages};
+    const struct tile reference = {128, 128, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages};
+    const struct tile manual = {64, 64, 32, 32, 32, isa_mma_k(b->isa, b->s->slice), stages};
     if (plan_fixed(b, &paper))
         plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, A800");
     const bool fits = plan_fixed(b, &reference);
@@ -168,7 +168,7 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
                 const char *list) {
     struct best b = {.g = g, .isa = isa, .s = s};
     while (*list) {
-        struct tile t = {.wk = isa->ki};
+        struct tile t = {.wk = isa_mma_k(isa, s->slice)};
         int used = 0;
         if (sscanf(list, "%dx%dx%d_w%dx%d_s%d%n", &t.bm, &t.bn, &t.bk, &t.wm, &t.wn, &t.stages, &used) != 6 ||
             (list[used] != ',' && list[used] != 0)) {

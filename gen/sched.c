@@ -14,7 +14,7 @@ int sched_ni(const struct plan *p) {
 }
 
 int sched_k_steps(const struct plan *p) {
-    return p->tile.bk / p->isa->fragment_k;
+    return p->tile.bk / isa_fragment_k(p->isa, p->scheme->slice);
 }
 
 int sched_parts(const struct plan *p) {

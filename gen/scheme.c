@@ -25,6 +25,33 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75, 127.5) in
+ * units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from -128 to 127 reach
+ * 0x7f7f7f... in units of the last, less than 128 by 0x10101 of 2^-23 of 64, hence scale_room. A power of two, so that small whole
+ * numbers are exact: of 7 bits in one digit, of 15 in two (the product of two such has levels 0 to 2). Level i + j has an accumulator of its own; levels from `digits` on are left out.
+ *
+ * Exactness. |d0| <= 127, the others <= 128, so per k level 0 grows by at most 16129, level 1 by 32512, level 2 by
+ * 48896, level 3 by 65280. carry_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is carried up
+ * accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257 per k: 16257 * 131072 + 2 <
+ * 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for k <= 2^24, a 64-bit integer.
+ * split_units: bench/ERROR_BOUNDS.md, fixed point. */
+#define FIXED_POINT(name_, count_, digits_, atom_slices_, products_, levels_, units_, step_, floor_, ...)    \
+    {                                                                                                        \
+        .name = name_,                                                                                       \
+        .paper = "halftone: fixed point relative to the largest of the row (column), " count_                \
+                 " signed 8-bit digits, exact integer sums by level, rounded once",                          \
+        .hooks = "scheme_i8", .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,             \
+        .split = SPLIT_DIGITS, .scale = SCALE_ROW, .scale_low = 6, .scale_high = 6, .scale_room = 0x10101,   \
+        .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_, .carry_k = 32768,          \
+        .exact_k = 131072, .split_units = units_,                                                            \
+        .bound_text = "relative to k times the largest of the row of A times the largest of the column of "  \
+                      "B, not to |A||B|; exact sums, rounded once: the same bits on every machine",          \
+        .range_text = "every element has an absolute error of at most " step_ " of the largest in its row "  \
+                      "of A (column of B), " floor_ " where that is below 2^-120, so use it where "          \
+                      "elements are not much smaller than that; a row (column) with NaN or Inf gives "       \
+                      "NaN throughout; k at most 2^24"                                                       \
+    }
+
 /* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
  * that they are added before the large one can push them out (HOPPER-TRIAL.md, "correction products first").
  */
@@ -34,6 +61,7 @@ const struct scheme scheme_table[] = {
      .hooks = "scheme_half",
      .slice = SLICE_F16,
      .slices = 1,
+     .atom_slices = 1,
      .split = SPLIT_ROUND,
      .scale = SCALE_NONE,
      .products = 1,
@@ -50,6 +78,7 @@ const struct scheme scheme_table[] = {
      .hooks = "scheme_markidis",
      .slice = SLICE_F16,
      .slices = 2,
+     .atom_slices = 2,
      .split = SPLIT_TRUNCATE,
      .scale = SCALE_NONE,
      .products = 4,
@@ -66,6 +95,7 @@ const struct scheme scheme_table[] = {
      .hooks = "scheme_ootomo",
      .slice = SLICE_F16,
      .slices = 2,
+     .atom_slices = 2,
      .split = SPLIT_ROUND_RESIDUAL,
      .scale = SCALE_RESIDUAL,
      .residual_shift = 11,
@@ -84,6 +114,7 @@ const struct scheme scheme_table[] = {
      .hooks = "scheme_egemm",
      .slice = SLICE_F16,
      .slices = 2,
+     .atom_slices = 2,
      .split = SPLIT_ROUND,
      .scale = SCALE_NONE,
      .products = 4,
@@ -100,6 +131,7 @@ const struct scheme scheme_table[] = {
      .hooks = "scheme_legemm",
      .slice = SLICE_F16,
      .slices = 2,
+     .atom_slices = 2,
      .split = SPLIT_BIT_CUT,
      .scale = SCALE_RESIDUAL,
      .residual_shift = 10,
@@ -119,8 +151,11 @@ const struct scheme scheme_table[] = {
      .hooks = "scheme_f16x3",
      .slice = SLICE_F16,
      .slices = 2,
+     .atom_slices = 2,
      .split = SPLIT_ROUND,
      .scale = SCALE_ROW,
+     .scale_low = 14,
+     .scale_high = 14,
      .products = 3,
      .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
@@ -131,6 +166,11 @@ const struct scheme scheme_table[] = {
      .range_text = "finite input of any exponent; elements down to 2^-16 of the largest in their "
                    "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "
                    "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"},
+    FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),
+    FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
+                {1, 1, 2}, {2, 0, 2}),
+    FIXED_POINT("i8x10", "4", 4, 2, 10, 4, 1, "2^-30", "2^-151", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
+                {1, 1, 2}, {2, 0, 2}, {0, 3, 3}, {1, 2, 3}, {2, 1, 3}, {3, 0, 3}),
 };
 const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
 
@@ -143,19 +183,18 @@ const struct scheme *scheme_find(const char *name) {
 }
 
 int scheme_slice_bytes(const struct scheme *s) {
-    switch (s->slice) {
-    case SLICE_F16:
-    case SLICE_BF16:
-        return 2;
-    case SLICE_TF32:
-        return 4;
-    case SLICE_S8:
-        return 1;
-    }
-    return 0;
+    return slice_bytes(s->slice);
 }
 
 int scheme_atom_k(const struct scheme *s) {
     const int row_bytes = 128; /* one atom row: the swizzle's span (ARCHITECTURE section 5) */
-    return row_bytes / scheme_slice_bytes(s) / s->slices;
+    return row_bytes / scheme_slice_bytes(s) / s->atom_slices;
+}
+
+int scheme_atom_group(const struct scheme *s) {
+    return s->slices / s->atom_slices;
+}
+
+bool scheme_is_exact(const struct scheme *s) {
+    return s->exact_k > 0;
 }

@@ -3,8 +3,11 @@
 #ifndef HT_SCHEME_H
 #define HT_SCHEME_H
 
-enum slice_type { SLICE_F16, SLICE_BF16, SLICE_TF32, SLICE_S8 };
-enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT };
+#include <stdbool.h>
+
+#include "slice.h"
+
+enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS };
 enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW };
 enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
 enum { SCHEME_PRODUCTS_MAX = 16, SCHEME_ACCUMULATORS_MAX = 4 };
@@ -17,13 +20,20 @@ struct scheme {
     const char *name, *paper, *hooks;
     enum slice_type slice;
     int slices;
+    int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
     enum split_rule split;
     enum scale_rule scale;
+    /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room * 2^-23, is
+     * brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
+    int scale_low, scale_high, scale_room;
     int residual_shift; /* residual is stored times 2^residual_shift */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
     int accumulators;
     int promote[SCHEME_ACCUMULATORS_MAX]; /* PROMOTE_* or a k interval, for each accumulator */
+    /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that one part of k
+     * (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
+    int carry_k, exact_k;
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_desc.h */
     int split_units; /* what the split alone loses, in 2^-24 */
     const char *bound_text, *range_text;
@@ -34,7 +44,13 @@ extern const int scheme_count;
 const struct scheme *scheme_find(const char *name); /* NULL: none */
 
 int scheme_slice_bytes(const struct scheme *s);
-/* k of one panel atom: 128-byte rows hold all slices side by side (ARCHITECTURE section 5). */
+/* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (ARCHITECTURE section 5). Atoms are
+ * ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices of its k block,
+ * 128 / atom_slices * (i % atom_slices) bytes into the row (before the swizzle). */
 int scheme_atom_k(const struct scheme *s);
+/* Atoms of one row block and k block: slices / atom_slices. */
+int scheme_atom_group(const struct scheme *s);
+/* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
+bool scheme_is_exact(const struct scheme *s);
 
 #endif

@@ -2,7 +2,7 @@
  * a tile fits a GPU is the model's business.
  *
  * The space. bm, bn: whole panel atoms of 64 rows, powers of two as in both papers. bk: one or two atoms, at
- * most 64 (HT_K_PAD). wm, wn: whole fragments; B fragments come 16 columns at a time (one ldmatrix.x4 or one
+ * most 64 unless one atom is wider (INT8: 128). wm, wn: whole fragments; B fragments come 16 columns at a time (one ldmatrix.x4 or one
  * 32-wide MFMA). A block has 1 to 16 warps. Without an asynchronous copy a stage travels through registers,
  * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
 #include "tile.h"
@@ -81,21 +81,23 @@ void tile_enumerate(const struct isa *isa, const struct scheme *s,
         return;
     }
     static const int block_sizes[] = {64, 128, 256};
-    static const int warp_sizes[] = {32, 64, 128};
-    enum { SIZES = 3 };
-    const int wn_sizes =
-        isa->ni >= 32 ? SIZES : SIZES - 1; /* 128 columns of 8-wide fragments: no registers left */
-    const int atom_k = scheme_atom_k(s);
+    static const int warp_sizes[] = {16, 32, 64, 128};
+    enum { SIZES = 3, WM_FIRST = 1 };
+    /* Exact sums have up to four accumulators, which leave room for few columns; 128 columns of 8-wide fragments leave
+     * no registers at all. */
+    const int wn_first = scheme_is_exact(s) ? 0 : WM_FIRST, wn_end = isa->ni >= 32 ? SIZES + 1 : SIZES;
+    const int wn_sizes = wn_end - wn_first;
+    const int atom_k = scheme_atom_k(s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
     const int stages_min = isa->async_copy ? 2 : 1, stages_max = isa->async_copy ? 5 : 2;
-    struct tile t = {.wk = isa->ki};
+    struct tile t = {.wk = isa_mma_k(isa, s->slice)};
     for (int m = 0; m < SIZES; m++) {
         for (int n = 0; n < SIZES; n++) {
-            for (t.bk = atom_k; t.bk <= 2 * atom_k && t.bk <= K_MAX; t.bk += atom_k) {
+            for (t.bk = atom_k; t.bk <= 2 * atom_k && t.bk <= k_max; t.bk += atom_k) {
                 for (int i = 0; i < SIZES * wn_sizes; i++) {
                     t.bm = block_sizes[m];
                     t.bn = block_sizes[n];
-                    t.wm = warp_sizes[i / wn_sizes];
-                    t.wn = warp_sizes[i % wn_sizes];
+                    t.wm = warp_sizes[WM_FIRST + i / wn_sizes];
+                    t.wn = warp_sizes[wn_first + i % wn_sizes];
                     if (!warps_divide(&t, isa))
                         continue;
                     for (t.stages = stages_min; t.stages <= stages_max; t.stages++)

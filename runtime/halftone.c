@@ -262,9 +262,9 @@ static int64_t round_up(int64_t value, int64_t unit) {
 static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, int64_t k, int64_t entries) {
     struct operand o = {.rows = rows, .k = k, .entries = entries};
     int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    int64_t k_blocks = round_up(k, HT_K_PAD) / s->atom_k;
-    o.exponent_stride = s->scales_rows ? ht_mul(row_blocks * HT_ATOM_ROWS, 1 + ht_ceil_div(k, HT_K_PAD)) : 0;
-    o.panel_stride = ht_mul(ht_mul(row_blocks, k_blocks), HT_ATOM_BYTES);
+    int64_t pieces = ht_padded_k(s, k) / HT_K_PAD;
+    o.exponent_stride = s->scales_rows ? ht_mul(row_blocks * HT_ATOM_ROWS, 1 + pieces) : 0;
+    o.panel_stride = ht_mul(ht_mul(row_blocks, ht_k_blocks(s, k)), HT_ATOM_BYTES);
     o.exponent_bytes =
         round_up(ht_mul(ht_mul(o.exponent_stride, (int64_t)sizeof(int)), entries), PIECE_ALIGNMENT);
     o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), PIECE_ALIGNMENT);
@@ -299,19 +299,24 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
             : ht_pick(&ht_set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
+    if (choice.splits > HT_PICK_SPLITS_MAX)
+        return fail(h, HALFTONE_TOO_LARGE, "k = %lld: the exact sums of scheme '%s' hold k up to %lld",
+                    (long long)k, p->scheme->name, (long long)p->scheme->exact_k * HT_PICK_SPLITS_MAX);
     p->kernel = choice.kernel;
     p->splits = choice.splits;
     p->kernel_ns = choice.predicted_ns;
     p->a = operand_of(p->scheme, m, k, a_entries);
     p->b = operand_of(p->scheme, n, k, b_entries);
-    p->k_blocks = (int)(round_up(k, HT_K_PAD) / p->scheme->atom_k);
+    p->k_blocks = (int)ht_k_blocks(p->scheme, k);
     p->a_exponents_at = place(&p->bytes, p->a.exponent_bytes);
     p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
     p->a_panels_at = place(&p->bytes, p->a.panel_bytes);
     p->b_panels_at = place(&p->bytes, p->b.panel_bytes);
     int64_t slice =
         batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH; /* slices use the partials one after the other */
-    p->partials_at = place(&p->bytes, round_up(ht_partial_bytes(m, n, slice, p->splits), PIECE_ALIGNMENT));
+    p->partials_at =
+        place(&p->bytes, round_up(ht_partial_bytes(m, n, slice, p->splits, ht_part_bytes(p->scheme->exact_k)),
+                                  PIECE_ALIGNMENT));
     if (p->bytes >= INT64_MAX / 2 || (uint64_t)p->bytes > SIZE_MAX)
         return fail(h, HALFTONE_TOO_LARGE, "the packed operands need more bytes than an address can count");
     return HALFTONE_OK;
@@ -518,7 +523,7 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
         .exponent_stride = o->exponent_stride,
         .rows = (int)o->rows,
         .k = (int)o->k,
-        .k_blocks = (int)(round_up(o->k, HT_K_PAD) / scheme->atom_k),
+        .k_blocks = (int)ht_k_blocks(scheme, o->k),
         .k_contiguous = x->k_contiguous,
         .batch = (int)(batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH),
     };
@@ -560,13 +565,17 @@ static struct ht_gemm_args args_of(const halftone *h, const struct call *x) {
 
 /* Launches kernel (unless NO_KERNEL) and reduction over slices of the batch that a grid can hold. */
 static int launch(halftone *h, int kernel, struct ht_gemm_args args, int64_t batch) {
+    const struct ht_scheme_desc *scheme =
+        kernel != NO_KERNEL ? find_scheme(ht_set.kernel[kernel].scheme) : NULL;
+    int (*reduce)(const struct ht_gemm_args *, void *) =
+        scheme != NULL && scheme->reduce != NULL ? scheme->reduce : ht_set.reduce;
     for (int64_t done = 0; done < batch; done += HT_GRID_BATCH) {
         args.batch = (int)(batch - done < HT_GRID_BATCH ? batch - done : HT_GRID_BATCH);
         int code = HALFTONE_OK;
         if (kernel != NO_KERNEL)
             code = fail_device(h, ht_dev_check(ht_set.kernel[kernel].launch(&args, h->stream)));
         if (code == HALFTONE_OK && args.splits != 1)
-            code = fail_device(h, ht_dev_check(ht_set.reduce(&args, h->stream)));
+            code = fail_device(h, ht_dev_check(reduce(&args, h->stream)));
         if (code != HALFTONE_OK || batch - done <= HT_GRID_BATCH)
             return code;
         args.c += HT_GRID_BATCH * args.c_stride;
@@ -866,6 +875,7 @@ static void describe(const struct plan *p, const struct call *x, struct halftone
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;
     out->bound_units = ht_bound_units(p->scheme, x->k);
+    out->fixed_point = p->scheme->exact_k > 0;
     out->why = kernel->why;
 }
 

@@ -37,7 +37,9 @@
  *    call. Handles share nothing.
  *
  * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
- *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. "auto" is f16x3 today. The data check that will
+ *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. "auto" is f16x3 today. The fixed-point schemes i8x3, i8x6,
+ *    i8x10 have exact integer sums: their results are the same bits on every device and in the simulator, whatever
+ *    kernel, split, batch or packing; they never switch to another scheme by themselves, so look at their range. The data check that will
  *    make the accuracy contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see
  *    halftone_query; README, "what does not work yet") small elements lose bits silently. Named schemes
  *    run their paper's algorithm as it is.
@@ -182,9 +184,10 @@ struct halftone_plan {
     int64_t predicted_ns;        /* their sum */
     size_t workspace_bytes;
     int64_t bound_units; /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */
-    const char *bound;   /* the bound in words */
-    const char *range;   /* inputs for which it holds */
-    const char *why;     /* what limits the kernel, and the runner-up */
+    int fixed_point; /* 1: in the bound |A||B| stands for k * largest of the row of A * largest of the column of B */
+    const char *bound; /* the bound in words */
+    const char *range; /* inputs for which it holds */
+    const char *why;   /* what limits the kernel, and the runner-up */
 };
 
 /* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run. */

@@ -10,10 +10,11 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 1
+#define HT_ABI_VERSION 2
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
- * ordered row-block, k-block; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) * 16); a row
- * holds the slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one). */
+ * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
+ * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
+ * slices [128 of one], and the atoms of the second and the third follow). */
 struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
@@ -22,14 +23,15 @@ struct ht_gemm_args {
                              * row's scale follows (ht_row_exponent); unused without scaling */
     const int *b_exponents; /* per column of B */
     float *c;
-    float *partial;         /* splits > 1: [batch][split][n][m] floats before alpha and beta; else unused */
+    float *partial; /* splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
+                             * schemes with exact sums 64-bit integers, not yet scaled */
     const float *alpha_ptr; /* device pointers that win over the values below; NULL: use the values */
     const float *beta_ptr;
     long long ldc, c_stride;                        /* elements */
     long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
     long long a_exponent_stride, b_exponent_stride; /* elements */
     int m, n;
-    int k_blocks; /* atoms along k */
+    int k_blocks; /* atoms of a row block: along k, all slices */
     int splits;   /* k is cut into this many ordered parts */
     int batch;
     float alpha, beta;
@@ -39,13 +41,13 @@ struct ht_pack_args {
     const float *src;
     unsigned char *panels;
     int *exponents; /* schemes that scale rows: the rows' magnitudes (rows rounded up to 64), then as many
-                             * ints for each 64 k, used while packing; NULL for the others */
+                             * ints for each 64 k of the padded k, used while packing; NULL for the others */
     long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
     long long exponent_stride;
     int rows, k;
-    int k_blocks; /* atoms along k: k padded to a multiple of 64, divided by the atom's k */
+    int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
     int batch;
 };
@@ -66,7 +68,7 @@ struct ht_pack_args {
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
-    HT_K_PAD = 64,        /* k is padded with zeros to a multiple of this */
+    HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
@@ -79,6 +81,7 @@ struct ht_cost_coefficients {
     int32_t fixed_cycles;      /* prologue, drain and epilogue of a block */
     int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes */
     int32_t step_k;     /* bk */
+    int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
 };
 
 struct ht_kernel_desc {
@@ -102,6 +105,11 @@ struct ht_scheme_desc {
     const char *pack_name;
     /* operands: 1 or 2, packed in one launch */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);
+    int atom_slices; /* slices side by side in an atom's rows */
+    /* Fixed point with exact sums: most k of one part. The bound is then relative to k * largest of the row of A * largest
+     * of the column of B, and NaN or Inf in a row make its results NaN. 0: FP32 sums */
+    int exact_k;
+    int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
 };
 
 struct ht_set_desc {
@@ -131,9 +139,24 @@ static inline int64_t ht_mul(int64_t a, int64_t b) {
     return b != 0 && a > INT64_MAX / b ? INT64_MAX : a * b;
 }
 
+/* k as it is packed, and the atoms of one row block. */
+static inline int64_t ht_padded_k(const struct ht_scheme_desc *s, int64_t k) {
+    const int64_t unit = s->atom_k > HT_K_PAD ? s->atom_k : HT_K_PAD;
+    return ht_mul(ht_ceil_div(k, unit), unit);
+}
+static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
+    return ht_mul(ht_padded_k(s, k) / s->atom_k, s->slices / s->atom_slices);
+}
+
+/* Bytes of an element of a part: exact sums are 64-bit integers. */
+static inline int64_t ht_part_bytes(int exact_k) {
+    return exact_k > 0 ? 8 : 4;
+}
+
 /* Bytes of the split-K partial sums of one call; 0 without split. */
-static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int64_t splits) {
-    return splits > 1 ? ht_mul(ht_mul(ht_mul(m, n), ht_mul(batch, splits)), 4) : 0;
+static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int64_t splits,
+                                       int64_t part_bytes) {
+    return splits > 1 ? ht_mul(ht_mul(ht_mul(m, n), ht_mul(batch, splits)), part_bytes) : 0;
 }
 
 /* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
@@ -175,7 +198,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
-        int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, 4));
+        int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
         ns = ht_add(ns, launch_ns);
         ns = ht_add(ns, ht_mul(splits + 1, part) / dram_gbps);
         ns = ht_add(ns, ht_mul(splits, part) / dram_gbps);
@@ -192,18 +215,30 @@ static inline int ht_next_splits(int splits) {
     return (splits & (splits - 1)) == 0 ? splits / 2 * 3 : splits / 3 * 4;
 }
 
-/* ht_cost_ns with the best split-K, and how many parts that has: every part keeps at least HT_PICK_STEPS bk steps and
- * the partial sums fit partial_bytes. Ties go to the smaller split. */
+/* Fewest parts that a kernel with exact sums may have; 1 for the others. Beyond HT_PICK_SPLITS_MAX: k is too large for
+ * it. Worked line (test_desc.c): exact_k 131072, bk 128: k = 131072 -> 1, 131073 -> 2, 400000 -> 4, 2^24 -> 128. */
+static inline int ht_least_splits(const struct ht_cost_coefficients *c, int64_t k) {
+    const int64_t steps = ht_ceil_div(k, c->step_k), most = c->exact_k > 0 ? c->exact_k / c->step_k : steps;
+    int splits = 1;
+    while (splits <= HT_PICK_SPLITS_MAX && ht_ceil_div(steps, splits) > most)
+        splits = ht_next_splits(splits);
+    return splits;
+}
+
+/* ht_cost_ns with the best split-K, and how many parts that has: no fewer than ht_least_splits; beyond that every part keeps
+ * at least HT_PICK_STEPS bk steps and the partial sums fit partial_bytes. Ties go to the smaller split. */
 static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t partial_bytes,
                                  int *best_splits) {
     const int64_t steps = ht_ceil_div(k, c->step_k);
-    int64_t best = ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, 1);
-    *best_splits = 1;
-    for (int splits = 2; splits <= HT_PICK_SPLITS_MAX && steps / splits >= HT_PICK_STEPS;
+    const int least = ht_least_splits(c, k);
+    int64_t best =
+        ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, least);
+    *best_splits = least;
+    for (int splits = ht_next_splits(least); splits <= HT_PICK_SPLITS_MAX && steps / splits >= HT_PICK_STEPS;
          splits = ht_next_splits(splits)) {
-        if (ht_partial_bytes(m, n, batch, splits) > partial_bytes)
+        if (ht_partial_bytes(m, n, batch, splits, ht_part_bytes(c->exact_k)) > partial_bytes)
             break;
         int64_t ns =
             ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, splits);
@@ -229,7 +264,8 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
 }
 
 /* A-priori error bound: |C - (alpha A B + beta C0)| <= units * 2^-24 |alpha| |A||B| + 2^-24 |beta C0|, componentwise,
- * for one product of length k, split-K included. Derivation, range and absolute terms: bench/ERROR_BOUNDS.md.
+ * for one product of length k, split-K included. Derivation, range and absolute terms: bench/ERROR_BOUNDS.md. With exact
+ * sums (exact_k > 0) |A||B| stands for k * largest of the row of A * largest of the column of B.
  *   align_units: what the chain of the main accumulator loses per mma_k, all its products together, relative to the
  *   running sum of magnitudes;
  *   an addition outside the matrix unit rounds by one unit of its result: one for each interval but the first;
@@ -240,6 +276,8 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
  * Worked line (test_desc.c): split_units 8, mma_k 16, align_units 10, promote 64, k = 4096: a chain of 4 steps loses
  * 40, 64 intervals are 63 additions; 8 + 103 + 103 / 25 + 4 = 119. */
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
+    if (s->exact_k > 0) /* no chain loses anything */
+        return s->split_units + 4;
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
     int64_t chain = (int64_t)s->align_units * ht_ceil_div(chain_k, s->mma_k);
     int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) - 1 : 0;

@@ -1,16 +1,5 @@
 // arch_sm75: hooks for Turing. No cp.async: a stage is loaded into registers early (LDG), and stored to shared memory
-// late (STS), after the block has read the stage it replaces (EGEMM-TC fig. 6). mma.sync m16n8k8, two for each 16-wide
-// fragment.
-#ifndef HT_SIMULATOR
-HT_DEVICE void ht_mma_f16_1688(float *d, const unsigned *a, const unsigned *b)
-{
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-}
-#endif
-
+// late (STS), after the block has read the stage it replaces (EGEMM-TC fig. 6).
 HT_DEVICE void ht_stage_issue(uint4 *staged, unsigned to, const unsigned char *from)
 {
     (void)to;
@@ -35,11 +24,4 @@ HT_DEVICE void ht_stage_commit(void)
 
 template <int PENDING> HT_DEVICE void ht_stage_wait(void)
 {
-}
-
-// d(16 x 8) += a(16 x 16) * b(16 x 8), k 0-7 first
-HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)
-{
-    ht_mma_f16_1688(d, a, b);
-    ht_mma_f16_1688(d, a + 2, b + 1);
 }

@@ -73,22 +73,14 @@ template <int PENDING> HT_DEVICE void ht_wgmma_wait(void)
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-// After a wait: the compiler must not move uses of d to before it.
-template <int COUNT> HT_DEVICE void ht_wgmma_pin(float *d)
-{
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        asm volatile("" : "+f"(d[i])::"memory");
-    }
-}
-
-#define HT_D4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
-#define HT_D32(d, i)                                                                                                   \
-    HT_D4(d, i), HT_D4(d, i + 4), HT_D4(d, i + 8), HT_D4(d, i + 12), HT_D4(d, i + 16), HT_D4(d, i + 20),               \
-        HT_D4(d, i + 24), HT_D4(d, i + 28)
-#define HT_D64(d) HT_D32(d, 0), HT_D32(d, 32)
-#define HT_D96(d) HT_D64(d), HT_D32(d, 64)
-#define HT_D128(d) HT_D96(d), HT_D32(d, 96)
+// ---- operands of one warpgroup MMA: up to 128 accumulators, listed for asm
+#define HT_D4(C, d, i) C(d[i]), C(d[i + 1]), C(d[i + 2]), C(d[i + 3])
+#define HT_D32(C, d, i)                                                                                                \
+    HT_D4(C, d, i), HT_D4(C, d, i + 4), HT_D4(C, d, i + 8), HT_D4(C, d, i + 12), HT_D4(C, d, i + 16),                  \
+        HT_D4(C, d, i + 20), HT_D4(C, d, i + 24), HT_D4(C, d, i + 28)
+#define HT_D64(C, d) HT_D32(C, d, 0), HT_D32(C, d, 32)
+#define HT_D96(C, d) HT_D64(C, d), HT_D32(C, d, 64)
+#define HT_D128(C, d) HT_D96(C, d), HT_D32(C, d, 96)
 #define HT_R32 \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -104,22 +96,10 @@ template <int COUNT> HT_DEVICE void ht_wgmma_pin(float *d)
     HT_R96 \
     ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
     ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define HT_WGMMA(N, A, B, USE, LIST, OUTPUTS)                                                                     \
-    HT_DEVICE void ht_wgmma_f16(ht_width<N>, float *d, unsigned long long a, unsigned long long b, int use)            \
-    {                                                                                                                  \
-        asm volatile("{\n.reg .pred use;\nsetp.ne.b32 use, %" USE ", 0;\n"                                             \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" LIST "}, %" A ", %" B                  \
-                     ", use, 1, 1, 0, 0;\n}"                                                                           \
-                     : OUTPUTS                                                                                         \
-                     : "l"(a), "l"(b), "r"(use));                                                                      \
-    }
-// One overload for each N. a, b: descriptors; use: 0 starts from zero, 1 from d.
+
+// N of an MMA, to choose an overload.
 template <int N> struct ht_width {
 };
-HT_WGMMA(64, "32", "33", "34", HT_R32, HT_D32(d, 0))
-HT_WGMMA(128, "64", "65", "66", HT_R64, HT_D64(d))
-HT_WGMMA(192, "96", "97", "98", HT_R96, HT_D96(d))
-HT_WGMMA(256, "128", "129", "130", HT_R128, HT_D128(d))
 #endif
 
 // Descriptor of an operand that starts at a multiple of 1024 in shared memory: address / 16, rows of 128 bytes in groups
@@ -127,14 +107,4 @@ HT_WGMMA(256, "128", "129", "130", HT_R128, HT_D128(d))
 HT_DEVICE unsigned long long ht_descriptor(unsigned smem)
 {
     return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | 1ull << 16 | (unsigned long long)(smem / 16);
-}
-
-// Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with round to
-// nearest; the next one starts from zero.
-template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *chain)
-{
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        sum[i] = __fadd_rn(sum[i], chain[i]);
-    }
 }

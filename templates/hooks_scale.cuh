@@ -1,12 +1,19 @@
 // hooks_scale: power-of-two row scales, for packing and for the epilogue.
 
+// Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
+// larger than any sum of two exponents, and the sum of two is still an int.
+constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
-// Exponent of a scaled row: the row's largest finite magnitude is brought into [2^14, 2^15), near the top of FP16.
-// `magnitude` holds that largest magnitude as the bits of a float, as pack leaves it. Rows that are zero or below
-// 2^-112 stop at -126, so that 2^exponent and its inverse are normal floats.
+// Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
-    const int e = (magnitude >> 23) - 127 - 14;
+    const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
+    const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
+    if (magnitude >= HT_INFINITE)
+        return HT_POISONED;
     return e < -126 ? -126 : e;
 }
 

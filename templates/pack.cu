@@ -1,9 +1,11 @@
 #include "sample.h" //@drop
 // ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
 // A block takes a tile of 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory
-// and writes it out split and swizzled: SLICES atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros.
+// and writes it out split and swizzled into atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros. Atoms
+// are ordered row block, k block of ATOM_K, group of ATOM_SLICES slices, which lie side by side in an atom's rows:
 //
-//   atom row (two 16-bit slices): [ 32 hi | 32 lo ]   16-byte chunk c of row r is stored as chunk c ^ (r & 7)
+//   two 16-bit slices, ATOM_SLICES 2:     [ 32 hi | 32 lo ]      16-byte chunk c of row r is stored as chunk c ^ (r & 7)
+//   three 8-bit slices, ATOM_SLICES 1:    [ 128 first digits ], atom of the second digits, atom of the third
 //
 // Schemes that scale rows must know a row's largest magnitude before its first element can be written, and reading the
 // matrix twice from device memory would cost half again as much. So a block keeps PACK_TILES tiles in shared memory,
@@ -18,7 +20,13 @@ constexpr int PACK_THREADS = 256;
 constexpr int TILE_BYTES = 64 * 64 * 4;
 constexpr int ROOM_PARTS = 8;                                   // numbers for each row until they are combined
 constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_PARTS * 64 * 4;
-constexpr int ATOMS = 64 / ATOM_K;                              // atoms of one tile
+constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
+constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
+constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
+constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
+constexpr int TILE_CHUNKS = 64 / CHUNK_K;                       // chunks of one slice in a tile's row
+constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of them, those in one atom
+constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
 constexpr int LOADS_AHEAD = 2;                                  // tiles under way from device memory
@@ -41,10 +49,16 @@ HT_DEVICE int row_blocks_of(const ht_pack_args &g)
     return (g.rows + 63) / 64;
 }
 
+// 64 x 64 tiles along k.
+HT_DEVICE int k_tiles_of(const ht_pack_args &g)
+{
+    return g.k_blocks / GROUP * ATOM_K / 64;
+}
+
 HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles)
 {
     pack_place at;
-    const int k_tiles = g.k_blocks / ATOMS;
+    const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.exponents + entry * g.exponent_stride;
     at.pieces = (k_tiles + tiles - 1) / tiles;
@@ -70,10 +84,10 @@ HT_DEVICE int larger(int x, int y)
     return x > y ? x : y;
 }
 
-// Magnitudes are the bits of a float without its sign, which compare like the floats; Inf and NaN do not count. While
-// maxima are taken, a magnitude is a key that needs one instruction: shifted left and raised by one exponent, so that
-// Inf and NaN wrap around to less than what zero becomes.
-constexpr unsigned KEY_OF_ZERO = 0x01000000u;
+// Magnitudes are the bits of a float without its sign, which compare like the floats; Inf and NaN do not count, or poison
+// the row. While maxima are taken, a magnitude is a key that needs one instruction: shifted left and, where Inf and NaN do
+// not count, raised by one exponent, so that they wrap around to less than what zero becomes.
+constexpr unsigned KEY_OF_ZERO = POISONS_ROWS ? 0u : 0x01000000u;
 
 HT_DEVICE unsigned larger_key(unsigned x, unsigned y)
 {
@@ -93,7 +107,8 @@ HT_DEVICE unsigned key_of_four(uint4 x)
 
 HT_DEVICE int magnitude_of_key(unsigned key)
 {
-    return key > KEY_OF_ZERO ? (int)(key - KEY_OF_ZERO >> 1) : 0;
+    const int bits = key > KEY_OF_ZERO ? (int)(key - KEY_OF_ZERO >> 1) : 0;
+    return bits < HT_INFINITE ? bits : HT_INFINITE;
 }
 
 // The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' largest magnitudes so far.
@@ -291,42 +306,44 @@ HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, un
     return most;
 }
 
-// 16-byte chunk `chunk` (8 k) of all slices of one row. factor: a power of two.
-HT_DEVICE void write_chunk(unsigned char *atoms, unsigned tile, int row, int chunk, float factor)
+// Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
+HT_DEVICE void write_chunk(unsigned char *atoms, int at, unsigned tile, int row, int chunk, float factor)
 {
     unsigned packed[SLICES][4];
 #pragma unroll
-    for (int u = 0; u < 2; u++) {
-        const uint4 four = ht_lds16(tile + unit_at(row, chunk * 2 + u));
+    for (int u = 0; u < CHUNK_K / 4; u++) {
+        const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u));
         const unsigned bits[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            unsigned short slice[SLICES];
-            ht_split(SCALES_ROWS ? __fmul_rn(ht_as_float(bits[e]), factor) : ht_as_float(bits[e]), slice);
+        for (int q = 0; q < 4; q++) {
+            const int e = u * 4 + q;
+            unsigned slice[SLICES];
+            ht_split(SCALES_ROWS ? __fmul_rn(ht_as_float(bits[q]), factor) : ht_as_float(bits[q]), slice);
             for (int s = 0; s < SLICES; s++)
-                packed[s][u * 2 + e / 2] = e % 2 ? packed[s][u * 2 + e / 2] | (unsigned)slice[s] << 16 : slice[s];
+                packed[s][e / WORD_K] =
+                    e % WORD_K ? packed[s][e / WORD_K] | slice[s] << (e % WORD_K * SLICE_BYTES * 8) : slice[s];
         }
     }
-    unsigned char *atom = atoms + chunk / (ATOM_K / 8) * 8192 + row * 128;
+    unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
-        const int c = s * (ATOM_K / 8) + chunk % (ATOM_K / 8);
-        ht_stg16(atom + ((c ^ (row & 7)) * 16), make_uint4(packed[s][0], packed[s][1], packed[s][2], packed[s][3]));
+        const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
+        ht_stg16(atom + s / ATOM_SLICES * 8192 + ((c ^ (row & 7)) * 16),
+                 make_uint4(packed[s][0], packed[s][1], packed[s][2], packed[s][3]));
     }
 }
 
-// The tile's atoms. Eight rows and one atom's chunks lie side by side in a warp: each store covers whole sectors.
-// room: the rows' magnitudes.
-HT_DEVICE void write_tile(unsigned char *atoms, unsigned tile, unsigned room)
+// The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
+// side by side in a warp: each store covers whole sectors. room: the rows' magnitudes.
+HT_DEVICE void write_tile(unsigned char *atoms, int first, unsigned tile, unsigned room)
 {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < UNITS; i++) {
         const int unit = i * PACK_THREADS + (int)threadIdx.x;
-        const int per_atom = 64 * (ATOM_K / 8);
-        const int row = unit % per_atom / (ATOM_K / 8);
-        const int chunk = unit / per_atom * (ATOM_K / 8) + unit % (ATOM_K / 8);
+        const int row = unit % (64 * RUN) / RUN;
+        const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
         const float factor =
             SCALES_ROWS ? ht_pow2(-ht_row_exponent((int)ht_as_uint(ht_lds4(room + (unsigned)row * 4)))) : 1.0f;
-        write_chunk(atoms, tile, row, chunk, factor);
+        write_chunk(atoms, first + chunk, tile, row, chunk, factor);
     }
 }
 
@@ -360,10 +377,9 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
         }
         ht_barrier();
     }
-    unsigned char *atoms = g.panels + entry * g.panel_stride +
-                           ((long long)at.row_block * g.k_blocks + at.k_tile * ATOMS) * 8192;
+    unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     for (int t = 0; t < at.tiles; t++)
-        write_tile(atoms + t * ATOMS * 8192, smem + (unsigned)(t * TILE_BYTES), room);
+        write_tile(atoms, (at.k_tile + t) * TILE_CHUNKS, smem + (unsigned)(t * TILE_BYTES), room);
 }
 
 // Numbers that are not published yet.
@@ -374,7 +390,7 @@ __global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair 
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const int pieces = (g.k_blocks / ATOMS + p.tiles - 1) / p.tiles;
+    const int pieces = (k_tiles_of(g) + p.tiles - 1) / p.tiles;
     const long long at = (long long)blockIdx.x * PACK_THREADS + threadIdx.x, rows = (long long)row_blocks_of(g) * 64;
     if (at < rows * pieces)
         ht_stg_i32(g.exponents + entry * g.exponent_stride + rows + at, -1);
@@ -385,7 +401,7 @@ static int tiles_of_block(const ht_pack_args *operands, int count)
 {
     long long tiles = 0;
     for (int i = 0; i < count; i++)
-        tiles += (long long)((operands[i].rows + 63) / 64) * (operands[i].k_blocks / ATOMS) * operands[i].batch;
+        tiles += (long long)((operands[i].rows + 63) / 64) * (operands[i].k_blocks / GROUP * ATOM_K / 64) * operands[i].batch;
     const long long share = tiles / (2 * SMS);
     return share < 1 ? 1 : share < PACK_TILES ? (int)share : PACK_TILES;
 }
@@ -399,7 +415,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
         const long long high = (operands[i].rows + 63) / 64;
-        const long long wide = (operands[i].k_blocks / ATOMS + p.tiles - 1) / p.tiles;
+        const long long wide = (operands[i].k_blocks / GROUP * ATOM_K / 64 + p.tiles - 1) / p.tiles;
         blocks = high * wide > blocks ? high * wide : blocks;
         batch += (unsigned)operands[i].batch;
     }

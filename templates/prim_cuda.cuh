@@ -34,6 +34,11 @@ HT_DEVICE int ht_ldg_i32(const int *p)
     return *p;
 }
 
+HT_DEVICE long long ht_ldg_i64(const long long *p)
+{
+    return *p;
+}
+
 HT_DEVICE void ht_stg16(void *p, uint4 v)
 {
     *(uint4 *)p = v;
@@ -45,6 +50,11 @@ HT_DEVICE void ht_stg4(float *p, float v)
 }
 
 HT_DEVICE void ht_stg_i32(int *p, int v)
+{
+    *p = v;
+}
+
+HT_DEVICE void ht_stg_i64(long long *p, long long v)
 {
     *p = v;
 }

@@ -1,5 +1,5 @@
 // scheme half: one FP16 slice, round to nearest; no refinement.
-HT_DEVICE void ht_split(float x, unsigned short *slice)
+HT_DEVICE void ht_split(float x, unsigned *slice)
 {
     slice[0] = ht_f16_rn(x);
 }

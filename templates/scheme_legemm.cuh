@@ -14,10 +14,10 @@ HT_DEVICE unsigned short ht_bit_cut(float x)
     return (unsigned short)(sign | (unsigned)exponent << 10 | mantissa);
 }
 
-HT_DEVICE void ht_split(float x, unsigned short *slice)
+HT_DEVICE void ht_split(float x, unsigned *slice)
 {
     slice[0] = ht_bit_cut(x);
-    slice[1] = ht_f16_rz(__fmul_rn(__fadd_rn(x, -ht_f16_value(slice[0])), 1024.0f));
+    slice[1] = ht_f16_rz(__fmul_rn(__fadd_rn(x, -ht_f16_value((unsigned short)slice[0])), 1024.0f));
 }
 
 HT_DEVICE float ht_combine(const float *acc)

@@ -9,9 +9,11 @@
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
 constexpr int THREADS = WARPS_M * WARPS_N * 32;
 constexpr int MI = WM / 16, NI = WN / 8;        // MMA tiles of a warp
-constexpr int K_STEPS = BK / 16;                // fragment loads per stage
-constexpr int K_ATOMS = BK / ATOM_K;            // atoms of one row block per stage
-constexpr int K_PAIRS = ATOM_K / 16;            // fragment loads per atom and slice
+constexpr int FRAGMENT_K = 32 / SLICE_BYTES;    // k of one fragment load: 32 bytes
+constexpr int K_STEPS = BK / FRAGMENT_K;        // fragment loads per stage
+constexpr int GROUP = SLICES / ATOM_SLICES;     // atoms of one row block and ATOM_K
+constexpr int K_ATOMS = BK / ATOM_K * GROUP;    // atoms of one row block per stage
+constexpr int K_PAIRS = ATOM_K / FRAGMENT_K;    // fragment loads per atom and slice
 constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
 constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
 constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
@@ -46,18 +48,18 @@ HT_DEVICE unsigned stage_row(int row)
 }
 
 // One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
-HT_DEVICE void store_result(const ht_gemm_args &g, float v, int row, int col, int exponent, float alpha, float beta)
+HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta)
 {
     if (row >= g.m || col >= g.n)
         return;
-    if (SCALES_ROWS)
-        v = ht_scale_pow2(v, exponent);
+    sum = ht_part(sum, exponent);
     if (g.splits > 1) {
         const long long part = (long long)blockIdx.z * g.splits + blockIdx.y;
-        ht_stg4(g.partial + (part * g.n + col) * g.m + row, v);
+        ht_stg_sum(g.partial, (part * g.n + col) * g.m + row, sum);
         return;
     }
     float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
+    float v = ht_finish(sum, exponent);
     v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
     if (beta != 0.0f)
         v = __fmaf_rn(beta, ht_ldg4(c), v);
@@ -70,9 +72,9 @@ HT_DEVICE int exponent_of(const int *magnitudes, long long at, int row, int rows
 }
 
 // One element of all accumulators, combined as the scheme says; accumulator l lies MI * NI * 4 floats after l - 1.
-HT_DEVICE float result_of(const float *acc)
+HT_DEVICE ht_sum result_of(const ht_acc *acc)
 {
-    float v[ACCS];
+    ht_acc v[ACCS];
     for (int l = 0; l < ACCS; l++)
         v[l] = acc[l * MI * NI * 4];
     return ht_combine(v);
@@ -123,8 +125,8 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
     unsigned a[2][SLICES][MI][4]; // fragments of this and the next k step
     unsigned b[2][SLICES][NI][2];
-    float acc[ACCS][MI][NI][4]; // chains on the matrix unit
-    float master[MASTERS][NI][4]; // where closed chains of acc[0] are added up; unused without promotion
+    ht_acc acc[ACCS][MI][NI][4];    // chains on the matrix unit
+    ht_acc master[MASTERS][NI][4]; // where closed chains of acc[0] are added up; unused without promotion
 #pragma unroll
     for (int l = 0; l < ACCS; l++) {
 #pragma unroll
@@ -175,11 +177,11 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
     for (int s = 0; s < SLICES; s++) {
 #pragma unroll
         for (int i = 0; i < MI; i++) {
-            ht_ldmatrix_x4(a[0][s][i], a_at[s * K_PAIRS] + stage_row(i * 16));
+            ht_ldmatrix_x4(a[0][s][i], a_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(i * 16));
         }
 #pragma unroll
         for (int j = 0; j < NI; j += 2) {
-            ht_ldmatrix_x4(b[0][s][j], b_at[s * K_PAIRS] + stage_row(j * 8));
+            ht_ldmatrix_x4(b[0][s][j], b_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(j * 8));
         }
     }
     //@end
@@ -214,16 +216,18 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
                 ht_barrier();
             }
             const int n = (s + 1) % K_STEPS, half = (s + 1) % 2;
-            const unsigned from = (s == K_STEPS - 1 ? next : read) + n / K_PAIRS * 8192;
+            const unsigned from = (s == K_STEPS - 1 ? next : read) + n / K_PAIRS * GROUP * 8192;
 #pragma unroll
             for (int l = 0; l < SLICES; l++) {
 #pragma unroll
                 for (int i = 0; i < MI; i++) {
-                    ht_ldmatrix_x4(a[half][l][i], a_at[l * K_PAIRS + n % K_PAIRS] + from + stage_row(i * 16));
+                    ht_ldmatrix_x4(a[half][l][i], a_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
+                                                      l / ATOM_SLICES * 8192 + stage_row(i * 16));
                 }
 #pragma unroll
                 for (int j = 0; j < NI; j += 2) {
-                    ht_ldmatrix_x4(b[half][l][j], b_at[l * K_PAIRS + n % K_PAIRS] + from + stage_row(j * 8));
+                    ht_ldmatrix_x4(b[half][l][j], b_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
+                                                      l / ATOM_SLICES * 8192 + stage_row(j * 8));
                 }
             }
 #pragma unroll

@@ -1,13 +1,13 @@
 #include "sample_wgmma.h" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
-// A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of STAGES slots, the others multiply:
+// A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of SLOTS slots, the others multiply:
 // warpgroup w has WN columns of C, in SUBS parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
 // C by BM rows, so that a thread's results are neighbours in memory.
 //
-//   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each, BK of k
+//   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP slots hold all slices of BK
 //
 //   producer     copy slot 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
-//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is CHUNK slots: one chain of the matrix unit,
+//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is CHUNK times BK: one chain of the matrix unit,
 //   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
@@ -17,8 +17,10 @@ constexpr int THREADS = (WGS + 1) * 128;
 constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
 constexpr int A_BYTES = A_BLOCKS * 8192;
 constexpr int SLOT_BYTES = (A_BLOCKS + B_BLOCKS) * 8192;
-constexpr int FULL = STAGES * SLOT_BYTES;       // offsets of the barriers, 8 bytes each
-constexpr int EMPTY = FULL + STAGES * 8, TURN = EMPTY + STAGES * 8;
+constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
+constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
+constexpr int FULL = SLOTS * SLOT_BYTES;        // offsets of the barriers, 8 bytes each
+constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8;
 constexpr int SMEM_BYTES = TURN + WGS * 8;
 constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : 240;
 constexpr int TEMPS = PROMOTE_STEPS > 0 ? REGS : 1;
@@ -36,7 +38,7 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
     const int tile = item / g.splits % (tiles_m * tiles_n), per_group = RASTER * tiles_n;
     const int row = tile / per_group * RASTER, inside = tile % per_group;
     const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
-    const int total = g.k_blocks / CHUNK;
+    const int total = g.k_blocks / CHUNK_SLOTS;
     work w;
     w.m0 = (row + inside % height) * BM;
     w.n0 = inside / height * BN;
@@ -70,14 +72,14 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
         const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
-            src[i] = panel_row(g.a_panels + w.entry * g.a_stride, w.m0 / 64 + i, g.m, g.k_blocks, w.first * CHUNK);
+            src[i] = panel_row(g.a_panels + w.entry * g.a_stride, w.m0 / 64 + i, g.m, g.k_blocks, w.first * CHUNK_SLOTS);
         }
 #pragma unroll
         for (int i = 0; i < B_BLOCKS; i++) {
             src[A_BLOCKS + i] =
-                panel_row(g.b_panels + w.entry * g.b_stride, w.n0 / 64 + i, g.n, g.k_blocks, w.first * CHUNK);
+                panel_row(g.b_panels + w.entry * g.b_stride, w.n0 / 64 + i, g.n, g.k_blocks, w.first * CHUNK_SLOTS);
         }
-        for (int k = 0; k < w.chunks * CHUNK; k++) {
+        for (int k = 0; k < w.chunks * CHUNK_SLOTS; k++) {
             const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
             ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
             ht_mbar_expect(full, SLOT_BYTES);
@@ -85,7 +87,7 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
             for (int i = 0; i < A_BLOCKS + B_BLOCKS; i++) {
                 ht_bulk_copy(to + i * 8192, src[i] + (long long)k * 8192, 8192, full);
             }
-            slot = slot + 1 == STAGES ? 0 : slot + 1;
+            slot = slot + 1 == SLOTS ? 0 : slot + 1;
             phase ^= slot == 0;
         }
     }
@@ -97,25 +99,29 @@ struct scalars {
     bool wide; // four rows of C can be read and written at once
 };
 
-// Four results of one column, rows row .. row + 3: stored as a split-K part or combined with C. beta == 0 does not read C.
-HT_DEVICE void store_four(const ht_gemm_args &g, const work &w, const scalars &by, const float *v, int row, int col)
+// Four sums of one column, rows row .. row + 3: stored as a split-K part or combined with C. beta == 0 does not read C.
+// exponent: of the row's and the column's scale together.
+HT_DEVICE void store_four(const ht_gemm_args &g, const work &w, const scalars &by, ht_sum *sum, const int *exponent, int row,
+                          int col)
 {
     if (row >= g.m || col >= g.n)
         return;
+    for (int q = 0; q < 4; q++)
+        sum[q] = ht_part(sum[q], exponent[q]);
     if (g.splits > 1) {
-        float *part = g.partial + (((long long)w.entry * g.splits + w.split) * g.n + col) * g.m + row;
+        const long long part = (((long long)w.entry * g.splits + w.split) * g.n + col) * g.m + row;
         if (g.m % 4 == 0) {
-            ht_stg16(part, make_uint4(ht_as_uint(v[0]), ht_as_uint(v[1]), ht_as_uint(v[2]), ht_as_uint(v[3])));
+            ht_stg_four_sums(g.partial, part, sum);
             return;
         }
         for (int q = 0; q < 4 && row + q < g.m; q++)
-            ht_stg4(part + q, v[q]);
+            ht_stg_sum(g.partial, part + q, sum[q]);
         return;
     }
     float *c = g.c + (long long)w.entry * g.c_stride + (long long)col * g.ldc + row;
     float r[4];
-    for (int q = 0; q < 4; q++)
-        r[q] = by.alpha != 0.0f ? __fmul_rn(by.alpha, v[q]) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    for (int q = 0; q < 4; q++) // alpha == 0 ignores A and B, NaN included
+        r[q] = by.alpha != 0.0f ? __fmul_rn(by.alpha, ht_finish(sum[q], exponent[q])) : 0.0f;
     if (by.wide && row + 3 < g.m) {
         if (by.beta != 0.0f) {
             const uint4 old = ht_ld16(c);
@@ -147,10 +153,10 @@ HT_DEVICE void exponents_of_four(const ht_gemm_args &g, const work &w, int row, 
     e[3] = ht_row_exponent((int)x.w);
 }
 
-// One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS floats after l - 1.
-HT_DEVICE float result_of(const float *acc)
+// One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS elements after l - 1.
+HT_DEVICE ht_sum result_of(const ht_acc *acc)
 {
-    float v[ACCS];
+    ht_acc v[ACCS];
     for (int l = 0; l < ACCS; l++)
         v[l] = acc[l * SUBS * REGS];
     return ht_combine(v);
@@ -158,11 +164,10 @@ HT_DEVICE float result_of(const float *acc)
 
 // Two 8 x 8 groups of one column: lane t = lane % 4 holds rows 2t, 2t + 1 of both. Even lanes give away their part of the
 // second group for the neighbour's of the first, so that each has four rows in sequence.
-HT_DEVICE void gather_four(const float *first, const float *second, int odd, float *v)
+HT_DEVICE void gather_four(const ht_acc *first, const ht_acc *second, int odd, ht_sum *v)
 {
-    const float a0 = result_of(first), a1 = result_of(first + 1), b0 = result_of(second), b1 = result_of(second + 1);
-    const float got0 = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(odd ? a0 : b0), 1));
-    const float got1 = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(odd ? a1 : b1), 1));
+    const ht_sum a0 = result_of(first), a1 = result_of(first + 1), b0 = result_of(second), b1 = result_of(second + 1);
+    const ht_sum got0 = ht_shfl_sum(odd ? a0 : b0, 1), got1 = ht_shfl_sum(odd ? a1 : b1, 1);
     v[0] = odd ? got0 : a0;
     v[1] = odd ? got1 : a1;
     v[2] = odd ? b0 : got0;
@@ -171,7 +176,7 @@ HT_DEVICE void gather_four(const float *first, const float *second, int odd, flo
 
 // 64 columns from n0 on: lane (g = lane / 4, t = lane % 4) of warp w holds columns 16 w + g and 8 more, in each group of
 // eight rows rows 2t, 2t + 1.
-HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, const float *acc, int n0)
+HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, const ht_acc *acc, int n0)
 {
     const int lane = (int)threadIdx.x & 31, odd = lane & 1;
     const int col = n0 + ((int)threadIdx.x >> 5 & 3) * 16 + (lane >> 2), row = w.m0 + (lane & 3) * 2 + odd * 6;
@@ -183,13 +188,10 @@ HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &b
         exponents_of_four(g, w, row + j * 16, ea);
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            float v[4];
+            const int e[4] = {ea[0] + eb[h], ea[1] + eb[h], ea[2] + eb[h], ea[3] + eb[h]};
+            ht_sum v[4];
             gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
-#pragma unroll
-            for (int q = 0; q < 4; q++) {
-                v[q] = SCALES_ROWS ? ht_scale_pow2(v[q], ea[q] + eb[h]) : v[q];
-            }
-            store_four(g, w, by, v, row + j * 16, col + h * 8);
+            store_four(g, w, by, v, e, row + j * 16, col + h * 8);
         }
     }
 }
@@ -206,8 +208,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     by.wide = g.ldc % 4 == 0 && g.c_stride % 4 == 0 && ((unsigned long long)g.c & 15) == 0;
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
-    float acc[ACCS][SUBS][REGS];
-    float temp[TEMPS]; // the chain of a chunk, where chains are promoted
+    ht_acc acc[ACCS][SUBS][REGS];
+    ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
     for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
         const work w = find_work(g, item);
 #pragma unroll
@@ -215,9 +217,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 #pragma unroll
             for (int s = 0; s < SUBS; s++) {
                 for (int i = 0; i < REGS; i++)
-                    acc[l][s][i] = 0.0f;
+                    acc[l][s][i] = 0;
             }
         }
+        int chain = 0; // chunks since exact sums were carried
         for (int chunk = 0; chunk < w.chunks; chunk++) {
             const unsigned long long at = (unsigned long long)slot * (SLOT_BYTES / 16);
             //@emit chunk
@@ -234,9 +237,9 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                     for (int k = 0; k < BK / 16; k++) {
                         const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
                         const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
-                        ht_wgmma_f16(ht_width<BM>(), temp, b, a + 4, c + k > 0);
-                        ht_wgmma_f16(ht_width<BM>(), temp, b + 4, a, 1);
-                        ht_wgmma_f16(ht_width<BM>(), temp, b, a, 1);
+                        ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0);
+                        ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1);
+                        ht_wgmma(ht_width<BM>(), temp, b, a, 1);
                     }
                 }
                 ht_wgmma_commit();
@@ -253,7 +256,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 ht_promote_chain<REGS>(acc[0][s], temp);
             }
             //@end
-            slot = slot + CHUNK == STAGES ? 0 : slot + CHUNK;
+            slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
             phase ^= slot == 0;
         }
 #pragma unroll
@@ -267,7 +270,7 @@ __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
 {
     const unsigned smem = ht_smem_base();
     if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) {
+        for (int s = 0; s < SLOTS; s++) {
             ht_mbar_init(smem + FULL + s * 8, 1);
             ht_mbar_init(smem + EMPTY + s * 8, WGS * 4); // one arrival of each consumer warp
         }

@@ -50,7 +50,7 @@ static void test_absurd_shapes_saturate(void **state) {
     int64_t ns = ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, big, big, big, big, 128);
     assert_true(ns > INT64_MAX / 2000);
     assert_true(ht_pack_ns(4, 1600, big, big, big) > 0);
-    assert_int_equal(ht_partial_bytes(big, big, big, 2), INT64_MAX);
+    assert_int_equal(ht_partial_bytes(big, big, big, 2, 4), INT64_MAX);
     assert_int_equal(ht_add(INT64_MAX, 1), INT64_MAX);
     assert_int_equal(ht_mul(INT64_MAX / 2, 3), INT64_MAX);
     assert_int_equal(ht_mul(0, INT64_MAX), 0);

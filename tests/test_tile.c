@@ -28,9 +28,9 @@ static void visit(void *context, const struct tile *t) {
     assert_int_equal(t->bm % 64 + t->bn % 64, 0);
     assert_int_equal(t->bm % t->wm + t->bn % t->wn, 0);
     assert_int_equal(t->wm % v->isa->mi + t->wn % v->isa->ni + t->wn % 16, 0);
-    assert_int_equal(t->bk % atom_k + t->bk % v->isa->fragment_k, 0);
-    assert_true(t->bk <= 64);
-    assert_int_equal(t->wk, v->isa->ki);
+    assert_int_equal(t->bk % atom_k + t->bk % isa_fragment_k(v->isa, v->s->slice), 0);
+    assert_true(t->bk <= (atom_k > 64 ? atom_k : 64));
+    assert_int_equal(t->wk, isa_mma_k(v->isa, v->s->slice));
     assert_true(warps >= 1 && warps <= 16);
     assert_true(v->isa->async_copy ? t->stages >= 2 && t->stages <= 5 : t->stages >= 1 && t->stages <= 2);
     /* every thread copies whole 16-byte parts of a stage: skeleton tile_mma counts on it */
@@ -91,8 +91,9 @@ static void rows_are_consistent(void **state) {
         const struct scheme *s = &scheme_table[i];
         assert_ptr_equal(scheme_find(s->name), s);
         assert_int_equal(strncmp(s->hooks, "scheme_", 7), 0);
-        assert_string_equal(s->hooks + 7, s->name);
-        assert_int_equal(scheme_atom_k(s) * s->slices * scheme_slice_bytes(s), 128);
+        assert_int_equal(scheme_atom_k(s) * s->atom_slices * scheme_slice_bytes(s), 128);
+        assert_int_equal(scheme_atom_group(s) * s->atom_slices, s->slices);
+        assert_int_equal(scheme_is_exact(s), s->slice == SLICE_S8);
         int used = 0;
         for (int p = 0; p < s->products; p++) {
             assert_true(s->product[p].a < s->slices && s->product[p].b < s->slices);

@@ -45,6 +45,13 @@ static inline float __fmul_rn(float a, float b) {
 static inline float __fmaf_rn(float a, float b, float c) {
     return fmaf(a, b, c);
 }
+/* To nearest even; beyond the range its end, NaN 0 (PTX ISA, cvt). */
+static inline int __float2int_rn(float x) {
+    return x >= 2147483648.0f ? INT_MAX : x <= -2147483648.0f ? INT_MIN : x == x ? (int)rintf(x) : 0;
+}
+static inline float __ll2float_rn(long long x) {
+    return (float)x;
+}
 static inline unsigned ht_as_uint(float x) {
     unsigned bits;
     memcpy(&bits, &x, sizeof bits);
@@ -79,9 +86,11 @@ HT_SIM_COLLECTIVE void ht_barrier(int line = __builtin_LINE());
 uint4 ht_ldg16(const void *p, int line = __builtin_LINE());
 float ht_ldg4(const float *p, int line = __builtin_LINE());
 int ht_ldg_i32(const int *p, int line = __builtin_LINE());
+long long ht_ldg_i64(const long long *p, int line = __builtin_LINE());
 void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());
 void ht_stg4(float *p, float v, int line = __builtin_LINE());
 void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
+void ht_stg_i64(long long *p, long long v, int line = __builtin_LINE());
 int ht_ld_relaxed_i32(const int *p, int line = __builtin_LINE());
 void ht_st_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 
@@ -103,6 +112,10 @@ HT_SIM_COLLECTIVE void ht_mma_f16_16816(float d[4], const unsigned a[4], const u
                                         int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1],
                                        int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsigned b[2],
+                                       int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1],
+                                      int line = __builtin_LINE());
 HT_SIM_COLLECTIVE int ht_shfl_xor(int v, int lane_mask, int line = __builtin_LINE());
 
 /* One launch with its types erased. */

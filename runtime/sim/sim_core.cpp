@@ -432,7 +432,7 @@ void ht_ldmatrix_x4(unsigned r[4], unsigned s, int line) {
     give_way(*t->owner, *t);
 }
 
-static void mma(call_kind kind, float *d, const unsigned *a, const unsigned *b, int line, const void *site) {
+static void mma(call_kind kind, void *d, const unsigned *a, const unsigned *b, int line, const void *site) {
     thread_state *t = come_to(kind, line, site);
     if (t == nullptr)
         return;
@@ -448,6 +448,14 @@ void ht_mma_f16_16816(float d[4], const unsigned a[4], const unsigned b[2], int 
 
 void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1], int line) {
     mma(CALL_MMA_1688, d, a, b, line, __builtin_return_address(0));
+}
+
+void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsigned b[2], int line) {
+    mma(CALL_MMA_S8_16832, d, a, b, line, __builtin_return_address(0));
+}
+
+void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1], int line) {
+    mma(CALL_MMA_S8_8816, d, a, b, line, __builtin_return_address(0));
 }
 
 int ht_shfl_xor(int v, int lane_mask, int line) {

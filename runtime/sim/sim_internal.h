@@ -34,6 +34,8 @@ enum call_kind {
     CALL_LDMATRIX,
     CALL_MMA_16816,
     CALL_MMA_1688,
+    CALL_MMA_S8_16832,
+    CALL_MMA_S8_8816,
     CALL_SHFL
 };
 const char *call_name(call_kind kind);
@@ -45,7 +47,7 @@ struct call {
     /* operands; which ones count follows from kind */
     unsigned *r;
     unsigned s;
-    float *d;
+    void *d; /* float or int accumulators */
     const unsigned *a, *b;
     int value, lane_mask;
 };

@@ -250,6 +250,9 @@ float ht_ldg4(const float *p, int line) {
 int ht_ldg_i32(const int *p, int line) {
     return global_load<int>("ht_ldg_i32", p, line);
 }
+long long ht_ldg_i64(const long long *p, int line) {
+    return global_load<long long>("ht_ldg_i64", p, line);
+}
 void ht_stg16(void *p, uint4 v, int line) {
     global_store("ht_stg16", p, v, line);
 }
@@ -258,6 +261,9 @@ void ht_stg4(float *p, float v, int line) {
 }
 void ht_stg_i32(int *p, int v, int line) {
     global_store("ht_stg_i32", p, v, line);
+}
+void ht_stg_i64(long long *p, long long v, int line) {
+    global_store("ht_stg_i64", p, v, line);
 }
 
 uint4 ht_lds16(unsigned s, int line) {

@@ -176,3 +176,18 @@ int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16
     }
     return 0;
 }
+
+int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
+    int overflows = 0;
+    for (int row = 0; row < rows; row++) {
+        for (int col = 0; col < 8; col++) {
+            int32_t dot = 0; /* at most 32 * 2^14 */
+            for (int i = 0; i < k; i++)
+                dot += a[row * k + i] * b[col * k + i];
+            const int64_t sum = (int64_t)d[row * 8 + col] + dot;
+            overflows |= sum > INT32_MAX || sum < INT32_MIN;
+            d[row * 8 + col] = (int32_t)sum;
+        }
+    }
+    return overflows ? -1 : 0;
+}

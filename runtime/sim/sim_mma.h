@@ -65,6 +65,10 @@ float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint1
  * a k that is not 8 or 16. */
 int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b);
 
+/* d (rows x 8) += a (rows x k) * b (k x 8) on signed bytes, laid out as above; exact on every model. -1 when a sum leaves 32
+ * bits (hardware wraps). */
+int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b);
+
 #ifdef __cplusplus
 }
 #endif

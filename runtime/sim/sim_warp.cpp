@@ -47,14 +47,45 @@ static bool perform_mma(engine &e, unsigned warp, unsigned k) {
         for (unsigned i = 0; i < k / 8; i++)
             memcpy(&b[g * k + 2 * t + 8 * i], &c.b[i], 4);
         for (unsigned i = 0; i < 4; i++)
-            memcpy(&d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], &c.d[i], 4);
+            memcpy(&d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], static_cast<const float *>(c.d) + i, 4);
     }
     (void)sim_mma_f16(e.launch->model, static_cast<int>(k), d, a, b);
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
         const call &c = lane_call(e, warp, lane);
         unsigned g = lane / 4, t = lane % 4;
         for (unsigned i = 0; i < 4; i++)
-            memcpy(&c.d[i], &d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], 4);
+            memcpy(static_cast<float *>(c.d) + i, &d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], 4);
+    }
+    return true;
+}
+
+/* INT8: the same fragments, four bytes of k to a register instead of two halves. m16n8k32, or m8n8k16, which is its rows
+ * 0-7 with a0, b0, c0, c1. Exact; a sum that leaves 32 bits would wrap on hardware, and is a violation here. */
+static bool perform_mma_s8(engine &e, unsigned warp, unsigned rows, unsigned k) {
+    int8_t a[16 * 2 * SIM_MAX_K], b[8 * 2 * SIM_MAX_K];
+    int32_t d[16 * 8];
+    const unsigned tall = rows / 8, wide = k / 16;
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
+        const call &c = lane_call(e, warp, lane);
+        unsigned g = lane / 4, t = lane % 4;
+        for (unsigned i = 0; i < tall * wide; i++)
+            memcpy(&a[(g + 8 * (i % tall)) * k + 4 * t + 16 * (i / tall)], &c.a[i], 4);
+        for (unsigned i = 0; i < wide; i++)
+            memcpy(&b[g * k + 4 * t + 16 * i], &c.b[i], 4);
+        for (unsigned i = 0; i < 2 * tall; i++)
+            d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)] = static_cast<const int *>(c.d)[i];
+    }
+    if (sim_mma_s8(static_cast<int>(rows), static_cast<int>(k), d, a, b) != 0) {
+        const call &c = lane_call(e, warp, 0);
+        engine_fail(e, warp * WARP_SIZE, c.line, "carry or split k before 32 bits are full",
+                    "%s: a sum of this warp leaves 32 bits", call_name(c.kind));
+        return false;
+    }
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
+        const call &c = lane_call(e, warp, lane);
+        unsigned g = lane / 4, t = lane % 4;
+        for (unsigned i = 0; i < 2 * tall; i++)
+            static_cast<int *>(c.d)[i] = d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)];
     }
     return true;
 }
@@ -78,6 +109,10 @@ bool warp_perform(engine &e, unsigned warp) {
         return perform_mma(e, warp, 16);
     case CALL_MMA_1688:
         return perform_mma(e, warp, 8);
+    case CALL_MMA_S8_16832:
+        return perform_mma_s8(e, warp, 16, 32);
+    case CALL_MMA_S8_8816:
+        return perform_mma_s8(e, warp, 8, 16);
     case CALL_SHFL:
         return perform_shfl(e, warp);
     case CALL_NONE:

@@ -1,0 +1,42 @@
+// hooks_sum_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+typedef float ht_acc; // element of a chain
+typedef float ht_sum; // element of a part
+
+HT_DEVICE ht_sum ht_add_sums(ht_sum x, ht_sum y)
+{
+    return __fadd_rn(x, y);
+}
+
+HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
+{
+    return ht_ldg4(parts + at);
+}
+
+HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
+{
+    ht_stg4(parts + at, v);
+}
+
+// What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
+HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+{
+    return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
+}
+
+// The product's element from the sum of all parts.
+HT_DEVICE float ht_finish(ht_sum v, int exponent)
+{
+    (void)exponent;
+    return v;
+}
+
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lane_mask)
+{
+    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lane_mask));
+}
+
+// Four neighbours at once; `at` is a multiple of 4.
+HT_DEVICE void ht_stg_four_sums(float *parts, long long at, const ht_sum *v)
+{
+    ht_stg16(parts + at, make_uint4(ht_as_uint(v[0]), ht_as_uint(v[1]), ht_as_uint(v[2]), ht_as_uint(v[3])));
+}

@@ -1,0 +1,47 @@
+// hooks_sum_s64: what the parts of k (split-K) add up to: exact integers in units of the last digit's level, rounded to
+// FP32 once, when all parts are together. So neither tile nor split nor machine shows in the result.
+typedef int ht_acc;       // element of a chain
+typedef long long ht_sum; // element of a part
+
+HT_DEVICE ht_sum ht_add_sums(ht_sum x, ht_sum y)
+{
+    return x + y;
+}
+
+HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
+{
+    return ht_ldg_i64((const long long *)(const void *)parts + at);
+}
+
+HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
+{
+    ht_stg_i64((long long *)(void *)parts + at, v);
+}
+
+HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+{
+    (void)exponent;
+    return v;
+}
+
+// One rounding, to nearest even; the powers of two are exact unless the result is subnormal or overflows.
+HT_DEVICE float ht_finish(ht_sum v, int exponent)
+{
+    if (exponent >= HT_POISONED)
+        return ht_as_float(0x7fffffffu);
+    return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
+}
+
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lane_mask)
+{
+    const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)v, lane_mask);
+    const long long high = ht_shfl_xor((int)(v >> 32), lane_mask);
+    return high * 4294967296ll + low;
+}
+
+// Four neighbours at once.
+HT_DEVICE void ht_stg_four_sums(float *parts, long long at, const ht_sum *v)
+{
+    for (int q = 0; q < 4; q++)
+        ht_stg_sum(parts, at + q, v[q]);
+}

@@ -1,0 +1,21 @@
+// schemes i8x3, i8x6, i8x10: fixed point in SLICES signed 8-bit digits, the first of weight 1 (the row is scaled so that it
+// is at most 127), each of the others 2^-8 of the one before. Digits are rounded to nearest from the last one up, so each
+// is in [-128, 127] and what is left out has no sign of its own.
+HT_DEVICE void ht_split(float x, unsigned *slice)
+{
+    int rest = __float2int_rn(__fmul_rn(x, ht_pow2(8 * (SLICES - 1)))); // exact product, then one rounding
+    for (int s = SLICES - 1; s >= 0; s--) {
+        const int digit = ((rest & 255) ^ 128) - 128;
+        slice[s] = (unsigned)digit & 255u;
+        rest = (int)((unsigned)rest - (unsigned)digit) >> 8; // wraps for Inf alone, whose row is poisoned
+    }
+}
+
+// All levels in units of the last one.
+HT_DEVICE long long ht_combine(const int *acc)
+{
+    long long sum = acc[0];
+    for (int l = 1; l < ACCS; l++)
+        sum = sum * 256 + acc[l];
+    return sum;
+}
