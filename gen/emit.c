@@ -98,6 +98,7 @@ static void tile_params(struct params *p, const struct plan *plan) {
     scheme_params(p, plan->scheme);
     param(p, "PROMOTE_STEPS", plan->promote_steps);
     if (plan->isa->warpgroup) {
+        param(p, "PROMOTES", model_promotes(plan->scheme));
         param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
         param(p, "SMS", (long)plan->gpu->sms);
     } else {

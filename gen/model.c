@@ -95,6 +95,10 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     return (int)bounds[least].blocks;
 }
 
+bool model_promotes(const struct scheme *s) {
+    return s->promote[0] != PROMOTE_NEVER && !scheme_is_exact(s);
+}
+
 int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t) {
     const int k = s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(s, isa, 0);
     return k > t->bk ? k / t->bk : 1;

@@ -55,6 +55,9 @@ bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct sch
 /* k between two promotions of an accumulator: 0 never, the MMA's k after every MMA, else the interval. */
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator);
 
+/* Whether chains of accumulator 0 are closed and added up in FP32. */
+bool model_promotes(const struct scheme *s);
+
 /* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
  * is. */
 int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t);

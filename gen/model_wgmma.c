@@ -24,15 +24,11 @@ static int64_t largest(int64_t x, int64_t y) {
     return x > y ? x : y;
 }
 
-static bool promotes(const struct scheme *s) {
-    return s->promote[0] != PROMOTE_NEVER && !scheme_is_exact(s);
-}
-
 /* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 240. */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int part = tile_part_registers(t);
     cost->regs_accumulators = s->accumulators * tile_parts(t) * part;
-    cost->regs_fragments = promotes(s) ? part : 0;
+    cost->regs_fragments = model_promotes(s) ? part : 0;
     cost->regs_other = OTHER_REGISTERS;
     const int most = tile_warpgroups(t) > 2 ? CONSUMER_REGISTERS_OF_THREE : CONSUMER_REGISTERS;
     const int need = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
@@ -72,7 +68,7 @@ static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const stru
 /* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions: one for each
  * result, four warps at one instruction a clock each. */
 static int64_t slot_gap(const struct scheme *s, const struct isa *isa, const struct tile *t) {
-    const int adds = promotes(s) ? tile_part_registers(t) : 0;
+    const int adds = model_promotes(s) ? tile_part_registers(t) : 0;
     const int batches = s->promote[0] == PROMOTE_EACH_MMA ? t->bk / isa_mma_k(isa, s->slice) : 1;
     return (int64_t)(TURN_CLOCKS + adds) * batches * tile_parts(t) * 256 / model_chunk(s, isa, t);
 }

@@ -23,7 +23,7 @@ constexpr int FULL = SLOTS * SLOT_BYTES;        // offsets of the barriers, 8 by
 constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8;
 constexpr int SMEM_BYTES = TURN + WGS * 8;
 constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : 240;
-constexpr int TEMPS = PROMOTE_STEPS > 0 ? REGS : 1;
+constexpr int TEMPS = PROMOTES ? REGS : 1;
 
 // One work item: a tile of C, or one split's part of it.
 struct work {
