@@ -84,6 +84,7 @@ unsigned ht_smem_base(void);
 HT_SIM_COLLECTIVE void ht_barrier(int line = __builtin_LINE());
 
 uint4 ht_ldg16(const void *p, int line = __builtin_LINE());
+uint4 ht_ld16(const void *p, int line = __builtin_LINE());
 float ht_ldg4(const float *p, int line = __builtin_LINE());
 int ht_ldg_i32(const int *p, int line = __builtin_LINE());
 long long ht_ldg_i64(const long long *p, int line = __builtin_LINE());
@@ -117,6 +118,63 @@ HT_SIM_COLLECTIVE void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsi
 HT_SIM_COLLECTIVE void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1],
                                       int line = __builtin_LINE());
 HT_SIM_COLLECTIVE int ht_shfl_xor(int v, int lane_mask, int line = __builtin_LINE());
+
+/* ---- Hopper's asynchronous units (templates/arch_sm90.cuh; what is modelled and what not: sim_async.h) ---- */
+void ht_mbar_init(unsigned bar, int count, int line = __builtin_LINE());
+void ht_mbar_init_done(void);
+void ht_mbar_expect(unsigned bar, int bytes, int line = __builtin_LINE());
+void ht_mbar_arrive(unsigned bar, int line = __builtin_LINE());
+void ht_mbar_wait(unsigned bar, unsigned parity, int line = __builtin_LINE());
+void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
+
+/* One wgmma as a lane asks for it. */
+enum ht_sim_slice { HT_SIM_F16, HT_SIM_S8 };
+struct ht_sim_wgmma {
+    ht_sim_slice slice;
+    int n; /* columns of D */
+    void *d;
+    unsigned long long a, b; /* descriptors */
+    int use;                 /* 0: starts from zero */
+};
+HT_SIM_COLLECTIVE void ht_sim_wgmma_issue(const ht_sim_wgmma *call, int line);
+HT_SIM_COLLECTIVE void ht_wgmma_fence(int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_wgmma_commit(int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_sim_wgmma_wait(int pending_groups, int line);
+HT_SIM_COLLECTIVE void ht_sim_registers(int count, int give, int line);
+void ht_sim_wgmma_pin(const void *d, int line);
+
+/* Always inline: the collective sees where the kernel calls. */
+#define HT_SIM_INLINE static inline __attribute__((always_inline, unused))
+template <int N> struct ht_width {};
+#define HT_SIM_WGMMA(name, slice, type)                                                                      \
+    template <int N>                                                                                         \
+    HT_SIM_INLINE void name(ht_width<N>, type *d, unsigned long long a, unsigned long long b, int use,       \
+                            int line = __builtin_LINE()) {                                                   \
+        static_assert(N % 8 == 0 && N >= 8 && N <= 256, "wgmma has 8 to 256 columns in steps of 8");         \
+        const ht_sim_wgmma call = {slice, N, d, a, b, use};                                                  \
+        ht_sim_wgmma_issue(&call, line);                                                                     \
+    }
+HT_SIM_WGMMA(ht_wgmma_f16, HT_SIM_F16, float)
+HT_SIM_WGMMA(ht_wgmma_s8, HT_SIM_S8, int)
+template <int PENDING> HT_SIM_INLINE void ht_wgmma_wait(int line = __builtin_LINE()) {
+    static_assert(PENDING >= 0 && PENDING <= 7, "number of groups that may stay pending");
+    ht_sim_wgmma_wait(PENDING, line);
+}
+template <int COUNT, class T> HT_SIM_INLINE void ht_wgmma_pin(T *d, int line = __builtin_LINE()) {
+    ht_sim_wgmma_pin(d, line);
+}
+template <int REGISTERS> HT_SIM_INLINE void ht_give_registers(int line = __builtin_LINE()) {
+    ht_sim_registers(REGISTERS, 1, line);
+}
+template <int REGISTERS> HT_SIM_INLINE void ht_take_registers(int line = __builtin_LINE()) {
+    ht_sim_registers(REGISTERS, 0, line);
+}
+/* Launches are synchronous: the predecessor is always done. Templates, as ht_launch_dependent below: where a kernel
+ * brings these functions itself (launch_plain.cuh), its own are the better match. */
+template <class = void> HT_SIM_INLINE void ht_grid_wait(void) {
+}
+template <class = void> HT_SIM_INLINE void ht_grid_release(void) {
+}
 
 /* One launch with its types erased. */
 struct ht_sim_launch_info {
@@ -156,6 +214,12 @@ template <class Args>
 static inline int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
                             int smem_bytes, void *stream, const Args &args) {
     return ht_sim_named_launch(nullptr, nullptr, kernel, gx, gy, gz, threads, smem_bytes, stream, args);
+}
+template <class Args, class Kernel>
+static inline int ht_launch_dependent(Kernel kernel, unsigned gx, unsigned gy, unsigned gz, unsigned threads,
+                                      int smem_bytes, void *stream, const Args &args,
+                                      const char *launcher = __builtin_FUNCTION()) {
+    return ht_sim_named_launch(launcher, nullptr, kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 /* The same with the kernel's name for messages. */
 #define ht_launch(...) ht_sim_named_launch(__func__, #__VA_ARGS__, __VA_ARGS__)

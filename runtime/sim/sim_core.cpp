@@ -3,7 +3,7 @@
  * what they have come to: the same collective is performed, the same barrier or end makes the warp wait,
  * anything else is divergence. So every state in which nothing can run has a name, and nothing can hang (but
  * a kernel that loops for ever by itself). */
-#include "sim_internal.h"
+#include "sim_async.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void thread_main(void *arg) {
 }
 
 /* Waits with the call's operands until the warp, or for a barrier the block, has come together. */
-static thread_state *come_to(call_kind kind, int line, const void *site) {
+thread_state *come_to(call_kind kind, int line, const void *site) {
     engine *e = current_engine;
     if (e == nullptr) {
         error_keep(
@@ -73,6 +73,10 @@ static thread_state *come_to(call_kind kind, int line, const void *site) {
     at.line = line;
     at.site = site;
     return e->running;
+}
+
+void wait_here(thread_state &self) {
+    give_way(*self.owner, self);
 }
 
 /* ---- divergence ---- */
@@ -105,9 +109,28 @@ static bool is_collective(call_kind kind) {
     return kind > CALL_BARRIER;
 }
 
+/* Whether lanes of the warp wait for mbarriers: those whose phase has come go on, and the others of the warp with
+ * them as soon as they meet. */
+static bool hold_lanes(engine &e, unsigned w) {
+    warp_state &warp = e.warps[w];
+    bool held = false;
+    for (unsigned lane = 0; lane < warp.lanes; lane++) {
+        const thread_state &t = *e.threads[w * WARP_SIZE + lane];
+        if (t.at.kind != CALL_MBAR_WAIT)
+            continue;
+        held = true;
+        warp.ready |= async_passes(e, t) ? 1u << lane : 0u;
+    }
+    if (held)
+        warp.waits = warp.ready != 0 ? CALL_NONE : CALL_MBAR_WAIT;
+    return held;
+}
+
 /* All lanes of the warp have stopped. */
 static void settle_warp(engine &e, unsigned w) {
     warp_state &warp = e.warps[w];
+    if (hold_lanes(e, w))
+        return;
     const thread_state &first = *e.threads[w * WARP_SIZE];
     for (unsigned lane = 1; lane < warp.lanes; lane++) {
         const thread_state &t = *e.threads[w * WARP_SIZE + lane];
@@ -118,6 +141,8 @@ static void settle_warp(engine &e, unsigned w) {
     }
     if (!is_collective(first.at.kind)) {
         warp.waits = first.at.kind;
+        if (warp.waits == CALL_EXIT)
+            async_warp_ends(e, w);
         return;
     }
     if (warp.lanes != WARP_SIZE) {
@@ -128,17 +153,30 @@ static void settle_warp(engine &e, unsigned w) {
     }
     if (!warp_perform(e, w))
         return;
+    if (async_on(e))
+        order_meet_warp(e, w);
     warp.turn++; /* after the accesses of ldmatrix: it orders only what follows */
     warp.ready = UINT32_MAX;
 }
 
-/* No warp can run: opens the barrier, or false at the block's end and after an error. */
+/* No warp can run: lets a copy land or opens the barrier, or false at the block's end and after an error. */
 static bool settle_block(engine &e) {
-    unsigned exited = 0;
-    for (const warp_state &warp : e.warps)
+    unsigned exited = 0, held = 0;
+    for (const warp_state &warp : e.warps) {
         exited += warp.waits == CALL_EXIT;
-    if (exited == e.warps.size())
+        held += warp.waits == CALL_MBAR_WAIT;
+    }
+    if (async_on(e) && async_land(e))
+        return true;
+    if (exited == e.warps.size()) {
+        if (async_on(e))
+            async_block_ends(e);
         return false;
+    }
+    if (held != 0) {
+        async_fail_deadlock(e);
+        return false;
+    }
     if (exited != 0) {
         const thread_state *gone = nullptr, *waits = nullptr;
         for (unsigned w = 0; w < e.warps.size(); w++) {
@@ -149,6 +187,8 @@ static bool settle_block(engine &e) {
         return false;
     }
     e.epoch++;
+    if (async_on(e))
+        order_meet_block(e);
     for (warp_state &warp : e.warps) {
         warp.waits = CALL_NONE;
         warp.ready = warp.lanes == WARP_SIZE ? UINT32_MAX : (1u << warp.lanes) - 1u;
@@ -159,7 +199,7 @@ static bool settle_block(engine &e) {
 /* ---- the order of warps ---- */
 
 /* splitmix64 (Steele, Lea, Flood 2014): a full-period mixer of a counter. */
-static uint64_t next_random(uint64_t &state) {
+uint64_t next_random(uint64_t &state) {
     uint64_t z = state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -235,6 +275,7 @@ static void prepare_block(engine &e, uint64_t block) {
     }
     e.last_warp = warps - 1;
     shared_reset(e, info.smem_bytes);
+    async_reset(e);
     blockIdx = e.block;
     gridDim = info.grid;
     blockDim = {info.threads, 1, 1};
@@ -247,6 +288,8 @@ static bool run_block(engine &e, uint64_t block) {
     current_engine = &e;
     while (!e.failed) {
         unsigned w;
+        if (async_on(e) && e.launch->seed != 0 && next_random(e.random) % 4 == 0)
+            (void)async_land(e);
         if (pick_warp(e, w)) {
             run_warp(e, w);
             if (!e.failed)

@@ -16,11 +16,21 @@ static const sim_mma_model *set_model;
 static std::vector<allocation> registered; /* by address */
 
 const char *call_name(call_kind kind) {
-    static const char *const names[] = {"no call",          "exit",
-                                        "ht_barrier",       "ht_ldmatrix_x4",
-                                        "ht_mma_f16_16816", "ht_mma_f16_1688",
-                                        "ht_mma_s8_16832",  "ht_mma_s8_8816",
-                                        "ht_shfl_xor"};
+    static const char *const names[] = {"no call",
+                                        "exit",
+                                        "ht_mbar_wait",
+                                        "ht_barrier",
+                                        "ht_ldmatrix_x4",
+                                        "ht_mma_f16_16816",
+                                        "ht_mma_f16_1688",
+                                        "ht_mma_s8_16832",
+                                        "ht_mma_s8_8816",
+                                        "ht_shfl_xor",
+                                        "ht_wgmma",
+                                        "ht_wgmma_fence",
+                                        "ht_wgmma_commit",
+                                        "ht_wgmma_wait",
+                                        "ht_give_registers or ht_take_registers"};
     return names[kind];
 }
 
@@ -42,7 +52,7 @@ std::string kernel_label(const ht_sim_launch_info &info) {
 void engine_fail(engine &e, unsigned thread, int line, const char *cure, const char *what, ...) {
     if (e.failed)
         return;
-    char text[384];
+    char text[512];
     va_list args;
     va_start(args, what);
     vsnprintf(text, sizeof text, what, args);

@@ -3,7 +3,8 @@
  *   sim_core.cpp   launches, blocks, the order of warps, divergence
  *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, shfl
  *   sim_mem.cpp    shared memory with its shadow, cp.async, registered global memory
- *   sim_error.cpp  the first violation and the settings of the host program */
+ *   sim_error.cpp  the first violation and the settings of the host program
+ *   sim_async.h    Hopper's asynchronous units: files of their own */
 #ifndef HT_SIM_INTERNAL_H
 #define HT_SIM_INTERNAL_H
 
@@ -30,13 +31,21 @@ enum {
 enum call_kind {
     CALL_NONE,
     CALL_EXIT,
+    CALL_MBAR_WAIT,
     CALL_BARRIER,
+    /* collectives of a warp */
     CALL_LDMATRIX,
     CALL_MMA_16816,
     CALL_MMA_1688,
     CALL_MMA_S8_16832,
     CALL_MMA_S8_8816,
-    CALL_SHFL
+    CALL_SHFL,
+    /* which all warps of a warpgroup make alike */
+    CALL_WGMMA,
+    CALL_WGMMA_FENCE,
+    CALL_WGMMA_COMMIT,
+    CALL_WGMMA_WAIT,
+    CALL_REGISTERS
 };
 const char *call_name(call_kind kind);
 
@@ -50,6 +59,7 @@ struct call {
     void *d; /* float or int accumulators */
     const unsigned *a, *b;
     int value, lane_mask;
+    const struct ht_sim_wgmma *wgmma;
 };
 
 /* A cp.async that was issued and not waited for. */
@@ -74,7 +84,8 @@ struct thread_state {
 struct warp_state {
     unsigned lanes;  /* 32 but for the last warp of a block with an odd size */
     uint32_t ready;  /* lanes that can run */
-    call_kind waits; /* CALL_BARRIER or CALL_EXIT when the whole warp has come there, else CALL_NONE */
+    call_kind waits; /* where the whole warp stands: CALL_BARRIER, CALL_EXIT, CALL_MBAR_WAIT (no lane can run
+                        and some wait), or CALL_NONE */
     uint32_t turn; /* counts warp collectives and barriers: accesses of one warp in one turn have no order */
 };
 
@@ -90,7 +101,9 @@ enum {
     SHADOW_BY_COPY = 2,    /* the last write was a cp.async */
     SHADOW_MANY_LANES = 4, /* more readers than `reader` in its warp and turn */
     SHADOW_MANY_WARPS = 8, /* readers of several warps */
-    SHADOW_PENDING = 16    /* a cp.async of `copier` is on its way */
+    SHADOW_PENDING = 16,   /* a cp.async or bulk copy of `copier` is on its way */
+    SHADOW_BULK = 32,      /* the pending or last write is a bulk copy; landed: its mbarrier is the writer */
+    SHADOW_MBARRIER = 64
 };
 
 struct allocation {
@@ -121,6 +134,7 @@ struct engine {
     std::vector<shadow_word> shadow;
     allocation recent[4] = {}; /* allocations that were touched last */
     unsigned next_recent = 0;
+    std::unique_ptr<struct async_state> async; /* NULL: never needed */
     bool failed = false;
     char error[768] = "";
 };
@@ -130,6 +144,10 @@ extern __thread engine *current_engine;
 
 /* sim_core: never returns to a thread whose block has failed. */
 [[noreturn]] void abandon_thread(engine &e);
+/* The running thread waits with its call's operands until the scheduler has done it; NULL outside kernels. */
+thread_state *come_to(call_kind kind, int line, const void *site);
+void wait_here(thread_state &self);
+uint64_t next_random(uint64_t &state);
 
 /* sim_warp: performs the collective that all lanes of a warp have come to; false after engine_fail. */
 bool warp_perform(engine &e, unsigned warp);
@@ -142,8 +160,38 @@ struct access {
     bool for_warp; /* the data goes to all lanes: the thread's own earlier write is no excuse */
 };
 void shared_reset(engine &e, int smem_bytes);
+/* Whether [s, s + bytes), a multiple of `alignment`, lies in the block's shared memory; else engine_fail. */
+bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsigned alignment);
+/* The same for one allocation of global memory. */
+bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment);
+/* The checks of a write to the word at a shared offset. */
+bool check_write(engine &e, const access &who, unsigned offset, const shadow_word &word);
+bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other);
+bool fail_bulk(engine &e, const access &who, unsigned offset, const char *verb);
 /* The bytes at shared address s after the checks of a read; NULL after engine_fail. */
 const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsigned bytes);
+
+/* The running engine and access, with the check that there is one. */
+struct request {
+    engine *e;
+    access who;
+    request(const char *name, int line);
+};
+
+/* sim_async, sim_order: false for kernels without asynchronous units, which keep to barrier intervals and turns. */
+bool async_on(const engine &e);
+void async_reset(engine &e); /* before a block */
+bool async_land(engine &e);  /* the next copy lands; false when none is on its way */
+bool async_passes(const engine &e, const thread_state &t); /* who is at CALL_MBAR_WAIT */
+void async_fail_deadlock(engine &e);
+void async_block_ends(engine &e); /* engine_fail for what is left undone */
+void async_warp_ends(engine &e, unsigned warp);
+void order_meet_warp(engine &e, unsigned warp);
+void order_meet_block(engine &e);
+bool order_read(engine &e, const access &who, unsigned offset, const shadow_word &word);
+bool order_write(engine &e, const access &who, unsigned offset, const shadow_word &word);
+/* sim_wgmma: performs a collective of CALL_WGMMA .. CALL_REGISTERS for a warp. */
+bool wgmma_perform(engine &e, unsigned warp);
 
 /* sim_error: notes the block's first violation: `what` with printf arguments, then the cure. */
 void engine_fail(engine &e, unsigned thread, int line, const char *cure, const char *what, ...)

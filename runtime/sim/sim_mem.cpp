@@ -5,8 +5,10 @@
  *   threads of different warps   in the same barrier interval (epoch)
  *   lanes of one warp            in the same epoch and turn (no warp collective between them)
  *   the same thread              never; but data that ldmatrix hands to all lanes counts as read by other
- * lanes A cp.async is a write from its issue on. Its data arrives at the issuing thread's wait (here really
- * not before), and for every other thread at the barrier after that. */
+ *                                lanes
+ * A cp.async is a write from its issue on. Its data arrives at the issuing thread's wait (here really not
+ * before), and for every other thread at the barrier after that. Blocks that use mbarriers have finer orders:
+ * there sim_order.cpp judges. */
 #include "sim_internal.h"
 
 #include <algorithm>
@@ -19,14 +21,14 @@ void shared_reset(engine &e, int smem_bytes) {
     e.shadow.assign((bytes + 3) / 4, shadow_word{});
 }
 
-static bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes) {
-    if (s % bytes != 0) {
+bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsigned alignment) {
+    if (s % alignment != 0) {
         engine_fail(e, who.thread, who.line, "align the address or the leading dimension",
                     "misaligned shared memory access: %s of %u bytes at shared address base + %ld", who.name,
                     bytes, static_cast<long>(s) - SMEM_BASE);
         return false;
     }
-    if (s < SMEM_BASE || s - SMEM_BASE + bytes > e.shared.size()) {
+    if (s < SMEM_BASE || s - SMEM_BASE > e.shared.size() || bytes > e.shared.size() - (s - SMEM_BASE)) {
         engine_fail(e, who.thread, who.line,
                     "check the index, and that addresses start at ht_smem_base() and the launch's smem_bytes "
                     "is enough",
@@ -47,6 +49,8 @@ static bool unordered(const engine &e, const access &who, unsigned other, uint32
 
 static bool fail_pending(engine &e, const access &who, unsigned offset, const shadow_word &word,
                          bool writes) {
+    if ((word.flags & SHADOW_BULK) != 0)
+        return fail_bulk(e, who, offset, writes ? "overwrites" : "reads");
     const char *cure = word.copier == who.thread
                            ? "commit the copy and call ht_cp_async_wait for its group first"
                            : "the copying thread must ht_cp_async_wait for it, then all must ht_barrier";
@@ -56,24 +60,38 @@ static bool fail_pending(engine &e, const access &who, unsigned offset, const sh
     return false;
 }
 
-static bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other) {
+static bool fail_mbarrier(engine &e, const access &who, unsigned offset) {
+    engine_fail(e, who.thread, who.line, "keep data and mbarriers apart",
+                "%s at shared byte %u, inside an mbarrier", who.name, offset);
+    return false;
+}
+
+bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other) {
     bool same_warp = other / WARP_SIZE == who.thread / WARP_SIZE;
-    engine_fail(e, who.thread, who.line, "separate the two with ht_barrier",
+    engine_fail(e, who.thread, who.line,
+                async_on(e)
+                    ? "separate the two with ht_barrier, or by an arrival on an mbarrier and a wait for it"
+                    : "separate the two with ht_barrier",
                 "shared memory race (%s): %s at byte %u and thread %u %s", verbs, who.name, offset, other,
-                same_warp ? "of the same warp, with nothing between them that orders lanes"
-                          : "of another warp, in the same barrier interval");
+                same_warp     ? "of the same warp, with nothing between them that orders lanes"
+                : async_on(e) ? "of another warp, with nothing between them that orders the two"
+                              : "of another warp, in the same barrier interval");
     return false;
 }
 
 static bool note_read(engine &e, const access &who, unsigned offset, shadow_word &word) {
     if ((word.flags & SHADOW_PENDING) != 0)
         return fail_pending(e, who, offset, word, false);
+    if ((word.flags & SHADOW_MBARRIER) != 0)
+        return fail_mbarrier(e, who, offset);
     if ((word.flags & SHADOW_INITIALISED) == 0) {
         engine_fail(e, who.thread, who.line,
                     "write it first; where another thread writes it, ht_barrier in between",
                     "%s reads uninitialised shared memory at byte %u", who.name, offset);
         return false;
     }
+    if (async_on(e))
+        return order_read(e, who, offset, word);
     bool by_copy = (word.flags & SHADOW_BY_COPY) != 0;
     if (word.write_epoch == e.epoch && unordered(e, who, word.writer, word.write_turn, by_copy)) {
         if (!by_copy)
@@ -102,9 +120,13 @@ static bool note_read(engine &e, const access &who, unsigned offset, shadow_word
 }
 
 /* The checks of a write; the record itself is made when the data arrives. */
-static bool check_write(engine &e, const access &who, unsigned offset, const shadow_word &word) {
+bool check_write(engine &e, const access &who, unsigned offset, const shadow_word &word) {
     if ((word.flags & SHADOW_PENDING) != 0)
         return fail_pending(e, who, offset, word, true);
+    if ((word.flags & SHADOW_MBARRIER) != 0)
+        return fail_mbarrier(e, who, offset);
+    if (async_on(e))
+        return order_write(e, who, offset, word);
     if (word.write_epoch == e.epoch &&
         unordered(e, who, word.writer, word.write_turn, (word.flags & SHADOW_BY_COPY) != 0))
         return fail_race(e, who, offset, "write after write", word.writer);
@@ -127,7 +149,7 @@ static void note_write(engine &e, unsigned thread, shadow_word &word, unsigned f
 }
 
 const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsigned bytes) {
-    if (!shared_range(e, who, s, bytes))
+    if (!shared_range(e, who, s, bytes, bytes))
         return nullptr;
     unsigned offset = s - SMEM_BASE;
     for (unsigned i = 0; i < bytes; i += 4)
@@ -137,7 +159,7 @@ const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsig
 }
 
 static bool shared_write(engine &e, const access &who, unsigned s, unsigned bytes, const void *data) {
-    if (!shared_range(e, who, s, bytes))
+    if (!shared_range(e, who, s, bytes, bytes))
         return false;
     unsigned offset = s - SMEM_BASE;
     for (unsigned i = 0; i < bytes; i += 4) {
@@ -152,9 +174,9 @@ static bool shared_write(engine &e, const access &who, unsigned s, unsigned byte
 
 /* ---- global memory ---- */
 
-static bool global_range(engine &e, const access &who, const void *p, unsigned bytes) {
+bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment) {
     uintptr_t address = reinterpret_cast<uintptr_t>(p);
-    if (address % bytes != 0) {
+    if (address % alignment != 0) {
         engine_fail(e, who.thread, who.line, "align the pointer or the leading dimension",
                     "misaligned global memory access: %s of %u bytes at %p", who.name, bytes, p);
         return false;
@@ -183,24 +205,19 @@ static bool global_range(engine &e, const access &who, const void *p, unsigned b
     return false;
 }
 
-/* The running engine and access, with the check that there is one. */
-struct request {
-    engine *e;
-    access who;
-    request(const char *name, int line) : e(current_engine), who{0, line, name, false} {
-        if (e != nullptr)
-            who.thread = e->running->index;
-        else
-            error_keep((std::string(name) + " called outside a kernel; launch it with ht_launch").c_str());
-    }
-};
+request::request(const char *name, int line) : e(current_engine), who{0, line, name, false} {
+    if (e != nullptr)
+        who.thread = e->running->index;
+    else
+        error_keep((std::string(name) + " called outside a kernel; launch it with ht_launch").c_str());
+}
 
 template <class T> static T global_load(const char *name, const void *p, int line) {
     T value{};
     request r(name, line);
     if (r.e == nullptr)
         return value;
-    if (!global_range(*r.e, r.who, p, sizeof value))
+    if (!global_range(*r.e, r.who, p, sizeof value, sizeof value))
         abandon_thread(*r.e);
     memcpy(&value, p, sizeof value);
     return value;
@@ -210,7 +227,7 @@ template <class T> static void global_store(const char *name, void *p, T value, 
     request r(name, line);
     if (r.e == nullptr)
         return;
-    if (!global_range(*r.e, r.who, p, sizeof value))
+    if (!global_range(*r.e, r.who, p, sizeof value, sizeof value))
         abandon_thread(*r.e);
     memcpy(p, &value, sizeof value);
 }
@@ -243,6 +260,9 @@ unsigned ht_smem_base(void) {
 
 uint4 ht_ldg16(const void *p, int line) {
     return global_load<uint4>("ht_ldg16", p, line);
+}
+uint4 ht_ld16(const void *p, int line) {
+    return global_load<uint4>("ht_ld16", p, line);
 }
 float ht_ldg4(const float *p, int line) {
     return global_load<float>("ht_ldg4", p, line);
@@ -284,7 +304,7 @@ int ht_ld_relaxed_i32(const int *p, int line) {
     request r("ht_ld_relaxed_i32", line);
     if (r.e == nullptr)
         return 0;
-    if (!global_range(*r.e, r.who, p, sizeof *p))
+    if (!global_range(*r.e, r.who, p, sizeof *p, sizeof *p))
         abandon_thread(*r.e);
     return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
@@ -293,7 +313,7 @@ void ht_st_relaxed_i32(int *p, int v, int line) {
     request r("ht_st_relaxed_i32", line);
     if (r.e == nullptr)
         return;
-    if (!global_range(*r.e, r.who, p, sizeof *p))
+    if (!global_range(*r.e, r.who, p, sizeof *p, sizeof *p))
         abandon_thread(*r.e);
     __atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
@@ -304,7 +324,7 @@ void ht_cp_async16(unsigned s, const void *g, int line) {
         return;
     engine &e = *r.e;
     const unsigned bytes = 16;
-    if (!shared_range(e, r.who, s, bytes) || !global_range(e, r.who, g, bytes))
+    if (!shared_range(e, r.who, s, bytes, bytes) || !global_range(e, r.who, g, bytes, bytes))
         abandon_thread(e);
     unsigned offset = s - SMEM_BASE;
     for (unsigned i = 0; i < bytes; i += 4) {

@@ -115,8 +115,15 @@ bool warp_perform(engine &e, unsigned warp) {
         return perform_mma_s8(e, warp, 8, 16);
     case CALL_SHFL:
         return perform_shfl(e, warp);
+    case CALL_WGMMA:
+    case CALL_WGMMA_FENCE:
+    case CALL_WGMMA_COMMIT:
+    case CALL_WGMMA_WAIT:
+    case CALL_REGISTERS:
+        return wgmma_perform(e, warp);
     case CALL_NONE:
     case CALL_EXIT:
+    case CALL_MBAR_WAIT:
     case CALL_BARRIER:
         break;
     }

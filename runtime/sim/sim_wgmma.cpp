@@ -1,0 +1,447 @@
+/* sim_wgmma: warpgroup MMA, D(64 x N) = A(64 x k) * B(N x k)^T (+ D), operands in shared memory. Warp w of a warpgroup
+ * computes rows 16 w .. 16 w + 15; of these lane 4 g + t holds, as of mma.m16n8k16 for each eight columns j,
+ *   d[4j], d[4j+1]      row g,     columns 8j + 2t, 8j + 2t + 1
+ *   d[4j+2], d[4j+3]    row g + 8
+ * (PTX ISA 9.0, "wgmma.mma_async": register fragments, matrix descriptor, strides, asynchronous proxy). What is
+ * checked: sim_async.h. */
+#include "sim_async.h"
+
+#include <stdio.h>
+
+namespace ht_sim {
+
+enum {
+    ROW_BYTES = 128, /* of an operand; a wgmma reads STEP_BYTES of each */
+    STEP_BYTES = 32,
+    GROUP_BYTES = 8 * ROW_BYTES, /* rows that the swizzle permutes together */
+    WARP_ROWS = 16,
+    TILE_COLUMNS = 8,
+    TILE_VALUES = WARP_ROWS * TILE_COLUMNS
+};
+static const uint32_t poison = 0x7fbadbadu; /* a NaN in accumulators that the unit owns */
+
+static const call &lane_call(const engine &e, unsigned warp, unsigned lane) {
+    return e.threads[warp * WARP_SIZE + lane]->at;
+}
+
+/* ---- calls that a warpgroup must make alike ---- */
+
+static bool same_call(const group_call &x, const group_call &y) {
+    return x.kind == y.kind && x.site == y.site && x.a == y.a && x.b == y.b && x.n == y.n && x.use == y.use;
+}
+
+static group_call call_of(const call &at) {
+    group_call made = {at.kind, at.site, 0, 0, at.value, at.lane_mask};
+    if (at.kind == CALL_WGMMA)
+        made = {at.kind, at.site, at.wgmma->a, at.wgmma->b, at.wgmma->n, at.wgmma->use != 0};
+    return made;
+}
+
+static bool fail_lanes(engine &e, unsigned warp, unsigned lane, const call &at) {
+    engine_fail(e, warp * WARP_SIZE + lane, at.line, "all threads of a warpgroup must name the same operands",
+                "divergent %s: descriptors or use differ from those of the warp's first lane",
+                call_name(at.kind));
+    return false;
+}
+
+static bool log_call(engine &e, unsigned warp) {
+    async_state &s = *e.async;
+    const call &at = lane_call(e, warp, 0);
+    const group_call made = call_of(at);
+    for (unsigned lane = 1; lane < WARP_SIZE; lane++)
+        if (!same_call(made, call_of(lane_call(e, warp, lane))))
+            return fail_lanes(e, warp, lane, lane_call(e, warp, lane));
+    unsigned first = warp / WARPGROUP_WARPS * WARPGROUP_WARPS;
+    if (first + WARPGROUP_WARPS > e.warps.size()) {
+        engine_fail(e, warp * WARP_SIZE, at.line, "launch a multiple of 128 threads",
+                    "divergent %s: the block's last warpgroup has fewer than 4 warps", call_name(at.kind));
+        return false;
+    }
+    std::vector<group_call> &log = s.group_log[warp / WARPGROUP_WARPS];
+    size_t &calls = s.matrix[warp].calls;
+    if (calls == log.size()) {
+        log.push_back(made);
+    } else if (!same_call(log[calls], made)) {
+        bool same_place = log[calls].kind == made.kind && log[calls].site == made.site;
+        engine_fail(e, warp * WARP_SIZE, at.line,
+                    "the four warps of a warpgroup must make the same calls in the same order",
+                    "divergent %s: another warp of the warpgroup %s %s", call_name(made.kind),
+                    same_place ? "gave other operands to the same" : "was at", call_name(log[calls].kind));
+        return false;
+    }
+    calls++;
+    for (unsigned w = first; w < first + WARPGROUP_WARPS; w++)
+        if (s.matrix[w].calls != log.size())
+            return true;
+    for (unsigned w = first; w < first + WARPGROUP_WARPS; w++)
+        s.matrix[w].calls = 0;
+    log.clear();
+    return true;
+}
+
+/* ---- operands ---- */
+
+static bool fail_descriptor(engine &e, const access &who, char operand, const char *field, uint64_t found,
+                            const char *cure) {
+    engine_fail(e, who.thread, who.line, cure, "%s: %s in the descriptor of operand %c is %llu", who.name,
+                field, operand, static_cast<unsigned long long>(found));
+    return false;
+}
+
+/* The fields of a descriptor for rows of 128 bytes under the 128-byte swizzle. */
+static bool check_descriptor(engine &e, const access &who, char operand, uint64_t d) {
+    const uint64_t mask = 0x3fff;
+    if (d >> 62 != 1)
+        return fail_descriptor(e, who, operand, "the swizzle code (bits 62, 63)", d >> 62,
+                               "128-byte swizzle is code 1");
+    if ((d >> 16 & mask) != 1)
+        return fail_descriptor(
+            e, who, operand, "the leading offset (bits 16 to 29)", d >> 16 & mask,
+            "write 1, swizzled rows do not use it; an address beyond 256 KiB spills into it");
+    if ((d >> 32 & mask) != GROUP_BYTES / 16)
+        return fail_descriptor(e, who, operand, "the stride (bits 32 to 45)", d >> 32 & mask,
+                               "groups of 8 rows lie 1024 bytes apart: 64");
+    if ((d >> 49 & 7) != 0)
+        return fail_descriptor(e, who, operand, "the base offset (bits 49 to 51)", d >> 49 & 7,
+                               "operands start at multiples of 1024 bytes: 0");
+    if ((d & ~(uint64_t(3) << 62 | mask << 32 | uint64_t(7) << 49 | mask << 16 | mask)) != 0)
+        return fail_descriptor(e, who, operand, "a bit that no field has", d, "clear the others");
+    uint64_t inside = (d & mask) * 16 % GROUP_BYTES;
+    if (inside + STEP_BYTES > ROW_BYTES)
+        return fail_descriptor(
+            e, who, operand, "the start's offset from a multiple of 1024 bytes", inside,
+            "start in the first row, at most 96 bytes into it: 32 bytes of each row are read");
+    return true;
+}
+
+/* Shared address of 16 bytes of a row: the swizzle exchanges address bits 4 to 6 by bits 7 to 9. */
+static unsigned chunk_address(uint64_t descriptor, unsigned row, unsigned chunk) {
+    unsigned start = static_cast<unsigned>(descriptor & 0x3fff) * 16;
+    unsigned linear = start + row / 8 * GROUP_BYTES + row % 8 * ROW_BYTES + chunk * 16;
+    return linear ^ (linear >> 7 & 7) << 4;
+}
+
+static bool check_operand(engine &e, const access &who, char operand, uint64_t d, unsigned first,
+                          unsigned rows, uint32_t group) {
+    if (!check_descriptor(e, who, operand, d))
+        return false;
+    for (unsigned row = first; row < first + rows; row++) {
+        for (unsigned chunk = 0; chunk < STEP_BYTES / 16; chunk++) {
+            unsigned s = chunk_address(d, row, chunk);
+            if (!shared_range(e, who, s, 16, 16) || !order_read_operand(e, who, s - SMEM_BASE, 16, group))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void fetch_rows(const engine &e, uint64_t d, unsigned first, unsigned rows, unsigned char *to) {
+    for (unsigned row = 0; row < rows; row++)
+        for (unsigned chunk = 0; chunk < STEP_BYTES / 16; chunk++)
+            memcpy(to + row * STEP_BYTES + chunk * 16,
+                   &e.shared[chunk_address(d, first + row, chunk) - SMEM_BASE], 16);
+}
+
+/* ---- slice types ---- */
+
+/* d (16 x 8) += a (16 rows) * b (8 rows)^T, STEP_BYTES of each row; d holds floats, or the bits of ints. -1: an integer
+ * sum leaves 32 bits. */
+typedef int (*multiply)(const sim_mma_model *model, float *d, const unsigned char *a, const unsigned char *b);
+
+static int multiply_f16(const sim_mma_model *model, float *d, const unsigned char *a,
+                        const unsigned char *b) {
+    uint16_t halves_a[WARP_ROWS * 16], halves_b[TILE_COLUMNS * 16];
+    memcpy(halves_a, a, sizeof halves_a);
+    memcpy(halves_b, b, sizeof halves_b);
+    return sim_mma_f16(model, 16, d, halves_a, halves_b);
+}
+
+static int multiply_s8(const sim_mma_model *, float *d, const unsigned char *a, const unsigned char *b) {
+    int32_t sums[TILE_VALUES];
+    memcpy(sums, d, sizeof sums);
+    int code = sim_mma_s8(WARP_ROWS, STEP_BYTES, sums, reinterpret_cast<const int8_t *>(a),
+                          reinterpret_cast<const int8_t *>(b));
+    memcpy(d, sums, sizeof sums);
+    return code;
+}
+
+static const multiply multiply_slice[] = {multiply_f16, multiply_s8}; /* by ht_sim_slice */
+
+/* ---- accumulators ---- */
+
+/* Where a lane's register i of a tile lies in it. */
+static unsigned tile_place(unsigned lane, unsigned i) {
+    return (lane / 4 + i / 2 * 8) * TILE_COLUMNS + lane % 4 * 2 + i % 2;
+}
+
+static unsigned char *lane_register(const wgmma_chain &c, unsigned lane, size_t i) {
+    return static_cast<unsigned char *>(c.d[lane]) + 4 * i;
+}
+
+/* The unit takes the registers. */
+static void take_registers(wgmma_chain &c) {
+    size_t tiles = static_cast<size_t>(c.n) / TILE_COLUMNS;
+    c.values.resize(tiles * TILE_VALUES);
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
+        for (size_t i = 0; i < 4 * tiles; i++) {
+            unsigned char *at = lane_register(c, lane, i);
+            memcpy(&c.values[i / 4 * TILE_VALUES + tile_place(lane, i % 4)], at, 4);
+            memcpy(at, &poison, 4);
+        }
+    }
+    c.flying = true;
+    c.fenced = false;
+}
+
+/* And gives them back with the results. */
+static bool return_registers(engine &e, const access &who, wgmma_chain &c) {
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
+        for (size_t i = 0; i < static_cast<size_t>(c.n) / 2; i++) {
+            unsigned char *at = lane_register(c, lane, i);
+            if (memcmp(at, &poison, 4) != 0) {
+                engine_fail(
+                    e, who.thread + lane, who.line, "touch accumulators only after ht_wgmma_wait",
+                    "accumulator register %zu was written between the issue of its wgmma and the wait", i);
+                return false;
+            }
+            memcpy(at, &c.values[i / 4 * TILE_VALUES + tile_place(lane, i % 4)], 4);
+        }
+    }
+    c.flying = false;
+    return true;
+}
+
+static bool same_registers(const engine &e, unsigned warp, const wgmma_chain &c) {
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++)
+        if (c.d[lane] != lane_call(e, warp, lane).wgmma->d)
+            return false;
+    return c.n == lane_call(e, warp, 0).wgmma->n;
+}
+
+static bool overlap(const wgmma_chain &c, const void *d, int n) {
+    uintptr_t x = reinterpret_cast<uintptr_t>(c.d[0]), y = reinterpret_cast<uintptr_t>(d);
+    return x < y + static_cast<unsigned>(n) * 2u && y < x + static_cast<unsigned>(c.n) * 2u;
+}
+
+/* The chain of the warp's wgmma, in flight; NULL after engine_fail. */
+static wgmma_chain *find_chain(engine &e, unsigned warp, const access &who) {
+    matrix_state &m = e.async->matrix[warp];
+    const ht_sim_wgmma &asked = *lane_call(e, warp, 0).wgmma;
+    wgmma_chain *found = nullptr;
+    for (wgmma_chain &c : m.chains) {
+        if (same_registers(e, warp, c)) {
+            found = &c;
+        } else if (c.flying && overlap(c, asked.d, asked.n)) {
+            engine_fail(e, who.thread, who.line, "ht_wgmma_wait for the other one first",
+                        "%s shares accumulator registers with a wgmma in flight of another shape", who.name);
+            return nullptr;
+        }
+    }
+    if (found != nullptr && found->flying)
+        return found;
+    if (!(found != nullptr ? found->fenced : m.fenced)) {
+        engine_fail(
+            e, who.thread, who.line, "call ht_wgmma_fence after the last ordinary use of the registers",
+            "%s without ht_wgmma_fence: its accumulators were ordinary registers since the last fence",
+            who.name);
+        return nullptr;
+    }
+    if (found == nullptr) {
+        m.chains.emplace_back();
+        found = &m.chains.back();
+        for (unsigned lane = 0; lane < WARP_SIZE; lane++)
+            found->d[lane] = lane_call(e, warp, lane).wgmma->d;
+        found->n = asked.n;
+    }
+    take_registers(*found);
+    return found;
+}
+
+/* ---- the calls ---- */
+
+static bool perform_issue(engine &e, unsigned warp, const access &who) {
+    matrix_state &m = e.async->matrix[warp];
+    const ht_sim_wgmma &asked = *lane_call(e, warp, 0).wgmma;
+    unsigned rows = warp % WARPGROUP_WARPS * WARP_ROWS;
+    if (!check_operand(e, who, 'A', asked.a, rows, WARP_ROWS, m.open) ||
+        !check_operand(e, who, 'B', asked.b, 0, static_cast<unsigned>(asked.n), m.open))
+        return false;
+    wgmma_chain *chain = find_chain(e, warp, who);
+    if (chain == nullptr)
+        return false;
+    chain->group = m.open;
+    m.uncommitted++;
+    m.queue.push_back(wgmma{asked.a, asked.b, m.open, static_cast<unsigned>(chain - m.chains.data()),
+                            asked.use, asked.slice, who.line});
+    return true;
+}
+
+static bool compute(engine &e, unsigned warp, const wgmma &op, wgmma_chain &chain) {
+    unsigned char a[WARP_ROWS * STEP_BYTES], b[256 * STEP_BYTES];
+    unsigned columns = static_cast<unsigned>(chain.n);
+    int code = 0;
+    fetch_rows(e, op.a, warp % WARPGROUP_WARPS * WARP_ROWS, WARP_ROWS, a);
+    fetch_rows(e, op.b, 0, columns, b);
+    if (op.use == 0)
+        chain.values.assign(chain.values.size(), 0.0f);
+    for (unsigned tile = 0; tile < columns / TILE_COLUMNS; tile++)
+        code |= multiply_slice[op.slice](e.launch->model, &chain.values[tile * TILE_VALUES], a,
+                                         b + tile * TILE_COLUMNS * STEP_BYTES);
+    if (code != 0)
+        engine_fail(e, warp * WARP_SIZE, op.line, "carry or split k before 32 bits are full",
+                    "%s: a sum of this warp leaves 32 bits", call_name(CALL_WGMMA));
+    return code == 0;
+}
+
+static bool perform_wait(engine &e, unsigned warp, const access &who) {
+    matrix_state &m = e.async->matrix[warp];
+    if (m.uncommitted != 0) {
+        engine_fail(e, who.thread, who.line, "call ht_wgmma_commit first",
+                    "ht_wgmma_wait with %u wgmmas not committed: it does not wait for them", m.uncommitted);
+        return false;
+    }
+    uint32_t pending = static_cast<uint32_t>(lane_call(e, warp, 0).value);
+    uint32_t last = m.open - 1 > pending ? m.open - 1 - pending : 0; /* group that must be done */
+    size_t count = 0;
+    while (count < m.queue.size() && m.queue[count].group <= last) {
+        const wgmma &op = m.queue[count++];
+        if (!compute(e, warp, op, m.chains[op.chain]))
+            return false;
+    }
+    m.queue.erase(m.queue.begin(), m.queue.begin() + static_cast<std::ptrdiff_t>(count));
+    for (wgmma_chain &c : m.chains)
+        if (c.flying && c.group <= last && !return_registers(e, who, c))
+            return false;
+    if (last > m.done) {
+        m.fenced = false;
+        m.done = last;
+        m.done_at.resize(last, e.warps[warp].turn);
+    }
+    return true;
+}
+
+static bool perform_registers(engine &e, unsigned warp, const access &who) {
+    int &held = e.async->matrix[warp].registers;
+    const call &at = lane_call(e, warp, 0);
+    bool give = at.lane_mask != 0;
+    if (at.value % 8 != 0 || at.value < 24 || at.value > 256) {
+        engine_fail(e, who.thread, who.line, "ask for a multiple of 8 in 24 to 256", "%s: %d registers",
+                    who.name, at.value);
+        return false;
+    }
+    if (give ? at.value > held : at.value < held) {
+        engine_fail(e, who.thread, who.line, "giving lowers the number and taking raises it",
+                    "%s: %d registers, the warpgroup has %d of a thread",
+                    give ? "ht_give_registers" : "ht_take_registers", at.value, held);
+        return false;
+    }
+    held = at.value;
+    return true;
+}
+
+bool wgmma_perform(engine &e, unsigned warp) {
+    const call &at = lane_call(e, warp, 0);
+    access who = {warp * WARP_SIZE, at.line, call_name(at.kind), true};
+    async_begin(e);
+    order_meet_warp(e, warp);
+    if (!log_call(e, warp))
+        return false;
+    matrix_state &m = e.async->matrix[warp];
+    switch (at.kind) {
+    case CALL_WGMMA:
+        return perform_issue(e, warp, who);
+    case CALL_WGMMA_FENCE:
+        m.fenced = true;
+        for (wgmma_chain &c : m.chains)
+            c.fenced = true;
+        return true;
+    case CALL_WGMMA_COMMIT:
+        m.open++;
+        m.uncommitted = 0;
+        return true;
+    case CALL_WGMMA_WAIT:
+        return perform_wait(e, warp, who);
+    default:
+        return perform_registers(e, warp, who);
+    }
+}
+
+void async_warp_ends(engine &e, unsigned warp) {
+    if (!async_on(e) || e.async->matrix[warp].queue.empty())
+        return;
+    const matrix_state &m = e.async->matrix[warp];
+    engine_fail(e, warp * WARP_SIZE, m.queue.front().line,
+                "ht_wgmma_commit and ht_wgmma_wait before the kernel's end",
+                "the warp ends with %zu wgmmas in flight, %u of them not committed", m.queue.size(),
+                m.uncommitted);
+}
+
+void wgmma_block_ends(engine &e) {
+    async_state &s = *e.async;
+    int sum = 0, limit = 0;
+    for (unsigned w = 0; w < e.warps.size(); w++) {
+        const std::vector<group_call> &log = s.group_log[w / WARPGROUP_WARPS];
+        if (s.matrix[w].calls < log.size()) {
+            engine_fail(e, w * WARP_SIZE, 0,
+                        "the four warps of a warpgroup must make the same calls in the same order",
+                        "divergent %s: other warps of the warpgroup made the call, this one has exited",
+                        call_name(log[s.matrix[w].calls].kind));
+            return;
+        }
+        sum += s.matrix[w].registers * WARP_SIZE;
+    }
+    limit = BLOCK_REGISTERS;
+    if (sum > limit)
+        engine_fail(e, 0, 0, "a GPU would wait for ever; give more or take less",
+                    "the warpgroups have taken %d registers together, a block has %d", sum, limit);
+}
+
+} // namespace ht_sim
+
+using namespace ht_sim;
+
+void ht_sim_wgmma_issue(const ht_sim_wgmma *asked, int line) {
+    thread_state *t = come_to(CALL_WGMMA, line, __builtin_return_address(0));
+    if (t == nullptr)
+        return;
+    t->at.wgmma = asked;
+    wait_here(*t);
+}
+
+static void group_collective(call_kind kind, int value, int give, int line, const void *site) {
+    thread_state *t = come_to(kind, line, site);
+    if (t == nullptr)
+        return;
+    t->at.value = value;
+    t->at.lane_mask = give;
+    wait_here(*t);
+}
+
+void ht_wgmma_fence(int line) {
+    group_collective(CALL_WGMMA_FENCE, 0, 0, line, __builtin_return_address(0));
+}
+
+void ht_wgmma_commit(int line) {
+    group_collective(CALL_WGMMA_COMMIT, 0, 0, line, __builtin_return_address(0));
+}
+
+void ht_sim_wgmma_wait(int pending_groups, int line) {
+    group_collective(CALL_WGMMA_WAIT, pending_groups, 0, line, __builtin_return_address(0));
+}
+
+void ht_sim_registers(int count, int give, int line) {
+    group_collective(CALL_REGISTERS, count, give, line, __builtin_return_address(0));
+}
+
+void ht_sim_wgmma_pin(const void *d, int line) {
+    request r("ht_wgmma_pin", line);
+    if (r.e == nullptr || !async_on(*r.e))
+        return;
+    for (const wgmma_chain &c : r.e->async->matrix[r.who.thread / WARP_SIZE].chains) {
+        if (!c.flying || c.d[r.who.thread % WARP_SIZE] != d)
+            continue;
+        engine_fail(*r.e, r.who.thread, line, "ht_wgmma_wait for them first",
+                    "ht_wgmma_pin of accumulators in flight");
+        abandon_thread(*r.e);
+    }
+}

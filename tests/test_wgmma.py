@@ -1,0 +1,111 @@
+"""tile_wgmma in the simulator: right as it is, whatever the order of warps and copies, and each broken copy is caught by
+the rule that it breaks (tests/wgmma_product.cpp says what right is)."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT, SIM
+
+# 4 chunks of k for a ring of two: slots are used again; two tiles of C
+CASE = ("100", "140", "256", "1", "0.5", "1")
+
+# what is broken: pattern, replacement, what the simulator says
+BREAKS = {
+    "no wait for an empty slot": (r"ht_mbar_wait\(smem \+ EMPTY[^\n]*\n", "", "has all its arrivals already"),
+    "no wait for a full slot": (r"if \(s == 0\)\s*ht_mbar_wait\(smem \+ FULL[^\n]*\n", "", "without having waited for the ht_bulk_copy"),
+    "producer starts with the other parity": (r"unsigned phase = 1;", "unsigned phase = 0;", "deadlock"),
+    "consumer starts with the other parity": (r"unsigned phase = 0,", "unsigned phase = 1,", "reads uninitialised shared memory|without having waited for the ht_bulk_copy"),
+    "consumer never changes parity": (r"(0 : slot \+ CHUNK\w*;)\s*phase \^= slot == 0;", r"\1", "without having waited for the ht_bulk_copy|deadlock"),
+    "no fence": (r"ht_wgmma_fence\(\);", "", "without ht_wgmma_fence"),
+    "no commit": (r"ht_wgmma_commit\(\);", "", "6 wgmmas not committed|12 wgmmas not committed"),
+    "no wait": (r"ht_wgmma_wait<0>\(\);", "", "ht_wgmma_pin of accumulators in flight"),
+    "neither wait nor pin": (r"ht_wgmma_wait<0>\(\);\s*ht_wgmma_pin<REGS>\(temp\);", "", "in flight still reads|in flight, 0 of them not committed"),
+    "waits for one group too few": (r"ht_wgmma_wait<0>", "ht_wgmma_wait<1>", "ht_wgmma_pin of accumulators in flight"),
+    "promotes before the wait": (r"(ht_wgmma_wait<0>\(\);)((?:.|\n)*?)(ht_promote_chain[^\n]*\n)", r"\3\1\2", "element \\d+: tile_mma|grade nan"),
+    "releases before the wait": (r"(ht_wgmma_wait<0>\(\);\s*ht_wgmma_pin<REGS>\(temp\);)((?:.|\n)*?)(ht_promote_chain)", r"\2\1\3", "in flight still reads|with nothing between them that orders the two"),
+    "releases by a lane that did not wait": (r"ht_mbar_arrive\(smem \+ EMPTY", "ht_mbar_arrive(smem + FULL", "deadlock|has all its arrivals already|without this ht_bulk_copy|without having waited"),
+    "descriptor one chunk off": (r"temp, b, a \+ 4,", "temp, b, a + 5,", "element \\d+: tile_mma|the start's offset"),
+    "descriptor in the next row": (r"temp, b \+ 4, a,", "temp, b + 8, a,", "the start's offset from a multiple of 1024 bytes"),
+    "descriptor of the other slice": (r"temp, b \+ 4, a,", "temp, b, a,", "grade|element"),
+    "descriptor of the next slot": (r"s \* 512 \+ k \* 2;", "s * 512 + k * 2 + SLOT_BYTES / 16;", "without having waited|uninitialised"),
+    "no swizzle in the descriptor": (r"1ull << 62 \| ", "", "the swizzle code"),
+    "wrong stride in the descriptor": (r"1024 / 16\) << 32", "512 / 16) << 32", "the stride"),
+    "no leading offset in the descriptor": (r"1ull << 16 \| ", "", "the leading offset"),
+    "chain goes on instead of starting afresh": (r"c \+ k > 0\)", "1)", "element \\d+: tile_mma|grade"),
+    "a product left out": (r"ht_wgmma\(ht_width<BM>\(\), temp, b \+ 4, a, 1\);", "", "element \\d+: tile_mma|grade"),
+    "too few arrivals counted": (r"EMPTY \+ s \* 8, WGS \* 4", "EMPTY + s * 8, WGS * 3", "overwrites shared byte|has all its arrivals already"),
+    "too many arrivals counted": (r"EMPTY \+ s \* 8, WGS \* 4", "EMPTY + s * 8, WGS * 4 + 1", "deadlock"),
+    "all lanes arrive": (r"if \(lane == 0\)\s*ht_mbar_arrive\(next_turn\)", "ht_mbar_arrive(next_turn)", "deadlock|in flight|grade|element"),
+    "turns are not handed on": (r"if \(lane == 0\)\s*ht_mbar_arrive\(next_turn\);", "", "deadlock"),
+    "too few bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES - 8192)", "completes without this ht_bulk_copy"),
+    "too many bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES + 16)", "deadlock"),
+    "a copy left out": (r"i < A_BLOCKS \+ B_BLOCKS; i\+\+\) \{\s*ht_bulk", "i < A_BLOCKS + B_BLOCKS - 1; i++) {\n ht_bulk", "deadlock"),
+    "copies one slot too far": (r"\(unsigned\)slot \* SLOT_BYTES, full", "(unsigned)(slot + 1) * SLOT_BYTES, full", "out of bounds|inside an mbarrier|uninitialised|overwrites"),
+    "a copy from beyond the panels": (r"src\[i\] \+ \(long long\)k \* 8192", "src[i] + (long long)(k + 1) * 8192", "global memory access out of bounds|element"),
+    "mbarriers not published": (r"ht_mbar_init_done\(\);", "", "which the copy engine was not told of|was not told of"),
+    "no barrier after the initialisation": (r"ht_barrier\(\);\s*ht_grid_wait", "ht_grid_wait", "no mbarrier was initialised|with no barrier since"),
+    "registers that are not there": (r": 240;", ": 248;", "a block has 65536"),
+    "one warp goes its own way": (r"consume\(g, smem\);\n\s*\}", "if (threadIdx.x / 32 != 5) consume(g, smem);\n}", "deadlock"),
+    "one warp skips a wait": (r"ht_wgmma_wait<0>\(\);", "if (threadIdx.x / 32 != 5) ht_wgmma_wait<0>();", "divergent|ht_wgmma_pin of"),
+    "half a warp multiplies": (r"ht_wgmma\(ht_width<BM>\(\), temp, b, a, 1\);", "if (lane < 16) ht_wgmma(ht_width<BM>(), temp, b, a, 1);", "divergent"),
+}
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    judge = tmp_path_factory.mktemp("judge") / "wgmma_product.o"
+    subprocess.run([*SIM, "-c", str(ROOT / "tests/wgmma_product.cpp"), "-o", str(judge)], check=True)
+    objects = [judge, *(ROOT / "out/obj/runtime/sim").glob("*.o"),
+               *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference")]]
+
+    def make(change=None):
+        """wgmma_product on a copy of the templates that `change` edits."""
+        folder = tmp_path_factory.mktemp("wgmma")
+        shutil.copytree(ROOT / "templates", folder / "templates")
+        (folder / "runtime").symlink_to(ROOT / "runtime")
+        if change:
+            change(folder / "templates")
+        template = f'-DTEMPLATE="{folder}/templates/tile_wgmma.cu"'
+        subprocess.run([*SIM, template, "-c", str(ROOT / "tests/wgmma_kernel.cpp"), "-o", str(folder / "p.o")], check=True)
+        subprocess.run(["g++", "-o", str(folder / "p"), str(folder / "p.o"), *map(str, objects), "-lpthread", "-lm"], check=True)
+        return folder / "p"
+
+    return make
+
+
+def run(program, *args, seed="0"):
+    made = subprocess.run([str(program), *args], capture_output=True, text=True, timeout=300, env={**os.environ, "HALFTONE_SIM_SEED": seed})
+    return made.returncode, made.stdout + made.stderr
+
+
+@pytest.fixture(scope="module")
+def whole(build):
+    return build()
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "20261121"])
+def test_the_template_is_right(whole, seed):
+    code, text = run(whole, seed=seed)
+    assert code == 0, text
+
+
+@pytest.mark.parametrize("label", BREAKS)
+def test_a_broken_template_is_caught(build, label):
+    pattern, replacement, expected = BREAKS[label]
+
+    def change(templates):
+        hits = 0
+        for name in ("tile_wgmma.cu", "arch_sm90.cuh"):
+            text, n = re.subn(pattern, replacement, (templates / name).read_text())
+            (templates / name).write_text(text)
+            hits += n
+        assert hits > 0, f"nothing to break: {pattern}"
+
+    program = build(change)
+    for seed in ("0", "3"):
+        code, text = run(program, *CASE, seed=seed)
+        print(f"{label}, seed {seed}: {text.strip()}")
+        assert code == 1, f"nobody noticed: {label}"
+        assert re.search(expected, text), text
