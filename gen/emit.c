@@ -31,10 +31,13 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
     snprintf(name, size, "ht_reduce_%s%s%s", s ? s->name : "", s ? "_" : "", isa->suffix);
 }
 
-int emit_align_units(const struct isa *isa) {
+int emit_align_units(const struct isa *isa, enum slice_type t) {
     /* A group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F of it,
-     * then the sum to 24 bits. 16 k of one product (bench/ERROR_BOUNDS.md): up to sm_89 two groups of 8, F = 24:
-     * 2 x (8 x 1 + 1) units; sm_90 one group of 16, F = 25: 16 x 1/2 + 3/2, rounded up. */
+     * then the sum to 24 bits. One fragment of one product (bench/ERROR_BOUNDS.md): up to sm_89 two groups, F = 24, of
+     * 8 (TF32: 4): 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1) units; sm_90 one group, F = 25, of 16 (TF32: 8): 16 x 1/2 + 3/2
+     * or 8 x 1/2 + 3/2, rounded up. */
+    if (t == SLICE_TF32)
+        return isa->arch >= 900 ? 6 : 10;
     return isa->arch >= 900 ? 10 : 18;
 }
 

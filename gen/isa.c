@@ -16,7 +16,10 @@
 #define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
 
 #define AMPERE_MMA                                                                                           \
-    { [SLICE_F16] = "arch_sm80_f16", [SLICE_S8] = "arch_sm80_s8" }
+    {                                                                                                        \
+        [SLICE_F16] = "arch_sm80_f16", [SLICE_BF16] = "arch_sm80_bf16", [SLICE_TF32] = "arch_sm80_tf32",     \
+        [SLICE_S8] = "arch_sm80_s8"                                                                          \
+    }
 
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \

@@ -68,14 +68,14 @@ static void dispatch_kernels(struct text *out, const struct plan_set *set) {
 
 /* What ht_bound_units needs of a scheme; derivation: bench/ERROR_BOUNDS.md. */
 struct bound_terms {
-    int step_units; /* lost per 16 k in the chain of accumulator 0 */
+    int step_units; /* lost per fragment (16 k, TF32 8) in the chain of accumulator 0 */
     int once_units;
     int promote_k;
 };
 
 static struct bound_terms bound_terms_of(const struct scheme *s, const struct isa *isa) {
     enum { TINY_UNITS = 3 }; /* a step of lo * lo cannot cut more than itself, but the sum is cut again */
-    const int full = emit_align_units(isa);
+    const int full = emit_align_units(isa, s->slice);
     struct bound_terms b = {.once_units = s->split_units + full, .promote_k = plan_promote_k(s, isa)};
     if (scheme_is_exact(s))
         return (struct bound_terms){.once_units = s->split_units};
@@ -83,9 +83,10 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
         const struct product *p = &s->product[i];
         if (p->acc != 0)
             continue;
-        const bool tiny = p->a > 0 && p->b > 0;
+        /* slice i is at most 2^-(slice bits * i): products below 2^-20 */
+        const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > 20;
         b.step_units += tiny ? TINY_UNITS : full;
-        if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2 */
+        if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16 */
             b.once_units += s->split == SPLIT_TRUNCATE ? 16 : 4;
     }
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */

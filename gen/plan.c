@@ -13,7 +13,7 @@ static const struct shape plan_shapes[] = {
     {4096, 4096, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192},
     {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},
 };
-enum { TILES_MAX = 5 };
+enum { TILES_MAX = 5, TILES_MAX_OTHERS = 3 }; /* of FP16 schemes, of the others */
 
 struct best {
     const struct gpu *g;
@@ -92,8 +92,8 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
 
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
-    const int first = set->count;
-    for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < first + TILES_MAX; i++) {
+    const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
+    for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
         b->found = 0;
         tile_enumerate(b->isa, b->s, visit_best, b);

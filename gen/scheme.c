@@ -15,7 +15,15 @@
  *   ootomo    2 x 2 u + 4 u left out + < 1 u = 9
  *   egemm     2 x 2 u, lo * lo computed, + < 1 u = 5
  *   legemm    2 x 6 u + 16 u left out + < 1 u = 29
- *   f16x3     2 x 2 u + 4 u left out + < 1 u = 9
+ *   f16x3     2 x 2 u + 4 u left out + < 1 u = 9; tf32, tf32x3: the 11 bits of half and f16x3
+ *
+ * BF16 has 8 bits: |x - RN(x)| <= 2^(e-8): 65536 u; rounding what is left: 2^(e-16): 256 u; what is then left has at
+ * most 8 bits: exact.
+ *
+ *   bf16      2 x 65536 u + their product 2^-16 = 256 u, + < 1 u = 131329
+ *   bf16x3    2 x 256 u + 2^-8 * 2^-8 = 256 u left out + < 1 u = 769
+ *   bf16x6    levels 3 and 4 left out: 2 x 2^-8 * 2^-16 + 2^-16 * 2^-16 = 2 u + < 1 u = 3
+ *   bf16x9    nothing = 0
  *
  * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
  * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
@@ -51,6 +59,15 @@
                       "elements are not much smaller than that; a row (column) with NaN or Inf gives "       \
                       "NaN throughout; k at most 2^24"                                                       \
     }
+
+/* Types with FP32's exponents need no scale but at the ends of the range: the last slice of a small number would be a
+ * BF16 or TF32 subnormal without its last bits, and rounding a number near 2^128 would give Inf. Rows below 2^-40 are
+ * scaled up to it, rows from 2^127 on by 1/2. A row that is scaled up and any other cannot overflow together unless the
+ * result does: 2^-39 * 2^127 * k < 2^128. */
+#define WIDE_RANGE .scale_low = -40, .scale_high = 126
+#define WIDE_RANGE_TEXT                                                                                      \
+    "where all products of an element of C are below 2^-126 the error is absolute, as if they were that; "   \
+    "Inf gives NaN"
 
 /* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
  * that they are added before the large one can push them out (HOPPER-TRIAL.md, "correction products first").
@@ -166,6 +183,114 @@ const struct scheme scheme_table[] = {
      .range_text = "finite input of any exponent; elements down to 2^-16 of the largest in their "
                    "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "
                    "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"},
+    {.name = "bf16",
+     .paper = "one BF16 product, no refinement",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 1,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 1,
+     .product = {{0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 131329,
+     .bound_text = "each input is rounded to 8 bits: at most 2^-7 of |A||B| from the inputs, plus one "
+                   "truncating chain over all of k",
+     .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
+                   "bits, larger ones become Inf"},
+    {.name = "bf16x3",
+     .paper = "halftone: two BF16 slices, lo*lo left out, FP32 promotion",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 769,
+     .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, added in "
+                   "FP32 to nearest",
+     .range_text = "elements of at least 2^-118 and 2^-78 of the largest in their row of A (column of B), "
+                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
+    {.name = "bf16x6",
+     .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 3,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 6,
+     .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 3,
+     .bound_text = "inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion "
+                   "interval, added in FP32 to nearest",
+     .range_text = "elements of at least 2^-110 and 2^-70 of the largest in their row of A (column of B), "
+                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
+    {.name = "bf16x9",
+     .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 3,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 9,
+     .product =
+         {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 0,
+     .bound_text =
+         "inputs keep all 24 bits, nothing left out; chains of the promotion interval, added in FP32 "
+         "to nearest",
+     .range_text = "elements of at least 2^-110 and 2^-70 of the largest in their row of A (column of B), "
+                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
+    {.name = "tf32",
+     .paper = "one TF32 product, inputs rounded to nearest, no refinement",
+     .hooks = "scheme_tf32",
+     .slice = SLICE_TF32,
+     .slices = 1,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 1,
+     .product = {{0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 16388,
+     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
+                   "truncating chain over all of k",
+     .range_text = "elements with magnitude in [2^-126, 2^128 - 2^116) keep 11 bits; smaller ones lose "
+                   "bits, larger ones become Inf"},
+    {.name = "tf32x3",
+     .paper = "halftone: two TF32 slices rounded to nearest, lo*lo left out, FP32 promotion",
+     .hooks = "scheme_tf32",
+     .slice = SLICE_TF32,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 9,
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
+                   "FP32 to nearest",
+     .range_text = "elements of at least 2^-114 and 2^-74 of the largest in their row of A (column of B), "
+                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),
     FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
                 {1, 1, 2}, {2, 0, 2}),

@@ -1,7 +1,7 @@
 // hooks_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
-// larger than any sum of two exponents, and the sum of two is still an int.
+// far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_POISONED = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 

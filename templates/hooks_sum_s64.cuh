@@ -27,7 +27,7 @@ HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
 // One rounding, to nearest even; the powers of two are exact unless the result is subnormal or overflows.
 HT_DEVICE float ht_finish(ht_sum v, int exponent)
 {
-    if (exponent >= HT_POISONED)
+    if (exponent >= HT_POISONED / 2) // the other exponent may be negative
         return ht_as_float(0x7fffffffu);
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
 }

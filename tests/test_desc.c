@@ -57,6 +57,24 @@ static void test_absurd_shapes_saturate(void **state) {
     assert_int_equal(ht_ceil_div(INT64_MAX, 2), INT64_MAX / 2 + 1);
 }
 
+static void test_exact_sums_limit_parts(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = WORKED;
+    assert_int_equal(ht_least_splits(&c, INT64_C(1) << 40), 1);
+    c.exact_k = 131072;
+    c.step_k = 128;
+    assert_int_equal(ht_least_splits(&c, 131072), 1);
+    assert_int_equal(ht_least_splits(&c, 131073), 2);
+    assert_int_equal(ht_least_splits(&c, 400000), 4);
+    assert_int_equal(ht_least_splits(&c, 1 << 24), 128);
+    assert_true(ht_least_splits(&c, (1 << 24) + 1) > HT_PICK_SPLITS_MAX);
+    /* the least is taken even where partial sums find no room; they have 8 bytes */
+    int splits = 0;
+    ht_best_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 400000, 1, 0, &splits);
+    assert_int_equal(splits, 4);
+    assert_int_equal(ht_partial_bytes(3, 5, 2, 4, ht_part_bytes(c.exact_k)), 3 * 5 * 2 * 4 * 8);
+}
+
 static void test_pack_worked_line(void **state) {
     (void)state;
     assert_int_equal(ht_pack_ns(4, 1600, 4096, 4096, 1), 83886);
@@ -181,6 +199,7 @@ int main(void) {
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_cost_latency_and_residency),
         cmocka_unit_test(test_absurd_shapes_saturate),
+        cmocka_unit_test(test_exact_sums_limit_parts),
         cmocka_unit_test(test_pack_worked_line),
         cmocka_unit_test(test_bound_worked_line),
         cmocka_unit_test(test_pick_takes_the_cheapest_of_the_scheme),

@@ -371,6 +371,69 @@ static void matrices_are_dots(void **state) {
     assert_int_equal(sim_mma_f16(sim_mma_find("sm80"), 4, NULL, NULL, NULL), -1);
 }
 
+/* BF16 and TF32: the formats and group lengths that reach the arithmetic tested above. */
+static void other_types_are_dots(void **state) {
+    (void)state;
+    static const char *const names[] = {"sm80", "sm90"};
+    for (int round = 0; round < 400; round++) {
+        const struct sim_mma_model *m = sim_mma_find(names[round % 2]);
+        const int tf32 = round / 2 % 2;
+        const int k = tf32 ? 8 : 16, group = m->group_k / (tf32 ? 2 : 1);
+        const struct sim_format format = tf32 ? sim_format_tf32 : sim_format_bf16;
+        uint32_t a32[16 * 8], b32[8 * 8];
+        uint16_t a16[16 * 16], b16[8 * 16];
+        float c[16 * 8], d[16 * 8];
+        struct sim_term ta[16 * 16], tb[8 * 16];
+        for (int i = 0; i < 24 * k;
+             i++) { /* a few binades around 1, any sign; low bits of TF32 must not count */
+            const uint32_t bits = (random_bits() & 0x87ffffffu) | 0x38000000u;
+            struct sim_term *term = i < 16 * k ? &ta[i] : &tb[i - 16 * k];
+            if (tf32)
+                *(i < 16 * k ? &a32[i] : &b32[i - 16 * k]) = bits;
+            else
+                *(i < 16 * k ? &a16[i] : &b16[i - 16 * k]) = (uint16_t)(bits >> 16);
+            *term = sim_mma_decode(format, bits >> (tf32 ? 13 : 16));
+        }
+        for (int i = 0; i < 16 * 8; i++)
+            c[i] = d[i] = random_addend(1);
+        assert_int_equal(tf32 ? sim_mma_tf32(m, k, d, a32, b32) : sim_mma_bf16(m, k, d, a16, b16), 0);
+        for (int i = 0; i < 16 * 8; i++)
+            assert_int_equal(bits_of(d[i]),
+                             sim_mma_dot(m, format, group, k, bits_of(c[i]), &ta[i / 8 * k], &tb[i % 8 * k]));
+    }
+    assert_int_equal(sim_mma_bf16(sim_mma_find("sm80"), 4, NULL, NULL, NULL), -1);
+    assert_int_equal(sim_mma_tf32(sim_mma_find("sm80"), 16, NULL, NULL, NULL), -1);
+}
+
+static void integers_are_exact_or_refused(void **state) {
+    (void)state;
+    int8_t a[16 * 32], b[8 * 32];
+    int32_t c[16 * 8], d[16 * 8];
+    for (int round = 0; round < 200; round++) {
+        const int rows = round % 2 ? 16 : 8, k = round % 2 ? 32 : 16;
+        for (int i = 0; i < 16 * 32; i++)
+            a[i] = (int8_t)random_bits();
+        for (int i = 0; i < 8 * 32; i++)
+            b[i] = (int8_t)random_bits();
+        for (int i = 0; i < 16 * 8; i++)
+            c[i] = d[i] = (int32_t)(random_bits() >> 2);
+        assert_int_equal(sim_mma_s8(rows, k, d, a, b), 0);
+        for (int i = 0; i < rows * 8; i++) {
+            int64_t sum = c[i];
+            for (int l = 0; l < k; l++)
+                sum += a[i / 8 * k + l] * b[i % 8 * k + l];
+            assert_int_equal(d[i], sum);
+        }
+    }
+    memset(a, -128, sizeof a);
+    memset(b, -128, sizeof b);
+    memset(d, 0, sizeof d);
+    d[77] = INT32_MAX - 32 * 128 * 128;
+    assert_int_equal(sim_mma_s8(16, 32, d, a, b), 0);
+    assert_int_equal(d[77], INT32_MAX);
+    assert_int_equal(sim_mma_s8(16, 32, d, a, b), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(f16_all_values),
@@ -386,6 +449,8 @@ int main(void) {
         cmocka_unit_test(wide_formats),
         cmocka_unit_test(random_dots),
         cmocka_unit_test(matrices_are_dots),
+        cmocka_unit_test(other_types_are_dots),
+        cmocka_unit_test(integers_are_exact_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

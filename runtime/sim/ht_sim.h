@@ -113,6 +113,10 @@ HT_SIM_COLLECTIVE void ht_mma_f16_16816(float d[4], const unsigned a[4], const u
                                         int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1],
                                        int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_bf16_16816(float d[4], const unsigned a[4], const unsigned b[2],
+                                         int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_tf32_1688(float d[4], const unsigned a[4], const unsigned b[2],
+                                        int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsigned b[2],
                                        int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1],

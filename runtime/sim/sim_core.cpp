@@ -493,6 +493,14 @@ void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1], int l
     mma(CALL_MMA_1688, d, a, b, line, __builtin_return_address(0));
 }
 
+void ht_mma_bf16_16816(float d[4], const unsigned a[4], const unsigned b[2], int line) {
+    mma(CALL_MMA_BF16_16816, d, a, b, line, __builtin_return_address(0));
+}
+
+void ht_mma_tf32_1688(float d[4], const unsigned a[4], const unsigned b[2], int line) {
+    mma(CALL_MMA_TF32_1688, d, a, b, line, __builtin_return_address(0));
+}
+
 void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsigned b[2], int line) {
     mma(CALL_MMA_S8_16832, d, a, b, line, __builtin_return_address(0));
 }

@@ -16,21 +16,24 @@ static const sim_mma_model *set_model;
 static std::vector<allocation> registered; /* by address */
 
 const char *call_name(call_kind kind) {
-    static const char *const names[] = {"no call",
-                                        "exit",
-                                        "ht_mbar_wait",
-                                        "ht_barrier",
-                                        "ht_ldmatrix_x4",
-                                        "ht_mma_f16_16816",
-                                        "ht_mma_f16_1688",
-                                        "ht_mma_s8_16832",
-                                        "ht_mma_s8_8816",
-                                        "ht_shfl_xor",
-                                        "ht_wgmma",
-                                        "ht_wgmma_fence",
-                                        "ht_wgmma_commit",
-                                        "ht_wgmma_wait",
-                                        "ht_give_registers or ht_take_registers"};
+    static const char *const names[] = {
+        "no call",
+        "exit",
+        "ht_mbar_wait",
+        "ht_barrier",
+        "ht_ldmatrix_x4",
+        "ht_mma_f16_16816",
+        "ht_mma_f16_1688",
+        "ht_mma_bf16_16816",
+        "ht_mma_tf32_1688",
+        "ht_mma_s8_16832",
+        "ht_mma_s8_8816",
+        "ht_shfl_xor",
+        "ht_wgmma",
+        "ht_wgmma_fence",
+        "ht_wgmma_commit",
+        "ht_wgmma_wait",
+        "ht_give_registers or ht_take_registers"};
     return names[kind];
 }
 

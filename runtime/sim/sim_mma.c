@@ -15,6 +15,8 @@ static const struct sim_mma_model model_table[] = {
 };
 
 const struct sim_format sim_format_f16 = {.exponent_bits = 5, .fraction_bits = 10};
+const struct sim_format sim_format_bf16 = {.exponent_bits = 8, .fraction_bits = 7};
+const struct sim_format sim_format_tf32 = {.exponent_bits = 8, .fraction_bits = 10};
 static const struct sim_format format_f32 = {.exponent_bits = 8, .fraction_bits = 23};
 
 static const uint32_t f32_nan = 0x7fffffffu, f32_infinity = 0x7f800000u;
@@ -136,11 +138,12 @@ uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format
     return dot(model, 2 * format.fraction_bits, group, k, c, true, a, b);
 }
 
-/* Decodes `count` FP16 numbers; true when one of them is infinite or NaN. */
-static bool decode_f16(int count, struct sim_term *terms, const uint16_t *bits) {
+/* Decodes `count` numbers of 16 bits; true when one of them is infinite or NaN. */
+static inline bool decode_16(struct sim_format format, int count, struct sim_term *terms,
+                             const uint16_t *bits) {
     bool special = false;
     for (int i = 0; i < count; i++) {
-        terms[i] = sim_mma_decode(sim_format_f16, bits[i]);
+        terms[i] = sim_mma_decode(format, bits[i]);
         special = special || is_special(terms[i]);
     }
     return special;
@@ -148,8 +151,8 @@ static bool decode_f16(int count, struct sim_term *terms, const uint16_t *bits) 
 
 float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint16_t *a, const uint16_t *b) {
     struct sim_term ta[SIM_MAX_K], tb[SIM_MAX_K];
-    decode_f16(k, ta, a);
-    decode_f16(k, tb, b);
+    decode_16(sim_format_f16, k, ta, a);
+    decode_16(sim_format_f16, k, tb, b);
     uint32_t bits;
     memcpy(&bits, &c, sizeof bits);
     bits = sim_mma_dot(model, sim_format_f16, model->group_k, k, bits, ta, tb);
@@ -158,26 +161,57 @@ float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint1
     return result;
 }
 
-int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b) {
-    struct sim_term ta[16 * SIM_MAX_K], tb[8 * SIM_MAX_K];
-    if (k != 8 && k != 16)
-        return -1;
-    bool special_a = decode_f16(16 * k, ta, a);
-    bool special_b = decode_f16(8 * k, tb, b);
-    bool special = special_a || special_b;
+/* d += a * b on decoded numbers. */
+static inline void mma_terms(const struct sim_mma_model *model, int product_bits, int group, int k, float *d,
+                             bool special, const struct sim_term *a, const struct sim_term *b) {
     for (int row = 0; row < 16; row++) {
         for (int col = 0; col < 8; col++) {
             uint32_t bits;
             memcpy(&bits, &d[row * 8 + col], sizeof bits);
-            bits = dot(model, 2 * sim_format_f16.fraction_bits, model->group_k, k, bits, special,
-                       &ta[row * k], &tb[col * k]);
+            bits = dot(model, product_bits, group, k, bits, special, &a[row * k], &b[col * k]);
             memcpy(&d[row * 8 + col], &bits, sizeof bits);
         }
     }
+}
+
+static inline int mma_16(const struct sim_mma_model *model, struct sim_format format, int k, float *d,
+                         const uint16_t *a, const uint16_t *b) {
+    struct sim_term ta[16 * SIM_MAX_K], tb[8 * SIM_MAX_K];
+    if (k != 8 && k != 16)
+        return -1;
+    const bool special_a = decode_16(format, 16 * k, ta, a), special_b = decode_16(format, 8 * k, tb, b);
+    mma_terms(model, 2 * format.fraction_bits, model->group_k, k, d, special_a || special_b, ta, tb);
     return 0;
 }
 
-int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
+int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b) {
+    return mma_16(model, sim_format_f16, k, d, a, b);
+}
+
+int sim_mma_bf16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b) {
+    return mma_16(model, sim_format_bf16, k, d, a, b);
+}
+
+static bool decode_tf32(int count, struct sim_term *terms, const uint32_t *bits) {
+    bool special = false;
+    for (int i = 0; i < count; i++) {
+        terms[i] = sim_mma_decode(sim_format_tf32, bits[i] >> 13);
+        special = special || is_special(terms[i]);
+    }
+    return special;
+}
+
+int sim_mma_tf32(const struct sim_mma_model *model, int k, float *d, const uint32_t *a, const uint32_t *b) {
+    struct sim_term ta[16 * SIM_MAX_K / 2], tb[8 * SIM_MAX_K / 2];
+    if (k != 4 && k != 8)
+        return -1;
+    const bool special_a = decode_tf32(16 * k, ta, a), special_b = decode_tf32(8 * k, tb, b);
+    mma_terms(model, 2 * sim_format_tf32.fraction_bits, model->group_k / 2, k, d, special_a || special_b, ta,
+              tb);
+    return 0;
+}
+
+static inline int mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
     int overflows = 0;
     for (int row = 0; row < rows; row++) {
         for (int col = 0; col < 8; col++) {
@@ -190,4 +224,9 @@ int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
         }
     }
     return overflows ? -1 : 0;
+}
+
+int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
+    return k == 32 ? mma_s8(rows, 32, d, a, b)
+                   : mma_s8(rows, k, d, a, b); /* a loop the compiler can unroll */
 }

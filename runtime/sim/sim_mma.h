@@ -25,7 +25,7 @@ extern "C" {
 struct sim_mma_model {
     const char *name;
     int fraction_bits; /* F: bits kept below the unit of the largest exponent */
-    int group_k;       /* 16-bit inputs: products added together with c */
+    int group_k;       /* 16-bit inputs: products added together with c; TF32: half as many */
 };
 
 /* An input format: sign, exponent and fraction bits. FP16 is {5, 10}, BF16 {8, 7}, TF32 {8, 10}. */
@@ -46,7 +46,7 @@ enum {
     SIM_NAN_EXPONENT = 4097
 };
 
-extern const struct sim_format sim_format_f16;
+extern const struct sim_format sim_format_f16, sim_format_bf16, sim_format_tf32;
 
 /* NULL for an unknown name. */
 const struct sim_mma_model *sim_mma_find(const char *name);
@@ -64,6 +64,10 @@ float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint1
 /* d (16 x 8, row-major) += a (16 x k, row-major) * b (k x 8, element (kk, n) at b[n * k + kk]); 0, or -1 for
  * a k that is not 8 or 16. */
 int sim_mma_f16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b);
+
+/* The same on BF16, k 8 or 16; on TF32, k 4 or 8: FP32 bits of which the unit ignores the last 13. */
+int sim_mma_bf16(const struct sim_mma_model *model, int k, float *d, const uint16_t *a, const uint16_t *b);
+int sim_mma_tf32(const struct sim_mma_model *model, int k, float *d, const uint32_t *a, const uint32_t *b);
 
 /* d (rows x 8) += a (rows x k) * b (k x 8) on signed bytes, laid out as above; exact on every model. -1 when a sum leaves 32
  * bits (hardware wraps). */

@@ -36,46 +36,52 @@ static bool perform_ldmatrix(engine &e, unsigned warp) {
     return true;
 }
 
-static bool perform_mma(engine &e, unsigned warp, unsigned k) {
-    uint16_t a[16 * SIM_MAX_K], b[8 * SIM_MAX_K];
-    float d[16 * 8];
-    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
-        const call &c = lane_call(e, warp, lane);
-        unsigned g = lane / 4, t = lane % 4;
-        for (unsigned i = 0; i < k / 4; i++)
-            memcpy(&a[(g + 8 * (i & 1)) * k + 2 * t + 8 * (i >> 1)], &c.a[i], 4);
-        for (unsigned i = 0; i < k / 8; i++)
-            memcpy(&b[g * k + 2 * t + 8 * i], &c.b[i], 4);
-        for (unsigned i = 0; i < 4; i++)
-            memcpy(&d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], static_cast<const float *>(c.d) + i, 4);
-    }
-    (void)sim_mma_f16(e.launch->model, static_cast<int>(k), d, a, b);
-    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
-        const call &c = lane_call(e, warp, lane);
-        unsigned g = lane / 4, t = lane % 4;
-        for (unsigned i = 0; i < 4; i++)
-            memcpy(static_cast<float *>(c.d) + i, &d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], 4);
-    }
-    return true;
+/* What tells one mma from another. */
+struct mma_shape {
+    unsigned rows, row_bytes; /* rows of A; bytes of k in a row of A and in a column of B */
+    int (*multiply)(const sim_mma_model *model, const mma_shape &shape, void *d, const void *a,
+                    const void *b);
+};
+
+static int multiply_f16(const sim_mma_model *model, const mma_shape &shape, void *d, const void *a,
+                        const void *b) {
+    return sim_mma_f16(model, static_cast<int>(shape.row_bytes / 2), static_cast<float *>(d),
+                       static_cast<const uint16_t *>(a), static_cast<const uint16_t *>(b));
+}
+static int multiply_bf16(const sim_mma_model *model, const mma_shape &shape, void *d, const void *a,
+                         const void *b) {
+    return sim_mma_bf16(model, static_cast<int>(shape.row_bytes / 2), static_cast<float *>(d),
+                        static_cast<const uint16_t *>(a), static_cast<const uint16_t *>(b));
+}
+static int multiply_tf32(const sim_mma_model *model, const mma_shape &shape, void *d, const void *a,
+                         const void *b) {
+    return sim_mma_tf32(model, static_cast<int>(shape.row_bytes / 4), static_cast<float *>(d),
+                        static_cast<const uint32_t *>(a), static_cast<const uint32_t *>(b));
+}
+static int multiply_s8(const sim_mma_model *, const mma_shape &shape, void *d, const void *a, const void *b) {
+    return sim_mma_s8(static_cast<int>(shape.rows), static_cast<int>(shape.row_bytes),
+                      static_cast<int32_t *>(d), static_cast<const int8_t *>(a),
+                      static_cast<const int8_t *>(b));
 }
 
-/* INT8: the same fragments, four bytes of k to a register instead of two halves. m16n8k32, or m8n8k16, which is its rows
- * 0-7 with a0, b0, c0, c1. Exact; a sum that leaves 32 bits would wrap on hardware, and is a violation here. */
-static bool perform_mma_s8(engine &e, unsigned warp, unsigned rows, unsigned k) {
-    int8_t a[16 * 2 * SIM_MAX_K], b[8 * 2 * SIM_MAX_K];
-    int32_t d[16 * 8];
-    const unsigned tall = rows / 8, wide = k / 16;
+/* The picture above in bytes: a register is four of them, whatever the type. m8n8k16 is rows 0-7 of m16n8k32's left half:
+ * a0, b0, c0, c1. An INT8 sum that leaves 32 bits would wrap on hardware, and is a violation here. */
+static bool perform_mma(engine &e, unsigned warp, const mma_shape &shape) {
+    enum { ROWS_MAX = 16, ROW_BYTES_MAX = 32, COLUMNS = 8 };
+    alignas(4) unsigned char a[ROWS_MAX * ROW_BYTES_MAX], b[COLUMNS * ROW_BYTES_MAX];
+    uint32_t d[ROWS_MAX * COLUMNS];
+    const unsigned tall = shape.rows / 8, wide = shape.row_bytes / 16;
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
         const call &c = lane_call(e, warp, lane);
         unsigned g = lane / 4, t = lane % 4;
         for (unsigned i = 0; i < tall * wide; i++)
-            memcpy(&a[(g + 8 * (i % tall)) * k + 4 * t + 16 * (i / tall)], &c.a[i], 4);
+            memcpy(&a[(g + 8 * (i % tall)) * shape.row_bytes + 4 * t + 16 * (i / tall)], &c.a[i], 4);
         for (unsigned i = 0; i < wide; i++)
-            memcpy(&b[g * k + 4 * t + 16 * i], &c.b[i], 4);
+            memcpy(&b[g * shape.row_bytes + 4 * t + 16 * i], &c.b[i], 4);
         for (unsigned i = 0; i < 2 * tall; i++)
-            d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)] = static_cast<const int *>(c.d)[i];
+            memcpy(&d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], static_cast<const char *>(c.d) + 4 * i, 4);
     }
-    if (sim_mma_s8(static_cast<int>(rows), static_cast<int>(k), d, a, b) != 0) {
+    if (shape.multiply(e.launch->model, shape, d, a, b) != 0) {
         const call &c = lane_call(e, warp, 0);
         engine_fail(e, warp * WARP_SIZE, c.line, "carry or split k before 32 bits are full",
                     "%s: a sum of this warp leaves 32 bits", call_name(c.kind));
@@ -85,7 +91,7 @@ static bool perform_mma_s8(engine &e, unsigned warp, unsigned rows, unsigned k) 
         const call &c = lane_call(e, warp, lane);
         unsigned g = lane / 4, t = lane % 4;
         for (unsigned i = 0; i < 2 * tall; i++)
-            static_cast<int *>(c.d)[i] = d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)];
+            memcpy(static_cast<char *>(c.d) + 4 * i, &d[(g + 8 * (i >> 1)) * 8 + 2 * t + (i & 1)], 4);
     }
     return true;
 }
@@ -106,13 +112,17 @@ bool warp_perform(engine &e, unsigned warp) {
     case CALL_LDMATRIX:
         return perform_ldmatrix(e, warp);
     case CALL_MMA_16816:
-        return perform_mma(e, warp, 16);
+        return perform_mma(e, warp, {16, 32, multiply_f16});
     case CALL_MMA_1688:
-        return perform_mma(e, warp, 8);
+        return perform_mma(e, warp, {16, 16, multiply_f16});
+    case CALL_MMA_BF16_16816:
+        return perform_mma(e, warp, {16, 32, multiply_bf16});
+    case CALL_MMA_TF32_1688:
+        return perform_mma(e, warp, {16, 32, multiply_tf32});
     case CALL_MMA_S8_16832:
-        return perform_mma_s8(e, warp, 16, 32);
+        return perform_mma(e, warp, {16, 32, multiply_s8});
     case CALL_MMA_S8_8816:
-        return perform_mma_s8(e, warp, 8, 16);
+        return perform_mma(e, warp, {8, 16, multiply_s8});
     case CALL_SHFL:
         return perform_shfl(e, warp);
     case CALL_WGMMA:
