@@ -26,15 +26,18 @@ static int look_up(void *library, const char *name, void *function) {
     return symbol != NULL;
 }
 
-/* CUDA_VISIBLE_DEVICES renumbers CUDA's devices but not NVML's: the PCI address is what both agree on. */
+/* CUDA_VISIBLE_DEVICES renumbers CUDA's devices but not NVML's: the PCI address is what both agree on. Before the first
+ * launch there is no current context; then it is device 0 that will be used. */
 static void find_pci(const struct device_facts *d, char pci[PCI_ID_BYTES]) {
-    int (*current)(int *device), (*address)(char *text, int bytes, int device);
+    int (*init)(unsigned flags), (*current)(int *device), (*address)(char *text, int bytes, int device);
     int device = 0;
     pci[0] = '\0';
-    if (!look_up(d->driver, "cuCtxGetDevice", &current) ||
-        !look_up(d->driver, "cuDeviceGetPCIBusId", &address))
+    if (!look_up(d->driver, "cuInit", &init) || !look_up(d->driver, "cuCtxGetDevice", &current) ||
+        !look_up(d->driver, "cuDeviceGetPCIBusId", &address) || init(0) != 0)
         return;
-    if (current(&device) != 0 || address(pci, PCI_ID_BYTES, device) != 0)
+    if (current(&device) != 0)
+        device = 0;
+    if (address(pci, PCI_ID_BYTES, device) != 0)
         pci[0] = '\0';
 }
 

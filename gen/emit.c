@@ -567,7 +567,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "SMS", (long)c->gpu->sms);
     known = written;
     derived(&known, "AHEAD", 8);
-    derived(&known, "LOADS_AHEAD", 2);
+    derived(&known, "LOADS_AHEAD", 1);
     derived(&known, "CHUNK_K", 16 / scheme_slice_bytes(s));
     derived(&known, "UNITS", scheme_slice_bytes(s)); /* 64 x 64 k in chunks of 16 bytes, 256 threads */
     const struct frame f = {.c = c,

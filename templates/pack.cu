@@ -29,7 +29,7 @@ constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
-constexpr int LOADS_AHEAD = 2;                                  // tiles under way from device memory
+constexpr int LOADS_AHEAD = 1;                                  // tiles under way from device memory
 
 struct pack_pair {
     ht_pack_args operand[2];

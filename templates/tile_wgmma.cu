@@ -22,7 +22,7 @@ constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
 constexpr int FULL = SLOTS * SLOT_BYTES;        // offsets of the barriers, 8 bytes each
 constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8;
 constexpr int SMEM_BYTES = TURN + WGS * 8;
-constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : 240;
+constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 240 : 248;
 constexpr int TEMPS = PROMOTES ? REGS : 1;
 
 // One work item: a tile of C, or one split's part of it.
