@@ -175,7 +175,13 @@ $(SET)/halftone.h: runtime/halftone.h
 	@mkdir -p $(@D)
 	@cp $< $@
 
-$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone.a
+# What `halftone probe` measures with: every GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
+PROBE_TARGETS := arch=compute_75,code=compute_75 arch=compute_80,code=[sm_80,compute_80] arch=compute_90a,code=sm_90a
+out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/fault.h out/obj/nvcc
+	@mkdir -p $(@D)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+
+$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/probe_kernels.o $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ $(CUDA_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone-sim.a
