@@ -83,6 +83,7 @@ help:
 	@echo "  make demo GPU=a800       handwritten digits, every scheme beside native FP32 (simulator if there is no GPU)"
 	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone"
 	@echo "  make generate GPU=a800   only the sources (needs nothing but a C compiler)"
+	@echo "  make GPU=a800 TUNED=f.tsv  the same, but for the shapes that 'halftone tune' measured takes the fastest kernel"
 	@echo "  make explain GPU=a800    every candidate tile, what it uses, and why one won (SCHEME=f16x3 MODEL=halftone SHAPE=MxNxK)"
 	@echo "                           HTML=page.html writes a page; WHAT_IF='l2_gbps=3000' or COMPARE=h200 holds it against that"
 	@echo "  make pages               such pages of $(PAGES) into out/pages, with screenshots where Chromium is"
@@ -100,7 +101,8 @@ help:
 out/obj/flags: facts = $(CC) $(CXX) $(CFLAGS)
 out/obj/nvcc: facts = $(NVCC)
 out/obj/build.h: facts = \#define HALFTONE_COMMIT "$(COMMIT)"\n\#define HALFTONE_TOOLKIT "$(TOOLKIT)"
-out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
+out/obj/tuned-%: facts = $(TUNED)
+out/obj/flags out/obj/nvcc out/obj/build.h $(if $(SET),out/obj/tuned-$(notdir $(SET))): FORCE
 	@mkdir -p $(@D); printf '$(facts)\n' | cmp -s - $@ || printf '$(facts)\n' >$@
 
 # ---- generator
@@ -126,8 +128,8 @@ generate: $(SET)/manifest
 
 # Equal files keep their times, so that only changed kernels are compiled; the manifest's time says "up to date".
 ifneq ($(GPU),)
-$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET)
-	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(GPU) --out $(SET))
+$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET) $(TUNED) out/obj/tuned-$(notdir $(SET))
+	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(GPU) --out $(SET) $(if $(TUNED),--tuned $(TUNED)))
 	@touch $@
 endif
 

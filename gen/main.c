@@ -10,20 +10,22 @@
 #include "files.h"
 #include "manifest.h"
 #include "page.h"
+#include "tuned.h"
 
 static const char usage[] =
     "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
     "  halftone-gen list gpus|schemes|isas\n"
     "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK]\n"
     "                       [--tsv | --html FILE] [--what-if KEY=VALUE]... [--compare G2]\n"
-    "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
+    "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...] [--tuned "
+    "FILE.tsv]\n"
     "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
     "templates/.\n";
 
 enum { WHAT_IFS_MAX = 32 };
 
 struct options {
-    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *html, *compare;
+    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *html, *compare, *tuned;
     const char *what_if[WHAT_IFS_MAX];
     int what_ifs;
     bool tsv;
@@ -50,7 +52,7 @@ static bool read_options(struct options *o, int argc, char **argv) {
     } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
                  {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
                  {"--tiles", &o->tiles}, {"--html", &o->html},     {"--compare", &o->compare},
-                 {"--what-if", NULL}};
+                 {"--tuned", &o->tuned}, {"--what-if", NULL}};
     for (int i = 2; i < argc; i++) {
         size_t k = 0;
         if (strcmp(argv[i], "--tsv") == 0) {
@@ -258,17 +260,27 @@ static void emit_all(struct files *files, const struct emit_context *c, const st
     manifest_table(files_add(files, "manifest"), c, set);
 }
 
+static void print_made(const struct emit_context *c, int kernels, const char *folder) {
+    struct text loss = {0};
+    if (c->tuned)
+        tuned_loss(&loss, c->tuned);
+    printf("%d kernels for %s in %s\n%s", kernels, c->gpu->title, folder, loss.data ? loss.data : "");
+    text_free(&loss);
+}
+
 static int run_emit(const struct options *o) {
     static struct plan_set set;
     static struct files files;
     struct gpu g;
+    struct tuned tuned;
     const struct isa *isa = load_budget(&g, o->root, o->gpu);
     if (!o->out)
         err_user(NULL, 0, "--out DIR is missing");
     if (isa && !isa->skeleton)
         err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`",
                  isa->name);
-    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles))
+    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles) ||
+        (o->tuned && !tuned_read(&tuned, o->tuned, &set, g.name)))
         return 1;
     /* the folder of a budget of the user's own is not written into the files */
     const char *slash = strrchr(o->gpu, '/');
@@ -277,11 +289,14 @@ static int run_emit(const struct options *o) {
                                    .scheme_list = o->scheme,
                                    .tiles = o->tiles,
                                    .gpu = &g,
-                                   .isa = isa};
+                                   .isa = isa,
+                                   .tuned = o->tuned ? &tuned : NULL};
     emit_all(&files, &c, &set);
     if (err_count() == 0 && files_write(&files, o->out))
-        printf("%d kernels for %s in %s\n", set.count, g.title, o->out);
+        print_made(&c, set.count, o->out);
     files_free(&files);
+    if (o->tuned)
+        tuned_free(&tuned);
     return err_count() > 0;
 }
 

@@ -6,7 +6,7 @@ import pytest
 from conftest import AMD, NVIDIA, ROOT, gen
 from test_generate import explain_rows
 
-VOID = {"meta", "br", "rect", "path", "circle"}
+VOID = {"meta"}
 
 
 class Page(html.parser.HTMLParser):
