@@ -179,13 +179,29 @@ static int print_summary(const struct tune_log *log, struct fault *f) {
     return 0;
 }
 
+/* Names and costs of all kernels: another set or another model is another table (FNV-1a, 32 bits). */
+static unsigned set_mark(void) {
+    unsigned mark = 2166136261u;
+    for (int i = 0; i < ht_set.kernels; i++) {
+        const struct ht_kernel_desc *k = &ht_set.kernel[i];
+        char text[256];
+        snprintf(text, sizeof text, "%s %d %d %d %d", k->name, k->cost.step_busy_x256,
+                 k->cost.step_latency_x256, k->cost.fixed_cycles, k->cost.blocks_per_sm);
+        for (const char *c = text; *c != '\0'; c++)
+            mark = (mark ^ (unsigned char)*c) * 16777619u;
+    }
+    return mark;
+}
+
 /* Only what must agree for rows to belong together. */
 static void make_head(struct tuning *t) {
     snprintf(t->head, sizeof t->head,
-             "# halftone tune: %s, set %s (%s)\n# device: %s, %d multiprocessors\n# kernel only, from packed "
+             "# halftone tune: %s, set %s (%s), kernels and model %08x\n# device: %s, %d multiprocessors\n# "
+             "kernel only, from packed "
              "operands, split-K "
              "as the library chooses it; median, least and most over the batches\n%s",
-             halftone_version(), ht_set.gpu, ht_set.isa, t->engine.device.name, t->engine.device.sms,
+             halftone_version(), ht_set.gpu, ht_set.isa, set_mark(), t->engine.device.name,
+             t->engine.device.sms,
              t->engine.device.simulated
                  ? "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n"
                  : "");

@@ -72,7 +72,9 @@ static void fate_cell(char cell[CONTRAST_CELL_MAX], const struct listing *of, co
     }
     while (at < in->count && !same_geometry(&of->item[0].tile, &in->item[at].tile))
         at++;
-    if (at == in->count)
+    if (at == 0 && in->fits > 0)
+        snprintf(cell, CONTRAST_CELL_MAX, "the pick too");
+    else if (at == in->count)
         snprintf(cell, CONTRAST_CELL_MAX, "not a candidate");
     else if (at >= in->fits)
         snprintf(cell, CONTRAST_CELL_MAX, "rejected by %.*s",

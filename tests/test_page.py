@@ -133,7 +133,8 @@ def test_compare_two_gpus(tmp_path):
         row = explain_rows("--gpu", gpu)[0]
         assert column(text, "pick")[i] == tile_name(row)
         assert column(text, "predicted time")[i] == row["predicted_us"]
-    assert "rank 1 of" in column(text, "the other side's pick")[0]
+    assert column(text, "the other side's pick") == ["the pick too", "the pick too"]
+    assert "rejected by shared memory" in gen("explain", "--gpu", "a800", "--what-if", "smem_per_block_bytes=65536").stdout
     p = page(tmp_path, "--gpu", "a800", "--compare", "mi210")
     assert ["isa", "sm_80", "gfx90a", ""] in p.rows
 
@@ -160,3 +161,25 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
         run = gen("explain", "--gpu", "a800", "--html", tmp_path / place, check=False)
         assert run.returncode == 1 and words in run.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+def test_the_walkthrough_says_what_the_generator_says():
+    """Every what-if row, the verdict and the data-sheet table of bench/A-GPU-YOU-DO-NOT-HAVE.md."""
+    text = (ROOT / "bench/A-GPU-YOU-DO-NOT-HAVE.md").read_text()
+    budget = (ROOT / "gen/gpus/rtxa6000.gpu").read_text()
+    said = gen("explain", "--gpu", "rtxa6000").stdout
+    assert "at most 1.33 times" in said and "**at most 1.33 times**" in text
+    tflops = float(re.search(r"predicted .* us, ([\d.]+) TFLOPS", said).group(1))
+    assert f"{tflops:.1f} TFLOPS predicted" in text
+    tables = re.findall(r"^\| [^|]* \| `(\w+)` \| (\d+) \|$", text, re.M) + re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.M)
+    assert len(tables) >= 8
+    for key, value in tables:
+        assert re.search(rf"(?m)^{key} = {value}\s", budget), key
+    rows = 0
+    for line, factor in re.findall(r"^\| (`[^|]*) \| x ([\d.]+) \| the same \|$", text, re.M):
+        key, first = re.search(r"(\w+)=(\d+)", line).groups()
+        for value in (first, *re.findall(r"or `(\d+)`", line)):
+            out = gen("explain", "--gpu", "rtxa6000", "--what-if", f"{key}={value}").stdout
+            assert column(out, "predicted time")[2] == factor and column(out, "pick")[0] == column(out, "pick")[1]
+            rows += 1
+    assert rows == 6
