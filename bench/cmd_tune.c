@@ -241,7 +241,7 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
 }
 
 static int run(int argc, char **argv, struct fault *f) {
-    static struct tuning t;
+    struct tuning t;
     const char *file = NULL, *schemes = NULL, *seconds = "0.05", *budget = NULL, *out = NULL, *html = NULL,
                *none[1];
     struct name_list names = {NULL, NULL, 0};

@@ -15,7 +15,7 @@ extern "C" {
 /* Everything that is measured: unit, and words for the comment. Rates are multiply-adds per SM and clock. */
 #define PROBE_MEASUREMENTS(X)                                                                                \
     X(CLOCK_MHZ, "MHz", "clock counter against wall clock while every SM runs MMAs and shared-memory loads") \
-    X(COPY_GBPS, "GB/s", "device-to-device copy of 1 GiB, read plus written")                                \
+    X(COPY_GBPS, "GB/s", "large device-to-device copy, read plus written")                                   \
     X(L2_GBPS, "GB/s", "every SM reads a quarter of L2 again and again, past L1")                            \
     X(SMEM_BYTES, "bytes per clock", "32 warps of an SM load 16 bytes per thread without conflicts")         \
     X(F16_K8, "FMA", "mma.sync m16n8k8 f16, FP32 sums")                                                      \

@@ -588,9 +588,9 @@ int measure_launch(double *value, struct fault *f) {
     return 0;
 }
 
-/* A third of a second of load, in launches of about 20 ms; the last one counts. */
+/* A third of a second of load or more, in launches of about 20 ms (H200); the last one counts. */
 int measure_clock(double *value, struct fault *f) {
-    enum { STEPS = 20000, LAUNCHES = 16 };
+    enum { STEPS = 100000, LAUNCHES = 16 };
     long long result[2] = {0, 0};
     for (int i = 0; i < LAUNCHES; i++)
         load_clock<<<state.device.multiProcessorCount, RATE_THREADS>>>(state.clocks, STEPS, state.sink);

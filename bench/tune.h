@@ -37,8 +37,8 @@ const struct tune_row *tune_find(const struct tune_log *log, const struct shape 
 int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *f);
 void tune_close(struct tune_log *log);
 
-/* One shape and scheme of which the analytic pick and at least one other fact are known. Ablation variants, which the
- * library never picks, do not count. */
+/* One shape and scheme whose analytic pick was measured. Ablation variants, which the library never picks, do not
+ * count. */
 struct tune_case {
     const struct tune_row *pick, *best;
     int kernels;

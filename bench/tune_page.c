@@ -33,8 +33,8 @@ static void put_escaped(FILE *out, const char *text) {
 }
 
 static const char *colour_of(const char *const *schemes, int count, const char *scheme) {
-    static const char *const colours[] = {"#12447a", "#d9600a", "#3a7d44", "#8a4f9e",
-                                          "#b8860b", "#5b8fc0", "#7a7a74"};
+    static const char *const colours[] = {"#12447a", "#d9600a", "#3a7d44", "#8a4f9e", "#b8860b", "#5b8fc0",
+                                          "#a33b3b", "#2a8c8c", "#c06090", "#50602a", "#6a5acd", "#7a7a74"};
     for (int i = 0; i < count; i++)
         if (strcmp(schemes[i], scheme) == 0)
             return colours[i % (int)(sizeof colours / sizeof *colours)];

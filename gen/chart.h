@@ -8,13 +8,13 @@
 void chart_escape(struct text *out, const char *text, size_t len);
 
 /* All candidates at once: blocks bm x bn, in each a cell for every warp tile (rows), bk and stages (columns); shade is
- * predicted speed against the pick's, a letter the kind of rejection (chart_letter). Returns nothing; needs a pick or not. */
+ * predicted speed against the pick's, a letter the kind of rejection (chart_letter). */
 void chart_tile_map(struct text *out, const struct listing *l);
 
 /* Letter of a kind of rejection: 'A' for the first kind in the listing, 'B' for the next, ... */
 char chart_letter(const struct listing *l, const char *reason);
 
-/* What the pick takes of the budget; where its time and the rival's go (rival 0: only the pick). */
+/* What the pick takes of the budget; where its time and the rival's go (rank from 0; 0: only the pick). Need a pick. */
 void chart_budget(struct text *out, const struct listing *l);
 void chart_time(struct text *out, const struct listing *l, int rival);
 
