@@ -230,12 +230,12 @@ static int64_t write_memory(struct sheet *s) {
 }
 
 static int64_t write_arithmetic(struct sheet *s) {
-    static const enum probe_what f16[] = {PROBE_F16_K8, PROBE_F16_K16}, bf16[] = {PROBE_BF16_K16};
+    static const enum probe_what f16[] = {PROBE_F16_K8, PROBE_F16_K16, PROBE_WGMMA_F16}, bf16[] = {PROBE_BF16_K16};
     static const enum probe_what tf32[] = {PROBE_TF32_K4, PROBE_TF32_K8};
     static const enum probe_what s8[] = {PROBE_S8_M8, PROBE_S8_K16, PROBE_S8_K32};
     const struct probe_facts *d = &s->r->facts;
     fputs("\n# arithmetic\n", s->out);
-    const int64_t rate = put_rate(s, "f16_fma_per_cycle", f16, 2, 1);
+    const int64_t rate = put_rate(s, "f16_fma_per_cycle", f16, 3, 1);
     put_rate(s, "bf16_fma_per_cycle", bf16, 1, 0);
     put_rate(s, "tf32_fma_per_cycle", tf32, 2, 0);
     put_rate(s, "s8_fma_per_cycle", s8, 3, 0);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "err.h"
+
 void chart_escape(struct text *out, const char *text, size_t len) {
     for (size_t i = 0; i < len; i++) {
         switch (text[i]) {
@@ -63,8 +65,10 @@ static int axis_find(const struct axis *a, int x, int y) {
 }
 
 static void axis_add(struct axis *a, int x, int y) {
-    if (axis_find(a, x, y) < a->count || a->count == AXIS_MAX)
+    if (axis_find(a, x, y) < a->count)
         return;
+    if (a->count == AXIS_MAX)
+        err_bug("the search space has more values on an axis than AXIS_MAX");
     int at = a->count++;
     for (; at > 0 && (a->value[at - 1][0] > x || (a->value[at - 1][0] == x && a->value[at - 1][1] > y)); at--)
         memcpy(a->value[at], a->value[at - 1], sizeof a->value[0]);
@@ -74,8 +78,9 @@ static void axis_add(struct axis *a, int x, int y) {
 
 struct map {
     const struct listing *l;
-    struct axis bm, bn, warp, depth; /* warp: wm wn; depth: bk stages */
-    int block_w, block_h;
+    struct axis bm, bn, depth;  /* depth: bk stages */
+    struct axis warp[AXIS_MAX]; /* wm wn of each bm */
+    int block_w;
 };
 
 static void map_measure(struct map *m, const struct listing *l) {
@@ -85,19 +90,28 @@ static void map_measure(struct map *m, const struct listing *l) {
         const struct tile *t = &l->item[i].tile;
         axis_add(&m->bm, t->bm, 0);
         axis_add(&m->bn, t->bn, 0);
-        axis_add(&m->warp, t->wm, t->wn);
         axis_add(&m->depth, t->bk, t->stages);
     }
+    for (int i = 0; i < l->count; i++) { /* only when bm is complete do its values keep their places */
+        const struct tile *t = &l->item[i].tile;
+        axis_add(&m->warp[axis_find(&m->bm, t->bm, 0)], t->wm, t->wn);
+    }
     m->block_w = m->depth.count * CELL_W;
-    m->block_h = m->warp.count * CELL_H;
 }
 
 static int block_x(const struct map *m, int at) {
     return LEFT + at * (m->block_w + BLOCK_GAP);
 }
 
+static int block_h(const struct map *m, int at) {
+    return m->warp[at].count * CELL_H;
+}
+
 static int block_y(const struct map *m, int at) {
-    return TOP + at * (m->block_h + BLOCK_GAP);
+    int y = TOP;
+    for (int i = 0; i < at; i++)
+        y += block_h(m, i) + BLOCK_GAP;
+    return y;
 }
 
 char chart_letter(const struct listing *l, const char *reason) {
@@ -133,7 +147,8 @@ static void map_cell(struct text *out, const struct map *m, int item) {
     const struct candidate *c = &m->l->item[item];
     const struct tile *t = &c->tile;
     const int x = block_x(m, axis_find(&m->bn, t->bn, 0)) + axis_find(&m->depth, t->bk, t->stages) * CELL_W;
-    const int y = block_y(m, axis_find(&m->bm, t->bm, 0)) + axis_find(&m->warp, t->wm, t->wn) * CELL_H;
+    const int row = axis_find(&m->bm, t->bm, 0);
+    const int y = block_y(m, row) + axis_find(&m->warp[row], t->wm, t->wn) * CELL_H;
     const int milli = c->cost.fits ? speed_milli(m->l, c) : 0;
     char mark[16] = "";
     text_addf(out, "<g><title>%dx%dx%d, warps %dx%d, %d stages: ", t->bm, t->bn, t->bk, t->wm, t->wn,
@@ -190,16 +205,16 @@ static void map_rows(struct text *out, const struct map *m) {
     char label[48];
     for (int b = 0; b < m->bm.count; b++) {
         snprintf(label, sizeof label, "bm = %d", m->bm.value[b][0]);
-        svg_text(out, 4, block_y(m, b) + m->block_h / 2 + 4, "start", "axis", label);
-        for (int w = 0; w < m->warp.count; w++) {
-            snprintf(label, sizeof label, "%d x %d", m->warp.value[w][0], m->warp.value[w][1]);
+        svg_text(out, 4, block_y(m, b) + block_h(m, b) / 2 + 4, "start", "axis", label);
+        for (int w = 0; w < m->warp[b].count; w++) {
+            snprintf(label, sizeof label, "%d x %d", m->warp[b].value[w][0], m->warp[b].value[w][1]);
             svg_text(out, LEFT - 6, block_y(m, b) + w * CELL_H + 12, "end", "small", label);
         }
         for (int n = 0; n < m->bn.count; n++)
             text_addf(
                 out,
                 "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#c8c8c2\"/>\n",
-                block_x(m, n), block_y(m, b), m->block_w, m->block_h);
+                block_x(m, n), block_y(m, b), m->block_w, block_h(m, b));
     }
 }
 
@@ -449,8 +464,8 @@ static void plot_roofs(struct text *out, const struct plot *p, const struct list
     text_addf(out, "<path d=\"M%d %dL%d %d\" class=\"roof\"/>\n", x_from, y_from,
               plot_x(p, ht_mul(top, 1000) / g->dram_gbps), plot_y(p, top));
     snprintf(label, sizeof label, "device memory %" PRId64 " GB/s", g->dram_gbps);
-    svg_text(out, (x_from + plot_x(p, ht_mul(top, 1000) / g->dram_gbps)) / 2 + 8,
-             (y_from + plot_y(p, top)) / 2 + 14, "start", "small", label);
+    svg_text(out, (3 * x_from + plot_x(p, ht_mul(top, 1000) / g->dram_gbps)) / 4 + 8,
+             (3 * y_from + plot_y(p, top)) / 4 + 14, "start", "small", label);
 }
 
 /* Points with their words in a column beside the plot, fastest first, joined by thin lines. */

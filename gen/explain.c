@@ -169,7 +169,7 @@ static const char *const formulas[] = {
 
 void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]) {
     const struct gpu *g = l->g;
-    const int64_t warps = tile_warps(&c->tile), blocks = c->cost.blocks_per_sm;
+    const int64_t warps = c->cost.threads / l->isa->wave_size, blocks = c->cost.blocks_per_sm;
     const int64_t allocated = model_warp_registers(l->isa, c->cost.regs_per_thread) * warps;
     const struct explain_use all[EXPLAIN_USES] = {
         {"registers per thread", c->cost.regs_per_thread, g->registers_per_thread_max},

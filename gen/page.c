@@ -87,8 +87,9 @@ static void page_pick(struct text *out, const struct listing *l) {
     const struct candidate *c = &l->item[0];
     const int64_t rate = explain_milli_tflops(&l->shape, c->cost.predicted_ns);
     section(out, "The pick");
-    text_addf(out, "<p><b>%d x %d x %d, warps %d x %d, %d stage%s</b>: ", c->tile.bm, c->tile.bn, c->tile.bk,
-              c->tile.wm, c->tile.wn, c->tile.stages, c->tile.stages > 1 ? "s" : "");
+    text_addf(out, "<p><b>%d x %d x %d, %s %d x %d, %d stage%s</b>: ", c->tile.bm, c->tile.bn, c->tile.bk,
+              l->isa->warpgroup ? "warpgroups" : "warps", c->tile.wm, c->tile.wn, c->tile.stages,
+              c->tile.stages > 1 ? "s" : "");
     explain_add_milli(out, "", c->cost.predicted_ns, " us, ");
     explain_add_milli(out, "", rate, " TFLOPS, ");
     text_addf(out, "%" PRId64 " %% of the ceiling; bound by <b>%s</b>. %d block%s per SM, ",
@@ -96,7 +97,7 @@ static void page_pick(struct text *out, const struct listing *l) {
               c->cost.blocks_per_sm == 1 ? "" : "s");
     explain_add_milli(out, "", c->cost.waves_milli, " waves.</p>\n");
     chart_budget(out, l);
-    if (l->kind == MODEL_HALFTONE)
+    if (l->kind == MODEL_HALFTONE && !l->isa->warpgroup) /* model_wgmma has no such parts */
         chart_time(out, l, contrast_other_tile(l));
     text_add(out, "</section>\n");
 }

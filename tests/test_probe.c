@@ -161,6 +161,24 @@ static void test_impossible_values_are_cut_and_said(void **state) {
     free(text);
 }
 
+/* Hopper: the instruction set's own MMA is wgmma. */
+static void test_the_fastest_shape_is_the_rate(void **state) {
+    struct probe_result r;
+    struct fault f = {EXIT_OK, ""};
+    struct gpu g;
+    char *text = NULL;
+    (void)state;
+    set_up();
+    fake.facts.capability = 90;
+    fake.value[PROBE_WGMMA_F16] = 2040;
+    assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
+    assert_int_equal(written(&r, &text, &f), 0);
+    assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
+    assert_string_equal(g.isa, "sm_90a");
+    assert_int_equal(g.f16_fma_per_cycle, 2040);
+    free(text);
+}
+
 /* Turing: m16n8k8 and m8n8k16 only, no memory clock named. */
 static void test_what_is_absent_is_zero_or_estimated(void **state) {
     static const enum probe_what gone[] = {PROBE_F16_K16, PROBE_BF16_K16, PROBE_TF32_K4,
@@ -220,6 +238,7 @@ int main(void) {
         cmocka_unit_test(test_run_takes_medians_of_two_passes),
         cmocka_unit_test(test_the_file_is_a_budget),
         cmocka_unit_test(test_impossible_values_are_cut_and_said),
+        cmocka_unit_test(test_the_fastest_shape_is_the_rate),
         cmocka_unit_test(test_what_is_absent_is_zero_or_estimated),
         cmocka_unit_test(test_failures_are_one_line),
     };
