@@ -1,7 +1,9 @@
 """Shared by the Python tests: where the repository and its tools are. Built by `make test` before pytest starts."""
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -20,6 +22,14 @@ def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
     if check:
         assert run.returncode == 0, run.stderr
     return run
+
+
+def full_disk(bytes_left):
+    """preexec_fn: files of the child may not grow beyond this; writing more fails as on a full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, bytes_left))
+    return limit
 
 
 def nvcc():

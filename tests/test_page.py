@@ -1,9 +1,10 @@
 """explain's page, --what-if and --compare: whole, self-contained, and saying what the ranking says."""
 import html.parser
 import re
+import subprocess
 
 import pytest
-from conftest import AMD, NVIDIA, ROOT, gen
+from conftest import AMD, GEN, NVIDIA, ROOT, full_disk, gen
 from test_generate import explain_rows
 
 VOID = {"meta"}
@@ -161,7 +162,12 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     for place, words in (("no/p.html", "cannot write"), ("folder", "no ordinary file")):
         run = gen("explain", "--gpu", "a800", "--html", tmp_path / place, check=False)
         assert run.returncode == 1 and words in run.stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+    (tmp_path / "p.html").write_text("the page of yesterday")
+    run = subprocess.run([str(GEN), "explain", "--gpu", "a800", "--html", str(tmp_path / "p.html")], capture_output=True,
+                         text=True, preexec_fn=full_disk(5000))
+    assert run.returncode == 1 and "cannot write" in run.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "p.html"]
+    assert (tmp_path / "p.html").read_text() == "the page of yesterday"
 
 
 def test_the_walkthrough_says_what_the_generator_says():

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import ROOT, gen
+from conftest import ROOT, full_disk, gen
 from test_page import Page
 
 COMMAND = ROOT / "out/a800/halftone-sim"
@@ -91,9 +91,15 @@ def test_bad_requests(args, words, shapes, tmp_path):
     assert run.stderr.count("\n") == 1 and not list(tmp_path.iterdir()) and shapes.read_bytes() == before
 
 
-def test_a_full_disk_is_said_and_leaves_a_table(shapes):
-    run = tune("--shapes", shapes, "--out", "/dev/full", check=False)
-    assert run.returncode == 1 and "/dev/full" in run.stderr
+def test_a_full_disk_is_said_and_the_table_goes_on_later(table, shapes, tmp_path):
+    path = tmp_path / "t.tsv"
+    args = ["--shapes", shapes, "--out", path, "--schemes", "f16x3,half"]
+    for room in (100, 700): # while it begins, in a row
+        run = subprocess.run([str(COMMAND), "tune", *map(str, args)], capture_output=True, text=True,
+                             preexec_fn=full_disk(room))
+        assert run.returncode == 1 and "writing failed" in run.stderr and path.stat().st_size <= room
+    tune(*args)
+    assert len(rows(path)) == len(rows(table))
 
 
 def test_probe_needs_a_gpu(tmp_path):
