@@ -301,8 +301,9 @@ struct ht_choice {
 };
 
 /* The tuned kernel where the set has one for this shape and its partial sums fit partial_bytes, else the cheapest
- * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on nothing but its arguments. Ties go to the earlier kernel and the smaller split.
- * kernel -1: the set has none of the scheme. */
+ * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on
+ * nothing but its arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the
+ * scheme. */
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes);
 

@@ -21,7 +21,7 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
         const struct ht_tuned *t = &set->tuned[i];
         const struct ht_kernel_desc *desc = &set->kernel[t->kernel];
         if (t->m != m || t->n != n || t->k != k || strcmp(desc->scheme, scheme) != 0 ||
-            ht_partial_bytes(m, n, 1, t->splits) > partial_bytes)
+            ht_partial_bytes(m, n, 1, t->splits, ht_part_bytes(desc->cost.exact_k)) > partial_bytes)
             continue;
         struct ht_choice choice = {t->kernel, t->splits, 0};
         choice.predicted_ns = ht_cost_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz,
