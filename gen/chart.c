@@ -445,8 +445,8 @@ static void plot_roofs(struct text *out, const struct plot *p, const struct list
         int x = plot_x(p, ht_mul(ceiling, 1000) / g->dram_gbps);
         x = x < PLOT_X ? PLOT_X : x;
         text_addf(out, "<path d=\"M%d %dH%d\" class=\"roof\"/>\n", x, y, PLOT_X + PLOT_W);
-        snprintf(label, sizeof label, "%d product%s: %" PRId64, points[i].s->products,
-                 points[i].s->products > 1 ? "s" : "", ceiling / 1000);
+        snprintf(label, sizeof label, "%s, %d product%s: %" PRId64, slice_title(points[i].s->slice),
+                 points[i].s->products, points[i].s->products > 1 ? "s" : "", ceiling / 1000);
         svg_text(out, PLOT_X + PLOT_W - 4, y - 4, "end", "small", label);
     }
     const int y_native = plot_y(p, g->native_fp32_gflops);

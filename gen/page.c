@@ -51,9 +51,9 @@ static void page_head(struct text *out, const struct page *p) {
               "halftone-gen explain from the budget %s.gpu.</p>\n",
               l->s->name, l->shape.m, l->shape.n, l->shape.k, l->isa->name, model_name(l->kind), g->name);
     text_addf(out,
-              "<p>%s: %d slice%s, %d product%s. The matrix unit's rate by the data sheet divided by the "
+              "<p>%s: %d %s slice%s, %d product%s. The matrix unit's rate by the data sheet divided by the "
               "products is ",
-              l->s->name, l->s->slices, l->s->slices > 1 ? "s" : "", l->s->products,
+              l->s->name, l->s->slices, slice_title(l->s->slice), l->s->slices > 1 ? "s" : "", l->s->products,
               l->s->products > 1 ? "s" : "");
     explain_add_milli(out, "", ceiling, " TFLOPS; native FP32 is ");
     explain_add_milli(out, "", g->native_fp32_gflops, " TFLOPS.");
