@@ -59,14 +59,10 @@ static int allocate(const struct tuning *t, float **memory, int64_t floats, stru
     return status;
 }
 
-static int open_problem(const struct tuning *t, const struct shape *s, struct engine_problem *p,
-                        struct fault *f) {
-    const struct engine_problem made = {
-        .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k};
-    *p = made;
-    if (allocate(t, &p->a, s->m * s->k, f) != 0 || allocate(t, &p->b, s->k * s->n, f) != 0)
+static int fill_problem(const struct tuning *t, struct engine_problem *p, struct fault *f) {
+    if (allocate(t, &p->a, p->m * p->k, f) != 0 || allocate(t, &p->b, p->k * p->n, f) != 0)
         return -1;
-    return allocate(t, &p->c, s->m * s->n, f);
+    return allocate(t, &p->c, p->m * p->n, f);
 }
 
 /* One kernel on packed operands; a row of the table. */
@@ -110,7 +106,7 @@ static int run_scheme(struct tuning *t, struct engine_problem *p, const char *sc
         t->stopped = t->stopped || (t->stop_at > 0 && progress_clock() >= t->stop_at);
         if (t->stopped)
             return 0;
-        if (p->a == NULL && open_problem(t, &shape, p, f) != 0)
+        if (p->a == NULL && fill_problem(t, p, f) != 0)
             return -1;
         if (!packed && (engine_pack_prepare(&t->engine, p, f) != 0 || engine_pack(&t->engine, p, f) != 0))
             return -1;
