@@ -106,7 +106,7 @@ static int64_t whole(double value) {
 static const struct probe_value *measured(struct sheet *s, enum probe_what what) {
     const struct probe_value *v = &s->r->value[what];
     if (!v->present && s->missing < 0)
-        s->missing = what;
+        s->missing = (int)what;
     return v;
 }
 
