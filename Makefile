@@ -57,7 +57,7 @@ BUDGET := $(if $(findstring /,$(GPU))$(filter %.gpu,$(GPU)),$(GPU),gen/gpus/$(GP
 ifeq ($(wildcard $(BUDGET)),)
 $(error unknown GPU '$(GPU)'; known budgets: $(GPU_NAMES), or the path of a .gpu file)
 endif
-ifneq ($(filter bin data dev obj test toolchain venv,$(notdir $(SET))),)
+ifneq ($(filter bin data dev obj pages test toolchain venv,$(notdir $(SET))),)
 $(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder of that name already)
 endif
 -include $(SET)/rules.mk
@@ -75,7 +75,7 @@ define need_nvcc
 @if [ -z "$(NVCC)" ]; then echo "$(no_nvcc)" >&2; exit 2; fi
 endef
 
-.PHONY: help all generate build-cuda build-sim demo test check-gpu bench explain clean toolchain setup FORCE
+.PHONY: pages help all generate build-cuda build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
 	@echo "halftone: single-precision matrix products emulated on tensor cores, generated for your GPU"
@@ -83,7 +83,10 @@ help:
 	@echo "  make demo GPU=a800       handwritten digits, every scheme beside native FP32 (simulator if there is no GPU)"
 	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone"
 	@echo "  make generate GPU=a800   only the sources (needs nothing but a C compiler)"
+	@echo "  make GPU=a800 TUNED=f.tsv  the same, but for the shapes that 'halftone tune' measured takes the fastest kernel"
 	@echo "  make explain GPU=a800    every candidate tile, what it uses, and why one won (SCHEME=f16x3 MODEL=halftone SHAPE=MxNxK)"
+	@echo "                           HTML=page.html writes a page; WHAT_IF='l2_gbps=3000' or COMPARE=h200 holds it against that"
+	@echo "  make pages               such pages of $(PAGES) into out/pages, with screenshots where Chromium is"
 	@echo "  make test                all tests, no GPU needed; installs what they use (apt-get)"
 	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included"
 	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU (BENCH_ARGS='--sizes 1024,4096')"
@@ -98,7 +101,8 @@ help:
 out/obj/flags: facts = $(CC) $(CXX) $(CFLAGS)
 out/obj/nvcc: facts = $(NVCC)
 out/obj/build.h: facts = \#define HALFTONE_COMMIT "$(COMMIT)"\n\#define HALFTONE_TOOLKIT "$(TOOLKIT)"
-out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
+out/obj/tuned-%: facts = $(TUNED)
+out/obj/flags out/obj/nvcc out/obj/build.h $(if $(SET),out/obj/tuned-$(notdir $(SET))): FORCE
 	@mkdir -p $(@D); printf '$(facts)\n' | cmp -s - $@ || printf '$(facts)\n' >$@
 
 # ---- generator
@@ -124,8 +128,8 @@ generate: $(SET)/manifest
 
 # Equal files keep their times, so that only changed kernels are compiled; the manifest's time says "up to date".
 ifneq ($(GPU),)
-$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET)
-	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(GPU) --out $(SET))
+$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET) $(TUNED) out/obj/tuned-$(notdir $(SET))
+	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(GPU) --out $(SET) $(if $(TUNED),--tuned $(TUNED)))
 	@touch $@
 endif
 
@@ -173,7 +177,13 @@ $(SET)/halftone.h: runtime/halftone.h
 	@mkdir -p $(@D)
 	@cp $< $@
 
-$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone.a
+# What `halftone probe` measures with: every GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
+PROBE_TARGETS := arch=compute_75,code=compute_75 arch=compute_80,code=[sm_80,compute_80] arch=compute_90a,code=sm_90a
+out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/fault.h out/obj/nvcc
+	@mkdir -p $(@D)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+
+$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/probe_kernels.o $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ $(CUDA_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone-sim.a
@@ -200,7 +210,20 @@ bench: generate
 	@$(SET)/halftone bench $(BENCH_ARGS)
 
 explain: out/bin/halftone-gen
-	@out/bin/halftone-gen explain --gpu $(GPU) $(if $(SCHEME),--scheme $(SCHEME)) $(if $(MODEL),--model $(MODEL)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(TSV),--tsv)
+	@out/bin/halftone-gen explain --gpu $(GPU) $(if $(SCHEME),--scheme $(SCHEME)) $(if $(MODEL),--model $(MODEL)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(TSV),--tsv) $(if $(HTML),--html $(HTML)) \
+	    $(if $(COMPARE),--compare $(COMPARE)) $(WHAT_IF:%=--what-if %)
+
+# Pages of explain for three GPUs, and what they look like where Chromium is installed (apt-get install chromium).
+PAGES := a800 h200 mi210
+CHROMIUM := $(firstword $(shell command -v chromium chromium-browser google-chrome 2>/dev/null))
+pages: $(PAGES:%=out/pages/%.html)
+	@$(if $(CHROMIUM),,echo "no Chromium here: pages without screenshots")
+
+out/pages/%.html: gen/gpus/%.gpu out/bin/halftone-gen
+	@mkdir -p $(@D)
+	$(call run,PAGE,$@,out/bin/halftone-gen explain --gpu $* --html $@ >/dev/null)
+	$(if $(CHROMIUM),$(call run,SHOT,$(@:.html=.png),$(CHROMIUM) --headless --no-sandbox --disable-gpu \
+	    --screenshot=$(@:.html=.png) --window-size=920$(comma)2700 file://$(abspath $@) >/dev/null 2>&1))
 
 # ---- what is fetched
 out/venv/bin/pip:
@@ -218,6 +241,6 @@ include tests/tests.mk
 
 # Data, the compiler wheels and the Python environment were fetched; sets are folders with a manifest.
 clean:
-	rm -rf out/bin out/obj out/test $(patsubst %/manifest,%,$(wildcard out/*/manifest))
+	rm -rf out/bin out/obj out/pages out/test $(patsubst %/manifest,%,$(wildcard out/*/manifest))
 
 -include $(shell find out/obj out/test -name '*.d' 2>/dev/null)

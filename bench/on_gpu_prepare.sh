@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds what on_gpu.sh runs and puts it into one folder: on_gpu_prepare.sh BINARIES. Needs nvcc, no GPU.
+# Builds what on_gpu.sh, on_gpu_probe.sh and on_gpu_tune.sh run and puts it into one folder: on_gpu_prepare.sh BINARIES. Needs nvcc, no GPU.
 set -eu
 bin=$1
 for set in a800 t4 h200; do
@@ -14,4 +14,5 @@ nvcc=$(command -v nvcc || echo out/toolchain/nvidia/cu13/bin/nvcc)
 "$nvcc" -x cu -std=c++17 -diag-suppress 177 -gencode 'arch=compute_80,code=[sm_80,compute_80]' \
     -DKERNEL=ht_f16x3_128x128x32_w64x32_s3_sm80 -c tests/template_bits.cpp -o out/a800/obj/template_bits.o
 "$nvcc" -o "$bin/a800/template_bits" out/a800/obj/template_bits.o out/obj/bench/families.o out/a800/libhalftone.a -lm
+cp out/bin/halftone-gen "$bin/"
 cp /usr/lib/*/libcmocka.so.0 "$bin/"

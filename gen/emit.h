@@ -10,6 +10,8 @@
 
 #define HT_GENERATOR_VERSION "0.1.0"
 
+struct tuned;
+
 /* What every generated file of one GPU shares. */
 struct emit_context {
     const char *root;        /* folder that holds gen/ and templates/ */
@@ -18,6 +20,7 @@ struct emit_context {
     const char *tiles;       /* --tiles as given; NULL: none */
     const struct gpu *gpu;
     const struct isa *isa;
+    const struct tuned *tuned; /* --tuned; NULL: none */
 };
 
 /* One GEMM kernel; one packing kernel; the split-K reduction of a scheme with exact sums, or (NULL) of all others. False

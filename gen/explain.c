@@ -8,22 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct candidate {
-    struct tile tile;
-    struct cost cost;
-};
-
-struct listing {
-    const struct gpu *g;
-    const struct isa *isa;
-    const struct scheme *s;
-    enum model_kind kind;
-    struct shape shape;
-    struct candidate *item; /* fitting ones first, by rank; then the rejected ones in tile order */
-    int count, capacity, fits;
-    bool failed;
-};
-
 /* ---- collecting and ranking ---- */
 
 static void collect(void *context, const struct tile *t) {
@@ -64,26 +48,38 @@ static void rank(struct listing *l) {
         l->fits++;
 }
 
+bool explain_rank(struct listing *l) {
+    tile_enumerate(l->isa, l->s, collect, l);
+    rank(l);
+    return !l->failed;
+}
+
+void explain_free(struct listing *l) {
+    free(l->item);
+    l->item = NULL;
+    l->count = l->capacity = l->fits = 0;
+}
+
 /* ---- numbers ---- */
 
 /* before, value / 1000 with three decimals, after. */
-static void add_milli(struct text *out, const char *before, int64_t value, const char *after) {
+void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after) {
     text_addf(out, "%s%" PRId64 ".%03d%s", before, value / 1000, (int)(value % 1000), after);
 }
 
 /* Thousandths of a TFLOPS for 2 m n k operations in ns. */
-static int64_t milli_tflops(const struct shape *shape, int64_t ns) {
+int64_t explain_milli_tflops(const struct shape *shape, int64_t ns) {
     int64_t flops = ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k));
     return ns > 0 ? flops / ns : 0; /* flop / ns = GFLOPS = thousandths of a TFLOPS */
 }
 
 /* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Worked line
  * (test): MI210, 3 products: 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
-static int64_t ceiling_gflops(const struct gpu *g, const struct scheme *s) {
+int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
     return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / s->products / 1000;
 }
 
-static void add_tile(struct text *out, const struct tile *t) {
+void explain_add_tile(struct text *out, const struct tile *t) {
     text_addf(out, "(%d,%d,%d),(%d,%d,%d) x%d", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk, t->stages);
 }
 
@@ -100,8 +96,8 @@ static void print_tsv(struct text *out, const struct listing *l) {
         text_addf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", verdict, t->bm, t->bn, t->bk,
                   t->wm, t->wn, t->wk, t->stages, c->threads, c->regs_per_thread, c->smem_bytes,
                   c->blocks_per_sm);
-        add_milli(out, "", c->fits ? c->waves_milli : 0, "");
-        add_milli(out, "\t", c->predicted_ns, "");
+        explain_add_milli(out, "", c->fits ? c->waves_milli : 0, "");
+        explain_add_milli(out, "\t", c->predicted_ns, "");
         text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\n", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
                   c->fits ? i + 1 : 0, c->fits ? c->score : 0);
     }
@@ -127,10 +123,10 @@ static void print_head(struct text *out, const struct listing *l) {
               g->dram_gbps);
     text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n", l->s->slices, l->s->products,
               l->s->accumulators, l->s->paper);
-    int64_t ceiling = ceiling_gflops(g, l->s);
-    add_milli(out, "Ceiling: the matrix unit's data-sheet rate over the products is ", ceiling,
+    int64_t ceiling = explain_ceiling_gflops(g, l->s);
+    explain_add_milli(out, "Ceiling: the matrix unit's data-sheet rate over the products is ", ceiling,
               " TFLOPS; native FP32 is ");
-    add_milli(out, "", g->native_fp32_gflops, "");
+    explain_add_milli(out, "", g->native_fp32_gflops, "");
     text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
               (int)(ceiling * 100 / g->native_fp32_gflops % 100));
     if (!l->isa->skeleton)
@@ -171,9 +167,17 @@ static const char *const formulas[] = {
         "       Time, for orientation only: eq. 14 at the matrix unit's rate or eq. 13 at L2's.\n",
 };
 
-static void print_use(struct text *out, const char *what, int64_t used, int64_t limit) {
-    text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", what, used, limit,
-              limit > 0 ? used * 100 / limit : 0);
+void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]) {
+    const struct gpu *g = l->g;
+    const int64_t warps = c->cost.threads / l->isa->wave_size, blocks = c->cost.blocks_per_sm;
+    const int64_t allocated = model_warp_registers(l->isa, c->cost.regs_per_thread) * warps;
+    const struct explain_use all[EXPLAIN_USES] = {
+        {"registers per thread", c->cost.regs_per_thread, g->registers_per_thread_max},
+        {"registers per SM", allocated * blocks, g->registers_per_sm},
+        {"shared memory per block", c->cost.smem_bytes, g->smem_per_block_bytes},
+        {"threads per block", c->cost.threads, g->threads_per_block_max},
+        {"warps per SM", warps * blocks, g->warps_per_sm}};
+    memcpy(use, all, sizeof all);
 }
 
 /* The model's own quantities for a tile. */
@@ -192,35 +196,34 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
                   c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
         struct model_egemm_terms e = model_egemm_terms(l->g, l->isa, l->s, t);
-        add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
+        explain_add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
         text_addf(out,
                   "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
                   " registers a thread; shared memory %" PRId64 " bytes (padding 8: %" PRId64 ")\n",
                   e.register_bytes, e.frag_registers, e.smem_bytes, e.smem_bytes_eq8);
-        add_milli(out, "  T_Comp ", e.comp_milli, ", T_Mem1 ");
-        add_milli(out, "", e.mem1_milli, "");
-        add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
+        explain_add_milli(out, "  T_Comp ", e.comp_milli, ", T_Mem1 ");
+        explain_add_milli(out, "", e.mem1_milli, "");
+        explain_add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
     } else {
         struct model_legemm_terms e = model_legemm_terms(l->g, l->isa, l->s, t, &l->shape);
         text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
-        add_milli(out, "", e.ratio_milli, "");
-        add_milli(out, "; Work_DL ", e.work_dl_milli, "");
+        explain_add_milli(out, "", e.ratio_milli, "");
+        explain_add_milli(out, "; Work_DL ", e.work_dl_milli, "");
         text_addf(out,
                   ", Work_CP %" PRId64 "; registers %" PRId64 ", with every accumulator whole %" PRId64 "\n",
                   e.work_cp, e.registers, e.registers_two_accumulators);
     }
 }
 
-/* Where the predicted time of a tile goes, in clocks of an SM: ht_cost_ns taken apart. */
-enum { PARTS = 6 };
-static const char *const part_names[PARTS] = {"the pipes",
+const char *const explain_part_names[EXPLAIN_PARTS] = {"the pipes",
                                               "stage fill",
                                               "FP32 adds",
                                               "barriers and late copies",
                                               "start and end of blocks",
                                               "waves that are not full, or wait for memory"};
 
-static void take_apart(const struct listing *l, const struct candidate *c, int64_t *part) {
+void explain_take_apart(const struct listing *l, const struct candidate *c,
+                        int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
     const struct model_step s = model_halftone_step(l->g, l->isa, l->s, t, c->cost.blocks_per_sm);
@@ -234,36 +237,41 @@ static void take_apart(const struct listing *l, const struct candidate *c, int64
     part[3] = ht_mul(of_sm, stall) / (256 * p * p * p);
     part[4] = ht_mul(k->fixed_cycles, ht_ceil_div(c->cost.waves_milli, 1000));
     part[5] = ht_mul(c->cost.predicted_ns, model_clock_mhz(l->g)) / 1000;
-    for (int i = 0; i < PARTS - 1; i++)
-        part[PARTS - 1] -= part[i];
+    for (int i = 0; i < EXPLAIN_PARTS - 1; i++)
+        part[EXPLAIN_PARTS - 1] -= part[i];
 }
 
-/* What came second, by how much and why; ties are passed over when a slower tile follows them. */
-static void print_runner_up(struct text *out, const struct listing *l) {
+int explain_runner_up(const struct listing *l) {
     int second = 1;
     while (second + 1 < l->fits && l->item[second].cost.score == l->item[0].cost.score)
         second++;
-    if (second >= l->fits)
+    return second < l->fits ? second : 0;
+}
+
+/* What came second, by how much and why. */
+static void print_runner_up(struct text *out, const struct listing *l) {
+    const int second = explain_runner_up(l);
+    if (second == 0)
         return;
     const struct candidate *p = &l->item[0], *q = &l->item[second];
     if (second > 1)
         text_addf(out, "  tiles as good, behind by the tie rule: %d\n", second - 1);
     text_add(out, "  second is ");
-    add_tile(out, &q->tile);
+    explain_add_tile(out, &q->tile);
     if (p->cost.score == q->cost.score) {
         text_add(out, ": as good, behind by the tie rule\n");
     } else if (l->kind == MODEL_HALFTONE) {
-        int64_t ours[PARTS], theirs[PARTS];
+        int64_t ours[EXPLAIN_PARTS], theirs[EXPLAIN_PARTS];
         int most = 0;
-        take_apart(l, p, ours);
-        take_apart(l, q, theirs);
-        for (int i = 1; i < PARTS; i++)
+        explain_take_apart(l, p, ours);
+        explain_take_apart(l, q, theirs);
+        for (int i = 1; i < EXPLAIN_PARTS; i++)
             most = theirs[i] - ours[i] > theirs[most] - ours[most] ? i : most;
         const int64_t slower =
             ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
         text_addf(out,
                   ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
-                  slower / 10, (int)(slower % 10), part_names[most], theirs[most], ours[most]);
+                  slower / 10, (int)(slower % 10), explain_part_names[most], theirs[most], ours[most]);
     } else {
         text_addf(out, ": its objective is %" PRId64 " %% of the pick's\n",
                   ht_mul(q->cost.score, 100) / p->cost.score);
@@ -271,17 +279,17 @@ static void print_runner_up(struct text *out, const struct listing *l) {
 }
 
 /* Length of the part of a reason before its colon. */
-static size_t kind_length(const char *reason) {
+size_t explain_kind_length(const char *reason) {
     const char *colon = strchr(reason, ':');
     return colon ? (size_t)(colon - reason) : strlen(reason);
 }
 
 static bool same_kind(const char *x, const char *y) {
-    size_t length = kind_length(x);
-    return length == kind_length(y) && memcmp(x, y, length) == 0;
+    size_t length = explain_kind_length(x);
+    return length == explain_kind_length(y) && memcmp(x, y, length) == 0;
 }
 
-static int count_kind(const struct listing *l, const char *kind) {
+int explain_count_kind(const struct listing *l, const char *kind) {
     int count = 0;
     for (int i = l->fits; i < l->count; i++)
         count += same_kind(kind, l->item[i].cost.reason);
@@ -289,7 +297,7 @@ static int count_kind(const struct listing *l, const char *kind) {
 }
 
 /* Each kind of rejection once, at the first tile that has it. */
-static bool is_first_of_kind(const struct listing *l, int at) {
+bool explain_is_first_of_kind(const struct listing *l, int at) {
     for (int i = l->fits; i < at; i++) {
         if (same_kind(l->item[at].cost.reason, l->item[i].cost.reason))
             return false;
@@ -304,9 +312,9 @@ static void print_no_pick(struct text *out, const struct listing *l) {
               model_name(l->kind), l->s->name);
     for (int i = 0; i < l->count; i++) {
         const char *reason = l->item[i].cost.reason;
-        if (is_first_of_kind(l, i))
-            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", count_kind(l, reason), l->count,
-                      (int)kind_length(reason), reason, reason + kind_length(reason) + 1);
+        if (explain_is_first_of_kind(l, i))
+            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", explain_count_kind(l, reason), l->count,
+                      (int)explain_kind_length(reason), reason, reason + explain_kind_length(reason) + 1);
     }
 }
 
@@ -317,25 +325,26 @@ static void print_pick(struct text *out, const struct listing *l) {
         return;
     }
     const struct candidate *p = &l->item[0];
+    struct explain_use use[EXPLAIN_USES];
     text_add(out, "\nPick: ");
-    add_tile(out, &p->tile);
+    explain_add_tile(out, &p->tile);
     text_addf(out, ", %d warps, %d threads\n", tile_warps(&p->tile), p->cost.threads);
-    print_use(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
-    text_addf(out, "    accumulators %d, fragments %d, other %d\n", p->cost.regs_accumulators,
-              p->cost.regs_fragments, p->cost.regs_other);
-    int64_t allocated = model_warp_registers(l->isa, p->cost.regs_per_thread) * tile_warps(&p->tile);
-    print_use(out, "registers per SM", allocated * p->cost.blocks_per_sm, g->registers_per_sm);
-    print_use(out, "shared memory per block", p->cost.smem_bytes, g->smem_per_block_bytes);
-    print_use(out, "threads per block", p->cost.threads, g->threads_per_block_max);
-    print_use(out, "warps per SM", (int64_t)tile_warps(&p->tile) * p->cost.blocks_per_sm, g->warps_per_sm);
+    explain_uses(l, p, use);
+    for (int i = 0; i < EXPLAIN_USES; i++) {
+        text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
+                  use[i].limit, use[i].limit > 0 ? use[i].used * 100 / use[i].limit : 0);
+        if (i == 0)
+            text_addf(out, "    accumulators %d, fragments %d, other %d\n", p->cost.regs_accumulators,
+                      p->cost.regs_fragments, p->cost.regs_other);
+    }
     text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);
-    add_milli(out, "", p->cost.waves_milli, "\n");
+    explain_add_milli(out, "", p->cost.waves_milli, "\n");
     print_terms(out, l, p);
-    int64_t rate = milli_tflops(&l->shape, p->cost.predicted_ns);
-    add_milli(out, "  predicted ", p->cost.predicted_ns, " us, ");
-    add_milli(out, "", rate, "");
+    int64_t rate = explain_milli_tflops(&l->shape, p->cost.predicted_ns);
+    explain_add_milli(out, "  predicted ", p->cost.predicted_ns, " us, ");
+    explain_add_milli(out, "", rate, "");
     text_addf(out, " TFLOPS, %" PRId64 " %% of the ceiling; bound by %s\n",
-              rate * 100 / ceiling_gflops(g, l->s), p->cost.binding);
+              rate * 100 / explain_ceiling_gflops(g, l->s), p->cost.binding);
     print_runner_up(out, l);
 }
 
@@ -386,30 +395,30 @@ static void print_fits(struct text *out, const struct listing *l) {
     for (int i = 0; i < l->fits; i++) {
         const struct cost *c = &l->item[i].cost;
         text_addf(out, "  %3d ", i + 1);
-        add_tile(out, &l->item[i].tile);
+        explain_add_tile(out, &l->item[i].tile);
         text_addf(out, "  %d threads, %d regs, %d smem, %d/SM, waves ", c->threads, c->regs_per_thread,
                   c->smem_bytes, c->blocks_per_sm);
-        add_milli(out, "", c->waves_milli, "");
-        add_milli(out, ", ", c->predicted_ns, "");
+        explain_add_milli(out, "", c->waves_milli, "");
+        explain_add_milli(out, ", ", c->predicted_ns, "");
         text_addf(out, " us, %s\n", c->binding);
     }
 }
 
 static void print_group(struct text *out, const struct listing *l, const char *kind) {
-    text_addf(out, "\nRejected by %.*s: %d\n", (int)kind_length(kind), kind, count_kind(l, kind));
+    text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind, explain_count_kind(l, kind));
     for (int i = l->fits; i < l->count; i++) {
         const struct cost *c = &l->item[i].cost;
         if (!same_kind(kind, c->reason))
             continue;
         text_add(out, "  ");
-        add_tile(out, &l->item[i].tile);
-        text_addf(out, "  %d threads: %s\n", c->threads, c->reason + kind_length(c->reason) + 2);
+        explain_add_tile(out, &l->item[i].tile);
+        text_addf(out, "  %d threads: %s\n", c->threads, c->reason + explain_kind_length(c->reason) + 2);
     }
 }
 
 static void print_rejects(struct text *out, const struct listing *l) {
     for (int i = l->fits; i < l->count; i++) {
-        if (is_first_of_kind(l, i))
+        if (explain_is_first_of_kind(l, i))
             print_group(out, l, l->item[i].cost.reason);
     }
 }
@@ -419,9 +428,7 @@ void explain_print(struct text *out, const struct gpu *g, const struct isa *isa,
     struct listing l = {.g = g, .isa = isa, .s = s, .kind = kind, .shape = {4096, 4096, 4096}};
     if (shape)
         l.shape = *shape;
-    tile_enumerate(isa, s, collect, &l);
-    rank(&l);
-    if (l.failed) {
+    if (!explain_rank(&l)) {
         out->failed = true; /* out of memory: as if the text itself had run out */
     } else if (tsv) {
         print_tsv(out, &l);
@@ -433,5 +440,5 @@ void explain_print(struct text *out, const struct gpu *g, const struct isa *isa,
         print_fits(out, &l);
         print_rejects(out, &l);
     }
-    free(l.item);
+    explain_free(&l);
 }

@@ -116,3 +116,22 @@ bool files_write(const struct files *f, const char *folder) {
     remove_temporary(f, folder);
     return ok;
 }
+
+bool files_write_one(const struct text *text, const char *path) {
+    char temporary[PATH_BYTES];
+    struct stat status;
+    const bool named = join(temporary, path, ".tmp", "");
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        err_user(
+            path, 0,
+            "is no ordinary file and stays as it is; name another"); /* a rename would replace a device */
+        return false;
+    }
+    if (named && text_write_file(text, temporary) && rename(temporary, path) == 0)
+        return true;
+    err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable",
+             named ? strerror(errno) : "the name is too long");
+    if (named)
+        unlink(temporary);
+    return false;
+}

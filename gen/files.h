@@ -22,4 +22,7 @@ void files_free(struct files *f);
  * keep their time stamp (make rebuilds only what changed); generated files of an earlier set that are not in this one
  * are removed. False after err_user, with folder as it was. */
 bool files_write(const struct files *f, const char *folder);
+
+/* One file, whole or not at all: PATH.tmp, then a rename. False after err_user. */
+bool files_write_one(const struct text *text, const char *path);
 #endif

@@ -286,6 +286,41 @@ bool gpu_parse(struct gpu *g, const char *path, const char *bytes, size_t len) {
     return err_count() == errors_before;
 }
 
+int gpu_number_count(void) {
+    return KEY_COUNT - KEY_isa - 1;
+}
+
+const char *gpu_number_name(int key) {
+    return key_table[KEY_isa + 1 + key].name;
+}
+
+int64_t gpu_number(const struct gpu *g, int key) {
+    return *(const int64_t *)(const void *)((const char *)g + key_table[KEY_isa + 1 + key].offset);
+}
+
+bool gpu_number_set(struct gpu *g, int key, int64_t value) {
+    const struct key *k = &key_table[KEY_isa + 1 + key];
+    if (value < k->low || value > k->high)
+        return false;
+    *(int64_t *)(void *)((char *)g + k->offset) = value;
+    return true;
+}
+
+bool gpu_override(struct gpu *g, const char *const *assignments, int count) {
+    struct parse p = {.gpu = g, .path = "--what-if"};
+    const int errors_before = err_count();
+    for (p.line = 1; p.line <= count; p.line++) {
+        struct text line = {0};
+        text_addf(&line, "%s  # --what-if", assignments[p.line - 1]);
+        line_parse(&p, line.data ? line.data : "", line.len);
+        text_free(&line);
+    }
+    memset(p.is_good, true, sizeof p.is_good); /* what was not replaced came from a checked budget */
+    if (err_count() == errors_before)
+        cross_check(&p);
+    return err_count() == errors_before;
+}
+
 /* Whether a file name is a budget's, NAME.gpu. */
 static int is_budget(const struct dirent *entry) {
     const size_t word = strspn(entry->d_name, WORD);

@@ -77,4 +77,15 @@ bool gpu_load(struct gpu *g, const char *root, const char *name_or_path);
 /* Appends the names of all budgets, sorted bytewise, one per line. */
 bool gpu_list(struct text *out, const char *root);
 
+/* Numeric keys in the order of GPU_NUMBER_KEYS. */
+int gpu_number_count(void);
+const char *gpu_number_name(int key);
+int64_t gpu_number(const struct gpu *g, int key);
+/* False, with nothing changed, when the value is out of the key's range. */
+bool gpu_number_set(struct gpu *g, int key, int64_t value);
+
+/* Replaces values of a budget by "key=value" texts, checked as the lines of a file are, between keys too. False after
+ * reporting every fault with err_user. Keys that a file derives from others are not derived again. */
+bool gpu_override(struct gpu *g, const char *const *assignments, int count);
+
 #endif

@@ -9,17 +9,25 @@
 #include "explain.h"
 #include "files.h"
 #include "manifest.h"
+#include "page.h"
+#include "tuned.h"
 
 static const char usage[] =
     "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
     "  halftone-gen list gpus|schemes|isas\n"
-    "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK] [--tsv]\n"
-    "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
+    "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK]\n"
+    "                       [--tsv | --html FILE] [--what-if KEY=VALUE]... [--compare G2]\n"
+    "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...] [--tuned "
+    "FILE.tsv]\n"
     "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
     "templates/.\n";
 
+enum { WHAT_IFS_MAX = 32 };
+
 struct options {
-    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles;
+    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *html, *compare, *tuned;
+    const char *what_if[WHAT_IFS_MAX];
+    int what_ifs;
     bool tsv;
 };
 
@@ -41,8 +49,10 @@ static bool read_options(struct options *o, int argc, char **argv) {
     const struct {
         const char *name;
         const char **value;
-    } known[] = {{"--gpu", &o->gpu}, {"--scheme", &o->scheme}, {"--model", &o->model}, {"--shape", &o->shape},
-                 {"--out", &o->out}, {"--root", &o->root},     {"--tiles", &o->tiles}};
+    } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
+                 {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
+                 {"--tiles", &o->tiles}, {"--html", &o->html},     {"--compare", &o->compare},
+                 {"--tuned", &o->tuned}, {"--what-if", NULL}};
     for (int i = 2; i < argc; i++) {
         size_t k = 0;
         if (strcmp(argv[i], "--tsv") == 0) {
@@ -57,7 +67,15 @@ static bool read_options(struct options *o, int argc, char **argv) {
                      argv[i]);
             return false;
         }
-        *known[k].value = argv[++i];
+        if (known[k].value)
+            *known[k].value = argv[++i];
+        else if (o->what_ifs < WHAT_IFS_MAX)
+            o->what_if[o->what_ifs++] = argv[++i];
+        else {
+            err_user(NULL, 0, "--what-if stands more than %d times; a budget file says it better",
+                     (int)WHAT_IFS_MAX);
+            return false;
+        }
     }
     return true;
 }
@@ -82,20 +100,21 @@ static bool read_shape(struct shape *shape, const char *s) {
     return true;
 }
 
-static const struct isa *load_budget(struct gpu *g, const struct options *o) {
-    struct text list = {0};
-    if (!o->gpu) {
-        gpu_list(&list, o->root);
-        err_user(NULL, 0, "--gpu is missing; known budgets:\n%s", list.data ? list.data : "");
-        text_free(&list);
-        return NULL;
-    }
-    if (!gpu_load(g, o->root, o->gpu))
-        return NULL;
+static const struct isa *isa_of(const struct gpu *g, const char *place) {
     const struct isa *isa = isa_find(g->isa);
     if (!isa)
-        err_user(o->gpu, 0, "isa '%s' is unknown; see halftone-gen list isas", g->isa);
+        err_user(place, 0, "isa '%s' is unknown; see halftone-gen list isas", g->isa);
     return isa;
+}
+
+static const struct isa *load_budget(struct gpu *g, const char *root, const char *name) {
+    struct text list = {0};
+    if (name)
+        return gpu_load(g, root, name) ? isa_of(g, name) : NULL;
+    gpu_list(&list, root);
+    err_user(NULL, 0, "--gpu is missing; known budgets:\n%s", list.data ? list.data : "");
+    text_free(&list);
+    return NULL;
 }
 
 static const struct scheme *load_scheme(const char *name) {
@@ -123,23 +142,67 @@ static int run_list(const char *what, const char *root) {
     return err_count() > 0;
 }
 
+/* What the explanation is held against: another GPU, or this one with values replaced. NULL: nothing, or err_user. */
+static const struct isa *load_other(struct gpu *other, const struct gpu *g, const struct options *o) {
+    if (o->compare && o->what_ifs > 0)
+        err_user(NULL, 0,
+                 "--compare and --what-if do not go together; write the changed values into a budget file "
+                 "and compare with that");
+    else if (o->compare)
+        return load_budget(other, o->root, o->compare);
+    else if (o->what_ifs > 0) {
+        *other = *g;
+        return gpu_override(other, o->what_if, o->what_ifs) ? isa_of(other, "--what-if") : NULL;
+    }
+    return NULL;
+}
+
+/* The report, the comparison or the page; false after err_user. */
+static bool write_explanation(struct listing *l, struct listing *other, const struct options *o) {
+    struct text out = {0};
+    const struct page page = {l, other, l->g->title,
+                              o->compare && other ? other->g->title : "with --what-if"};
+    if (!o->html && !other)
+        explain_print(&out, l->g, l->isa, l->s, l->kind, &l->shape, o->tsv);
+    else if (!explain_rank(l) || (other && !explain_rank(other)))
+        out.failed = true;
+    else if (o->html)
+        page_write(&out, &page);
+    else
+        contrast_print(&out, l, other, page.main_name, page.other_name);
+    bool ok = !out.failed;
+    if (!ok)
+        err_user(NULL, 0, "out of memory");
+    else if (o->html)
+        ok = files_write_one(&out, o->html) && printf("wrote %s\n", o->html) > 0;
+    else
+        fputs(out.data ? out.data : "", stdout);
+    text_free(&out);
+    return ok && fflush(stdout) == 0 && !ferror(stdout);
+}
+
 static int run_explain(const struct options *o) {
-    struct gpu g;
-    struct shape shape = {4096, 4096, 4096};
-    enum model_kind model = MODEL_HALFTONE;
-    const struct isa *isa = load_budget(&g, o);
-    const struct scheme *s = load_scheme(o->scheme ? o->scheme : "f16x3");
-    if (o->model && !model_from_name(o->model, &model))
+    struct gpu g, changed;
+    struct listing l = {.g = &g, .shape = {4096, 4096, 4096}}, other;
+    l.isa = load_budget(&g, o->root, o->gpu);
+    l.s = load_scheme(o->scheme ? o->scheme : "f16x3");
+    if (o->model && !model_from_name(o->model, &l.kind))
         err_user(NULL, 0, "unknown model '%s'; known: halftone, egemm, legemm", o->model);
     if (o->shape)
-        read_shape(&shape, o->shape);
-    if (err_count() > 0 || !isa || !s)
+        read_shape(&l.shape, o->shape);
+    if (o->tsv && (o->html || o->compare || o->what_ifs > 0))
+        err_user(NULL, 0,
+                 "--tsv lists the candidates of one budget; leave out --html, --compare and --what-if");
+    if (err_count() > 0)
         return 1;
-    struct text out = {0};
-    explain_print(&out, &g, isa, s, model, &shape, o->tsv);
-    fputs(out.data ? out.data : "", stdout);
-    const bool ok = !out.failed && fflush(stdout) == 0 && !ferror(stdout);
-    text_free(&out);
+    other = l;
+    other.g = &changed;
+    other.isa = load_other(&changed, &g, o);
+    if (err_count() > 0)
+        return 1;
+    const bool ok = write_explanation(&l, other.isa ? &other : NULL, o);
+    explain_free(&l);
+    explain_free(&other);
     return !ok;
 }
 
@@ -197,17 +260,27 @@ static void emit_all(struct files *files, const struct emit_context *c, const st
     manifest_table(files_add(files, "manifest"), c, set);
 }
 
+static void print_made(const struct emit_context *c, int kernels, const char *folder) {
+    struct text loss = {0};
+    if (c->tuned)
+        tuned_loss(&loss, c->tuned);
+    printf("%d kernels for %s in %s\n%s", kernels, c->gpu->title, folder, loss.data ? loss.data : "");
+    text_free(&loss);
+}
+
 static int run_emit(const struct options *o) {
     static struct plan_set set;
     static struct files files;
     struct gpu g;
-    const struct isa *isa = load_budget(&g, o);
+    struct tuned tuned;
+    const struct isa *isa = load_budget(&g, o->root, o->gpu);
     if (!o->out)
         err_user(NULL, 0, "--out DIR is missing");
     if (isa && !isa->skeleton)
         err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`",
                  isa->name);
-    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles))
+    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles) ||
+        (o->tuned && !tuned_read(&tuned, o->tuned, &set, g.name)))
         return 1;
     /* the folder of a budget of the user's own is not written into the files */
     const char *slash = strrchr(o->gpu, '/');
@@ -216,11 +289,14 @@ static int run_emit(const struct options *o) {
                                    .scheme_list = o->scheme,
                                    .tiles = o->tiles,
                                    .gpu = &g,
-                                   .isa = isa};
+                                   .isa = isa,
+                                   .tuned = o->tuned ? &tuned : NULL};
     emit_all(&files, &c, &set);
     if (err_count() == 0 && files_write(&files, o->out))
-        printf("%d kernels for %s in %s\n", set.count, g.title, o->out);
+        print_made(&c, set.count, o->out);
     files_free(&files);
+    if (o->tuned)
+        tuned_free(&tuned);
     return err_count() > 0;
 }
 

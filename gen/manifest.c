@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tuned.h"
+
 static const struct scheme *scheme_at(const struct plan_set *set, int i) {
     const struct scheme *s = set->plan[i].scheme;
     return i > 0 && set->plan[i - 1].scheme == s ? NULL : s; /* plans of a scheme are neighbours */
@@ -136,14 +138,16 @@ void manifest_dispatch(struct text *out, const struct emit_context *c, const str
     dispatch_declarations(out, c, set);
     dispatch_kernels(out, set);
     const int schemes = dispatch_schemes(out, c, set);
+    if (c->tuned)
+        tuned_dispatch(out, c->tuned);
     emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
     text_addf(out,
               "const struct ht_set_desc ht_set = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
               ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-              ",\n    %d, %d, kernels, schemes,\n    %s_launch};\n",
+              ",\n    %d, %d, kernels, schemes,\n    %s_launch,\n    %d, %s};\n",
               g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch, is_exact(c->isa),
               g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps, g->launch_ns,
-              set->count, schemes, reduce);
+              set->count, schemes, reduce, c->tuned ? c->tuned->count : 0, c->tuned ? "tuned" : "NULL");
 }
 
 void manifest_rules(struct text *out, const struct emit_context *c, const struct plan_set *set) {

@@ -112,6 +112,13 @@ struct ht_scheme_desc {
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
 };
 
+/* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
+ * serves. */
+struct ht_tuned {
+    int64_t m, n, k;
+    int kernel, splits;
+};
+
 struct ht_set_desc {
     const char *gpu, *isa, *version, *sim_model;
     int arch;       /* compute capability x 100 that the code needs at least: 750, 800, 900 */
@@ -122,6 +129,8 @@ struct ht_set_desc {
     const struct ht_kernel_desc *kernel;
     const struct ht_scheme_desc *scheme;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* see the contracts above */
+    int tuned_count; /* 0 unless the set was built with TUNED= */
+    const struct ht_tuned *tuned;
 };
 
 /* The generated dispatch.c defines it. */
@@ -291,9 +300,10 @@ struct ht_choice {
     int64_t predicted_ns; /* kernel and reduction */
 };
 
-/* Cheapest dispatchable kernel of `scheme` for the shape; splits only while the partial sums fit
- * partial_bytes. Pure: depends on nothing but its arguments. Ties go to the earlier kernel and the smaller split.
- * kernel -1: the set has none of the scheme. */
+/* The tuned kernel where the set has one for this shape and its partial sums fit partial_bytes, else the cheapest
+ * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on
+ * nothing but its arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the
+ * scheme. */
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes);
 

@@ -14,9 +14,30 @@ struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64
     return choice;
 }
 
+static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
+                                   int64_t k, int64_t partial_bytes) {
+    struct ht_choice none = {-1, 0, INT64_MAX};
+    for (int i = 0; i < set->tuned_count; i++) {
+        const struct ht_tuned *t = &set->tuned[i];
+        const struct ht_kernel_desc *desc = &set->kernel[t->kernel];
+        if (t->m != m || t->n != n || t->k != k || strcmp(desc->scheme, scheme) != 0 ||
+            ht_partial_bytes(m, n, 1, t->splits, ht_part_bytes(desc->cost.exact_k)) > partial_bytes)
+            continue;
+        struct ht_choice choice = {t->kernel, t->splits, 0};
+        choice.predicted_ns = ht_cost_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz,
+                                         set->l2_gbps, set->dram_gbps, set->launch_ns, m, n, k, 1, t->splits);
+        return choice;
+    }
+    return none;
+}
+
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes) {
     struct ht_choice best = {-1, 0, INT64_MAX};
+    if (batch == 1)
+        best = pick_tuned(set, scheme, m, n, k, partial_bytes);
+    if (best.kernel >= 0)
+        return best;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *desc = &set->kernel[i];
         if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0')

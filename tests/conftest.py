@@ -1,14 +1,16 @@
 """Shared by the Python tests: where the repository and its tools are. Built by `make test` before pytest starts."""
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import subprocess
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GEN = ROOT / "out" / "bin" / "halftone-gen"
-NVIDIA = ["t4", "titanrtx", "rtx6000", "a100", "a800", "rtx3090", "rtx4090", "l40s", "h100", "h200"]
+NVIDIA = ["t4", "titanrtx", "rtx6000", "a100", "a800", "rtx3090", "rtxa6000", "rtx4090", "l40s", "h100", "h200"]
 AMD = ["mi210", "mi250x"]
 SIM = ["g++", "-std=c++17", "-O1", "-fno-thread-jumps", "-x", "c++", "-DHT_SIMULATOR", "-ffp-contract=off", "-include",
        str(ROOT / "runtime/sim/ht_sim.h"), "-I" + str(ROOT / "runtime")]
@@ -20,6 +22,14 @@ def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
     if check:
         assert run.returncode == 0, run.stderr
     return run
+
+
+def full_disk(bytes_left):
+    """preexec_fn: files of the child may not grow beyond this; writing more fails as on a full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, bytes_left))
+    return limit
 
 
 def nvcc():

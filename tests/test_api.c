@@ -292,7 +292,7 @@ static const struct ht_scheme_desc fake_schemes[] = {
 
 const struct ht_set_desc ht_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
-    3000,   4,       3,       fake_kernels, fake_schemes, fake_reduce,
+    3000,   4,       3,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
 };
 
 /* ---- helpers ---- */
@@ -975,7 +975,8 @@ static void test_query(void **state) {
     assert_int_equal(plan.predicted_ns, plan.pack_ns + plan.kernel_ns);
     assert_string_equal(plan.why, "because");
     assert_string_equal(plan.range, "all");
-    assert_int_equal(plan.workspace_bytes, 2 * 4096 * 65 * 4 + 2 * 4096 * 4096 * 4); /* magnitudes and room, panels */
+    assert_int_equal(plan.workspace_bytes,
+                     2 * 4096 * 65 * 4 + 2 * 4096 * 4096 * 4); /* magnitudes and room, panels */
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'T', 4096, 4096, 4096, 1, &bytes), HALFTONE_OK);
     assert_int_equal(bytes, plan.workspace_bytes);
     assert_int_equal(halftone_query(h, 'N', 'T', 5, 5, 0, 1, &plan), HALFTONE_OK);

@@ -194,6 +194,29 @@ static void test_pick_splits_runs_any_variant(void **state) {
     assert_true(ht_pick_splits(&set, 0, 128, 128, 65536, 1, PLENTY).splits > 1);
 }
 
+/* A tuned shape takes its kernel and split whatever the model says, but only that scheme, without batch, and while the
+ * partial sums fit. */
+static void test_tuned_shape_wins(void **state) {
+    (void)state;
+    const struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
+    struct ht_set_desc set = set_of(kernel, 2);
+    const struct ht_choice model = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, 0);
+    const struct ht_tuned tuned[] = {{4096, 4096, 4000, model.kernel, 1}, {4096, 4096, 4096, 1 - model.kernel, 2}};
+    set.tuned = tuned;
+    set.tuned_count = 2;
+    struct ht_choice c = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, INT64_MAX);
+    assert_int_equal(c.kernel, 1 - model.kernel);
+    assert_int_equal(c.splits, 2);
+    const struct ht_kernel_desc *k = &kernel[c.kernel];
+    assert_int_equal(c.predicted_ns, ht_cost_ns(&k->cost, k->bm, k->bn, set.sms, set.clock_mhz, set.l2_gbps,
+                                                set.dram_gbps, set.launch_ns, 4096, 4096, 4096, 1, 2));
+    assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, 0).kernel, model.kernel); /* no room for partials */
+    assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4096, 2, 0).kernel,
+                     ht_pick(&set, "f16x3", 4096, 4096, 4096, 2, INT64_MAX).kernel);
+    assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4097, 1, 0).kernel, model.kernel);
+    assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, INT64_MAX).kernel, -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cost_worked_lines),
@@ -208,6 +231,7 @@ int main(void) {
         cmocka_unit_test(test_pick_splits_long_k_of_few_tiles),
         cmocka_unit_test(test_splits_double_and_stop_halfway),
         cmocka_unit_test(test_pick_splits_runs_any_variant),
+        cmocka_unit_test(test_tuned_shape_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

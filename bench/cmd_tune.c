@@ -1,0 +1,298 @@
+/* cmd_tune: `halftone tune`: times every kernel of the set over many shapes and tells what the analytic pick loses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "engine.h"
+#include "progress.h"
+#include "timing.h"
+#include "tune.h"
+
+enum { HEAD_BYTES = 900, FILL_FLOATS = 1 << 20 };
+
+struct tuning {
+    struct engine engine;
+    struct timing_plan plan;
+    struct shape_list shapes;
+    struct tune_log log;
+    struct progress progress;
+    const float *fill; /* FILL_FLOATS of data, repeated over operands */
+    double stop_at;    /* progress_clock; 0: never */
+    int stopped, measured;
+    char head[HEAD_BYTES];
+};
+
+struct call {
+    struct engine *engine;
+    struct engine_problem *problem;
+};
+
+static int call_packed(void *context, struct fault *f) {
+    const struct call *c = context;
+    return engine_multiply_packed(c->engine, c->problem, f);
+}
+
+/* Uniform in [-1, 1): a linear congruence is random enough for power and timing. */
+static float *make_fill(void) {
+    float *fill = malloc(FILL_FLOATS * sizeof *fill);
+    uint32_t x = 12345;
+    for (int i = 0; fill != NULL && i < FILL_FLOATS; i++) {
+        x = x * 1664525u + 1013904223u;
+        fill[i] = (float)(int32_t)x * 0x1p-31f;
+    }
+    return fill;
+}
+
+/* Device memory of `floats`, filled piece by piece, so that the host needs no copy of a large operand. */
+static int allocate(const struct tuning *t, float **memory, int64_t floats, struct fault *f) {
+    void *block = NULL;
+    int status =
+        engine_device_check(ht_dev_alloc(&block, (size_t)floats * sizeof(float)), "device memory", f);
+    *memory = block;
+    for (int64_t at = 0; at < floats && status == 0; at += FILL_FLOATS) {
+        const int64_t part = floats - at < FILL_FLOATS ? floats - at : FILL_FLOATS;
+        status = engine_device_check(ht_dev_upload(*memory + at, t->fill, (size_t)part * sizeof(float)),
+                                     "copy to the device", f);
+    }
+    return status;
+}
+
+static int fill_problem(const struct tuning *t, struct engine_problem *p, struct fault *f) {
+    if (allocate(t, &p->a, p->m * p->k, f) != 0 || allocate(t, &p->b, p->k * p->n, f) != 0)
+        return -1;
+    return allocate(t, &p->c, p->m * p->n, f);
+}
+
+/* One kernel on packed operands; a row of the table. */
+static int measure(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k,
+                   const char *pick, struct fault *f) {
+    struct halftone_plan plan;
+    struct timing timing;
+    struct call call = {&t->engine, p};
+    if (engine_select(&t->engine, k->scheme, k->name, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0 ||
+        timing_measure(&t->plan, call_packed, &call, &timing, f) != 0)
+        return -1;
+    struct tune_row row = {.shape = {p->m, p->n, p->k},
+                           .splits = plan.splits,
+                           .is_pick = strcmp(k->name, pick) == 0,
+                           .predicted_us = (double)plan.kernel_ns / 1000,
+                           .measured_us = timing.median_s * 1e6,
+                           .least_us = timing.least_s * 1e6,
+                           .most_us = timing.most_s * 1e6,
+                           .clock_mhz = timing.clock_mhz};
+    snprintf(row.scheme, sizeof row.scheme, "%s", k->scheme);
+    snprintf(row.kernel, sizeof row.kernel, "%s", k->name);
+    snprintf(row.variant, sizeof row.variant, "%s", k->variant[0] ? k->variant : "-");
+    t->measured++;
+    return tune_append(&t->log, &row, f);
+}
+
+/* All kernels of one scheme that the table lacks; packs once. */
+static int run_scheme(struct tuning *t, struct engine_problem *p, const char *scheme, struct fault *f) {
+    const struct shape shape = {p->m, p->n, p->k};
+    struct halftone_plan plan;
+    char pick[TUNE_NAME_BYTES];
+    int packed = 0;
+    if (engine_select(&t->engine, scheme, NULL, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
+        return -1;
+    snprintf(pick, sizeof pick, "%s", plan.kernel);
+    for (int i = 0; i < ht_set.kernels; i++) {
+        const struct ht_kernel_desc *k = &ht_set.kernel[i];
+        char what[200];
+        if (strcmp(k->scheme, scheme) != 0 || tune_find(&t->log, &shape, k->name) != NULL)
+            continue;
+        t->stopped = t->stopped || (t->stop_at > 0 && progress_clock() >= t->stop_at);
+        if (t->stopped)
+            return 0;
+        if (p->a == NULL && fill_problem(t, p, f) != 0)
+            return -1;
+        if (!packed && (engine_pack_prepare(&t->engine, p, f) != 0 || engine_pack(&t->engine, p, f) != 0))
+            return -1;
+        packed = 1;
+        snprintf(what, sizeof what, "%lld x %lld x %lld %s", (long long)shape.m, (long long)shape.n,
+                 (long long)shape.k, k->name);
+        progress_step(&t->progress, what);
+        if (measure(t, p, k, pick, f) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int is_chosen(const struct name_list *schemes, const char *name) {
+    for (int i = 0; i < schemes->count; i++)
+        if (strcmp(schemes->name[i], name) == 0)
+            return 1;
+    return schemes->count == 0;
+}
+
+static int run_shapes(struct tuning *t, const struct name_list *schemes, struct fault *f) {
+    int status = 0;
+    for (int i = 0; i < t->shapes.count && status == 0 && !t->stopped; i++) {
+        const struct shape *s = &t->shapes.shape[i];
+        struct engine_problem p = {
+            .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k};
+        for (int k = 0; k < ht_set.schemes && status == 0; k++)
+            if (is_chosen(schemes, ht_set.scheme[k].name))
+                status = run_scheme(t, &p, ht_set.scheme[k].name, f);
+        engine_problem_close(&p);
+    }
+    return status;
+}
+
+/* What is still to do, and what the table has already. */
+static int count_missing(const struct tuning *t, const struct name_list *schemes, int *all) {
+    int missing = 0;
+    *all = 0;
+    for (int i = 0; i < t->shapes.count; i++)
+        for (int k = 0; k < ht_set.kernels; k++) {
+            if (!is_chosen(schemes, ht_set.kernel[k].scheme))
+                continue;
+            ++*all;
+            missing += tune_find(&t->log, &t->shapes.shape[i], ht_set.kernel[k].name) == NULL;
+        }
+    return missing;
+}
+
+static int print_summary(const struct tune_log *log, struct fault *f) {
+    int count = 0;
+    struct tune_case *cases = tune_cases(log, &count);
+    if (cases == NULL)
+        return fault_memory(f, (double)log->rows * (double)sizeof *cases, "a summary");
+    printf("%-10s %6s %15s %8s\n", "scheme", "shapes", "pick/best mean", "worst");
+    for (int i = -1; i < ht_set.schemes; i++) {
+        const struct tune_summary s = tune_summarise(cases, count, i < 0 ? NULL : ht_set.scheme[i].name);
+        if (s.cases == 0)
+            continue;
+        const struct tune_row *w = s.worst_case.pick;
+        printf("%-10s %6d %13.1f %% %6.1f %%  at %lld x %lld x %lld, where %s is best\n",
+               i < 0 ? "all" : ht_set.scheme[i].name, s.cases, 100 * s.geometric_mean, 100 * s.worst,
+               (long long)w->shape.m, (long long)w->shape.n, (long long)w->shape.k,
+               s.worst_case.best->kernel);
+    }
+    free(cases);
+    return 0;
+}
+
+/* Names and costs of all kernels: another set or another model is another table (FNV-1a, 32 bits). */
+static unsigned set_mark(void) {
+    unsigned mark = 2166136261u;
+    for (int i = 0; i < ht_set.kernels; i++) {
+        const struct ht_kernel_desc *k = &ht_set.kernel[i];
+        char text[256];
+        snprintf(text, sizeof text, "%s %d %d %d %d", k->name, k->cost.step_busy_x256,
+                 k->cost.step_latency_x256, k->cost.fixed_cycles, k->cost.blocks_per_sm);
+        for (const char *c = text; *c != '\0'; c++)
+            mark = (mark ^ (unsigned char)*c) * 16777619u;
+    }
+    return mark;
+}
+
+/* Only what must agree for rows to belong together. */
+static void make_head(struct tuning *t) {
+    snprintf(t->head, sizeof t->head,
+             "# halftone tune: %s, set %s (%s), kernels and model %08x\n# device: %s, %d multiprocessors\n# "
+             "kernel only, from packed "
+             "operands, split-K "
+             "as the library chooses it; median, least and most over the batches\n%s",
+             halftone_version(), ht_set.gpu, ht_set.isa, set_mark(), t->engine.device.name,
+             t->engine.device.sms,
+             t->engine.device.simulated
+                 ? "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n"
+                 : "");
+}
+
+static int run_all(struct tuning *t, const struct name_list *schemes, const char *out, const char *html,
+                   struct fault *f) {
+    int all = 0;
+    if (ht_set.tuned_count > 0)
+        return fault_set(f, "this set was built with TUNED=, so its picks are not the model's; build it "
+                            "without and run again");
+    for (int i = 0; i < schemes->count; i++)
+        if (strcmp(schemes->name[i], "auto") == 0)
+            return fault_usage(f, "--schemes: auto is no scheme of its own; `halftone info` lists them");
+        else if (engine_scheme_known(&t->engine, schemes->name[i], f) != 0)
+            return -1;
+    make_head(t);
+    if (tune_open(&t->log, out, t->head, f) != 0)
+        return -1;
+    const int missing = count_missing(t, schemes, &all);
+    fputs(t->head, stdout);
+    printf("# %d shapes, %d measurements", t->shapes.count, all);
+    printf(missing < all ? ", of which %s has %d\n" : "\n", out, all - missing);
+    fflush(stdout);
+    progress_start(&t->progress, missing);
+    int status = run_shapes(t, schemes, f);
+    progress_end(&t->progress);
+    if (status == 0 && t->stopped)
+        printf("stopped by --budget after %d of %d; the same command goes on from there\n", t->measured,
+               missing);
+    if (status == 0)
+        status = print_summary(&t->log, f);
+    if (status == 0 && html != NULL)
+        status = tune_page(&t->log, t->head, html, f);
+    tune_close(&t->log);
+    return status;
+}
+
+static int run(int argc, char **argv, struct fault *f) {
+    struct tuning t;
+    const char *file = NULL, *schemes = NULL, *seconds = "0.05", *budget = NULL, *out = NULL, *html = NULL,
+               *none[1];
+    struct name_list names = {NULL, NULL, 0};
+    int count = 0;
+    double budget_seconds = 0;
+    const struct option options[] = {{"--shapes", &file, NULL},
+                                     {"--out", &out, NULL},
+                                     {"--schemes", &schemes, NULL},
+                                     {"--seconds", &seconds, NULL},
+                                     {"--budget", &budget, NULL},
+                                     {"--html", &html, NULL},
+                                     {NULL, NULL, NULL}};
+    memset(&t, 0, sizeof t);
+    if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
+        args_seconds("--seconds", seconds, &t.plan.seconds, f) != 0 ||
+        (budget != NULL && args_seconds("--budget", budget, &budget_seconds, f) != 0))
+        return -1;
+    if (file == NULL || out == NULL)
+        return fault_usage(
+            f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes.txt holds public shapes");
+    t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
+    float *fill = make_fill();
+    t.fill = fill;
+    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : shapes_read(&t.shapes, file, f);
+    if (status == 0 && schemes != NULL)
+        status = args_names("--schemes", schemes, &names, f);
+    if (status == 0)
+        status = engine_open(&t.engine, f);
+    if (status == 0) {
+        struct device_facts *facts = t.engine.device.simulated ? NULL : facts_open();
+        t.plan.simulated = t.engine.device.simulated;
+        t.plan.facts = facts;
+        status = run_all(&t, &names, out, html, f);
+        facts_close(facts);
+        engine_close(&t.engine);
+    }
+    shapes_free(&t.shapes);
+    args_names_free(&names);
+    free(fill);
+    return status;
+}
+
+const struct command cmd_tune = {
+    "tune", "times every kernel over many shapes; what the analytic pick loses",
+    "Usage: halftone tune --shapes FILE --out FILE.tsv [--schemes x,y] [--seconds S] [--budget S] [--html "
+    "FILE]\n\n"
+    "Times every kernel of the set, ablation variants too, from packed operands on every shape, and compares "
+    "what the\n"
+    "library picks with the fastest kernel it could have picked. Every row of the table is on the disk "
+    "before the next\n"
+    "measurement: stopped in any way, the same command goes on. `make GPU=... TUNED=FILE.tsv` builds a set "
+    "that takes the\n"
+    "fastest kernel for these shapes. In the simulator times mean nothing.\n\n"
+    "  --shapes FILE  lines `m n k`, # comments (bench/shapes.txt)\n"
+    "  --seconds S    per measurement, after a warm-up (default 0.05)\n"
+    "  --budget S     stops before the measurement that would begin after S seconds\n"
+    "  --html FILE    a page: measured against predicted, loss for every shape\n",
+    run};

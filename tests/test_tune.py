@@ -1,0 +1,175 @@
+"""`halftone tune` and `probe` of the simulator's build, interrupted and continued, and sets built from a table."""
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import ROOT, full_disk, gen
+from test_page import Page
+
+COMMAND = ROOT / "out/a800/halftone-sim"
+
+
+def tune(*args, check=True):
+    run = subprocess.run([str(COMMAND), "tune", *map(str, args)], capture_output=True, text=True)
+    if check:
+        assert run.returncode == 0, run.stderr
+    return run
+
+
+@pytest.fixture(scope="module")
+def shapes(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tune") / "shapes.txt"
+    path.write_text("# two\n64 64 64\n17 33 65\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(shapes):
+    path = shapes.parent / "whole.tsv"
+    run = tune("--shapes", shapes, "--out", path, "--schemes", "f16x3,half", "--html", path.with_suffix(".html"))
+    assert "SIMULATOR" in run.stdout and "say nothing of a GPU" in run.stdout
+    return path
+
+
+def rows(path):
+    lines = [l.split("\t") for l in path.read_text().splitlines() if not l.startswith("#")]
+    return [dict(zip(lines[0], l)) for l in lines[1:]]
+
+
+def kernels():
+    manifest = (ROOT / "out/a800/manifest").read_text().splitlines()[2:]
+    return {l.split("\t")[0]: l.split("\t")[1] for l in manifest}
+
+
+def test_every_kernel_of_every_shape_once_and_one_pick(table):
+    wanted = sorted((n, k) for n in ("64", "33") for k, s in kernels().items() if s in ("f16x3", "half"))
+    assert sorted((r["n"], r["kernel"]) for r in rows(table)) == wanted
+    for n in ("64", "33"):
+        for scheme in ("f16x3", "half"):
+            assert sum(r["pick"] == "1" for r in rows(table) if (r["n"], r["scheme"]) == (n, scheme)) == 1
+    page = Page(table.with_suffix(".html").read_text())
+    assert not page.outside and "SIMULATOR" in table.with_suffix(".html").read_text()
+    assert len([r for r in page.rows if r and r[0] in ("64 x 64 x 64", "17 x 33 x 65")]) == 4
+
+
+def test_it_goes_on_where_it_was_stopped(table, shapes, tmp_path):
+    """By its budget, then killed while it measures, then with a torn last row: at the end the same keys, none twice."""
+    path = tmp_path / "t.tsv"
+    args = ["--shapes", shapes, "--out", path, "--schemes", "f16x3,half"]
+    assert "stopped by --budget after 0 of" in tune(*args, "--budget", "0.000001").stdout
+    child = subprocess.Popen([str(COMMAND), "tune", *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while path.read_text().count("\n") < 8 and child.poll() is None:
+        time.sleep(0.001)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert 0 < len(rows(path)) < len(rows(table))
+    kept = path.read_text().splitlines()[:7]
+    path.write_text("\n".join(kept) + "\n64\t64\t64\tf16")
+    tune(*args)
+    assert path.read_text().splitlines()[:7] == kept
+    keys = [(r["m"], r["n"], r["k"], r["kernel"]) for r in rows(path)]
+    assert len(set(keys)) == len(keys) and sorted(keys) == sorted((r["m"], r["n"], r["k"], r["kernel"]) for r in rows(table))
+    before = path.read_bytes()
+    tune(*args)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--out", "{t}/x.tsv"], ["--shapes"]),
+    (["--shapes", "{t}/none", "--out", "{t}/x.tsv"], ["none", "cannot be opened"]),
+    (["--shapes", "{s}", "--out", "{t}/x.tsv", "--schemes", "f16x3,auto"], ["auto"]),
+    (["--shapes", "{s}", "--out", "{t}/x.tsv", "--schemes", "nope"], ["nope", "f16x3"]),
+    (["--shapes", "{s}", "--out", "{t}/no/x.tsv"], ["cannot write here"]),
+    (["--shapes", "{s}", "--out", "{s}"], ["not continued"]),
+])
+def test_bad_requests(args, words, shapes, tmp_path):
+    before = shapes.read_bytes()
+    run = tune(*[a.format(t=tmp_path, s=shapes) for a in args], check=False)
+    assert run.returncode != 0 and all(w in run.stderr for w in words), run.stderr
+    assert run.stderr.count("\n") == 1 and not list(tmp_path.iterdir()) and shapes.read_bytes() == before
+
+
+def test_a_full_disk_is_said_and_the_table_goes_on_later(table, shapes, tmp_path):
+    path = tmp_path / "t.tsv"
+    args = ["--shapes", shapes, "--out", path, "--schemes", "f16x3,half"]
+    for room in (100, 700): # while it begins, in a row
+        run = subprocess.run([str(COMMAND), "tune", *map(str, args)], capture_output=True, text=True,
+                             preexec_fn=full_disk(room))
+        assert run.returncode == 1 and "writing failed" in run.stderr and path.stat().st_size <= room
+    tune(*args)
+    assert len(rows(path)) == len(rows(table))
+
+
+def test_probe_needs_a_gpu(tmp_path):
+    run = subprocess.run([str(COMMAND), "probe", "--out", str(tmp_path / "x.gpu")], capture_output=True, text=True)
+    assert run.returncode == 3 and "needs a GPU" in run.stderr and not list(tmp_path.iterdir())
+
+
+# ---- sets from a table
+
+def changed(table, path, times):
+    """The table with the measured time of each (n, kernel) replaced."""
+    lines = []
+    for line in table.read_text().splitlines():
+        cell = line.split("\t")
+        if (cell[1:2] + cell[4:5]) and tuple(cell[1:5:3]) in times:
+            cell[9] = times[tuple(cell[1:5:3])]
+        lines.append("\t".join(cell))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
+    """One shape gets another kernel than the model's; loss by the worked line of tuned_loss: 100 and 80 %."""
+    pick = {(r["n"], r["scheme"]): r["kernel"] for r in rows(table) if r["pick"] == "1"}
+    f16x3 = [k for k, s in kernels().items() if s == "f16x3"]
+    other = next(k for k in f16x3 if k != pick["64", "f16x3"])
+    times = {(n, k): "900" for n in ("64", "33") for k in f16x3}
+    times |= {("64", pick["64", "f16x3"]): "125", ("64", other): "100", ("33", pick["33", "f16x3"]): "100"}
+    path = tmp_path / "f16x3.tsv"
+    changed(table, path, times)
+    path.write_text("".join(l for l in path.read_text().splitlines(True) if "\thalf\t" not in l))
+    run = gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", path)
+    assert "2 shapes and schemes" in run.stdout and "90.0 % of the fastest in the mean, 80.0 % at worst (64 x 64 x 64)" in run.stdout
+    dispatch = (tmp_path / "set/dispatch.c").read_text()
+    names = [l.split("\t")[0] for l in (tmp_path / "set/manifest").read_text().splitlines()[2:]]
+    entries = [tuple(map(int, e)) for e in re.findall(r"^    \{(\d+), (\d+), (\d+), (\d+), (\d+)\},$", dispatch, re.M)]
+    assert [(e[:3], names[e[3]]) for e in entries] == [((64, 64, 64), other), ((17, 33, 65), pick["33", "f16x3"])]
+    plain = tmp_path / "plain"
+    gen("emit", "--gpu", "a800", "--out", plain)
+    for p in plain.iterdir(): # kernels are the same, only the dispatch differs
+        assert (p.read_bytes() == (tmp_path / "set" / p.name).read_bytes()) == (p.name != "dispatch.c"), p.name
+    # compiled beside ht_pick: the tuned shape gets its kernel, others the model's
+    (tmp_path / "ask.c").write_text('#include <stdio.h>\n#include "ht_desc.h"\nint main(void) {\n'
+        '    for (int n = 64; n <= 65; n++)\n'
+        '        puts(ht_set.kernel[ht_pick(&ht_set, "f16x3", n, n, n, 1, 0).kernel].name);\n}\n')
+    stubs = re.findall(r"^int (\w+)\((.*)\);$", dispatch, re.M)
+    (tmp_path / "stubs.c").write_text('#include "ht_desc.h"\n' + "".join(f"int {n}({a}) {{ return 0; }}\n" for n, a in stubs))
+    binary = tmp_path / "ask"
+    subprocess.run(["gcc", "-w", "-I" + str(ROOT / "runtime"), "-o", binary, tmp_path / "ask.c", tmp_path / "stubs.c",
+                    tmp_path / "set/dispatch.c", ROOT / "runtime/ht_pick.c"], check=True)
+    said = subprocess.run([binary], capture_output=True, text=True, check=True).stdout.split()
+    assert said[0] == other and said[1] != other
+
+
+@pytest.mark.parametrize("edit, words", [
+    (lambda t: t.replace("set a800 ", "set t4 "), ["not measured with the set of a800"]),
+    (lambda t: t.replace("measured_us", "guessed_us"), ["measured_us"]),
+    (lambda t: t.replace("ht_f16x3_", "ht_f16x9_"), ["ht_f16x9_", "no kernel"]),
+    (lambda t: re.sub(r"(?m)^64\t64\t64\t", "64\t0\t64\t", t), ["positive"]),
+    (lambda t: "\n".join(t.splitlines()[:5]) + "\n", ["no measurement"]),
+    (lambda t: t + "1\t1\n", ["row ends"]),
+    (lambda t: "notes\n", ["not measured with"]),
+])
+def test_a_wrong_table_is_refused(edit, words, table, tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text(edit(table.read_text()))
+    run = gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", path, check=False)
+    assert run.returncode == 1 and all(w in run.stderr for w in words), run.stderr
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_torn_last_row_is_no_fault(table, tmp_path):
+    (tmp_path / "x.tsv").write_text(table.read_text() + "64\t64")
+    gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", tmp_path / "x.tsv")
