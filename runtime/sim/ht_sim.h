@@ -1,7 +1,7 @@
 /* ht_sim: the primitives that generated kernels call, for a host compiler. It is included before the kernel's
  * file: g++ -std=c++17 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -c KERNEL.cu
- * Each has the meaning of the PTX instruction behind it in templates/prim_cuda.cuh, and a check of what
- * hardware would punish. The last parameter `line` is filled in by the compiler; it goes into messages only.
+ * Each has the meaning of the instruction behind it in templates/prim_cuda.cuh, prim_hip.cuh or an arch_* file, and a
+ * check of what hardware would punish. The last parameter `line` is filled in by the compiler; it goes into messages only.
  */
 #ifndef HT_SIM_H
 #define HT_SIM_H
@@ -14,6 +14,7 @@
 
 #include "sim_api.h"
 #include "sim_f16.h"
+#include "sim_mfma.h"
 
 #define __global__
 #define __device__
@@ -81,6 +82,9 @@ static inline float ht_f16_value(unsigned short bits) {
 #endif
 
 unsigned ht_smem_base(void);
+template <int BYTES> static inline unsigned ht_smem_base(void) {
+    return ht_smem_base();
+}
 HT_SIM_COLLECTIVE void ht_barrier(int line = __builtin_LINE());
 
 uint4 ht_ldg16(const void *p, int line = __builtin_LINE());
@@ -126,6 +130,11 @@ HT_SIM_COLLECTIVE void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsi
                                        int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1],
                                       int line = __builtin_LINE());
+#define HT_SIM_MFMA(name, row, type)                                                                         \
+    HT_SIM_COLLECTIVE void ht_mfma_##name(type *d, const unsigned *a, const unsigned *b,                     \
+                                          int line = __builtin_LINE());
+HT_SIM_MFMA_CALLS(HT_SIM_MFMA)
+#undef HT_SIM_MFMA
 HT_SIM_COLLECTIVE int ht_shfl_xor(int v, int lane_mask, int line = __builtin_LINE());
 
 /* ---- Hopper's asynchronous units (templates/arch_sm90.cuh; what is modelled and what not: sim_async.h) ---- */

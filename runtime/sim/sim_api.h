@@ -18,7 +18,7 @@ void ht_sim_unregister(void *p);
 const char *ht_sim_error(void);
 void ht_sim_clear_error(void);
 
-/* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90"; default "sm80"); nonzero for an unknown
+/* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90", "gfx90a"; default "sm80"); nonzero for an unknown
  * name. */
 int ht_sim_set_model(const char *name);
 

@@ -23,17 +23,21 @@ enum { ERROR_INVALID_VALUE = 1, ERROR_NO_MEMORY = 2, ERROR_INVALID_CONFIGURATION
 
 /* ---- threads ---- */
 
+/* The lane to run of those that are ready: the first from lane_start on. */
+static unsigned first_lane(const engine &e, uint64_t ready) {
+    uint64_t later = ready >> e.lane_start << e.lane_start;
+    return static_cast<unsigned>(__builtin_ctzll(later != 0 ? later : ready));
+}
+
 /* The next lane to run in the warp of the running thread, else the scheduler. */
 static void give_way(engine &e, thread_state &self) {
-    unsigned warp = self.index / WARP_SIZE;
-    uint32_t &ready = e.warps[warp].ready;
-    ready &= ~(1u << (self.index % WARP_SIZE));
+    const unsigned size = warp_size(e), warp = self.index / size;
+    uint64_t &ready = e.warps[warp].ready;
+    ready &= ~(uint64_t{1} << (self.index % size));
     fiber *next = &e.home;
     e.running = nullptr;
     if (ready != 0 && !e.failed) {
-        uint32_t later = ready >> e.lane_start << e.lane_start;
-        unsigned lane = static_cast<unsigned>(__builtin_ctz(later != 0 ? later : ready));
-        e.running = e.threads[warp * WARP_SIZE + lane].get();
+        e.running = e.threads[warp * size + first_lane(e, ready)].get();
         threadIdx.x = e.running->index;
         next = &e.running->stack;
     }
@@ -99,9 +103,9 @@ static void fail_divergent(engine &e, const thread_state &first, const thread_st
     engine_fail(
         e, waits.index, waits.at.line,
         barrier ? "all threads of a block must reach the same barriers"
-                : "all 32 lanes of a warp must make the same call together, outside lane-dependent branches",
+                : "all lanes of a warp must make the same call together, outside lane-dependent branches",
         "divergent %s: thread %u (warp %u, lane %u) %s%s", call_name(waits.at.kind), other.index,
-        other.index / WARP_SIZE, other.index % WARP_SIZE, text,
+        other.index / warp_size(e), other.index % warp_size(e), text,
         same_call ? ", but at another place in the code" : "");
 }
 
@@ -115,15 +119,24 @@ static bool hold_lanes(engine &e, unsigned w) {
     warp_state &warp = e.warps[w];
     bool held = false;
     for (unsigned lane = 0; lane < warp.lanes; lane++) {
-        const thread_state &t = *e.threads[w * WARP_SIZE + lane];
+        const thread_state &t = *e.threads[w * warp_size(e) + lane];
         if (t.at.kind != CALL_MBAR_WAIT)
             continue;
         held = true;
-        warp.ready |= async_passes(e, t) ? 1u << lane : 0u;
+        warp.ready |= async_passes(e, t) ? uint64_t{1} << lane : 0u;
     }
     if (held)
         warp.waits = warp.ready != 0 ? CALL_NONE : CALL_MBAR_WAIT;
     return held;
+}
+
+/* Whether the call is an instruction of the other vendor's warps. */
+static bool is_foreign(const engine &e, call_kind kind) {
+    return kind != CALL_SHFL && (kind >= CALL_MFMA) != (warp_size(e) == 64);
+}
+
+static uint64_t all_lanes(unsigned lanes) {
+    return UINT64_MAX >> (64 - lanes);
 }
 
 /* All lanes of the warp have stopped. */
@@ -131,9 +144,10 @@ static void settle_warp(engine &e, unsigned w) {
     warp_state &warp = e.warps[w];
     if (hold_lanes(e, w))
         return;
-    const thread_state &first = *e.threads[w * WARP_SIZE];
+    const unsigned size = warp_size(e);
+    const thread_state &first = *e.threads[w * size];
     for (unsigned lane = 1; lane < warp.lanes; lane++) {
-        const thread_state &t = *e.threads[w * WARP_SIZE + lane];
+        const thread_state &t = *e.threads[w * size + lane];
         if (t.at.kind != first.at.kind || (is_collective(t.at.kind) && t.at.site != first.at.site)) {
             fail_divergent(e, first, t);
             return;
@@ -145,8 +159,14 @@ static void settle_warp(engine &e, unsigned w) {
             async_warp_ends(e, w);
         return;
     }
-    if (warp.lanes != WARP_SIZE) {
-        engine_fail(e, first.index, first.at.line, "launch a multiple of 32 threads",
+    if (is_foreign(e, first.at.kind)) {
+        engine_fail(e, first.index, first.at.line, "choose the matrix unit that the kernel was generated for",
+                    "%s is no instruction of %s, whose warps have %u lanes", call_name(first.at.kind),
+                    e.launch->model->name, size);
+        return;
+    }
+    if (warp.lanes != size) {
+        engine_fail(e, first.index, first.at.line, size == 32 ? "launch a multiple of 32 threads" : "launch a multiple of 64 threads",
                     "divergent %s: the block's last warp has only %u threads", call_name(first.at.kind),
                     warp.lanes);
         return;
@@ -156,7 +176,7 @@ static void settle_warp(engine &e, unsigned w) {
     if (async_on(e))
         order_meet_warp(e, w);
     warp.turn++; /* after the accesses of ldmatrix: it orders only what follows */
-    warp.ready = UINT32_MAX;
+    warp.ready = all_lanes(size);
 }
 
 /* No warp can run: lets a copy land or opens the barrier, or false at the block's end and after an error. */
@@ -181,7 +201,7 @@ static bool settle_block(engine &e) {
         const thread_state *gone = nullptr, *waits = nullptr;
         for (unsigned w = 0; w < e.warps.size(); w++) {
             const thread_state *&slot = e.warps[w].waits == CALL_EXIT ? gone : waits;
-            slot = slot != nullptr ? slot : e.threads[w * WARP_SIZE].get();
+            slot = slot != nullptr ? slot : e.threads[w * warp_size(e)].get();
         }
         fail_divergent(e, *waits, *gone);
         return false;
@@ -191,7 +211,7 @@ static bool settle_block(engine &e) {
         order_meet_block(e);
     for (warp_state &warp : e.warps) {
         warp.waits = CALL_NONE;
-        warp.ready = warp.lanes == WARP_SIZE ? UINT32_MAX : (1u << warp.lanes) - 1u;
+        warp.ready = all_lanes(warp.lanes);
     }
     return true;
 }
@@ -213,7 +233,7 @@ static bool pick_warp(engine &e, unsigned &picked) {
     if (e.launch->seed != 0) {
         uint64_t random = next_random(e.random);
         start = static_cast<unsigned>(random % count);
-        e.lane_start = static_cast<unsigned>(random >> 32) % WARP_SIZE;
+        e.lane_start = static_cast<unsigned>(random >> 32) % warp_size(e);
     }
     for (unsigned i = 0; i < count; i++) {
         unsigned w = (start + i) % count;
@@ -226,10 +246,7 @@ static bool pick_warp(engine &e, unsigned &picked) {
 }
 
 static void run_warp(engine &e, unsigned w) {
-    uint32_t ready = e.warps[w].ready;
-    uint32_t later = ready >> e.lane_start << e.lane_start;
-    unsigned lane = static_cast<unsigned>(__builtin_ctz(later != 0 ? later : ready));
-    e.running = e.threads[w * WARP_SIZE + lane].get();
+    e.running = e.threads[w * warp_size(e) + first_lane(e, e.warps[w].ready)].get();
     threadIdx.x = e.running->index;
     fiber_switch(&e.home, &e.running->stack);
 }
@@ -267,11 +284,11 @@ static void prepare_block(engine &e, uint64_t block) {
     e.epoch = 1;
     e.failed = false;
     prepare_threads(e, info.threads);
-    unsigned warps = (info.threads + WARP_SIZE - 1) / WARP_SIZE;
-    e.warps.assign(warps, warp_state{WARP_SIZE, UINT32_MAX, CALL_NONE, 1});
-    if (info.threads % WARP_SIZE != 0) {
-        e.warps.back().lanes = info.threads % WARP_SIZE;
-        e.warps.back().ready = (1u << e.warps.back().lanes) - 1u;
+    const unsigned size = warp_size(e), warps = (info.threads + size - 1) / size;
+    e.warps.assign(warps, warp_state{size, all_lanes(size), CALL_NONE, 1});
+    if (info.threads % size != 0) {
+        e.warps.back().lanes = info.threads % size;
+        e.warps.back().ready = all_lanes(e.warps.back().lanes);
     }
     e.last_warp = warps - 1;
     shared_reset(e, info.smem_bytes);
@@ -388,7 +405,7 @@ static void run_blocks(progress &p) {
 }
 
 /* What a GPU would refuse to launch; 0 or its code. */
-static int refuse(const ht_sim_launch_info &info, std::string &why) {
+static int refuse(const ht_sim_launch_info &info, const sim_mma_model &model, std::string &why) {
     if (info.grid.x == 0 || info.grid.y == 0 || info.grid.z == 0 || info.grid.x > INT32_MAX ||
         info.grid.y > 65535 || info.grid.z > 65535 || info.threads == 0 || info.threads > MAX_THREADS) {
         why = "grid or block size out of range: blocks 1.. in each dimension (y, z up to 65535), threads "
@@ -401,6 +418,11 @@ static int refuse(const ht_sim_launch_info &info, std::string &why) {
         auto found = allowed_smem.find(info.kernel);
         limit = found != allowed_smem.end() && found->second > limit ? found->second : limit;
     }
+    if (info.smem_bytes > model.smem_bytes) {
+        why = std::to_string(info.smem_bytes) + " bytes of shared memory asked for, " + model.name + " has " +
+              std::to_string(model.smem_bytes) + " for a block";
+        return ERROR_INVALID_VALUE;
+    }
     if (info.smem_bytes < 0 || info.smem_bytes > limit) {
         why = std::to_string(info.smem_bytes) + " bytes of shared memory asked for, " +
               std::to_string(limit) + " allowed; call ht_allow_smem first";
@@ -411,14 +433,14 @@ static int refuse(const ht_sim_launch_info &info, std::string &why) {
 
 static int launch_checked(const ht_sim_launch_info &info) {
     std::string why;
-    int code = refuse(info, why);
+    int code = ERROR_INVALID_VALUE;
     struct launch l;
     l.info = &info;
     l.model = chosen_model();
-    if (code == 0 && l.model == nullptr) {
-        why = "HALFTONE_SIM_MODEL names no model of the matrix unit (sm75, sm80, sm86, sm89, sm90)";
-        code = ERROR_INVALID_VALUE;
-    }
+    if (l.model == nullptr)
+        why = "HALFTONE_SIM_MODEL names no model of the matrix unit (sm75, sm80, sm86, sm89, sm90, gfx90a)";
+    else
+        code = refuse(info, *l.model, why);
     if (code != 0) {
         error_keep((kernel_label(info) + ": " + why).c_str());
         return code;
@@ -449,7 +471,8 @@ int ht_sim_launch(const ht_sim_launch_info *info) {
 }
 
 int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {
-    if (smem_bytes < 0 || smem_bytes > SMEM_MAX_BYTES)
+    const sim_mma_model *model = chosen_model();
+    if (smem_bytes < 0 || model == nullptr || smem_bytes > model->smem_bytes)
         return ERROR_INVALID_VALUE;
     try {
         std::lock_guard<std::mutex> lock(idle_mutex);
@@ -508,6 +531,12 @@ void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsigned b[2], int lin
 void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1], int line) {
     mma(CALL_MMA_S8_8816, d, a, b, line, __builtin_return_address(0));
 }
+#define HT_SIM_MFMA(name, row, type)                                                                         \
+    void ht_mfma_##name(type *d, const unsigned *a, const unsigned *b, int line) {                           \
+        mma(static_cast<call_kind>(CALL_MFMA + row), d, a, b, line, __builtin_return_address(0));            \
+    }
+HT_SIM_MFMA_CALLS(HT_SIM_MFMA)
+#undef HT_SIM_MFMA
 
 int ht_shfl_xor(int v, int lane_mask, int line) {
     thread_state *t = come_to(CALL_SHFL, line, __builtin_return_address(0));

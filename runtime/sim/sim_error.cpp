@@ -34,7 +34,7 @@ const char *call_name(call_kind kind) {
         "ht_wgmma_commit",
         "ht_wgmma_wait",
         "ht_give_registers or ht_take_registers"};
-    return names[kind];
+    return kind >= CALL_MFMA ? sim_mfma_table[kind - CALL_MFMA].name : names[kind];
 }
 
 std::string kernel_label(const ht_sim_launch_info &info) {
@@ -65,7 +65,7 @@ void engine_fail(engine &e, unsigned thread, int line, const char *cure, const c
         snprintf(place, sizeof place, ", line %d", line);
     std::string label = kernel_label(*e.launch->info);
     snprintf(e.error, sizeof e.error, "%.200s, block (%u,%u,%u), thread %u (warp %u, lane %u)%s: %s; %s",
-             label.c_str(), e.block.x, e.block.y, e.block.z, thread, thread / WARP_SIZE, thread % WARP_SIZE,
+             label.c_str(), e.block.x, e.block.y, e.block.z, thread, thread / warp_size(e), thread % warp_size(e),
              place, text, cure);
     e.failed = true;
 }

@@ -1,7 +1,7 @@
 /* sim_internal: the state of one simulated block and what the simulator's files say to each other.
  *
  *   sim_core.cpp   launches, blocks, the order of warps, divergence
- *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, shfl
+ *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, MFMA, shfl
  *   sim_mem.cpp    shared memory with its shadow, cp.async, registered global memory
  *   sim_error.cpp  the first violation and the settings of the host program
  *   sim_async.h    Hopper's asynchronous units: files of their own */
@@ -15,16 +15,17 @@
 
 #include "ht_sim.h"
 #include "sim_fiber.h"
+#include "sim_mfma.h"
 #include "sim_mma.h"
 
 namespace ht_sim {
 
 enum {
-    WARP_SIZE = 32,
+    WARP_SIZE = 32, /* of what only NVIDIA has; else warp_size() */
+    LANES_MAX = 64,
     MAX_THREADS = 1024,
     SMEM_BASE = 1024, /* not 0, so that a forgotten base address is out of bounds */
-    SMEM_DEFAULT_BYTES = 48 * 1024,
-    SMEM_MAX_BYTES = 227 * 1024
+    SMEM_DEFAULT_BYTES = 48 * 1024
 };
 
 /* What a lane has come to. */
@@ -47,7 +48,9 @@ enum call_kind {
     CALL_WGMMA_FENCE,
     CALL_WGMMA_COMMIT,
     CALL_WGMMA_WAIT,
-    CALL_REGISTERS
+    CALL_REGISTERS,
+    CALL_MFMA, /* plus the row of sim_mfma_table */
+    CALL_MFMA_LAST = CALL_MFMA + SIM_MFMA_COUNT - 1
 };
 const char *call_name(call_kind kind);
 
@@ -84,8 +87,8 @@ struct thread_state {
 };
 
 struct warp_state {
-    unsigned lanes;  /* 32 but for the last warp of a block with an odd size */
-    uint32_t ready;  /* lanes that can run */
+    unsigned lanes;  /* the unit's but for the last warp of a block with an odd size */
+    uint64_t ready;  /* lanes that can run */
     call_kind waits; /* where the whole warp stands: CALL_BARRIER, CALL_EXIT, CALL_MBAR_WAIT (no lane can run
                         and some wait), or CALL_NONE */
     uint32_t turn; /* counts warp collectives and barriers: accesses of one warp in one turn have no order */
@@ -140,6 +143,11 @@ struct engine {
     bool failed = false;
     char error[768] = "";
 };
+
+/* Threads of a warp (wavefront) of this launch. */
+static inline unsigned warp_size(const engine &e) {
+    return static_cast<unsigned>(e.launch->model->lanes);
+}
 
 /* The engine that runs on this host thread, NULL outside kernels. */
 extern __thread engine *current_engine;

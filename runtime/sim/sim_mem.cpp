@@ -43,8 +43,8 @@ bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsi
 static bool unordered(const engine &e, const access &who, unsigned other, uint32_t turn, bool by_copy) {
     if (other == who.thread && !who.for_warp)
         return false;
-    unsigned warp = who.thread / WARP_SIZE;
-    return other / WARP_SIZE != warp || by_copy || turn == e.warps[warp].turn;
+    const unsigned size = warp_size(e), warp = who.thread / size;
+    return other / size != warp || by_copy || turn == e.warps[warp].turn;
 }
 
 static bool fail_pending(engine &e, const access &who, unsigned offset, const shadow_word &word,
@@ -67,7 +67,7 @@ static bool fail_mbarrier(engine &e, const access &who, unsigned offset) {
 }
 
 bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other) {
-    bool same_warp = other / WARP_SIZE == who.thread / WARP_SIZE;
+    bool same_warp = other / warp_size(e) == who.thread / warp_size(e);
     engine_fail(e, who.thread, who.line,
                 async_on(e)
                     ? "separate the two with ht_barrier, or by an arrival on an mbarrier and a wait for it"
@@ -102,9 +102,10 @@ static bool note_read(engine &e, const access &who, unsigned offset, shadow_word
             who.name, offset, static_cast<unsigned>(word.writer));
         return false;
     }
-    uint32_t turn = e.warps[who.thread / WARP_SIZE].turn;
+    const unsigned size = warp_size(e);
+    uint32_t turn = e.warps[who.thread / size].turn;
     bool seen = word.read_epoch == e.epoch;
-    if (seen && word.reader / WARP_SIZE != who.thread / WARP_SIZE) {
+    if (seen && word.reader / size != who.thread / size) {
         word.flags |= SHADOW_MANY_WARPS;
     } else if (seen && word.read_turn == turn) {
         if (word.reader != who.thread)
@@ -132,9 +133,9 @@ bool check_write(engine &e, const access &who, unsigned offset, const shadow_wor
         return fail_race(e, who, offset, "write after write", word.writer);
     if (word.read_epoch != e.epoch)
         return true;
-    unsigned warp = who.thread / WARP_SIZE;
+    const unsigned size = warp_size(e), warp = who.thread / size;
     bool other_lane = (word.flags & SHADOW_MANY_LANES) != 0 || word.reader != who.thread;
-    if ((word.flags & SHADOW_MANY_WARPS) != 0 || word.reader / WARP_SIZE != warp ||
+    if ((word.flags & SHADOW_MANY_WARPS) != 0 || word.reader / size != warp ||
         (word.read_turn == e.warps[warp].turn && other_lane))
         return fail_race(e, who, offset, "write after read", word.reader);
     return true;
@@ -143,7 +144,7 @@ bool check_write(engine &e, const access &who, unsigned offset, const shadow_wor
 static void note_write(engine &e, unsigned thread, shadow_word &word, unsigned flags) {
     word.writer = static_cast<uint16_t>(thread);
     word.write_epoch = e.epoch;
-    word.write_turn = e.warps[thread / WARP_SIZE].turn;
+    word.write_turn = e.warps[thread / warp_size(e)].turn;
     unsigned kept = word.flags & (SHADOW_MANY_LANES | SHADOW_MANY_WARPS);
     word.flags = static_cast<uint16_t>(kept | SHADOW_INITIALISED | flags);
 }
@@ -333,6 +334,11 @@ void ht_cp_async16(unsigned s, const void *g, int line) {
         return;
     engine &e = *r.e;
     const unsigned bytes = 16;
+    if (warp_size(e) == 64) {
+        engine_fail(e, r.who.thread, line, "load to registers and store to shared memory",
+                    "ht_cp_async16 is no instruction of %s", e.launch->model->name);
+        abandon_thread(e);
+    }
     if (!shared_range(e, r.who, s, bytes, bytes) || !global_range(e, r.who, g, bytes, bytes))
         abandon_thread(e);
     unsigned offset = s - SMEM_BASE;

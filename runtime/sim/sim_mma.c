@@ -6,12 +6,16 @@
 #include <string.h>
 
 /* m16n8k16 is two ordered groups of 8 up to sm_89 and one of 16 on sm_90. */
+/* Shared memory of sm_90 everywhere: sets also run with another unit's arithmetic. */
+#define NVIDIA .lanes = 32, .smem_bytes = 227 * 1024
+
 static const struct sim_mma_model model_table[] = {
-    {.name = "sm75", .fraction_bits = 24, .group_k = 8},  /* Turing */
-    {.name = "sm80", .fraction_bits = 24, .group_k = 8},  /* Ampere, A100 */
-    {.name = "sm86", .fraction_bits = 24, .group_k = 8},  /* Ampere, GA10x */
-    {.name = "sm89", .fraction_bits = 24, .group_k = 8},  /* Ada */
-    {.name = "sm90", .fraction_bits = 25, .group_k = 16}, /* Hopper, mma.sync and wgmma */
+    {.name = "sm75", .fraction_bits = 24, .group_k = 8, NVIDIA},  /* Turing */
+    {.name = "sm80", .fraction_bits = 24, .group_k = 8, NVIDIA},  /* Ampere, A100 */
+    {.name = "sm86", .fraction_bits = 24, .group_k = 8, NVIDIA},  /* Ampere, GA10x */
+    {.name = "sm89", .fraction_bits = 24, .group_k = 8, NVIDIA},  /* Ada */
+    {.name = "sm90", .fraction_bits = 25, .group_k = 16, NVIDIA}, /* Hopper, mma.sync and wgmma */
+    {.name = "gfx90a", .group_k = 4, .lanes = 64, .smem_bytes = 64 * 1024}, /* CDNA 2: sim_mfma.h */
 };
 
 const struct sim_format sim_format_f16 = {.exponent_bits = 5, .fraction_bits = 10};

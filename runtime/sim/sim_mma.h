@@ -1,7 +1,7 @@
-/* sim_mma: bit-exact arithmetic of NVIDIA's matrix units, one table row per architecture. Plain C; knows
- * nothing of kernels, lanes or fragments, only of matrices.
+/* sim_mma: bit-exact arithmetic of matrix units, one table row per architecture. Plain C; knows nothing of kernels,
+ * lanes or fragments, only of matrices. AMD's units (64 lanes in the table) compute otherwise: sim_mfma.h.
  *
- * A unit computes d = c + sum(a[i] * b[i]) in groups of k, in order; c of the next group is d of the one
+ * An NVIDIA unit computes d = c + sum(a[i] * b[i]) in groups of k, in order; c of the next group is d of the one
  * before. Within a group:
  *   1. products are exact: significands multiplied as integers, exponent ea + eb, NOT normalised
  *      (1 <= |p| < 4); a subnormal input has the smallest normal exponent and a leading zero;
@@ -26,6 +26,8 @@ struct sim_mma_model {
     const char *name;
     int fraction_bits; /* F: bits kept below the unit of the largest exponent */
     int group_k;       /* 16-bit inputs: products added together with c; TF32: half as many */
+    int lanes;         /* of a warp or wavefront */
+    int smem_bytes;    /* most shared memory (LDS) of a block */
 };
 
 /* An input format: sign, exponent and fraction bits. FP16 is {5, 10}, BF16 {8, 7}, TF32 {8, 10}. */

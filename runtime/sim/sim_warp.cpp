@@ -1,5 +1,5 @@
-/* sim_warp: what the 32 lanes of a warp do together once all of them have come to the same call: ldmatrix,
- * mma, shfl. Runs in the scheduler; knows fragment layouts, nothing of the order in which lanes came.
+/* sim_warp: what the lanes of a warp do together once all of them have come to the same call: ldmatrix, mma,
+ * shfl; MFMA (64 lanes) with the layouts of sim_mfma. Runs in the scheduler; knows fragment layouts, nothing of the order in which lanes came.
  *
  * Fragments of mma.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16"); lane = 4 g + t, g = 0..7,
  * t = 0..3. A cell shows register and the lanes' t; low half first:
@@ -18,8 +18,10 @@
 
 namespace ht_sim {
 
+
+
 static call &lane_call(engine &e, unsigned warp, unsigned lane) {
-    return e.threads[warp * WARP_SIZE + lane]->at;
+    return e.threads[warp * warp_size(e) + lane]->at;
 }
 
 static bool perform_ldmatrix(engine &e, unsigned warp) {
@@ -97,18 +99,35 @@ static bool perform_mma(engine &e, unsigned warp, const mma_shape &shape) {
 }
 
 static bool perform_shfl(engine &e, unsigned warp) {
-    int values[WARP_SIZE];
-    for (unsigned lane = 0; lane < WARP_SIZE; lane++)
+    const unsigned lanes = warp_size(e);
+    int values[LANES_MAX];
+    for (unsigned lane = 0; lane < lanes; lane++)
         values[lane] = lane_call(e, warp, lane).value;
-    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
+    for (unsigned lane = 0; lane < lanes; lane++) {
         call &c = lane_call(e, warp, lane);
-        c.value = values[(lane ^ static_cast<unsigned>(c.lane_mask)) % WARP_SIZE];
+        c.value = values[(lane ^ static_cast<unsigned>(c.lane_mask)) % lanes];
     }
     return true;
 }
 
+static bool perform_mfma(engine &e, unsigned warp, const sim_mfma &shape) {
+    const unsigned *a[SIM_MFMA_LANES], *b[SIM_MFMA_LANES];
+    void *d[SIM_MFMA_LANES];
+    for (unsigned lane = 0; lane < SIM_MFMA_LANES; lane++) {
+        const call &c = lane_call(e, warp, lane);
+        a[lane] = c.a;
+        b[lane] = c.b;
+        d[lane] = c.d;
+    }
+    sim_mfma_run(&shape, d, a, b);
+    return true;
+}
+
 bool warp_perform(engine &e, unsigned warp) {
-    switch (lane_call(e, warp, 0).kind) {
+    const call_kind kind = lane_call(e, warp, 0).kind;
+    if (kind >= CALL_MFMA)
+        return perform_mfma(e, warp, sim_mfma_table[kind - CALL_MFMA]);
+    switch (kind) {
     case CALL_LDMATRIX:
         return perform_ldmatrix(e, warp);
     case CALL_MMA_16816:
@@ -135,6 +154,8 @@ bool warp_perform(engine &e, unsigned warp) {
     case CALL_EXIT:
     case CALL_MBAR_WAIT:
     case CALL_BARRIER:
+    case CALL_MFMA:
+    case CALL_MFMA_LAST:
         break;
     }
     return true;

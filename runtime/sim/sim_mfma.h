@@ -1,0 +1,54 @@
+/* sim_mfma: AMD's MFMA instructions on gfx90a: where a wavefront's lanes hold the elements of A, B, C and D, and the
+ * arithmetic. Plain C; knows nothing of kernels or threads.
+ *
+ * Layout (AMD Matrix Instruction Calculator, `--detail-instruction`, architecture gfx90a; the same in "AMD matrix
+ * cores", AMD lab notes, 2022). All instructions here have one block and, in each lane, four neighbouring k of an operand:
+ *
+ *   A[i][k]     lane i + M (k / 4), element k % 4 of its registers, lowest bits first
+ *   B[k][j]     lane j + N (k / 4), element k % 4
+ *   C, D[i][j]  lane j + N (i / 4 % (64 / N)), register i % 4 + 4 (i / (256 / N))
+ *
+ * 32x32: D register r of lane l is row r % 4 + 8 (r / 4) + 4 (l / 32), column l % 32; 16x16: row r + 4 (l / 16), column
+ * l % 16.
+ *
+ * Arithmetic (Xie et al., "MMA-Sim", arXiv:2511.10909, whose authors compared it with the hardware; ROCm documentation,
+ * "MI200 MFMA behavior specifics": subnormal inputs and outputs are flushed). FP16 and BF16_1K: subnormal inputs and c
+ * become +0; k is taken in groups of four, in order: c + ((p0 + p1) + (p2 + p3)), products and each sum in FP32, to
+ * nearest even, subnormal results flushed to zero with their sign. INT8: exact modulo 2^32. */
+#ifndef HT_SIM_MFMA_H
+#define HT_SIM_MFMA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SIM_MFMA_LANES = 64, SIM_MFMA_K_LANE = 4 };
+enum sim_mfma_type { SIM_MFMA_F16, SIM_MFMA_BF16, SIM_MFMA_I8 };
+
+struct sim_mfma {
+    const char *name; /* of the function that kernels call */
+    int m, n, k;
+    enum sim_mfma_type type;
+};
+
+/* The calls: name, row of the table, type of C and D. */
+#define HT_SIM_MFMA_CALLS(X)                                                                                 \
+    X(f32_32x32x8f16, 0, float)                                                                              \
+    X(f32_16x16x16f16, 1, float)                                                                             \
+    X(f32_32x32x8bf16_1k, 2, float)                                                                          \
+    X(i32_32x32x8i8, 3, int)
+enum { SIM_MFMA_COUNT = 4 };
+extern const struct sim_mfma sim_mfma_table[SIM_MFMA_COUNT];
+
+/* Row (of A; column of B) and k of element e (0..3) of a lane's operand. */
+void sim_mfma_operand(int extent, int lane, int e, int *row, int *k);
+/* Row and column of register r of a lane's C and D. */
+void sim_mfma_result(const struct sim_mfma *s, int lane, int r, int *row, int *col);
+
+/* d += a * b for a wavefront: each lane's registers. */
+void sim_mfma_run(const struct sim_mfma *s, void *const *d, const unsigned *const *a, const unsigned *const *b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
