@@ -20,10 +20,11 @@ PYTHON ?= python3
 NVCC ?= $(firstword $(wildcard out/toolchain/nvidia/cu13/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
         $(wildcard /usr/local/cuda/bin/nvcc))
 NVCC := $(NVCC)
+HIPCC ?= $(shell command -v hipcc 2>/dev/null)
+HIPCC := $(HIPCC)
 CUDA := $(if $(NVCC),$(abspath $(dir $(realpath $(shell command -v $(NVCC))))/..))
 CUDA_LIB := $(firstword $(wildcard $(CUDA)/lib64 $(CUDA)/lib))
 CUDA_LINK := -L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread
-GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null || echo unknown)
 TOOLKIT = $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release .*, V/nvcc /p'),none)
 
@@ -34,7 +35,7 @@ CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
 # The simulator tells calls apart by where they return to: gcc must not make two of one (clang: convergent in ht_sim.h).
 NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps)
 SIM_FLAGS := -std=c++17 -O2 $(NO_COPIES) -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
-KERNEL_FLAGS = -O3 -std=c++17 $(HT_KERNEL_FLAGS) -Xcompiler -fPIC
+KERNEL_FLAGS = -O3 -std=c++17 $(HT_KERNEL_FLAGS) $(if $(IS_HIP),-Wall -Wextra -Werror -fPIC,-Xcompiler -fPIC)
 
 # A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself.
 run = $(if $(V),,@echo '$(1) $(2)';)$(3)
@@ -61,24 +62,40 @@ ifneq ($(filter bin data dev obj pages test toolchain venv,$(notdir $(SET))),)
 $(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder of that name already)
 endif
 -include $(SET)/rules.mk
+IS_HIP := $(shell grep -l '^isa *= *gfx' $(BUDGET))
 KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/obj/%.o)
 SIM_KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/sim/%.o)
 else
-asked := $(firstword $(filter all generate build-cuda build-sim test-set demo check-gpu bench explain,$(MAKECMDGOALS)))
+asked := $(firstword $(filter all generate build-device build-sim test-set demo check-gpu bench explain,$(MAKECMDGOALS)))
 ifneq ($(asked),)
 $(error GPU is missing: make $(asked) GPU=NAME, NAME one of: $(GPU_NAMES), or the path of a .gpu file)
 endif
 endif
 
-no_nvcc := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
-define need_nvcc
-@if [ -z "$(NVCC)" ]; then echo "$(no_nvcc)" >&2; exit 2; fi
+# ---- what differs between the vendors
+ifneq ($(IS_HIP),)
+VENDOR := AMD
+DEVICE_CC := $(HIPCC)
+DEVICE_OBJ := out/obj/runtime/dev_hip.o
+DEVICE_LINK := -lamdhip64
+GPU_HERE := $(wildcard /dev/kfd)
+no_compiler := hipcc was not found. To get it on Debian or Ubuntu: apt-get install hipcc rocm-device-libs libamdhip64-dev
+else
+VENDOR := NVIDIA
+DEVICE_CC := $(NVCC)
+DEVICE_OBJ := out/obj/runtime/dev_cuda.o
+DEVICE_LINK := $(CUDA_LINK)
+GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
+no_compiler := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
+endif
+define need_compiler
+@if [ -z "$(DEVICE_CC)" ]; then echo "$(no_compiler)" >&2; exit 2; fi
 endef
 
-.PHONY: pages help all generate build-cuda build-sim demo test check-gpu bench explain clean toolchain setup FORCE
+.PHONY: pages help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
-	@echo "halftone: single-precision matrix products emulated on tensor cores, generated for your GPU"
+	@echo "halftone: single-precision matrix products emulated on tensor cores (AMD: Matrix Cores), generated for your GPU"
 	@echo
 	@echo "  make demo GPU=a800       handwritten digits, every scheme beside native FP32 (simulator if there is no GPU)"
 	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone"
@@ -95,11 +112,11 @@ help:
 	@echo "  make clean               removes what was built in out/; keeps out/data, out/toolchain, out/venv"
 	@echo
 	@echo "GPU: $(GPU_NAMES), or the path of a budget file"
-	@echo "V=1 shows whole commands; CC, CXX, NVCC, PYTHON choose the tools"
+	@echo "V=1 shows whole commands; CC, CXX, NVCC, HIPCC, PYTHON choose the tools"
 
 # ---- what objects depend on besides sources: a changed compiler or flag rebuilds, a changed commit only what prints it
 out/obj/flags: facts = $(CC) $(CXX) $(CFLAGS)
-out/obj/nvcc: facts = $(NVCC)
+out/obj/nvcc: facts = $(NVCC) $(HIPCC)
 out/obj/build.h: facts = \#define HALFTONE_COMMIT "$(COMMIT)"\n\#define HALFTONE_TOOLKIT "$(TOOLKIT)"
 out/obj/tuned-%: facts = $(TUNED)
 out/obj/flags out/obj/nvcc out/obj/build.h $(if $(SET),out/obj/tuned-$(notdir $(SET))): FORCE
@@ -122,6 +139,7 @@ out/obj/bench/cmd_bench.o: C_FLAGS += -include out/obj/build.h
 out/obj/bench/cmd_bench.o: out/obj/build.h
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
+out/obj/runtime/dev_hip.o: C_FLAGS += -D__HIP_PLATFORM_AMD__
 
 generate: $(SET)/manifest
 	@:
@@ -135,22 +153,22 @@ endif
 
 # ---- library and command; a second make reads the kernel list that the first one generated
 all: generate
-	@$(MAKE) $(if $(NVCC),build-cuda) build-sim GPU=$(GPU)
-	@$(if $(NVCC),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)",\
-	echo "$(no_nvcc)"; echo "Built for the simulator only: $(SET)/halftone-sim")
+	@$(MAKE) $(if $(DEVICE_CC),build-device) build-sim GPU=$(GPU)
+	@$(if $(DEVICE_CC),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)",\
+	echo "$(no_compiler)"; echo "Built for the simulator only: $(SET)/halftone-sim")
 
-build-cuda: $(SET)/libhalftone.a $(SET)/libhalftone.so $(SET)/halftone.h $(SET)/halftone
+build-device: $(SET)/libhalftone.a $(SET)/libhalftone.so $(SET)/halftone.h $(SET)/halftone
 	@:
 
 build-sim: $(SET)/libhalftone-sim.a $(SET)/halftone.h $(SET)/halftone-sim
 	@:
 
 ifneq ($(GPU),)
-$(SET)/obj/%.o: $(SET)/%.cu out/obj/nvcc
+$(SET)/obj/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$*,$(NVCC) $(KERNEL_FLAGS) -c $< -o $@)
+	$(call run,$(if $(IS_HIP),HIPCC,NVCC),$*,$(DEVICE_CC) $(KERNEL_FLAGS) -c $< -o $@)
 
-$(SET)/sim/%.o: $(SET)/%.cu out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_desc.h
+$(SET)/sim/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_desc.h
 	@mkdir -p $(@D)
 	$(call run,SIM,$*,$(CXX) $(SIM_FLAGS) -c $< -o $@)
 
@@ -158,17 +176,17 @@ $(SET)/obj/dispatch.o: $(SET)/dispatch.c runtime/ht_desc.h out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CC,$<,$(CC) $(C_FLAGS) -Iruntime -c $< -o $@)
 
-LIB_OBJ := $(KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) out/obj/runtime/dev_cuda.o
+LIB_OBJ := $(KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) $(DEVICE_OBJ)
 SIM_LIB_OBJ := $(SIM_KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ)
 
 $(SET)/libhalftone.a: $(LIB_OBJ) $(SET)/rules.mk
 	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $(LIB_OBJ))
 
-# Only the names of halftone.h leave the shared library; the CUDA runtime is inside it.
+# Only the names of halftone.h leave the shared library; the CUDA runtime is inside it, the HIP runtime is not.
 $(SET)/libhalftone.so: $(LIB_OBJ) $(SET)/rules.mk
 	@echo '{ global: halftone_*; local: *; };' >$(SET)/obj/exports
 	$(call run,LINK,$@,$(CXX) -shared -static-libstdc++ -static-libgcc -Wl$(comma)-soname$(comma)libhalftone.so \
-	    -Wl$(comma)--version-script=$(SET)/obj/exports -o $@ $(LIB_OBJ) $(CUDA_LINK))
+	    -Wl$(comma)--version-script=$(SET)/obj/exports -o $@ $(LIB_OBJ) $(DEVICE_LINK))
 
 $(SET)/libhalftone-sim.a: $(SIM_LIB_OBJ) $(SET)/rules.mk
 	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $(SIM_LIB_OBJ))
@@ -177,14 +195,15 @@ $(SET)/halftone.h: runtime/halftone.h
 	@mkdir -p $(@D)
 	@cp $< $@
 
-# What `halftone probe` measures with: every GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
+# What `halftone probe` measures with: every NVIDIA GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
 PROBE_TARGETS := arch=compute_75,code=compute_75 arch=compute_80,code=[sm_80,compute_80] arch=compute_90a,code=sm_90a
+PROBE_OBJ := $(if $(IS_HIP),,out/obj/bench/probe_kernels.o)
 out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/fault.h out/obj/nvcc
 	@mkdir -p $(@D)
 	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
-$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/probe_kernels.o $(SET)/libhalftone.a
-	$(call run,LINK,$@,$(CXX) -o $@ $^ $(CUDA_LINK) -lm)
+$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) $(PROBE_OBJ) $(SET)/libhalftone.a
+	$(call run,LINK,$@,$(CXX) -o $@ $^ $(DEVICE_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ -ldl -lpthread -lm)
@@ -192,21 +211,21 @@ endif
 comma := ,
 
 # ---- using it
-# The demo builds for CUDA only where it can run; a GPU that the set does not fit also ends in the simulator.
+# The demo builds for the GPU only where it can run; a GPU that the set does not fit also ends in the simulator.
 demo: generate
-	@$(MAKE) $(if $(NVCC),$(if $(GPU_HERE),build-cuda)) build-sim GPU=$(GPU)
+	@$(MAKE) $(if $(DEVICE_CC),$(if $(GPU_HERE),build-device)) build-sim GPU=$(GPU)
 	@[ -f out/data/digits.npy ] || $(MAKE) out/venv/bin/pip >/dev/null 2>&1 || true
 	@echo
 	@command=$(SET)/halftone-sim; \
-	$(if $(GPU_HERE),$(if $(NVCC),if why=$$($(SET)/halftone info 2>&1 >/dev/null); then command=$(SET)/halftone; \
-	    else echo "$$why"; fi,echo "$(no_nvcc)"), \
-	    echo "No NVIDIA GPU was found on this machine."; $(if $(NVCC),:,echo "$(no_nvcc)")); \
+	$(if $(GPU_HERE),$(if $(DEVICE_CC),if why=$$($(SET)/halftone info 2>&1 >/dev/null); then command=$(SET)/halftone; \
+	    else echo "$$why"; fi,echo "$(no_compiler)"), \
+	    echo "No $(VENDOR) GPU was found on this machine."; $(if $(DEVICE_CC),:,echo "$(no_compiler)")); \
 	[ $$command = $(SET)/halftone ] || echo "The same kernels now run in the simulator: the same arithmetic bit for bit, but its times mean nothing."; \
 	PYTHON=$(PYTHON) sh bench/demo/demo.sh $$command out/data
 
 bench: generate
-	$(need_nvcc)
-	@$(MAKE) build-cuda GPU=$(GPU)
+	$(need_compiler)
+	@$(MAKE) build-device GPU=$(GPU)
 	@$(SET)/halftone bench $(BENCH_ARGS)
 
 explain: out/bin/halftone-gen

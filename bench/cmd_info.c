@@ -11,14 +11,13 @@
 
 static void print_set(void) {
     printf("halftone %s, kernels generated for %s (%s)\n", halftone_version(), ht_set.gpu, ht_set.isa);
-    printf("code needs compute capability %d.%d%s\n", ht_set.arch / 100, ht_set.arch / 10 % 10,
-           ht_set.arch_exact ? " exactly" : " or later");
+    printf("code needs %s %s\n", ht_set.isa, ht_set.arch_exact ? "exactly" : "or later");
 }
 
 static void print_device(const struct engine *e) {
     const char *why = "";
-    printf("backend: %s\n",
-           e->device.simulated ? "simulator (CPU, bit-exact model of the matrix unit)" : "CUDA");
+    printf("backend: %s%s\n", e->device.backend,
+           e->device.simulated ? " (CPU, bit-exact model of the matrix unit)" : "");
     printf("device: %s, %d multiprocessors", e->device.name, e->device.sms);
     if (e->device.memory_bytes > 0)
         printf(", %.1f GiB", (double)e->device.memory_bytes / 1073741824.0);
@@ -28,6 +27,10 @@ static void print_device(const struct engine *e) {
         return;
     }
     struct device_facts *facts = facts_open();
+    if (facts == NULL) { /* not NVIDIA's */
+        puts("driver: unknown");
+        return;
+    }
     int version = facts_cuda_version(facts);
     printf("driver: %s (CUDA %d.%d)\n", facts_driver(facts), version / 1000, version % 1000 / 10);
     facts_close(facts);

@@ -33,6 +33,6 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 
-/* align_units of ht_bound_units for one product on one instruction set's matrix unit, see runtime/ht_desc.h. */
-int emit_align_units(const struct isa *isa, enum slice_type t);
+/* The scheme's input range on this instruction set's matrix unit. */
+const char *emit_range_text(const struct scheme *s, const struct isa *isa);
 #endif

@@ -23,8 +23,9 @@ static void collect(void *context, const struct tile *t) {
         l->capacity = capacity;
     }
     struct candidate *c = &l->item[l->count++];
+    c->isa = l->shape_isa;
     c->tile = *t;
-    model_cost(l->kind, l->g, l->isa, l->s, t, &l->shape, &c->cost);
+    model_cost(l->kind, l->g, c->isa, l->s, t, &l->shape, &c->cost);
 }
 
 static bool goes_before(enum model_kind kind, const struct candidate *x, const struct candidate *y) {
@@ -49,7 +50,9 @@ static void rank(struct listing *l) {
 }
 
 bool explain_rank(struct listing *l) {
-    tile_enumerate(l->isa, l->s, collect, l);
+    for (l->shape_isa = l->isa; l->shape_isa;
+         l->shape_isa = l->shape_isa->other_shape ? isa_find(l->shape_isa->other_shape) : NULL)
+        tile_enumerate(l->shape_isa, l->s, collect, l);
     rank(l);
     return !l->failed;
 }
@@ -129,8 +132,6 @@ static void print_head(struct text *out, const struct listing *l) {
     explain_add_milli(out, "", g->native_fp32_gflops, "");
     text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
               (int)(ceiling * 100 / g->native_fp32_gflops % 100));
-    if (!l->isa->skeleton)
-        text_addf(out, "No kernels are generated for %s yet.\n", l->isa->name);
 }
 
 static const char *const formulas[] = {
@@ -169,8 +170,8 @@ static const char *const formulas[] = {
 
 void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]) {
     const struct gpu *g = l->g;
-    const int64_t warps = c->cost.threads / l->isa->wave_size, blocks = c->cost.blocks_per_sm;
-    const int64_t allocated = model_warp_registers(l->isa, c->cost.regs_per_thread) * warps;
+    const int64_t warps = c->cost.threads / c->isa->wave_size, blocks = c->cost.blocks_per_sm;
+    const int64_t allocated = model_warp_registers(c->isa, c->cost.regs_per_thread) * warps;
     const struct explain_use all[EXPLAIN_USES] = {
         {"registers per thread", c->cost.regs_per_thread, g->registers_per_thread_max},
         {"registers per SM", allocated * blocks, g->registers_per_sm},
@@ -184,18 +185,18 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
     if (l->kind == MODEL_HALFTONE) {
-        struct model_step s = model_halftone_step(l->g, l->isa, l->s, t, c->cost.blocks_per_sm);
+        struct model_step s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
         text_addf(out,
                   "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
                   ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
                   ", copy %" PRId64 "; %d instructions\n",
                   s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
-                  s.exposed / 256, s.copy / 256, model_halftone_instructions(l->isa, l->s, t));
+                  s.exposed / 256, s.copy / 256, model_halftone_instructions(c->isa, l->s, t));
         text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
                   model_halftone_dram_ns(l->g, l->s, t, &l->shape, c->cost.blocks_per_sm),
                   c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
-        struct model_egemm_terms e = model_egemm_terms(l->g, l->isa, l->s, t);
+        struct model_egemm_terms e = model_egemm_terms(l->g, c->isa, l->s, t);
         explain_add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
         text_addf(out,
                   "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
@@ -205,7 +206,7 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
         explain_add_milli(out, "", e.mem1_milli, "");
         explain_add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
     } else {
-        struct model_legemm_terms e = model_legemm_terms(l->g, l->isa, l->s, t, &l->shape);
+        struct model_legemm_terms e = model_legemm_terms(l->g, c->isa, l->s, t, &l->shape);
         text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
         explain_add_milli(out, "", e.ratio_milli, "");
         explain_add_milli(out, "; Work_DL ", e.work_dl_milli, "");
@@ -226,7 +227,7 @@ void explain_take_apart(const struct listing *l, const struct candidate *c,
                         int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
-    const struct model_step s = model_halftone_step(l->g, l->isa, l->s, t, c->cost.blocks_per_sm);
+    const struct model_step s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
@@ -239,6 +240,27 @@ void explain_take_apart(const struct listing *l, const struct candidate *c,
     part[5] = ht_mul(c->cost.predicted_ns, model_clock_mhz(l->g)) / 1000;
     for (int i = 0; i < EXPLAIN_PARTS - 1; i++)
         part[EXPLAIN_PARTS - 1] -= part[i];
+}
+
+/* By how much q is behind p, and where our own model sees the time go. */
+static void print_difference(struct text *out, const struct listing *l, const struct candidate *p,
+                             const struct candidate *q) {
+    if (l->kind != MODEL_HALFTONE) {
+        text_addf(out, ": its objective is %" PRId64 " %% of the pick's\n",
+                  ht_mul(q->cost.score, 100) / p->cost.score);
+        return;
+    }
+    int64_t ours[EXPLAIN_PARTS], theirs[EXPLAIN_PARTS];
+    int most = 0;
+    explain_take_apart(l, p, ours);
+    explain_take_apart(l, q, theirs);
+    for (int i = 1; i < EXPLAIN_PARTS; i++)
+        most = theirs[i] - ours[i] > theirs[most] - ours[most] ? i : most;
+    const int64_t slower =
+        ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
+    text_addf(out,
+              ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
+              slower / 10, (int)(slower % 10), explain_part_names[most], theirs[most], ours[most]);
 }
 
 int explain_runner_up(const struct listing *l) {
@@ -260,21 +282,8 @@ static void print_runner_up(struct text *out, const struct listing *l) {
     explain_add_tile(out, &q->tile);
     if (p->cost.score == q->cost.score) {
         text_add(out, ": as good, behind by the tie rule\n");
-    } else if (l->kind == MODEL_HALFTONE) {
-        int64_t ours[EXPLAIN_PARTS], theirs[EXPLAIN_PARTS];
-        int most = 0;
-        explain_take_apart(l, p, ours);
-        explain_take_apart(l, q, theirs);
-        for (int i = 1; i < EXPLAIN_PARTS; i++)
-            most = theirs[i] - ours[i] > theirs[most] - ours[most] ? i : most;
-        const int64_t slower =
-            ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
-        text_addf(out,
-                  ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
-                  slower / 10, (int)(slower % 10), explain_part_names[most], theirs[most], ours[most]);
     } else {
-        text_addf(out, ": its objective is %" PRId64 " %% of the pick's\n",
-                  ht_mul(q->cost.score, 100) / p->cost.score);
+        print_difference(out, l, p, q);
     }
 }
 
@@ -354,37 +363,56 @@ static const struct {
     enum model_kind kind;
     const char *gpu, *source;
     int bm, bn, bk, wm, wn; /* wm 0: the paper does not say */
+    int stages;             /* 0: any */
     const char *note;
 } paper_tiles[] = {
-    {MODEL_EGEMM, "t4", "EGEMM-TC Table 4", 128, 128, 32, 64, 32,
+    {MODEL_EGEMM, "t4", "EGEMM-TC Table 4", 128, 128, 32, 64, 32, 0,
      "eq. 8 alone also admits (256,128,32); FRAG caching of all warps in the SM's registers does not. Table "
      "4's 36 KB is padding 4."},
-    {MODEL_LEGEMM, "a800", "LE-GEMM Table 2", 128, 256, 32, 0, 0,
+    {MODEL_LEGEMM, "a800", "LE-GEMM Table 2", 128, 256, 32, 0, 0, 0,
      "Eq. 17 counts one accumulator; algorithm 1 keeps two. Two of 128 x 256 are 65,536 registers, the SM's "
      "whole file (256 a thread\n"
      "  at 256 threads, 128 at 512 with no room for fragments): the equations accept what the hardware "
      "cannot hold unspilled."},
-    {MODEL_LEGEMM, "mi210", "LE-GEMM Table 2", 128, 128, 32, 0, 0,
+    {MODEL_LEGEMM, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
      "Two buffers fill the 64 KB of LDS exactly; every larger tile overflows at T_K = 32."},
+    {MODEL_EGEMM, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
+     "The equations of EGEMM-TC were written for Turing's registers and L2; LE-GEMM does not use them."},
+    {MODEL_HALFTONE, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
+     "Its two buffers take all of LDS, so one workgroup has the CU to itself. A buffer less leaves room for a second\n"
+     "  workgroup, which multiplies while the first one waits at its barriers; this model counts that as more."},
 };
+
+/* The first candidate of [from, to) with the geometry of paper_tiles[p]; -1: none. */
+static int find_paper_tile(const struct listing *l, size_t p, int from, int to) {
+    for (int i = from; i < to; i++) {
+        const struct tile *t = &l->item[i].tile;
+        if (t->bm == paper_tiles[p].bm && t->bn == paper_tiles[p].bn && t->bk == paper_tiles[p].bk &&
+            (paper_tiles[p].wm == 0 || (t->wm == paper_tiles[p].wm && t->wn == paper_tiles[p].wn)) &&
+            (paper_tiles[p].stages == 0 || t->stages == paper_tiles[p].stages))
+            return i;
+    }
+    return -1;
+}
 
 static void print_paper_tiles(struct text *out, const struct listing *l) {
     for (size_t p = 0; p < sizeof paper_tiles / sizeof paper_tiles[0]; p++) {
         if (paper_tiles[p].kind != l->kind || strcmp(paper_tiles[p].gpu, l->g->name) != 0)
             continue;
-        int rank = 0;
-        for (int i = l->fits; i-- > 0;) {
-            const struct tile *t = &l->item[i].tile;
-            if (t->bm == paper_tiles[p].bm && t->bn == paper_tiles[p].bn && t->bk == paper_tiles[p].bk &&
-                (paper_tiles[p].wm == 0 || (t->wm == paper_tiles[p].wm && t->wn == paper_tiles[p].wn)))
-                rank = i + 1;
-        }
+        const int rank = find_paper_tile(l, p, 0, l->fits) + 1;
+        const int rejected = find_paper_tile(l, p, l->fits, l->count);
         text_addf(out, "\n%s: (%d,%d,%d) ", paper_tiles[p].source, paper_tiles[p].bm, paper_tiles[p].bn,
                   paper_tiles[p].bk);
         if (rank > 0)
             text_addf(out, "is accepted, rank %d of %d.\n  %s\n", rank, l->fits, paper_tiles[p].note);
         else
-            text_addf(out, "is not accepted for this scheme.\n  %s\n", paper_tiles[p].note);
+            text_addf(out, "is not accepted for this scheme%s%s.\n  %s\n", rejected < 0 ? "" : ": ",
+                      rejected < 0 ? "" : l->item[rejected].cost.reason, paper_tiles[p].note);
+        if (rank > 1 && l->item[rank - 1].cost.score != l->item[0].cost.score) {
+            text_add(out, "  As ");
+            explain_add_tile(out, &l->item[rank - 1].tile);
+            print_difference(out, l, &l->item[0], &l->item[rank - 1]);
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 #include "text.h"
 
 struct candidate {
+    const struct isa *isa; /* whose MMA shape the tile is made of */
     struct tile tile;
     struct cost cost;
 };
@@ -19,7 +20,7 @@ struct candidate {
 /* Every tile with its cost under one model. Filled in by the caller: g, isa, s, kind, shape. */
 struct listing {
     const struct gpu *g;
-    const struct isa *isa;
+    const struct isa *isa, *shape_isa; /* the unit's row; while collecting, that of the MMA shape */
     const struct scheme *s;
     enum model_kind kind;
     struct shape shape;

@@ -1,13 +1,20 @@
 /* isa: the table of instruction sets; see isa.h. This room must not know budgets, schemes or tiles.
  *
- * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80; INT8 m8n8k16 on
- * sm_75, four for each m16n8k32 that sm_80 has); LE-GEMM table 2 for
- * gfx90a, whose 32x32x8 instruction is issued twice for a 32x32x16 fragment. Register allocation: CUDA
- * occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per lane, 8 * 64 (CDNA2
- * ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from sm_80 (the same
- * calculator); LDS 512 bytes on gfx90a. promote_k 64: shared/HOPPER-TRIAL.md, "error": every 128 k loses to
- * SGEMM on one-signed data at n = 1024, every 64 k never did; units with fewer alignment bits (sm_75, sm_80)
- * get the same interval until their own is measured. */
+ * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80; INT8 m8n8k16 on sm_75, four for
+ * each m16n8k32 that sm_80 has); LE-GEMM table 2 for
+ * gfx90a, whose 32x32x8 instruction is issued twice for a 32x32x16 fragment; its 16x16x16 one twice for each load.
+ * Register allocation: CUDA occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per
+ * lane, 8 * 64 (CDNA2 ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from
+ * sm_80 (the same calculator); LDS 512 bytes on gfx90a. flushes_f16_subnormals: ROCm documentation, "MI200 MFMA
+ * behavior specifics". promote_k 64: shared/HOPPER-TRIAL.md, "error": every 128 k loses to SGEMM on one-signed data
+ * at n = 1024, every 64 k never did; units with fewer alignment bits (sm_75, sm_80) get the same interval until their
+ * own is measured. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four times fewer
+ * roundings than in a native FP32 product, so nothing is promoted.
+ *
+ * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
+ * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
+ * sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded up; gfx90a one rounded addition to
+ * the chain for each group of four k, which itself costs two roundings. */
 #include "isa.h"
 
 #include <string.h>
@@ -20,15 +27,35 @@
         [SLICE_F16] = "arch_sm80_f16", [SLICE_BF16] = "arch_sm80_bf16", [SLICE_TF32] = "arch_sm80_tf32",     \
         [SLICE_S8] = "arch_sm80_s8"                                                                          \
     }
+#define AMPERE_UNITS                                                                                         \
+    {                                                                                                        \
+        [SLICE_F16] = 18, [SLICE_BF16] = 18, [SLICE_TF32] = 10                                               \
+    }
+/* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
+#define LDMATRIX_TILES .mi = 16, .ni = 8, .fragment_k = 16, .b_tiles = 2, .d_cols = 2, .latency_divisor = 1
 
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
-        .hooks = "arch_sm80", .launch = "launch_plain", .mma_hooks = AMPERE_MMA, .sim_model = sim_,          \
-        .compile_flags = flags_, .arch = arch_, .wave_size = 32, .mi = 16, .ni = 8, .ki = 16,                \
-        .fragment_k = 16, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true,                  \
-        .flushes_f16_subnormals = false, .promote_k = 64                                                     \
+        .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
+        .mma_hooks = AMPERE_MMA, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
+        .ki = 16, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true,          \
+        .flushes_f16_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3       \
+    }
+
+/* LE-GEMM's fragments (32,32,16) and (16,16,16). */
+#define CDNA2(name_, suffix_, side_, ki_, fragment_k_, latency_divisor_, align_units_, other_)               \
+    {                                                                                                        \
+        .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip", .skeleton = "tile_mma",       \
+        .prim = "prim_hip", .launch = "launch_plain", .hooks = {"stage_registers", "frag_mfma"},             \
+        .mma_hooks = {[SLICE_F16] = "arch_gfx90a"}, .other_shape = other_, .sim_model = "gfx90a",            \
+        .compile_flags = "--offload-arch=gfx90a -ffp-contract=off -Wno-unused-command-line-argument",        \
+        .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .ki = ki_, .fragment_k = fragment_k_,      \
+        .b_tiles = 1, .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_,                     \
+        .register_unit = 512, .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,    \
+        .flushes_f16_subnormals = true, .promote_k = 0, .align_units = {[SLICE_F16] = align_units_},         \
+        .tiny_units = 0, .group_units = 2                                                                    \
     }
 
 const struct isa isa_table[] = {
@@ -37,23 +64,24 @@ const struct isa isa_table[] = {
      .vendor = "nvidia",
      .extension = "cu",
      .skeleton = "tile_mma",
-     .hooks = "arch_sm75",
+     .prim = "prim_cuda",
      .launch = "launch_plain",
+     .hooks = {"stage_registers", "frag_ldmatrix"},
      .mma_hooks =
          {[SLICE_F16] = "arch_sm75_f16", [SLICE_S8] = "arch_sm75_s8"}, /* no BF16, no TF32 before 8.0 */
      .sim_model = "sm75",
      .compile_flags = NVCC_TARGET("75"),
      .arch = 750,
      .wave_size = 32,
-     .mi = 16,
-     .ni = 8,
      .ki = 8,
-     .fragment_k = 16,
+     LDMATRIX_TILES,
      .register_unit = 256,
      .smem_unit_bytes = 256,
      .async_copy = false,
      .flushes_f16_subnormals = false,
-     .promote_k = 64},
+     .promote_k = 64,
+     .align_units = {[SLICE_F16] = 18},
+     .tiny_units = 3},
     AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
     AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860),
     AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890),
@@ -63,44 +91,27 @@ const struct isa isa_table[] = {
      .vendor = "nvidia",
      .extension = "cu",
      .skeleton = "tile_wgmma",
-     .hooks = "arch_sm90",
+     .prim = "prim_cuda",
      .launch = "launch_dependent",
+     .hooks = {"arch_sm90"},
      .mma_hooks = {[SLICE_F16] = "arch_sm90_f16", [SLICE_S8] = "arch_sm90_s8"},
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,
      .wave_size = 32,
-     .mi = 16,
-     .ni = 8,
      .ki = 16,
-     .fragment_k = 16,
+     LDMATRIX_TILES,
      .register_unit = 256,
      .smem_unit_bytes = 128,
      .async_copy = true,
      .warpgroup = true,
      .flushes_f16_subnormals = false,
-     .promote_k = 64},
-    {.name = "gfx90a",
-     .suffix = "gfx90a",
-     .vendor = "amd",
-     .extension = "hip",
-     .skeleton = NULL, /* explain only: its kernels have an issue of their own */
-     .hooks = "arch_gfx90a",
-     .launch = "launch_plain",
-     .mma_hooks = {[SLICE_F16] = "arch_gfx90a_f16"},
-     .sim_model = "gfx90a",
-     .compile_flags = "--offload-arch=gfx90a",
-     .arch = 90,
-     .wave_size = 64,
-     .mi = 32,
-     .ni = 32,
-     .ki = 8,
-     .fragment_k = 16,
-     .register_unit = 512,
-     .smem_unit_bytes = 512,
-     .async_copy = false,
-     .flushes_f16_subnormals = true,
-     .promote_k = 64},
+     .promote_k = 64,
+     .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
+     .tiny_units = 3},
+    /* The main shape first: it is the one budgets name. */
+    CDNA2("gfx90a", "gfx90a", 32, 8, 16, 1, 4, "gfx90a_16x16"),
+    CDNA2("gfx90a_16x16", "16x16_gfx90a", 16, 16, 32, 2, 8, NULL),
 };
 const int isa_count = (int)(sizeof isa_table / sizeof isa_table[0]);
 

@@ -7,28 +7,40 @@
 
 #include "slice.h"
 
+enum { ISA_HOOKS_MAX = 2 };
+
 struct isa {
     const char *name;      /* "sm_80": the budget key `isa` */
     const char *suffix;    /* "sm80": last part of kernel names */
     const char *vendor;    /* "nvidia" | "amd" */
     const char *extension; /* "cu" | "hip" */
-    const char *skeleton;  /* templates/SKELETON.cu; NULL while kernels for it are not written yet */
-    const char *hooks;     /* templates/HOOKS.cuh */
+    const char *skeleton;  /* templates/SKELETON.cu */
+    const char *prim;      /* templates/PRIM.cuh: how kernels touch the hardware */
     const char *launch;    /* templates/LAUNCH.cuh: whether a kernel may start before its predecessor ends */
+    const char *hooks[ISA_HOOKS_MAX]; /* templates/HOOKS.cuh, in this order, up to the first NULL: stages, fragments */
     const char
         *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
+    const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
     const char *compile_flags;
-    int arch;       /* __CUDA_ARCH__ lower bound (750, 800, ...); 90 for gfx90a */
+    int arch;       /* __CUDA_ARCH__ lower bound (750, 800, ...); for AMD what follows gfx, hexadecimal */
     int wave_size;  /* threads of a warp (wavefront) */
     int mi, ni, ki; /* FP16 MMA shape used by the skeleton; other types have the same k in bytes: isa_mma_k */
     int fragment_k; /* k of one FP16 fragment load: ki or a multiple (two m16n8k8 share one 16-wide load) */
+    int b_tiles;    /* MMA column tiles that one load of B brings */
+    int d_cols;     /* columns among the accumulators that a lane has of an MMA tile */
+    int latency_divisor; /* the budget's MMA latency is that of the unit's main shape; this one's: divided */
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
+    int accumulation_registers; /* of a thread's registers, those that MMAs alone can use (AccVGPRs) */
     int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
     bool async_copy;     /* global -> shared without registers (cp.async) */
     bool warpgroup;      /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_f16_subnormals;
-    int promote_k; /* FP32 promotion interval for promoting chains, in k; source in isa.c */
+    int promote_k; /* FP32 promotion interval for promoting chains, in k; 0: never; source in isa.c */
+    /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */
+    int align_units[SLICE_TYPES]; /* for one fragment of one product */
+    int tiny_units;  /* for one fragment of a product that lies below the sum's last bits */
+    int group_units; /* once, inside the groups that are added together */
 };
 
 extern const struct isa isa_table[];

@@ -117,8 +117,8 @@ static const struct isa *load_budget(struct gpu *g, const char *root, const char
     return NULL;
 }
 
-static const struct scheme *load_scheme(const char *name) {
-    const struct scheme *s = scheme_find(name);
+static const struct scheme *load_scheme(const char *name, const struct isa *isa) {
+    const struct scheme *s = scheme_for(name, isa && isa->flushes_f16_subnormals);
     if (!s)
         err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
     return s;
@@ -129,8 +129,10 @@ static int run_list(const char *what, const char *root) {
     if (what && strcmp(what, "gpus") == 0) {
         gpu_list(&out, root);
     } else if (what && strcmp(what, "schemes") == 0) {
-        for (int i = 0; i < scheme_count; i++)
-            text_addf(&out, "%s\n", scheme_table[i].name);
+        for (int i = 0; i < scheme_count; i++) {
+            if (scheme_find(scheme_table[i].name) == &scheme_table[i])
+                text_addf(&out, "%s\n", scheme_table[i].name);
+        }
     } else if (what && strcmp(what, "isas") == 0) {
         for (int i = 0; i < isa_count; i++)
             text_addf(&out, "%s\n", isa_table[i].name);
@@ -185,7 +187,7 @@ static int run_explain(const struct options *o) {
     struct gpu g, changed;
     struct listing l = {.g = &g, .shape = {4096, 4096, 4096}}, other;
     l.isa = load_budget(&g, o->root, o->gpu);
-    l.s = load_scheme(o->scheme ? o->scheme : "f16x3");
+    l.s = load_scheme(o->scheme ? o->scheme : "f16x3", l.isa);
     if (o->model && !model_from_name(o->model, &l.kind))
         err_user(NULL, 0, "unknown model '%s'; known: halftone, egemm, legemm", o->model);
     if (o->shape)
@@ -198,6 +200,8 @@ static int run_explain(const struct options *o) {
     other = l;
     other.g = &changed;
     other.isa = load_other(&changed, &g, o);
+    if (other.isa) /* f16x3 is another row where FP16 subnormals are flushed */
+        other.s = load_scheme(l.s->name, other.isa);
     if (err_count() > 0)
         return 1;
     const bool ok = write_explanation(&l, other.isa ? &other : NULL, o);
@@ -216,13 +220,16 @@ static void plan_one(struct plan_set *set, const struct gpu *g, const struct isa
 /* Plans every scheme of the list (all when NULL), with the extra tiles asked for. */
 static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list,
                      const char *tiles) {
-    for (int i = 0; !list && i < scheme_count; i++)
-        plan_one(set, g, isa, &scheme_table[i], tiles);
+    for (int i = 0; !list && i < scheme_count; i++) {
+        const struct scheme *s = &scheme_table[i];
+        if (model_has_unit(g, isa, s) && scheme_for(s->name, isa->flushes_f16_subnormals) == s)
+            plan_one(set, g, isa, s, tiles);
+    }
     while (list && *list) {
         char name[64];
         const size_t len = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, list);
-        const struct scheme *s = load_scheme(name);
+        const struct scheme *s = load_scheme(name, isa);
         if (s)
             plan_one(set, g, isa, s, tiles);
         list += len + (list[len] == ',');
@@ -276,9 +283,6 @@ static int run_emit(const struct options *o) {
     const struct isa *isa = load_budget(&g, o->root, o->gpu);
     if (!o->out)
         err_user(NULL, 0, "--out DIR is missing");
-    if (isa && !isa->skeleton)
-        err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`",
-                 isa->name);
     if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles) ||
         (o->tuned && !tuned_read(&tuned, o->tuned, &set, g.name)))
         return 1;

@@ -24,6 +24,7 @@ struct cost {
     char binding[32]; /* resource that limits the accepted tile: tensor, smem, l2, dram, latency, ... */
     int threads, regs_per_thread, smem_bytes, blocks_per_sm;
     int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
+    int regs_chains; /* part of regs_accumulators: sums that only MMAs touch until they are drained */
     int regs_given_back; /* fragments that find no registers ahead of their use */
     int64_t waves_milli;                               /* waves of the shape, thousandths */
     int64_t predicted_ns;                              /* kernel only, for the shape */
@@ -99,6 +100,12 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
                                       const struct tile *t, int blocks_per_sm);
 /* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
 int model_fragment_registers(const struct isa *isa, const struct scheme *s, const struct tile *t);
+/* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they pass through
+ * registers). */
+struct model_counts {
+    int mma, load, copy;
+};
+struct model_counts model_halftone_counts(const struct isa *isa, const struct scheme *s, const struct tile *t);
 int model_halftone_instructions(const struct isa *isa, const struct scheme *s,
                                 const struct tile *t); /* of a step */
 int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,

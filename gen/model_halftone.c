@@ -32,6 +32,7 @@ enum {
     LOOP_INSTRUCTIONS = 40,
     INSTRUCTION_BYTES = 16,    /* SASS since sm_70 */
     INSTRUCTION_BYTES_AMD = 8, /* MFMA and DS instructions */
+    RESULTS_AMD = 128, /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */
     /* A step's barrier where a scheduler has one warp: nothing to issue until the last warp has come and the next
      * fragments are there. Fitted on results/h200-a800set-tiles-first.tsv (110 to 180 as data are held out); that two
      * warps hide most of it was read off h200-native-tiles-second.tsv and the schedule trials. */
@@ -61,13 +62,8 @@ static int32_t clamp32(int64_t x) {
 
 /* ---- registers and instructions ---- */
 
-struct instructions {
-    int mma, load, copy; /* of one warp in one bk step */
-};
-
-static struct instructions count_instructions(const struct isa *isa, const struct scheme *s,
-                                              const struct tile *t) {
-    struct instructions i;
+struct model_counts model_halftone_counts(const struct isa *isa, const struct scheme *s, const struct tile *t) {
+    struct model_counts i;
     i.mma = s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * (t->bk / isa_mma_k(isa, s->slice));
     i.load = (int)ht_ceil_div(s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(s),
                               isa->wave_size * LOAD_BYTES);
@@ -94,8 +90,9 @@ static void registers(const struct gpu *g, const struct isa *isa, const struct s
                       const struct tile *t, struct cost *cost) {
     const int sum = t->wm * t->wn / isa->wave_size, set = model_fragment_registers(isa, s, t);
     const int copies = (int)ht_ceil_div(tile_stage_bytes(t, s), cost->threads * COPY_BYTES);
-    int sums = s->accumulators, outside = 0;
+    int sums = s->accumulators, outside = 0, chains = s->accumulators;
     for (int a = 0; a < s->accumulators; a++) {
+        chains -= s->promote[a] == PROMOTE_EACH_MMA;
         if (s->promote[a] == PROMOTE_EACH_MMA)
             outside = EACH_MMA_REGISTERS * (t->bk / isa_fragment_k(isa, s->slice) - 1) +
                       (isa->async_copy ? 0 : EACH_MMA_STAGED_REGISTERS);
@@ -105,6 +102,7 @@ static void registers(const struct gpu *g, const struct isa *isa, const struct s
     if (sums > 1 && outside == 0 && isa->async_copy)
         outside = SECOND_SUM_REGISTERS;
     cost->regs_accumulators = sums * sum + outside;
+    cost->regs_chains = chains * sum;
     cost->regs_fragments = (s->slices + 1) * set + (isa->async_copy ? 0 : copies * COPY_BYTES / 4);
     cost->regs_other = OTHER_REGISTERS + COPY_REGISTERS * copies;
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
@@ -139,7 +137,7 @@ static int64_t adds_per_element_x256(const struct isa *isa, const struct scheme 
  * step. Worked line: f16x3, sm_80, 128x128x32, 64x32: 96 MMAs + 24 ldmatrix + 8 copies + 64 adds + 40 = 232.
  */
 int model_halftone_instructions(const struct isa *isa, const struct scheme *s, const struct tile *t) {
-    const struct instructions i = count_instructions(isa, s, t);
+    const struct model_counts i = model_halftone_counts(isa, s, t);
     int64_t adds = adds_per_element_x256(isa, s, t);
     if (adds > 0 && adds < 256)
         adds = 256;
@@ -154,12 +152,12 @@ int model_halftone_instructions(const struct isa *isa, const struct scheme *s, c
  * f16x3, sm_80, 64x32 warps, bk 32, latency 33: 3 * 2 * 33 = 198 clocks of chain, 96 MMAs * 8 = 768. */
 static int64_t chain_clocks(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                             const struct tile *t) {
-    int64_t clocks = (int64_t)count_instructions(isa, s, t).mma * WARP_MMA_CLOCKS;
+    int64_t clocks = (int64_t)model_halftone_counts(isa, s, t).mma * WARP_MMA_CLOCKS;
     for (int a = 0; a < s->accumulators; a++) {
         int64_t mmas = (int64_t)products_into(s, a) * (t->bk / isa_mma_k(isa, s->slice));
         if (s->promote[a] == PROMOTE_EACH_MMA)
             mmas = mmas * (t->wm / isa->mi) * (t->wn / isa->ni) / CHAINS_OUTSIDE;
-        clocks = largest(clocks, mmas * g->mma_latency_cycles);
+        clocks = largest(clocks, mmas * g->mma_latency_cycles / isa->latency_divisor);
     }
     return clocks;
 }
@@ -181,7 +179,7 @@ static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t 
  * one); copy ((262 + 500) / 2 + 29) * 2 = 820 less one and a half steps of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm) {
-    const struct instructions i = count_instructions(isa, s, t);
+    const struct model_counts i = model_halftone_counts(isa, s, t);
     const int64_t warps = tile_warps(t), stage_bytes = tile_stage_bytes(t, s);
     const int64_t area = (int64_t)t->bm * t->bn, adds = adds_per_element_x256(isa, s, t);
     /* Each scheduler has its own matrix unit: with fewer warps than schedulers the others stand still. */
@@ -302,6 +300,7 @@ static void name_binding(const struct gpu *g, const struct isa *isa, const struc
 static void check_budget(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                          const struct tile *t, struct cost *cost) {
     const bool amd = isa->wave_size == 64;
+    const int vector_registers = (int)g->registers_per_thread_max - isa->accumulation_registers;
     const int code_bytes =
         model_halftone_instructions(isa, s, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
     if (cost->threads > g->threads_per_block_max)
@@ -311,6 +310,12 @@ static void check_budget(const struct gpu *g, const struct isa *isa, const struc
         model_reject(cost, "registers: accumulators %d + fragments %d + other %d = %d > %lld per thread",
                      cost->regs_accumulators, cost->regs_fragments, cost->regs_other, cost->regs_per_thread,
                      (long long)g->registers_per_thread_max);
+    else if (amd && t->wm * t->wn / isa->wave_size > RESULTS_AMD)
+        model_reject(cost, "scalar registers: hipcc spills them where a thread stores %d > %d results",
+                     t->wm * t->wn / isa->wave_size, RESULTS_AMD);
+    else if (cost->regs_per_thread - cost->regs_chains > vector_registers)
+        model_reject(cost, "vector registers: %d without the chains' %d > %d per thread",
+                     cost->regs_per_thread - cost->regs_chains, cost->regs_chains, vector_registers);
     else if (cost->smem_bytes > g->smem_per_block_bytes)
         model_reject(cost, "shared memory: %d stages x %d = %d > %lld bytes per block", t->stages,
                      tile_stage_bytes(t, s), cost->smem_bytes, (long long)g->smem_per_block_bytes);

@@ -57,8 +57,6 @@ static void page_head(struct text *out, const struct page *p) {
               l->s->products > 1 ? "s" : "");
     explain_add_milli(out, "", ceiling, " TFLOPS; native FP32 is ");
     explain_add_milli(out, "", g->native_fp32_gflops, " TFLOPS.");
-    if (!l->isa->skeleton)
-        text_add(out, " Kernels for this instruction set are not generated yet.");
     text_add(out, "</p>\n");
 }
 
@@ -154,7 +152,7 @@ static void page_roofline(struct text *out, const struct listing *l) {
         struct listing *at = &point[count];
         *at = (struct listing){.g = l->g, .isa = l->isa, .kind = l->kind, .shape = l->shape};
         at->s = i < 0 ? l->s : &scheme_table[i];
-        if (i >= 0 && at->s == l->s)
+        if (i >= 0 && (at->s == l->s || at->s != scheme_for(at->s->name, l->isa->flushes_f16_subnormals)))
             continue;
         ok = ok && explain_rank(at);
         if (at->fits > 0)

@@ -20,7 +20,7 @@ struct best {
     const struct isa *isa;
     const struct scheme *s;
     struct shape shape;
-    int found;
+    const struct isa *found; /* whose MMA shape the best tile has; NULL: none so far */
     struct tile tile;
     struct cost cost;
 };
@@ -41,7 +41,7 @@ static void visit_best(void *context, const struct tile *t) {
     cost.score = -cost.predicted_ns;
     if (b->found && !model_better(MODEL_HALFTONE, &cost, t, &b->cost, &b->tile))
         return;
-    b->found = 1;
+    b->found = b->isa;
     b->tile = *t;
     b->cost = cost;
 }
@@ -90,13 +90,27 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     set->count++;
 }
 
+/* A chain that is added outside the unit after each fragment must be as long in every kernel of a set: its scheme's
+ * bound is one number. */
+static const struct isa *next_shape(const struct isa *isa, const struct scheme *s) {
+    return isa->other_shape && s->promote[0] != PROMOTE_EACH_MMA ? isa_find(isa->other_shape) : NULL;
+}
+
+/* The model's best tile over every MMA shape of the unit. */
+static void find_best(struct best *b) {
+    const struct isa *const main_shape = b->isa;
+    b->found = NULL;
+    for (; b->isa; b->isa = next_shape(b->isa, b->s))
+        tile_enumerate(b->isa, b->s, visit_best, b);
+    b->isa = main_shape;
+}
+
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
     const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
-        b->found = 0;
-        tile_enumerate(b->isa, b->s, visit_best, b);
+        find_best(b);
         if (!b->found) {
             err_user(b->g->name, 0,
                      "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
@@ -105,7 +119,9 @@ static void plan_picks(struct plan_set *set, struct best *b) {
         }
         snprintf(why, sizeof why, "fastest by model halftone at %lldx%lldx%lld, bound by %s",
                  (long long)b->shape.m, (long long)b->shape.n, (long long)b->shape.k, b->cost.binding);
-        plan_add(set, b, VARIANT_PIPELINE, why);
+        struct best won = *b;
+        won.isa = b->found;
+        plan_add(set, &won, VARIANT_PIPELINE, why);
     }
 }
 
@@ -130,9 +146,10 @@ static void plan_egemm(struct plan_set *set, struct best *b) {
 
 /* LE-GEMM Table 2 (A800) where it fits, and its ablations of section 5.6: a hand-picked tile, no pipeline. */
 static void plan_legemm(struct plan_set *set, struct best *b) {
-    const int stages = b->isa->async_copy ? 2 : 1; /* the paper's double buffer */
-    const struct tile paper = {128, 256, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages};
-    const struct tile reference = {128, 128, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages};
+    const int warp = b->isa->wave_size; /* the paper's double buffer; without cp.async a T4 hides more with two blocks */
+    const int stages = b->isa->async_copy || warp == 64 ? 2 : 1;
+    const struct tile paper = {128, 256, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages};
+    const struct tile reference = {128, 128, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages};
     const struct tile manual = {64, 64, 32, 32, 32, isa_mma_k(b->isa, b->s->slice), stages};
     if (plan_fixed(b, &paper))
         plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, A800");
@@ -146,6 +163,13 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
         plan_add(set, b, VARIANT_PLAIN, "LE-GEMM section 5.6 ablation: no pipeline");
     if (plan_fixed(b, &manual))
         plan_add(set, b, VARIANT_MANUAL, "LE-GEMM section 5.6 ablation: hand-picked tile");
+    struct best other = *b;
+    other.isa = next_shape(b->isa, b->s);
+    if (!other.isa)
+        return;
+    const struct tile fragment = {128, 128, 64, 64, 64, other.isa->ki, 1};
+    if (plan_fixed(&other, &fragment))
+        plan_add(set, &other, VARIANT_PIPELINE, "LE-GEMM Table 2's tile of C from its other fragment, (16,16,16)");
 }
 
 struct wanted {

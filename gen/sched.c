@@ -34,7 +34,7 @@ static void add(struct sched *s, enum slot_kind kind, int fragment, int x, int y
 static int fragment_loads(const struct plan *p, int fragment, struct slot *out) {
     int n = 0;
     for (int slice = p->scheme->slices - 1; slice >= 0; slice--) {
-        for (int j = 0; j < sched_ni(p); j += 2)
+        for (int j = 0; j < sched_ni(p); j += p->isa->b_tiles)
             out[n++] = (struct slot){SLOT_LOAD_B, fragment, slice, j, 0};
         for (int i = 0; i < sched_mi(p); i++)
             out[n++] = (struct slot){SLOT_LOAD_A, fragment, slice, i, 0};

@@ -1,7 +1,7 @@
 /* sched: the order of everything a warp does in one bk step, as data. Level 3.
  *
  * A step is K_STEPS fragment steps. Fragment step s runs the scheme's products on fragments loaded earlier, while the
- * fragments of s + 1 are loaded (ldmatrix) and the stage LOOKAHEAD ahead is copied. The last fragment step first
+ * fragments of s + 1 are loaded and the stage LOOKAHEAD ahead is copied. The last fragment step first
  * advances the ring (land, commit, wait, barrier), because its successor reads the next stage. No text here. */
 #ifndef HT_SCHED_H
 #define HT_SCHED_H
@@ -12,7 +12,7 @@ enum slot_kind {
     SLOT_COPY,    /* x: 16-byte part of the stage to issue */
     SLOT_ADVANCE, /* make the next stage readable */
     SLOT_LOAD_A,  /* x: slice, y: MMA row tile */
-    SLOT_LOAD_B,  /* x: slice, y: MMA column tile, even: two are loaded together */
+    SLOT_LOAD_B,  /* x: slice, y: first of the isa's b_tiles MMA column tiles that are loaded together */
     SLOT_MMA,     /* x: product, y: MMA row tile, z: MMA column tile */
     SLOT_BARRIER, /* everyone has read the stage (plain variant) */
     SLOT_FETCH    /* issue, land and wait for one whole stage (plain variant) */

@@ -68,6 +68,10 @@
 #define WIDE_RANGE_TEXT                                                                                      \
     "where all products of an element of C are below 2^-126 the error is absolute, as if they were that; "   \
     "Inf gives NaN"
+#define F16X3_RANGE \
+    "finite input of any exponent; elements down to 2^-16 of the largest in their " \
+    "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute " \
+    "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"
 
 /* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
  * that they are added before the large one can push them out (HOPPER-TRIAL.md, "correction products first").
@@ -87,9 +91,11 @@ const struct scheme scheme_table[] = {
      .promote = {PROMOTE_NEVER},
      .split_units = 16388,
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, "
-                   "plus one truncating chain over all of k",
+                   "plus one chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose "
-                   "bits, larger ones become Inf"},
+                   "bits, larger ones become Inf",
+     .flushed_range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones become "
+                           "0, larger ones Inf"},
     {.name = "markidis",
      .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
      .hooks = "scheme_markidis",
@@ -104,9 +110,11 @@ const struct scheme scheme_table[] = {
      .promote = {PROMOTE_NEVER},
      .split_units = 13,
      .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
-                   "truncating chain over all of k",
+                   "chain on the matrix unit over all of k",
      .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may "
-                   "lose up to 2^-24 absolute, because the unscaled residual becomes subnormal"},
+                   "lose up to 2^-24 absolute, because the unscaled residual becomes subnormal",
+     .flushed_range_text = "full accuracy for magnitudes in [2^8, 65504]; below 2^8 each element may lose "
+                           "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "ootomo",
      .paper = "Ootomo & Yokota 2022, residual times 2^11, accumulation outside the tensor core, 3 products",
      .hooks = "scheme_ootomo",
@@ -125,7 +133,9 @@ const struct scheme scheme_table[] = {
                    "matrix unit, to nearest, every 16 k; corrections in a chain of their own, "
                    "2^-11 as large",
      .range_text = "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an "
-                   "absolute error of 2^-36"},
+                   "absolute error of 2^-36",
+     .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65504]; elements in [2^-14, 2^-2) keep "
+                           "an absolute error of 2^-25, smaller ones become 0"},
     {.name = "egemm",
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
      .hooks = "scheme_egemm",
@@ -139,10 +149,12 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_NEVER},
      .split_units = 5,
-     .bound_text = "inputs keep 22 bits, all four products kept; one truncating chain over all of "
-                   "k",
+     .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit "
+                   "over all of k",
      .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may "
-                   "lose up to 2^-25 absolute, because the unscaled residual becomes subnormal"},
+                   "lose up to 2^-25 absolute, because the unscaled residual becomes subnormal",
+     .flushed_range_text = "full accuracy for magnitudes in [2^9, 65504]; below 2^9 each element may lose "
+                           "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "legemm",
      .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
      .hooks = "scheme_legemm",
@@ -157,12 +169,16 @@ const struct scheme scheme_table[] = {
      .accumulators = 2,
      .promote = {PROMOTE_NEVER, PROMOTE_NEVER},
      .split_units = 29,
-     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two truncating chains over "
-                   "all of k, that of the corrections 2^-10 as large",
+     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two chains on the matrix "
+                   "unit over all of k, that of the corrections 2^-10 as large",
      .range_text = "full accuracy for magnitudes in [2^-13, 65536); elements in [2^-14, 2^-13) "
                    "have an absolute error of 2^-34; smaller ones live in the residual alone with "
                    "11 bits, and the product of two of those is left out; 65536 and above become "
-                   "Inf"},
+                   "Inf",
+     .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65536); elements in [2^-14, 2^-2) have an "
+                           "absolute error of 2^-24; smaller ones live in the residual alone with at most "
+                           "11 bits, and the product of two of those is left out; 65536 and above become "
+                           "Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
      .hooks = "scheme_f16x3",
@@ -180,9 +196,29 @@ const struct scheme scheme_table[] = {
      .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, "
                    "added in FP32 to nearest",
-     .range_text = "finite input of any exponent; elements down to 2^-16 of the largest in their "
-                   "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "
-                   "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"},
+     .range_text = F16X3_RANGE},
+    /* The same where the unit flushes subnormals. An unscaled residual would be lost below 2^-5 of the row's largest;
+     * times 2^11 it is a normal number for as long as NVIDIA's unscaled one is not rounded away, and costs a second
+     * accumulator. */
+    {.name = "f16x3",
+     .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
+     .hooks = "scheme_f16x3_scaled",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND_RESIDUAL,
+     .scale = SCALE_ROW,
+     .scale_low = 14,
+     .scale_high = 14,
+     .residual_shift = 11,
+     .products = 3,
+     .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}},
+     .accumulators = 2,
+     .promote = {PROMOTE_ISA, PROMOTE_NEVER},
+     .split_units = 9,
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; two chains, that of the corrections 2^-11 as large",
+     .range_text = F16X3_RANGE,
+     .flushed_range_text = F16X3_RANGE},
     {.name = "bf16",
      .paper = "one BF16 product, no refinement",
      .hooks = "scheme_bf16",
@@ -299,12 +335,23 @@ const struct scheme scheme_table[] = {
 };
 const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
 
-const struct scheme *scheme_find(const char *name) {
+const struct scheme *scheme_for(const char *name, bool flushes) {
     for (int i = 0; i < scheme_count; i++) {
-        if (strcmp(scheme_table[i].name, name) == 0)
-            return &scheme_table[i];
+        const struct scheme *s = &scheme_table[i];
+        const bool needs_subnormals = s->slice == SLICE_F16 && !s->flushed_range_text;
+        if (strcmp(s->name, name) == 0 && !(flushes && needs_subnormals))
+            return s;
     }
     return NULL;
+}
+
+const struct scheme *scheme_find(const char *name) {
+    return scheme_for(name, false);
+}
+
+int scheme_flush_exponent(const struct scheme *s) {
+    const int f16_min_exponent = -14;
+    return f16_min_exponent - s->residual_shift;
 }
 
 int scheme_slice_bytes(const struct scheme *s) {

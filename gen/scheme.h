@@ -26,7 +26,7 @@ struct scheme {
     /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room * 2^-23, is
      * brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
-    int residual_shift; /* residual is stored times 2^residual_shift */
+    int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
     int accumulators;
@@ -37,11 +37,18 @@ struct scheme {
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_desc.h */
     int split_units; /* what the split alone loses, in 2^-24 */
     const char *bound_text, *range_text;
+    /* For matrix units that flush FP16 subnormals. */
+    const char *flushed_range_text; /* range_text there; NULL: the same, but an FP16 row needs subnormals */
 };
 
 extern const struct scheme scheme_table[];
 extern const int scheme_count;
-const struct scheme *scheme_find(const char *name); /* NULL: none */
+const struct scheme *scheme_find(const char *name); /* the first row of that name; NULL: none */
+/* The row of that name for a matrix unit that keeps, or flushes, FP16 subnormals: a name may have a second row whose
+ * slices are scaled so that no accuracy depends on them. NULL: none. */
+const struct scheme *scheme_for(const char *name, bool flushes);
+/* Largest power of two that a flushing unit may drop from an element of 2^-14 or more (smaller ones may vanish). */
+int scheme_flush_exponent(const struct scheme *s);
 
 int scheme_slice_bytes(const struct scheme *s);
 /* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (ARCHITECTURE section 5). Atoms are

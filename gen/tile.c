@@ -2,14 +2,15 @@
  * a tile fits a GPU is the model's business.
  *
  * The space. bm, bn: whole panel atoms of 64 rows, powers of two as in both papers. bk: one or two atoms, at
- * most 64 unless one atom is wider (INT8: 128). wm, wn: whole fragments; B fragments come 16 columns at a time (one ldmatrix.x4 or one
- * 32-wide MFMA). A block has 1 to 16 warps. Without an asynchronous copy a stage travels through registers,
+ * most 64 unless one atom is wider (INT8: 128). An even number of fragment steps, because fragments are
+ * double-buffered. wm, wn: whole fragments, as one load brings them. A block has 1 to 16 warps, and its
+ * threads copy a stage in whole 16-byte parts. Without an asynchronous copy a stage travels through registers,
  * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
 #include "tile.h"
 
 #include "../runtime/ht_desc.h"
 
-enum { WARPS_MAX = 16, K_MAX = 64, FRAGMENT_COLUMNS_MIN = 16 };
+enum { WARPS_MAX = 16, K_MAX = 64, COPY_BYTES = 16 };
 
 int tile_warps(const struct tile *t) {
     return (t->bm / t->wm) * (t->bn / t->wn);
@@ -49,8 +50,7 @@ int tile_compare(const struct tile *x, const struct tile *y) {
 
 /* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */
 static bool warps_divide(const struct tile *t, const struct isa *isa) {
-    int columns = isa->ni > FRAGMENT_COLUMNS_MIN ? isa->ni : FRAGMENT_COLUMNS_MIN;
-    if (t->bm % t->wm != 0 || t->bn % t->wn != 0 || t->wm % isa->mi != 0 || t->wn % columns != 0)
+    if (t->bm % t->wm != 0 || t->bn % t->wn != 0 || t->wm % isa->mi != 0 || t->wn % (isa->ni * isa->b_tiles) != 0)
         return false;
     int warps = tile_warps(t);
     return warps >= 1 && warps <= WARPS_MAX;
@@ -85,7 +85,7 @@ void tile_enumerate(const struct isa *isa, const struct scheme *s,
     enum { SIZES = 3, WM_FIRST = 1 };
     /* Exact sums have up to four accumulators, which leave room for few columns; 128 columns of 8-wide fragments leave
      * no registers at all. */
-    const int wn_first = scheme_is_exact(s) ? 0 : WM_FIRST, wn_end = isa->ni >= 32 ? SIZES + 1 : SIZES;
+    const int wn_first = scheme_is_exact(s) ? 0 : WM_FIRST, wn_end = isa->ni >= 16 ? SIZES + 1 : SIZES;
     const int wn_sizes = wn_end - wn_first;
     const int atom_k = scheme_atom_k(s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
     const int stages_min = isa->async_copy ? 2 : 1, stages_max = isa->async_copy ? 5 : 2;
@@ -98,7 +98,9 @@ void tile_enumerate(const struct isa *isa, const struct scheme *s,
                     t.bn = block_sizes[n];
                     t.wm = warp_sizes[WM_FIRST + i / wn_sizes];
                     t.wn = warp_sizes[wn_first + i % wn_sizes];
-                    if (!warps_divide(&t, isa))
+                    if (t.bk % (2 * isa_fragment_k(isa, s->slice)) != 0 || !warps_divide(&t, isa))
+                        continue;
+                    if (tile_stage_bytes(&t, s) % (tile_threads(&t, isa) * COPY_BYTES) != 0)
                         continue;
                     for (t.stages = stages_min; t.stages <= stages_max; t.stages++)
                         visit(context, &t);

@@ -1,5 +1,5 @@
-/* dev_cuda.c: the device layer on NVIDIA GPUs, by the CUDA runtime's C interface. Meaning: ht_dev.h. The only
- * file of the runtime that sees a vendor header; compile with -I$CUDA/include, link with -lcudart_static -ldl
+/* dev_cuda.c: the device layer on NVIDIA GPUs, by the CUDA runtime's C interface. Meaning: ht_dev.h. A dev_* file
+ * alone sees a vendor header; compile with -I$CUDA/include, link with -lcudart_static -ldl
  * -lrt -lpthread. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -43,6 +43,7 @@ int ht_dev_check(int backend_code) {
 int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     (void)set;
     memset(info, 0, sizeof *info);
+    info->backend = "CUDA";
     int count = 0, device = 0;
     int code = report(cudaGetDeviceCount(&count), "looking for GPUs");
     if (code != HT_DEV_OK)

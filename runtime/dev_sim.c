@@ -42,6 +42,7 @@ int ht_dev_check(int backend_code) {
 
 int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     memset(info, 0, sizeof *info);
+    info->backend = "simulator";
     if (ht_sim_set_model(set->sim_model) != 0)
         return report(HT_DEV_FAILED, "the simulator has no matrix arithmetic of this name");
     snprintf(info->name, sizeof info->name, "simulator of %s (%s)", set->gpu, set->sim_model);

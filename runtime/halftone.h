@@ -119,7 +119,7 @@ int halftone_create(halftone **handle);
 /* Frees everything, after waiting for the stream (which must still exist). NULL is allowed. */
 int halftone_destroy(halftone *handle);
 
-/* cudaStream_t (or NULL) of the calls that follow; see 5 above. */
+/* cudaStream_t, with an AMD set hipStream_t (or NULL) of the calls that follow; see 5 above. */
 int halftone_set_stream(halftone *handle, void *stream);
 
 /* Device memory of yours for the calls that follow; NULL and 0: back to the handle's own. */

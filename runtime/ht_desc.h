@@ -104,6 +104,8 @@ struct ht_scheme_desc {
     int products, mma_k, align_units; /* products per MMA step; k of one MMA; see ht_bound_units */
     int split_units; /* lost once: by the split, less what a chain's first step spares; may be negative */
     int promote_k;   /* of the main accumulator; 0: one chain over all of k; else at least mma_k */
+    int flush_exponent; /* the unit flushes FP16 subnormals: an element of 2^-14 and more loses up to
+                         * 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
     const char *pack_name;
     /* operands: 1 or 2, packed in one launch */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);
@@ -123,8 +125,8 @@ struct ht_tuned {
 
 struct ht_set_desc {
     const char *gpu, *isa, *version, *sim_model;
-    int arch;       /* compute capability x 100 that the code needs at least: 750, 800, 900 */
-    int arch_exact; /* 1: runs on that capability only (sm_90a) */
+    int arch;       /* compute capability x 100 that the code needs at least: 750, 800, 900; gfx90a: 0x90a */
+    int arch_exact; /* 1: runs on that architecture only (sm_90a, gfx90a) */
     int sms, clock_mhz;
     int64_t copy_gbps, l2_gbps, dram_gbps, launch_ns;
     int kernels, schemes;

@@ -1,4 +1,4 @@
-/* ht_dev.h: the thin device layer. One of dev_cuda.c, dev_sim.c (or a fake in a test) is linked; nobody above
+/* ht_dev.h: the thin device layer. One of dev_cuda.c, dev_hip.c, dev_sim.c (or a fake in a test) is linked; nobody above
  * it includes a vendor header. It knows nothing of schemes, panels or products.
  *
  * Functions return enum ht_dev_code; ht_dev_detail has the backend's words about the thread's last failure.
@@ -25,8 +25,9 @@ enum ht_dev_code {
 };
 
 struct ht_dev_info {
+    const char *backend; /* "CUDA", "HIP", "simulator" */
     char name[256];
-    int capability; /* x 100, like ht_set_desc.arch */
+    int capability; /* like ht_set_desc.arch */
     int sms;
     int64_t memory_bytes;
     int simulated;

@@ -75,7 +75,7 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
     at.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * at.pieces * 64;
     at.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * at.pieces * 64 + at.row_block;
-    at.tile = ht_smem_base();
+    at.tile = ht_smem_base<PACK_SMEM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
 }
@@ -115,7 +115,7 @@ HT_DEVICE unsigned key_of_four(uint4 x)
 
 HT_DEVICE int magnitude_of_key(unsigned key)
 {
-    const int bits = key > KEY_OF_ZERO ? (int)(key - KEY_OF_ZERO >> 1) : 0;
+    const int bits = key > KEY_OF_ZERO ? (int)((key - KEY_OF_ZERO) >> 1) : 0;
     return bits < HT_INFINITE ? bits : HT_INFINITE;
 }
 

@@ -2,7 +2,13 @@
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
-HT_DEVICE unsigned ht_smem_base(void)
+// What __launch_bounds__ takes second: blocks.
+constexpr int ht_bound(int, int blocks)
+{
+    return blocks;
+}
+
+template <int BYTES> HT_DEVICE unsigned ht_smem_base(void)
 {
     extern __shared__ __align__(1024) unsigned char ht_shared[];
     return (unsigned)__cvta_generic_to_shared(ht_shared);

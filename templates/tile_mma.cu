@@ -7,10 +7,12 @@
 //
 // STAGES buffers form a ring; LOOKAHEAD stages are on their way while one is multiplied.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
-constexpr int THREADS = WARPS_M * WARPS_N * 32;
-constexpr int MI = WM / 16, NI = WN / 8;        // MMA tiles of a warp
-constexpr int FRAGMENT_K = 32 / SLICE_BYTES;    // k of one fragment load: 32 bytes
+constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
+constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // MMA tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // fragment loads per stage
+constexpr int A_REGS = MMA_M * FRAGMENT_K * SLICE_BYTES / 4 / WAVE; // of a fragment
+constexpr int B_REGS = MMA_N * FRAGMENT_K * SLICE_BYTES / 4 / WAVE;
+constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one MMA tile
 constexpr int GROUP = SLICES / ATOM_SLICES;     // atoms of one row block and ATOM_K
 constexpr int K_ATOMS = BK / ATOM_K * GROUP;    // atoms of one row block per stage
 constexpr int K_PAIRS = ATOM_K / FRAGMENT_K;    // fragment loads per atom and slice
@@ -21,6 +23,7 @@ constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
 constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
+constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
 // share panels in L2.
@@ -71,18 +74,18 @@ HT_DEVICE int exponent_of(const int *magnitudes, long long at, int row, int rows
     return SCALES_ROWS && row < rows ? ht_row_exponent(ht_ldg_i32(magnitudes + at + row)) : 0;
 }
 
-// One element of all accumulators, combined as the scheme says; accumulator l lies MI * NI * 4 floats after l - 1.
+// One element of all accumulators, combined as the scheme says; accumulator l lies MI * NI * D_REGS numbers after l - 1.
 HT_DEVICE ht_sum result_of(const ht_acc *acc)
 {
     ht_acc v[ACCS];
     for (int l = 0; l < ACCS; l++)
-        v[l] = acc[l * MI * NI * 4];
+        v[l] = acc[l * MI * NI * D_REGS];
     return ht_combine(v);
 }
 
-__global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g)
+__global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_gemm_args g)
 {
-    const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid >> 5;
+    const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
     place_tile(g, &tile_m, &tile_n);
 
@@ -103,30 +106,30 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
         src[A_BLOCKS + i] = panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + i, g.n,
                                       g.k_blocks, begin * K_ATOMS) + tid * 16;
     }
-    const unsigned smem = ht_smem_base();
+    const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const unsigned copy_to = smem + (unsigned)tid * 16;
     long long copy_from = 0; // bytes along k
 
-    // Fragment addresses. ldmatrix.x4 takes for A rows 0-15 x two 16-byte chunks, for B two column groups of 8 x two
-    // chunks; the swizzle (chunk ^ row % 8) depends on the lane alone, so the four chunk pairs of a row are four
-    // registers and everything else is an immediate.
+    // Fragment addresses. The lanes of a load take two or four neighbouring 16-byte chunks of their rows; the swizzle
+    // (chunk ^ row % 8) depends on the lane alone, so the chunk groups of a row are a few registers and everything else
+    // is an immediate.
     const int warp_row = warp % WARPS_M * WM, warp_col = warp / WARPS_M * WN;
-    const unsigned a_swizzle = (unsigned)((lane >> 4) ^ (lane & 7)) << 4;
-    const unsigned b_swizzle = (unsigned)((lane >> 3 & 1) ^ (lane & 7)) << 4;
-    const unsigned a_row = smem + stage_row(warp_row) + (unsigned)(lane & 15) * 128;
-    const unsigned b_row = smem + A_BYTES + stage_row(warp_col) + (unsigned)((lane & 7) + (lane >> 4) * 8) * 128;
-    unsigned a_at[4], b_at[4];
+    const unsigned a_swizzle = (unsigned)(ht_a_chunk(lane) ^ (lane & 7)) << 4;
+    const unsigned b_swizzle = (unsigned)(ht_b_chunk(lane) ^ (lane & 7)) << 4;
+    const unsigned a_row = smem + stage_row(warp_row) + (unsigned)ht_a_row(lane) * 128;
+    const unsigned b_row = smem + A_BYTES + stage_row(warp_col) + (unsigned)ht_b_row(lane) * 128;
+    unsigned a_at[CHUNK_GROUPS], b_at[CHUNK_GROUPS];
 #pragma unroll
-    for (int c = 0; c < 4; c++) {
-        a_at[c] = a_row + ((unsigned)(c * 32) ^ a_swizzle);
-        b_at[c] = b_row + ((unsigned)(c * 32) ^ b_swizzle);
+    for (int c = 0; c < CHUNK_GROUPS; c++) {
+        a_at[c] = a_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
+        b_at[c] = b_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
     }
 
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
-    unsigned a[2][SLICES][MI][4]; // fragments of this and the next k step
-    unsigned b[2][SLICES][NI][2];
-    ht_acc acc[ACCS][MI][NI][4];    // chains on the matrix unit
-    ht_acc master[MASTERS][NI][4]; // where closed chains of acc[0] are added up; unused without promotion
+    unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step
+    unsigned b[2][SLICES][NI][B_REGS];
+    ht_acc acc[ACCS][MI][NI][D_REGS]; // chains on the matrix unit
+    ht_acc master[MASTERS][NI][D_REGS]; // where closed chains of acc[0] are added up; unused without promotion
 #pragma unroll
     for (int l = 0; l < ACCS; l++) {
 #pragma unroll
@@ -177,11 +180,11 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
     for (int s = 0; s < SLICES; s++) {
 #pragma unroll
         for (int i = 0; i < MI; i++) {
-            ht_ldmatrix_x4(a[0][s][i], a_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(i * 16));
+            ht_load_a(a[0][s][i], a_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(i * MMA_M));
         }
 #pragma unroll
-        for (int j = 0; j < NI; j += 2) {
-            ht_ldmatrix_x4(b[0][s][j], b_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(j * 8));
+        for (int j = 0; j < NI; j += B_TILES) {
+            ht_load_b(b[0][s][j], b_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(j * MMA_N));
         }
     }
     //@end
@@ -221,13 +224,13 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
             for (int l = 0; l < SLICES; l++) {
 #pragma unroll
                 for (int i = 0; i < MI; i++) {
-                    ht_ldmatrix_x4(a[half][l][i], a_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
-                                                      l / ATOM_SLICES * 8192 + stage_row(i * 16));
+                    ht_load_a(a[half][l][i], a_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
+                                                 l / ATOM_SLICES * 8192 + stage_row(i * MMA_M));
                 }
 #pragma unroll
-                for (int j = 0; j < NI; j += 2) {
-                    ht_ldmatrix_x4(b[half][l][j], b_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
-                                                      l / ATOM_SLICES * 8192 + stage_row(j * 8));
+                for (int j = 0; j < NI; j += B_TILES) {
+                    ht_load_b(b[half][l][j], b_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
+                                                 l / ATOM_SLICES * 8192 + stage_row(j * MMA_N));
                 }
             }
 #pragma unroll
@@ -259,8 +262,7 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
     }
     ht_stage_wait<0>();
 
-    // ---- drain and epilogue. Lane (g = lane / 4, t = lane % 4) holds rows g, g + 8 and columns 2t, 2t + 1 of each
-    // 16 x 8 tile; eight lanes write 32 contiguous bytes of a column.
+    // ---- drain and epilogue. Where a lane's accumulators lie in a tile is the architecture's business (ht_d_row, ht_d_col).
     //@emit drain
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -272,24 +274,27 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g
     //@end
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    const int row0 = tile_m * BM + warp_row + (lane >> 2), col0 = tile_n * BN + warp_col + (lane & 3) * 2;
-    int ea[MI * 2], eb[NI * 2]; // exponents of this lane's rows and columns
+    const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
+    int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
 #pragma unroll
-    for (int i = 0; i < MI * 2; i++) {
-        ea[i] = exponent_of(g.a_exponents, (long long)blockIdx.z * g.a_exponent_stride, row0 + i * 8, g.m);
+    for (int i = 0; i < MI * D_ROWS; i++) {
+        ea[i] = exponent_of(g.a_exponents, (long long)blockIdx.z * g.a_exponent_stride,
+                            row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS), g.m);
     }
 #pragma unroll
-    for (int j = 0; j < NI * 2; j++) {
-        eb[j] = exponent_of(g.b_exponents, (long long)blockIdx.z * g.b_exponent_stride, col0 + j / 2 * 8 + j % 2, g.n);
+    for (int j = 0; j < NI * D_COLS; j++) {
+        eb[j] = exponent_of(g.b_exponents, (long long)blockIdx.z * g.b_exponent_stride,
+                            col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS), g.n);
     }
 #pragma unroll
     for (int i = 0; i < MI; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
 #pragma unroll
-            for (int q = 0; q < 4; q++) {
-                store_result(g, result_of(&acc[0][i][j][q]), row0 + i * 16 + q / 2 * 8, col0 + j * 8 + q % 2,
-                             ea[i * 2 + q / 2] + eb[j * 2 + q % 2], alpha, beta);
+            for (int q = 0; q < D_REGS; q++) {
+                store_result(g, result_of(&acc[0][i][j][q]), row0 + i * MMA_M + ht_d_row(lane, q / D_COLS),
+                             col0 + j * MMA_N + ht_d_col(lane, q % D_COLS),
+                             ea[i * D_ROWS + q / D_COLS] + eb[j * D_COLS + q % D_COLS], alpha, beta);
             }
         }
     }

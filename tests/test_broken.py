@@ -1,23 +1,28 @@
 """The simulator must disagree when a kernel is wrong: kernels are broken on purpose, each must be caught, and the test
 says by what: a rule of the hardware (the simulator objects), the error expected of this data (one_product.c), or, last
 resort, bits that differ from the unbroken kernel's. The a-priori bound alone would let a missing MMA pass."""
+import atexit
+import functools
+import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 from conftest import ROOT, SIM
 
-SET = ROOT / "out" / "a800"
+SETS = {"a800": "", "mi210": "_s2_"}  # what the kernel's name must hold: on the MI210 one with two buffers
 
 
-def kernel_name():
-    rows = [l.split("\t") for l in (SET / "manifest").read_text().splitlines()[2:]]
-    return next(r[0] for r in rows if r[1] == "f16x3")
+def kernel_name(gpu):
+    rows = [l.split("\t") for l in (ROOT / "out" / gpu / "manifest").read_text().splitlines()[2:]]
+    return next(r[0] for r in rows if r[1] == "f16x3" and SETS[gpu] in r[0])
 
 
 def nth(text, pattern, n, replacement):
-    """Replaces the n-th match after the main loop began."""
-    at = text.index("steady state")
+    """Replaces the n-th match after the main loop began; a pattern that names a function may lie before it."""
+    at = 0 if pattern.startswith("HT_DEVICE") else text.index("steady state")
     matches = list(re.finditer(pattern, text[at:]))
     assert len(matches) > n, pattern
     m = matches[n]
@@ -26,27 +31,52 @@ def nth(text, pattern, n, replacement):
 
 BREAKS = {
     "no barrier in the ring": (r"ht_barrier\(\);", 0, ";"),
-    "no wait for the copies": (r"ht_stage_wait<LOOKAHEAD - 1>\(\);", 0, ";"),
-    "waits for one group too few": (r"ht_stage_wait<LOOKAHEAD - 1>\(\);", 0, "ht_stage_wait<LOOKAHEAD>();"),
     "a missing MMA": (r"ht_mma\(acc[^\n]*\n", 5, ""),
-    "a wrong fragment": (r"b\[0\]\[0\]\[0\]\);", 0, "b[0][0][1]);"),
-    "a fragment from the wrong place": (r"(ht_ldmatrix_x4\(a\[1\]\[0\]\[0\], a_at\[1\] \+ read \+ )0\)", 0, r"\g<1>2048)"),
-    "a copy to the wrong place": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + 4096,"),
-    "a copy beyond the buffer": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + SMEM_BYTES,"),
-    "a promotion left out": (r"ht_promote\(master\[0\]\[1\][^\n]*\n", 0, ""),
     "a copy left out": (r"ht_stage_issue\(&staged\[1\][^\n]*\n", 0, ";\n"),
-    "half a warp leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 16) ht_mma(acc[0][0][0]"),
 }
-
-
-@pytest.fixture(scope="module")
-def harness(tmp_path_factory):
-    """Everything of the simulator test but the kernel that will be broken."""
-    folder = tmp_path_factory.mktemp("broken")
-    name = kernel_name()
-    other = [o for o in (SET / "sim").glob("*.o") if o.stem != name]
+BREAKS_OF = {
+    "a800": {
+        "a copy to the wrong place": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + 4096,"),
+        "a copy beyond the buffer": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + SMEM_BYTES,"),
+        "no wait for the copies": (r"ht_stage_wait<LOOKAHEAD - 1>\(\);", 0, ";"),
+        "waits for one group too few": (r"ht_stage_wait<LOOKAHEAD - 1>\(\);", 0, "ht_stage_wait<LOOKAHEAD>();"),
+        "a wrong fragment": (r"b\[0\]\[0\]\[0\]\);", 0, "b[0][0][1]);"),
+        "a fragment from the wrong place": (r"(ht_load_a\(a\[1\]\[0\]\[0\], a_at\[1\] \+ read \+ )0\)", 0, r"\g<1>2048)"),
+        "a promotion left out": (r"ht_promote\(master\[0\]\[1\][^\n]*\n", 0, ""),
+        "half a warp leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 16) ht_mma(acc[0][0][0]"),
+    },
+    "mi210": {  # copies travel through registers: no wait to forget, it is the landing that has an address
+        "a copy to the wrong place": (r"(ht_stage_land\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>4096"),
+        "a copy beyond the buffer": (r"(ht_stage_land\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>SMEM_BYTES"),
+        "a landing left out": (r"ht_stage_land\(&staged\[1\][^\n]*\n", 0, ";\n"),
+        "a wrong fragment": (r"b\[0\]\[0\]\[0\]\);", 0, "b[0][1][0]);"),
+        "a fragment from the wrong place": (r"(ht_load_a\(a\[1\]\[0\]\[0\], a_at\[1\] \+ read \+ )0\)", 0, r"\g<1>2048)"),
+        "half a wavefront leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 32) ht_mma(acc[0][0][0]"),
+        # lane layouts
+        "A's chunks exchanged": (r"HT_DEVICE int ht_a_chunk\(int lane\)\s*{\s*return lane / MMA_M;", 0,
+                                 "HT_DEVICE int ht_a_chunk(int lane)\n{\n    return lane / MMA_M ^ 1;"),
+        "rows of 64 lanes": (r"HT_DEVICE int ht_a_row\(int lane\)\s*{\s*return lane % MMA_M;", 0,
+                             "HT_DEVICE int ht_a_row(int lane)\n{\n    return lane / 2;"),
+        "C's columns as on 16 x 16 tiles": (r"HT_DEVICE int ht_d_col[^}]*}", 0,
+                                            "HT_DEVICE int ht_d_col(int lane, int j)\n{\n    return lane / MMA_M * 16 + j;\n}"),
+        "C transposed in the tile": (r"HT_DEVICE void ht_mma\(float \*d[^}]*}", 0,
+                                     "HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)\n{\n"
+                                     "    ht_mma_half(d, a, b);\n    ht_mma_half(d, a + 2, b + 2);\n}"),
+        "halves of a chunk mixed": (r"HT_DEVICE void ht_mma\(float \*d[^}]*}", 0,
+                                    "HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)\n{\n"
+                                    "    ht_mma_half(d, b, a + 2);\n    ht_mma_half(d, b + 2, a);\n}"),
+        "the other accumulator": (r"ht_mma\(acc\[1\]", 0, "ht_mma(acc[0]"),
+    },
+}
+@functools.cache
+def harness(gpu):
+    """The kernel's text, and what builds and runs another one in its place: everything else of the simulator test."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"broken-{gpu}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    name, built = kernel_name(gpu), ROOT / "out" / gpu
+    other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
     objects = [ROOT / "out/obj/runtime/halftone.o", ROOT / "out/obj/runtime/ht_pick.o", ROOT / "out/obj/runtime/dev_sim.o",
-               SET / "obj/dispatch.o", *(ROOT / "out/obj/runtime/sim").glob("*.o"),
+               built / "obj/dispatch.o", *(ROOT / "out/obj/runtime/sim").glob("*.o"),
                *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference")],
                ROOT / "out/test/one_product.o"]
 
@@ -60,7 +90,7 @@ def harness(tmp_path_factory):
                        check=True)
         return subprocess.run([str(program), name], capture_output=True, text=True, timeout=120)
 
-    return name, build
+    return next(built.glob(f"{name}.*")).read_text(), build
 
 
 def last_line(run):
@@ -73,10 +103,10 @@ def bits(run):
     return found.group(1) if found else None
 
 
-@pytest.fixture(scope="module")
-def whole(harness):
-    name, build = harness
-    return build((SET / f"{name}.cu").read_text(), "whole")
+@functools.cache
+def whole(gpu):
+    text, build = harness(gpu)
+    return build(text, "whole")
 
 
 def caught_by(run, whole):
@@ -90,21 +120,22 @@ def caught_by(run, whole):
     return None
 
 
-def test_the_kernel_as_generated_is_right(whole):
-    assert whole.returncode == 0, whole.stdout + whole.stderr
-    assert bits(whole) is not None, whole.stdout
+@pytest.mark.parametrize("gpu", SETS)
+def test_the_kernel_as_generated_is_right(gpu):
+    assert whole(gpu).returncode == 0, whole(gpu).stdout + whole(gpu).stderr
+    assert bits(whole(gpu)) is not None, whole(gpu).stdout
 
 
-def test_the_same_kernel_twice_is_not_caught(harness, whole):
-    name, build = harness
-    assert caught_by(build((SET / f"{name}.cu").read_text(), "again"), whole) is None
+@pytest.mark.parametrize("gpu", SETS)
+def test_the_same_kernel_twice_is_not_caught(gpu):
+    text, build = harness(gpu)
+    assert caught_by(build(text, "again"), whole(gpu)) is None
 
 
-@pytest.mark.parametrize("label", BREAKS)
-def test_a_broken_kernel_is_caught(harness, whole, label):
-    name, build = harness
-    pattern, n, replacement = BREAKS[label]
-    text = nth((SET / f"{name}.cu").read_text(), pattern, n, replacement)
-    reason = caught_by(build(text, re.sub(r"\W", "_", label)), whole)
+@pytest.mark.parametrize("gpu, label", [(gpu, label) for gpu in SETS for label in (*BREAKS, *BREAKS_OF[gpu])])
+def test_a_broken_kernel_is_caught(gpu, label):
+    text, build = harness(gpu)
+    pattern, n, replacement = {**BREAKS, **BREAKS_OF[gpu]}[label]
+    reason = caught_by(build(nth(text, pattern, n, replacement), re.sub(r"\W", "_", label)), whole(gpu))
     print(f"{label}: caught by {reason}")
     assert reason is not None, f"nobody noticed: {label}"

@@ -16,7 +16,7 @@
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
                                       "rtx4090", "l40s",     "h100",    "h200", "mi210", "mi250x"};
-enum { BUDGETS = sizeof budgets / sizeof budgets[0], MODELS = 3, CANDIDATES_MAX = 1000 };
+enum { BUDGETS = sizeof budgets / sizeof budgets[0], MODELS = 3, CANDIDATES_MAX = 1500 };
 static const struct shape cube = {4096, 4096, 4096};
 
 static struct gpu budget(const char *name) {
@@ -58,6 +58,7 @@ struct all {
     enum model_kind kind;
     struct shape shape;
     int count, fits, pick;
+    const struct isa *shape_isa[CANDIDATES_MAX]; /* whose MMA shape the tile has */
     struct tile tile[CANDIDATES_MAX];
     struct cost cost[CANDIDATES_MAX];
 };
@@ -66,6 +67,7 @@ static void collect(void *context, const struct tile *t) {
     struct all *a = context;
     assert_true(a->count < CANDIDATES_MAX);
     struct cost *c = &a->cost[a->count];
+    a->shape_isa[a->count] = a->isa;
     a->tile[a->count] = *t;
     model_cost(a->kind, a->g, a->isa, a->s, t, &a->shape, c);
     if (c->fits) {
@@ -78,9 +80,11 @@ static void collect(void *context, const struct tile *t) {
 
 static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_kind kind) {
     static struct all a;
-    a = (struct all){
-        .g = g, .isa = isa_find(g->isa), .s = scheme_find(scheme), .kind = kind, .shape = cube, .pick = -1};
-    tile_enumerate(a.isa, a.s, collect, &a);
+    a = (struct all){.g = g, .kind = kind, .shape = cube, .pick = -1};
+    for (a.isa = isa_find(g->isa); a.isa; a.isa = a.isa->other_shape ? isa_find(a.isa->other_shape) : NULL) {
+        a.s = scheme_for(scheme, a.isa->flushes_f16_subnormals);
+        tile_enumerate(a.isa, a.s, collect, &a);
+    }
     return &a;
 }
 
@@ -268,7 +272,7 @@ static void egemm_padding_decides_nothing(void **state) {
     const struct gpu g = budget("t4");
     const struct all *a = evaluate(&g, "egemm", MODEL_EGEMM);
     for (int i = 0; i < a->count; i++) {
-        const struct model_egemm_terms e = model_egemm_terms(&g, a->isa, a->s, &a->tile[i]);
+        const struct model_egemm_terms e = model_egemm_terms(&g, a->shape_isa[i], a->s, &a->tile[i]);
         if (a->cost[i].fits)
             assert_true(e.smem_bytes_eq8 <= g.smem_per_block_bytes);
     }
@@ -301,7 +305,7 @@ static void legemm_accepts_table_2(void **state) {
 static void check_candidate(const struct all *a, int i) {
     const struct cost *c = &a->cost[i];
     const struct gpu *g = a->g;
-    assert_int_equal(c->threads, tile_threads(&a->tile[i], a->isa));
+    assert_int_equal(c->threads, tile_threads(&a->tile[i], a->shape_isa[i]));
     if (!c->fits) {
         assert_non_null(strchr(c->reason, ':'));
         assert_true(strlen(c->reason) < MODEL_REASON_MAX - 1);
@@ -315,7 +319,7 @@ static void check_candidate(const struct all *a, int i) {
     assert_true(c->blocks_per_sm >= 1 && c->blocks_per_sm <= g->blocks_per_sm);
     int64_t warps = (int64_t)c->blocks_per_sm * tile_warps(&a->tile[i]);
     assert_true(warps <= g->warps_per_sm);
-    assert_true(warps * model_warp_registers(a->isa, c->regs_per_thread) <= g->registers_per_sm);
+    assert_true(warps * model_warp_registers(a->shape_isa[i], c->regs_per_thread) <= g->registers_per_sm);
     assert_true(c->blocks_per_sm * (c->smem_bytes + g->smem_reserved_per_block_bytes) <=
                 g->smem_per_sm_bytes);
     assert_int_equal(c->regs_per_thread, c->regs_accumulators + c->regs_fragments + c->regs_other);
@@ -369,6 +373,9 @@ static void explain_has_one_pick_and_repeats(void **state) {
     for (int b = 0; b < BUDGETS; b++) {
         const struct gpu g = budget(budgets[b]);
         for (int s = 0; s < scheme_count; s++) {
+            const bool flushes = isa_find(g.isa)->flushes_f16_subnormals;
+            if (scheme_for(scheme_table[s].name, flushes) != &scheme_table[s])
+                continue;
             for (int m = 0; m < MODELS; m++) {
                 const int fits = evaluate(&g, scheme_table[s].name, (enum model_kind)m)->fits;
                 for (int tsv = 0; tsv < 2; tsv++) {
@@ -409,7 +416,9 @@ static void explain_says_what_it_must(void **state) {
     assert_non_null(strstr(a800.data, "LE-GEMM Table 2: (128,256,32) is accepted, rank 1 of"));
     assert_non_null(strstr(a800.data, "Eq. 17 counts one accumulator; algorithm 1 keeps two."));
     g = budget("mi210");
-    explain_print(&mi210, &g, isa_find(g.isa), scheme_find("f16x3"), MODEL_HALFTONE, NULL, false);
+    explain_print(&mi210, &g, isa_find(g.isa), scheme_for("f16x3", true), MODEL_HALFTONE, NULL, false);
+    assert_non_null(strstr(mi210.data, "LE-GEMM Table 2, two buffers: (128,128,32) is accepted, rank "));
+    assert_non_null(strstr(mi210.data, "As (128,128,32),(64,"));
     assert_non_null(
         strstr(t4.data, "  second is (128,128,32),(32,64,8) x1: as good, behind by the tie rule\n"));
     assert_non_null(strstr(a800.data, "objective is 75 % of the pick's\n"));

@@ -27,14 +27,14 @@ static void visit(void *context, const struct tile *t) {
     v->wanted += tile_compare(t, &v->want) == 0;
     assert_int_equal(t->bm % 64 + t->bn % 64, 0);
     assert_int_equal(t->bm % t->wm + t->bn % t->wn, 0);
-    assert_int_equal(t->wm % v->isa->mi + t->wn % v->isa->ni + t->wn % 16, 0);
-    assert_int_equal(t->bk % atom_k + t->bk % isa_fragment_k(v->isa, v->s->slice), 0);
+    assert_int_equal(t->wm % v->isa->mi + t->wn % (v->isa->ni * v->isa->b_tiles), 0);
+    assert_int_equal(t->bk % atom_k + t->bk % (2 * isa_fragment_k(v->isa, v->s->slice)), 0);
     assert_true(t->bk <= (atom_k > 64 ? atom_k : 64));
     assert_int_equal(t->wk, isa_mma_k(v->isa, v->s->slice));
     assert_true(warps >= 1 && warps <= 16);
     assert_true(v->isa->async_copy ? t->stages >= 2 && t->stages <= 5 : t->stages >= 1 && t->stages <= 2);
     /* every thread copies whole 16-byte parts of a stage: skeleton tile_mma counts on it */
-    if (v->isa->skeleton)
+    if (!v->isa->warpgroup)
         assert_int_equal(tile_stage_bytes(t, v->s) % (tile_threads(t, v->isa) * 16), 0);
 }
 
@@ -89,8 +89,11 @@ static void rows_are_consistent(void **state) {
     (void)state;
     for (int i = 0; i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
-        assert_ptr_equal(scheme_find(s->name), s);
+        const bool for_flushing = scheme_find(s->name) != s; /* a second row of the name */
+        assert_ptr_equal(scheme_for(s->name, for_flushing), s);
         assert_int_equal(strncmp(s->hooks, "scheme_", 7), 0);
+        if (s->slice == SLICE_F16)
+            assert_int_equal(strncmp(s->hooks + 7, s->name, strlen(s->name)), 0);
         assert_int_equal(scheme_atom_k(s) * s->atom_slices * scheme_slice_bytes(s), 128);
         assert_int_equal(scheme_atom_group(s) * s->atom_slices, s->slices);
         assert_int_equal(scheme_is_exact(s), s->slice == SLICE_S8);
@@ -104,17 +107,31 @@ static void rows_are_consistent(void **state) {
         assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0);
         assert_non_null(s->bound_text);
         assert_non_null(s->range_text);
-        assert_int_equal(s->scale == SCALE_RESIDUAL, s->residual_shift > 0);
+        assert_true(s->scale == SCALE_RESIDUAL ? s->residual_shift > 0 : s->residual_shift == 0 || for_flushing);
+        /* A scheme that promises accuracy for every exponent may not leave its residual to be flushed. */
+        if (s->scale == SCALE_ROW && s->slice == SLICE_F16)
+            assert_int_equal(s->flushed_range_text != NULL, s->residual_shift > 0);
     }
     assert_null(scheme_find("f16x4"));
     for (int i = 0; i < isa_count; i++) {
         const struct isa *isa = &isa_table[i];
         assert_ptr_equal(isa_find(isa->name), isa);
         assert_int_equal(isa->fragment_k % isa->ki, 0);
-        assert_int_equal(64 % isa->promote_k, 0);
+        assert_true(isa->promote_k == 0 || 64 % isa->promote_k == 0);
+        assert_true(isa->skeleton && isa->prim && isa->launch && isa->hooks[0]);
+        const struct isa *other = isa->other_shape ? isa_find(isa->other_shape) : isa;
+        assert_non_null(other);
+        assert_int_equal(other->arch, isa->arch);
+        assert_string_equal(other->sim_model, isa->sim_model);
+        assert_int_equal(other->align_units[SLICE_F16] * isa->fragment_k,
+                         isa->align_units[SLICE_F16] * other->fragment_k);
     }
     assert_null(isa_find("sm_70"));
-    assert_null(isa_find("gfx90a")->skeleton);
+    assert_int_equal(scheme_for("f16x3", true)->accumulators, 2);
+    assert_int_equal(scheme_for("f16x3", false)->accumulators, 1);
+    assert_int_equal(scheme_flush_exponent(scheme_for("f16x3", true)), -25);
+    assert_int_equal(scheme_flush_exponent(scheme_find("egemm")), -14);
+    assert_null(scheme_for("f16x4", true));
     assert_string_equal(isa_find("sm_80")->compile_flags, "-gencode arch=compute_80,code=[sm_80,compute_80]");
 }
 

@@ -6,14 +6,14 @@
 #   tests/test_*.py         pytest
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
-TEST_SETS := a800 t4
+TEST_SETS := a800 t4 mi210
 SET_TESTS := test_product test_reproducible bits
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
 # iquote: gen/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime
-out/test/test_sim_core: CXX_FLAGS += -Wno-shadow
+out/test/test_sim_core out/test/test_sim_mfma: CXX_FLAGS += -Wno-shadow
 
 .PHONY: test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
 
@@ -47,7 +47,7 @@ $(SIM_PROGRAMS): $(SET)/%-sim: out/test/%.o $(SET_TEST_OBJ) $(SET)/libhalftone-s
 	$(call run,TEST,$@,$(CXX) -o $@ $^ -lcmocka -ldl -lpthread -lm)
 
 $(CUDA_PROGRAMS): $(SET)/%: out/test/%.o $(SET_TEST_OBJ) $(SET)/libhalftone.a
-	$(call run,TEST,$@,$(CXX) -o $@ $^ -lcmocka $(CUDA_LINK) -lm)
+	$(call run,TEST,$@,$(CXX) -o $@ $^ -lcmocka $(DEVICE_LINK) -lm)
 
 test-set: build-sim $(SIM_PROGRAMS)
 endif
@@ -99,10 +99,10 @@ run-products-a800-on-sm90:
 
 # ---- on a GPU
 check-gpu: generate
-	$(need_nvcc)
+	$(need_compiler)
 	@$(MAKE) check-gpu-build GPU=$(GPU)
 	@sh tests/check_gpu.sh $(SET)
 
-check-gpu-build: build-cuda build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)
+check-gpu-build: build-device build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)
 	@:
 .PHONY: check-gpu-build

@@ -1,5 +1,6 @@
-// arch_sm75: hooks for Turing. No cp.async: a stage is loaded into registers early (LDG), and stored to shared memory
-// late (STS), after the block has read the stage it replaces (EGEMM-TC fig. 6).
+// stage_registers: hooks for units without asynchronous copies (Turing, CDNA 2). A stage is loaded into registers early,
+// and stored to shared memory late, after the block has read the stage it replaces (EGEMM-TC fig. 6).
+
 HT_DEVICE void ht_stage_issue(uint4 *staged, unsigned to, const unsigned char *from)
 {
     (void)to;

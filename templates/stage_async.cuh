@@ -1,4 +1,6 @@
-// arch_sm80: hooks for sm_80 and up: cp.async from device to shared memory.
+// stage_async: hooks for units that copy from device to shared memory by cp.async (sm_80 and up): issue starts the copy,
+// commit closes the group, wait leaves PENDING groups in flight. Nothing passes through registers, so landing and
+// freeing are empty.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_cp_async16(unsigned s, const void *g)
 {
@@ -16,8 +18,6 @@ template <int PENDING> HT_DEVICE void ht_cp_async_wait(void)
 }
 #endif
 
-// A stage travels by cp.async: issue starts the copy, commit closes the group, wait leaves PENDING groups in flight.
-// Nothing passes through registers, so landing and freeing are empty.
 HT_DEVICE void ht_stage_issue(uint4 *staged, unsigned to, const unsigned char *from)
 {
     (void)staged;

@@ -1,0 +1,117 @@
+"""What hipcc makes of the gfx90a kernels, beside what plan and model say: registers, LDS, and the instructions of one K
+step counted in the assembly of the main loop.
+
+    gfx90a_instructions.py SET_FOLDER        prints the table (bench/results/gfx90a-instructions.tsv); needs hipcc
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+WAVE = 64
+MFMA_CLOCKS = {"32x32x8": 64, "16x16x16": 32}  # 16 and 8 passes of 4 clocks: CDNA 2 ISA guide, MFMA dependencies
+
+
+def manifest(folder):
+    lines = (pathlib.Path(folder) / "manifest").read_text().splitlines()
+    head = lines[1].split("\t")
+    return [dict(zip(head, line.split("\t"))) for line in lines[2:]]
+
+
+def kernel_flags(folder):
+    text = (pathlib.Path(folder) / "rules.mk").read_text()
+    return re.search(r"HT_KERNEL_FLAGS := (.*)", text).group(1).split()
+
+
+def assemble(source, flags, hipcc="hipcc"):
+    """The device assembly of one generated file, warnings as errors."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "kernel.s"
+        run = subprocess.run([hipcc, "-O3", "-std=c++17", *flags, "-Wall", "-Wextra", "-Werror", "--cuda-device-only", "-S",
+                              "-o", str(out), str(source)], capture_output=True, text=True)
+        return out.read_text() if run.returncode == 0 else "", run.stderr
+
+
+def metadata(assembly):
+    """One dictionary for each kernel of a file: the code object's metadata."""
+    kernels = []
+    for part in assembly.split("amdhsa.kernels:")[-1].split("- .agpr_count:")[1:]:
+        value = lambda key: int(re.search(rf"\.{key}:\s+(\d+)", ".agpr_count:" + part).group(1))
+        kernels.append({key: value(key) for key in ("agpr_count", "vgpr_count", "group_segment_fixed_size",
+                                                    "private_segment_fixed_size", "vgpr_spill_count", "sgpr_spill_count")})
+    return kernels
+
+
+def main_loop(assembly):
+    """Mnemonics of the loop that holds the MFMAs; LLVM notes at each block to which loop it belongs."""
+    blocks, loop = {}, None
+    for line in assembly.splitlines():
+        if re.match(r"(\.LBB\d+_\d+|; %bb\.\d+):", line):
+            label = re.match(r"\.L(BB\d+_\d+):", line)
+            header = re.search(r"in Loop: Header=(BB\d+_\d+)", line)
+            loop = header.group(1) if header else label.group(1) if label and "Loop Header" in line else None
+        elif loop and re.match(r"\s+[a-z]", line) and not line.lstrip().startswith((";", ".")):
+            blocks.setdefault(loop, []).append(line.split()[0])
+    loops = [b for b in blocks.values() if any(m.startswith("v_mfma") for m in b)]
+    return loops[0] if len(loops) == 1 else []
+
+
+def group_of(mnemonic):
+    if mnemonic.startswith("v_mfma"):
+        return "mfma"
+    if mnemonic in ("ds_read_b128", "ds_write_b128", "global_load_dwordx4", "s_barrier", "s_waitcnt", "s_nop"):
+        return mnemonic
+    if mnemonic.startswith("v_accvgpr"):
+        return "v_accvgpr"
+    if mnemonic.startswith(("ds_", "global_", "flat_", "scratch_", "buffer_")):
+        return "other_memory"
+    return "valu" if mnemonic.startswith("v_") else "salu"
+
+
+GROUPS = ["mfma", "ds_read_b128", "ds_write_b128", "global_load_dwordx4", "s_barrier", "s_waitcnt", "s_nop", "v_accvgpr", "valu",
+          "salu", "other_memory"]
+
+
+def measure(row, folder, flags):
+    assembly, log = assemble(pathlib.Path(folder) / f"{row['name']}.hip", flags)
+    if not assembly:
+        raise SystemExit(f"{row['name']}: {log}")
+    loop = main_loop(assembly)
+    counts = {g: 0 for g in GROUPS}
+    for mnemonic in loop:
+        counts[group_of(mnemonic)] += 1
+    shape = re.search(r"v_mfma_f32_(\d+x\d+x\d+)", assembly).group(1)
+    return row, metadata(assembly)[0], counts, shape
+
+
+COLUMNS = (["kernel", "regs_planned", "regs", "agprs", "lds_planned", "lds", "scratch", "mfma_planned", "mfma", "loads_planned",
+            "ds_read_b128", "copies_planned", "global_load+ds_write"] + GROUPS[4:] +
+           ["lds_read_bytes", "lds_written_bytes", "lds_clocks", "mfma_clocks"])
+
+
+def table_row(row, data, counts, shape):
+    warps = int(row["threads"]) // WAVE
+    read, written = (counts[k] * WAVE * 16 * warps for k in ("ds_read_b128", "ds_write_b128"))
+    return [row["name"], row["regs_planned"], data["vgpr_count"], data["agpr_count"], row["smem_bytes"],
+            data["group_segment_fixed_size"], data["private_segment_fixed_size"], row["mmas"], counts["mfma"], row["loads"],
+            counts["ds_read_b128"], row["copies"], counts["global_load_dwordx4"] + counts["ds_write_b128"],
+            *(counts[g] for g in GROUPS[4:]), read, written, (read + written) // 128,
+            counts["mfma"] * MFMA_CLOCKS[shape] * warps // 4]
+
+
+def main():
+    folder = sys.argv[1]
+    flags, rows = kernel_flags(folder), manifest(folder)
+    print("# main loop of one K step (bk), per wavefront; lds_*: all wavefronts of a workgroup; clocks: of a CU with one "
+          "workgroup, LDS at 128 bytes a clock")
+    print("\t".join(COLUMNS))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(lambda r: measure(r, folder, flags), rows):
+            print("\t".join(map(str, table_row(*found))))
+
+
+if __name__ == "__main__":
+    main()

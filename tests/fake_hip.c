@@ -1,0 +1,160 @@
+/* fake_hip: a HIP runtime of host memory and one card whose name the test chooses, so that runtime/dev_hip.c and what
+ * lies above it run without AMD's. Prints what went wrong; exit 0: nothing. */
+#include <hip/hip_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "halftone.h"
+#include "ht_dev.h"
+
+static const char *card = "gfx90a:sramecc+:xnack-"; /* NULL: none */
+static int pending;                                 /* what hipGetLastError would say */
+static int wrong;
+
+static hipError_t say(hipError_t code) {
+    pending = (int)code;
+    return code;
+}
+
+hipError_t hipGetLastError(void) {
+    const int code = pending;
+    pending = 0;
+    return (hipError_t)code;
+}
+const char *hipGetErrorString(hipError_t error) {
+    return error == hipSuccess ? "fine" : "not fine";
+}
+const char *hipGetErrorName(hipError_t error) {
+    return error == hipErrorOutOfMemory ? "hipErrorOutOfMemory" : "some error";
+}
+hipError_t hipGetDeviceCount(int *count) {
+    *count = card != NULL;
+    return card != NULL ? hipSuccess : say(hipErrorNoDevice);
+}
+hipError_t hipGetDevice(int *device) {
+    *device = 0;
+    return hipSuccess;
+}
+hipError_t hipGetDeviceProperties(hipDeviceProp_t *p, int device) {
+    (void)device;
+    memset(p, 0, sizeof *p);
+    strcpy(p->name, "fake card");
+    strcpy(p->gcnArchName, card);
+    p->multiProcessorCount = 104;
+    p->totalGlobalMem = (size_t)1 << 36;
+    return hipSuccess;
+}
+hipError_t hipMalloc(void **p, size_t bytes) {
+    *p = bytes < (size_t)1 << 30 ? malloc(bytes) : NULL;
+    return *p != NULL ? hipSuccess : say(hipErrorOutOfMemory);
+}
+hipError_t hipFree(void *p) {
+    free(p);
+    return hipSuccess;
+}
+hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind) {
+    (void)kind;
+    memcpy(to, from, bytes);
+    return hipSuccess;
+}
+hipError_t hipMemsetAsync(void *to, int byte, size_t bytes, hipStream_t stream) {
+    (void)stream;
+    memset(to, byte, bytes);
+    return hipSuccess;
+}
+hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags) {
+    *stream = flags == hipStreamNonBlocking ? (hipStream_t)(void *)&card : NULL;
+    return hipSuccess;
+}
+hipError_t hipStreamDestroy(hipStream_t stream) {
+    return stream != NULL ? hipSuccess : say(hipErrorInvalidHandle);
+}
+hipError_t hipStreamSynchronize(hipStream_t stream) {
+    (void)stream;
+    return hipSuccess;
+}
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status) {
+    *status = stream != NULL ? hipStreamCaptureStatusActive : hipStreamCaptureStatusNone;
+    return stream != NULL ? hipSuccess : say(hipErrorStreamCaptureImplicit);
+}
+hipError_t hipEventCreate(hipEvent_t *event) {
+    *event = (hipEvent_t)(void *)&card;
+    return hipSuccess;
+}
+hipError_t hipEventDestroy(hipEvent_t event) {
+    (void)event;
+    return hipSuccess;
+}
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
+    (void)event, (void)stream;
+    return hipSuccess;
+}
+hipError_t hipEventSynchronize(hipEvent_t event) {
+    (void)event;
+    return hipSuccess;
+}
+hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t end) {
+    (void)start, (void)end;
+    *ms = 1.5f;
+    return hipSuccess;
+}
+
+/* ---- a set without kernels */
+static const struct ht_scheme_desc schemes[] = {{.name = "f16x3"}};
+const struct ht_set_desc ht_set = {
+    .gpu = "mi210", .isa = "gfx90a", .version = "test", .arch = 0x90a, .arch_exact = 1, .schemes = 1, .scheme = schemes};
+
+static void expect(const char *what, int found, int wanted) {
+    if (found == wanted)
+        return;
+    printf("%s: %d, not %d\n", what, found, wanted);
+    wrong = 1;
+}
+
+static int create(const char *name) {
+    halftone *h = NULL;
+    card = name;
+    const int code = halftone_create(&h);
+    halftone_destroy(h);
+    return code;
+}
+
+int main(void) {
+    struct ht_dev_info info;
+    void *memory = NULL, *stream = NULL, *event = NULL;
+    int capturing = 0;
+    double ms = 0;
+    expect("an MI210", create("gfx90a:sramecc+:xnack-"), HALFTONE_OK);
+    expect("an MI100", create("gfx908:sramecc+:xnack-"), HALFTONE_WRONG_GPU);
+    expect("an MI300X", create("gfx942"), HALFTONE_WRONG_GPU);
+    expect("a card without a name", create(""), HALFTONE_WRONG_GPU);
+    expect("no card", create(NULL), HALFTONE_NO_GPU);
+    card = "gfx90a";
+    expect("open", ht_dev_open(&ht_set, &info), HT_DEV_OK);
+    expect("architecture", info.capability, 0x90a);
+    expect("CUs", info.sms, 104);
+    expect("simulated", info.simulated, 0);
+    expect("allocation", ht_dev_alloc(&memory, 16), HT_DEV_OK);
+    expect("upload", ht_dev_upload(memory, "0123456789abcde", 16), HT_DEV_OK);
+    expect("memset", ht_dev_memset_async(memory, 'x', 4, NULL), HT_DEV_OK);
+    char back[16];
+    expect("download", ht_dev_download(back, memory, 16), HT_DEV_OK);
+    expect("bytes", memcmp(back, "xxxx456789abcde", 16), 0);
+    expect("free", ht_dev_free(memory), HT_DEV_OK);
+    expect("too much", ht_dev_alloc(&memory, (size_t)1 << 40), HT_DEV_MEMORY);
+    expect("its words", strstr(ht_dev_detail(), "hipErrorOutOfMemory") != NULL, 1);
+    expect("left behind", pending, 0);
+    expect("failed launch", ht_dev_check(hipErrorLaunchFailure), HT_DEV_FAILED);
+    expect("stream", ht_dev_stream_create(&stream), HT_DEV_OK);
+    expect("sync", ht_dev_stream_sync(stream), HT_DEV_OK);
+    expect("capture", ht_dev_is_capturing(stream, &capturing) + capturing, 1);
+    capturing = 0;
+    expect("capture elsewhere", ht_dev_is_capturing(NULL, &capturing) + capturing, 1);
+    expect("stream goes", ht_dev_stream_destroy(stream), HT_DEV_OK);
+    expect("no stream goes", ht_dev_stream_destroy(NULL), HT_DEV_FAILED);
+    expect("event", ht_dev_event_create(&event) + ht_dev_event_record(event, NULL), HT_DEV_OK);
+    expect("time", ht_dev_event_elapsed_ms(event, event, &ms) + (ms != 1.5), 0);
+    expect("event goes", ht_dev_event_destroy(event), HT_DEV_OK);
+    return wrong;
+}

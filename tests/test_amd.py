@@ -1,0 +1,157 @@
+"""gfx90a: what Debian's hipcc makes of every generated kernel, against the plan; nothing here needs a GPU."""
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import AMD, ROOT, gen
+
+sys.path.insert(0, str(ROOT / "bench"))
+import gfx90a_instructions as measured  # noqa: E402
+
+TABLE = ROOT / "bench/results/gfx90a-instructions.tsv"
+needs_hipcc = pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc: apt-get install hipcc rocm-device-libs libamdhip64-dev")
+
+
+def code(path):
+    return "\n".join(line for line in path.read_text().splitlines() if not line.startswith("//"))
+
+
+@pytest.fixture(scope="module")
+def compiled(emitted):
+    """Assembly of every source of the AMD sets; equal code under different banners is compiled once."""
+    jobs = {}
+    for gpu in AMD:
+        flags = measured.kernel_flags(emitted(gpu))
+        for path in sorted(emitted(gpu).glob("*.hip")):
+            jobs.setdefault(code(path), (path, flags))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = pool.map(lambda j: (j[0], *measured.assemble(*j)), jobs.values())
+    return {path: (assembly, log) for path, assembly, log in done}
+
+
+@needs_hipcc
+def test_every_kernel_compiles_as_planned(compiled, emitted, capsys):
+    """No warnings, spills or scratch; registers and LDS from the metadata, MFMAs, loads and copies of the main loop."""
+    rows = {r["name"]: r for gpu in AMD for r in measured.manifest(emitted(gpu))}
+    errors, differences = [], []
+    for path, (assembly, log) in compiled.items():
+        if not assembly:
+            errors.append(f"{path.name}: {log}")
+            continue
+        for kernel in measured.metadata(assembly):
+            for key in ("private_segment_fixed_size", "vgpr_spill_count", "sgpr_spill_count"):
+                if kernel[key] != 0:
+                    errors.append(f"{path.name}: {key} is {kernel[key]}")
+        row = rows.get(path.stem)
+        if row is None:
+            continue
+        kernel, loop = measured.metadata(assembly)[0], measured.main_loop(assembly)
+        count = {g: sum(measured.group_of(m) == g for m in loop) for g in measured.GROUPS}
+        for what, planned, found in (("LDS", row["smem_bytes"], kernel["group_segment_fixed_size"]),
+                                     ("MFMAs of a step", row["mmas"], count["mfma"]),
+                                     ("MFMAs of the kernel", row["mmas"], len(re.findall(r"\n\s+v_mfma", assembly))),
+                                     ("fragment loads", row["loads"], count["ds_read_b128"]),
+                                     ("copies", row["copies"], count["global_load_dwordx4"] + count["ds_write_b128"]),
+                                     ("accesses that the plan does not know", 0, count["other_memory"])):
+            if int(planned) != found:
+                errors.append(f"{path.name}: {what}: planned {planned}, found {found}")
+        # what lets the planned workgroups share a CU: 512 registers a lane and SIMD, given out in eights
+        waves = -(-int(row["blocks_per_sm"]) * int(row["threads"]) // 64 // 4)
+        if waves * -(-kernel["vgpr_count"] // 8) * 8 > 512:
+            errors.append(f"{path.name}: {kernel['vgpr_count']} registers do not leave room for {waves} wavefronts on a SIMD")
+        differences.append((kernel["vgpr_count"] - int(row["regs_planned"]), path.stem))
+    assert not errors, "\n".join(errors)
+    assert len(differences) >= 30
+    with capsys.disabled():
+        print(f"\n{len(compiled)} gfx90a sources compiled, no spills, no scratch; hipcc's registers (VGPR and AGPR) less the "
+              f"plan's: {min(differences)[0]:+d} ({min(differences)[1]}) to {max(differences)[0]:+d} ({max(differences)[1]})")
+    assert max(differences)[0] <= 64, max(differences)
+
+
+@needs_hipcc
+def test_committed_table_is_of_these_kernels(emitted):
+    """bench/results/gfx90a-instructions.tsv: same kernels, same plan; what the compiler did may differ by its version."""
+    lines = TABLE.read_text().splitlines()
+    head = lines[1].split("\t")
+    assert head == measured.COLUMNS
+    table = {line.split("\t")[0]: dict(zip(head, line.split("\t"))) for line in lines[2:]}
+    for row in measured.manifest(emitted("mi210")):
+        for column, key in (("regs_planned", "regs_planned"), ("lds_planned", "smem_bytes"), ("mfma_planned", "mmas"),
+                            ("loads_planned", "loads"), ("copies_planned", "copies")):
+            assert table[row["name"]][column] == row[key], (row["name"], column, "run bench/gfx90a_instructions.py again")
+    assert len(table) == len(measured.manifest(emitted("mi210")))
+
+
+@needs_hipcc
+def test_another_architecture_is_refused_by_the_compiler(emitted):
+    source = next(emitted("mi210").glob("ht_f16x3_*.hip"))
+    assembly, log = measured.assemble(source, ["--offload-arch=gfx908", "-Wno-unused-command-line-argument"])
+    assert not assembly and "this kernel is for gfx90a" in log
+
+
+@needs_hipcc
+@pytest.mark.parametrize("template", ["tile_mma", "pack", "reduce"])
+def test_template_compiles_by_itself(template):
+    """Both halves: for the GPU and for the host."""
+    subprocess.run(["hipcc", "--offload-arch=gfx90a", "-std=c++17", "-O3", "-ffp-contract=off", "-x", "hip", "-c", "-o", os.devnull,
+                    "-Wno-unused-command-line-argument", str(ROOT / f"templates/{template}.cu")], check=True)
+
+
+@needs_hipcc
+def test_conversions_of_prim_hip_are_those_of_the_simulator(tmp_path):
+    """The text of ht_f16_* in prim_hip, run on the CPU, against runtime/sim/sim_f16.c."""
+    text = (ROOT / "templates/prim_hip.cuh").read_text()
+    functions = text[text.index("HT_DEVICE float ht_f16_value"):text.index("template <class Args>")]
+    (tmp_path / "f16.cpp").write_text('#include <initializer_list>\n#include <stdio.h>\n#include <string.h>\n#include "sim_f16.h"\n#define HT_DEVICE static\n' +
+                                      functions + """
+static bool differ(unsigned bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    if (x != x)
+        return false; /* which NaN is nobody's promise */
+    return ht_f16_rn(x) != sim_f16_rn(x) || ht_f16_rz(x) != sim_f16_rz(x);
+}
+int main() {
+    for (unsigned high = 0; high < 0x100000; high++) /* 20 leading bits, and what follows near each rounding border */
+        for (unsigned low : {0u, 1u, 0x7ffu, 0x800u, 0x801u, 0xfffu})
+            if (differ(high << 12 | low))
+                return printf("%08x\\n", high << 12 | low), 1;
+    for (unsigned h = 0; h < 0x10000; h++) {
+        const float x = ht_f16_value((unsigned short)h), y = sim_f16_value((unsigned short)h);
+        if (x == x ? memcmp(&x, &y, 4) != 0 : y == y)
+            return printf("%04x\\n", h), 1;
+    }
+}
+""")
+    version = subprocess.run(["hipcc", "--version"], capture_output=True, text=True).stdout
+    clang = "clang++-" + re.search(r"clang version (\d+)", version).group(1)  # Debian's clang has _Float16 on the CPU from 15 on
+    if not shutil.which(clang):
+        pytest.skip(f"no {clang} beside hipcc")
+    subprocess.run([clang, "-std=c++17", "-O1", f"-I{ROOT}/runtime/sim", str(tmp_path / "f16.cpp"),
+                    str(ROOT / "out/obj/runtime/sim/sim_f16.o"), "-o", str(tmp_path / "f16")], check=True)
+    run = subprocess.run([str(tmp_path / "f16")], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
+
+
+@needs_hipcc
+def test_hip_device_layer(tmp_path):
+    """dev_hip.c against a HIP runtime of the test's own: errors, wrong architecture, no device."""
+    warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror".split()
+    program = tmp_path / "dev_hip"
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D__HIP_PLATFORM_AMD__", *warnings, f"-I{ROOT}/runtime", "-o",
+                    str(program), str(ROOT / "tests/fake_hip.c"), str(ROOT / "runtime/dev_hip.c"), str(ROOT / "runtime/halftone.c"),
+                    str(ROOT / "runtime/ht_pick.c")], check=True)
+    run = subprocess.run([str(program)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_explain_names_ceiling_and_papers_tile():
+    for model in ("halftone", "egemm", "legemm"):
+        text = gen("explain", "--gpu", "mi210", "--scheme", "legemm", "--model", model).stdout
+        assert "60.347 TFLOPS; native FP32 is 45.300 TFLOPS: at most 1.33 times native" in text
+        assert re.search(r"LE-GEMM Table 2, two buffers: \(128,128,32\) is (accepted, rank \d+ of \d+|not accepted)", text)
+    assert "gfx90a" in gen("explain", "--gpu", "mi250x").stdout
