@@ -75,7 +75,7 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
     at.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * at.pieces * 64;
     at.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * at.pieces * 64 + at.row_block;
-    at.tile = ht_smem_base<PACK_SMEM_BYTES>();
+    at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
 }
