@@ -102,8 +102,13 @@ hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t end) {
 
 /* ---- a set without kernels */
 static const struct ht_scheme_desc schemes[] = {{.name = "f16x3"}};
-const struct ht_set_desc ht_set = {
-    .gpu = "mi210", .isa = "gfx90a", .version = "test", .arch = 0x90a, .arch_exact = 1, .schemes = 1, .scheme = schemes};
+const struct ht_set_desc ht_set = {.gpu = "mi210",
+                                   .isa = "gfx90a",
+                                   .version = "test",
+                                   .arch = 0x90a,
+                                   .arch_exact = 1,
+                                   .schemes = 1,
+                                   .scheme = schemes};
 
 static void expect(const char *what, int found, int wanted) {
     if (found == wanted)

@@ -32,9 +32,10 @@ static void layouts_are_those_of_the_documents(void **) {
         int lane, element;        /* of the operand, or register of the result */
         int row, other;           /* A[i][k]: i, k; D[i][j]: i, j */
     } places[] = {
-        {0, 0, 0, 3, 0, 3},   {0, 0, 33, 0, 1, 4},  {0, 0, 63, 3, 31, 7},  {0, 1, 0, 5, 9, 0},   {0, 1, 37, 5, 13, 5},
-        {0, 1, 63, 15, 31, 31}, {1, 0, 17, 2, 1, 6}, {1, 0, 63, 3, 15, 15}, {1, 1, 0, 3, 3, 0},   {1, 1, 16, 0, 4, 0},
-        {1, 1, 63, 3, 15, 15}, {2, 0, 40, 1, 8, 5},  {2, 1, 32, 4, 12, 0},  {3, 0, 40, 1, 8, 5},  {3, 1, 32, 4, 12, 0},
+        {0, 0, 0, 3, 0, 3},   {0, 0, 33, 0, 1, 4},    {0, 0, 63, 3, 31, 7},  {0, 1, 0, 5, 9, 0},
+        {0, 1, 37, 5, 13, 5}, {0, 1, 63, 15, 31, 31}, {1, 0, 17, 2, 1, 6},   {1, 0, 63, 3, 15, 15},
+        {1, 1, 0, 3, 3, 0},   {1, 1, 16, 0, 4, 0},    {1, 1, 63, 3, 15, 15}, {2, 0, 40, 1, 8, 5},
+        {2, 1, 32, 4, 12, 0}, {3, 0, 40, 1, 8, 5},    {3, 1, 32, 4, 12, 0},
     };
     for (const auto &p : places) {
         int row = -1, other = -1;
@@ -95,7 +96,9 @@ struct wavefront {
 };
 
 static unsigned bits_of_type(sim_mfma_type type, float x) {
-    return type == SIM_MFMA_F16 ? sim_f16_rn(x) : type == SIM_MFMA_BF16 ? ht_as_uint(x) >> 16 : static_cast<unsigned>(x);
+    return type == SIM_MFMA_F16    ? sim_f16_rn(x)
+           : type == SIM_MFMA_BF16 ? ht_as_uint(x) >> 16
+                                   : static_cast<unsigned>(x);
 }
 
 static float dot(int row, float c, std::vector<float> x, std::vector<float> y) {
@@ -130,12 +133,12 @@ static void rounding_is_to_nearest_in_groups_of_four(void **) {
 }
 
 static void subnormals_are_flushed(void **) {
-    assert_true(dot(0, 1, {pow2(-15)}, {1024}) == 1);              /* FP16 input below 2^-14 */
-    assert_true(dot(0, 1, {pow2(-14)}, {1024}) == 1 + pow2(-4));   /* the smallest normal one stays */
-    assert_true(dot(2, 0, {pow2(-126)}, {0.5f}) == 0);             /* FP32 result below 2^-126 */
-    assert_true(dot(2, 0, {pow2(-127)}, {pow2(20)}) == 0);         /* BF16 input */
+    assert_true(dot(0, 1, {pow2(-15)}, {1024}) == 1);            /* FP16 input below 2^-14 */
+    assert_true(dot(0, 1, {pow2(-14)}, {1024}) == 1 + pow2(-4)); /* the smallest normal one stays */
+    assert_true(dot(2, 0, {pow2(-126)}, {0.5f}) == 0);           /* FP32 result below 2^-126 */
+    assert_true(dot(2, 0, {pow2(-127)}, {pow2(20)}) == 0);       /* BF16 input */
     assert_true(dot(2, 0, {pow2(-126)}, {1}) == pow2(-126));
-    assert_true(dot(0, pow2(-127), {0}, {0}) == 0);                /* c */
+    assert_true(dot(0, pow2(-127), {0}, {0}) == 0); /* c */
     assert_true(std::isnan(dot(0, 0, {INFINITY}, {0})));
     assert_true(dot(0, 0, {INFINITY}, {2}) == INFINITY);
 }
@@ -208,7 +211,8 @@ static void kernels_see_64_lanes(void **) {
     assert_int_equal(run(MFMA, 64, out.data()), 0);
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++)
-            assert_true(out[static_cast<size_t>(i * 32 + j)] == (i < 8 ? static_cast<float>(i * 32 + j) : 0.0f));
+            assert_true(out[static_cast<size_t>(i * 32 + j)] ==
+                        (i < 8 ? static_cast<float>(i * 32 + j) : 0.0f));
     assert_int_equal(run(LDMATRIX, 64, out.data()), HT_SIM_VIOLATION);
     expect_text("ht_ldmatrix_x4 is no instruction of gfx90a, whose warps have 64 lanes");
     assert_int_equal(run(CP_ASYNC, 64, out.data()), HT_SIM_VIOLATION);

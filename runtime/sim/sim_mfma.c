@@ -28,7 +28,8 @@ void sim_mfma_result(const struct sim_mfma *s, int lane, int r, int *row, int *c
 
 /* Element e of a lane's operand as a number; every INT8 is one. */
 static float operand_value(enum sim_mfma_type type, const unsigned *registers, int e) {
-    const unsigned bits = registers[type == SIM_MFMA_I8 ? 0 : e / 2] >> (type == SIM_MFMA_I8 ? e * 8 : e % 2 * 16);
+    const unsigned bits =
+        registers[type == SIM_MFMA_I8 ? 0 : e / 2] >> (type == SIM_MFMA_I8 ? e * 8 : e % 2 * 16);
     float value;
     if (type == SIM_MFMA_I8)
         return (float)(int8_t)(bits & 0xffu);

@@ -46,7 +46,8 @@ void sim_mfma_operand(int extent, int lane, int e, int *row, int *k);
 void sim_mfma_result(const struct sim_mfma *s, int lane, int r, int *row, int *col);
 
 /* d += a * b for a wavefront: each lane's registers. */
-void sim_mfma_run(const struct sim_mfma *s, void *const *d, const unsigned *const *a, const unsigned *const *b);
+void sim_mfma_run(const struct sim_mfma *s, void *const *d, const unsigned *const *a,
+                  const unsigned *const *b);
 
 #ifdef __cplusplus
 }
