@@ -6,18 +6,7 @@
 #include <cuda_runtime.h>
 #endif
 #include "../runtime/ht_desc.h"
-#ifdef __HIP__
-#include "prim_hip.cuh"
-constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 2;
-constexpr int WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 16;
-constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 2;
-constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, POISONS_ROWS = 0, SCALES_SUMS = 0;
-constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 3, SMS = 104;
-#include "launch_plain.cuh"
-#include "stage_registers.cuh"
-#include "frag_mfma.cuh"
-#include "arch_gfx90a.cuh"
-#else
+#ifndef __HIP__
 #ifndef HT_SIMULATOR
 #include "prim_cuda.cuh"
 #endif
@@ -30,6 +19,17 @@ constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 4, SMS = 108;
 #include "stage_async.cuh"
 #include "frag_ldmatrix.cuh"
 #include "arch_sm80_f16.cuh"
+#else
+#include "prim_hip.cuh"
+constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 2;
+constexpr int WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 16;
+constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 2;
+constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, POISONS_ROWS = 0, SCALES_SUMS = 0;
+constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 3, SMS = 104;
+#include "launch_plain.cuh"
+#include "stage_registers.cuh"
+#include "frag_mfma.cuh"
+#include "arch_gfx90a.cuh"
 #endif
 #include "hooks_scale.cuh"
 #include "hooks_sum_f32.cuh"
