@@ -488,6 +488,19 @@ static int check_extents(halftone *h, const struct call *x, bool is_packed, enum
     return code;
 }
 
+/* Questions about a call: sizes, batch, where the answer goes, and the scheme that is meant. */
+static int check_question(halftone *h, const struct call *x, const void *result,
+                          const struct ht_scheme_desc **scheme) {
+    int code = check_sizes(h, x);
+    if (code == HALFTONE_OK && x->batch < 0)
+        code = fail(h, -17, "batch = %lld", (long long)x->batch);
+    if (code == HALFTONE_OK && result == NULL)
+        code = fail(h, -18, "the result is NULL");
+    if (code == HALFTONE_OK)
+        code = check_limits(h, x);
+    return code == HALFTONE_OK ? scheme_of_call(h, scheme) : code;
+}
+
 /* ---- launches ---- */
 
 static int ready_kernel(halftone *h, int kernel) {
@@ -738,14 +751,8 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
         return fail(handle, -18, "which has the code %d", which);
     struct call x = {
         .transa = 'N', .transb = 'N', .m = is_a ? rows : 0, .n = is_b ? rows : 0, .k = k, .batch = batch};
-    code = check_sizes(handle, &x);
-    if (code == HALFTONE_OK && batch < 0)
-        code = fail(handle, -17, "batch = %lld", (long long)batch);
-    if (code == HALFTONE_OK)
-        code = check_limits(handle, &x);
     const struct ht_scheme_desc *scheme = NULL;
-    if (code == HALFTONE_OK)
-        code = scheme_of_call(handle, &scheme);
+    code = check_question(handle, &x, bytes, &scheme);
     if (code != HALFTONE_OK)
         return code;
     struct operand o = operand_of(scheme, rows, k, 1);
@@ -885,16 +892,8 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     if (code != HALFTONE_OK)
         return code;
     struct call x = {.transa = transa, .transb = transb, .m = m, .n = n, .k = k, .batch = batch};
-    code = check_sizes(handle, &x);
-    if (code == HALFTONE_OK && batch < 0)
-        code = fail(handle, -17, "batch = %lld", (long long)batch);
-    if (code == HALFTONE_OK && plan == NULL)
-        code = fail(handle, -18, "the plan is NULL");
-    if (code == HALFTONE_OK)
-        code = check_limits(handle, &x);
     const struct ht_scheme_desc *scheme = NULL;
-    if (code == HALFTONE_OK)
-        code = scheme_of_call(handle, &scheme);
+    code = check_question(handle, &x, plan, &scheme);
     if (code != HALFTONE_OK)
         return code;
     struct halftone_plan out = {
