@@ -34,7 +34,8 @@ CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
 # The simulator tells calls apart by where they return to: gcc must not make two of one (clang: convergent in ht_sim.h).
 NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps)
 SIM_FLAGS := -std=c++17 -O2 $(NO_COPIES) -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
-KERNEL_FLAGS = -O3 -std=c++17 $(HT_KERNEL_FLAGS) -Xcompiler -fPIC
+# kernels are named after their instruction set: ht_..._sm80
+KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) -Xcompiler -fPIC
 
 # A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself.
 run = $(if $(V),,@echo '$(1) $(2)';)$(3)

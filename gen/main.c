@@ -8,19 +8,20 @@
 #include "err.h"
 #include "explain.h"
 #include "files.h"
+#include "library.h"
 #include "manifest.h"
 
 static const char usage[] =
     "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
     "  halftone-gen list gpus|schemes|isas\n"
     "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK] [--tsv]\n"
-    "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
+    "  halftone-gen emit --gpu G,... --out DIR [--scheme S,...] [--lean] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
     "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
     "templates/.\n";
 
 struct options {
     const char *gpu, *scheme, *model, *shape, *out, *root, *tiles;
-    bool tsv;
+    bool tsv, lean;
 };
 
 /* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
@@ -45,8 +46,11 @@ static bool read_options(struct options *o, int argc, char **argv) {
                  {"--out", &o->out}, {"--root", &o->root},     {"--tiles", &o->tiles}};
     for (int i = 2; i < argc; i++) {
         size_t k = 0;
-        if (strcmp(argv[i], "--tsv") == 0) {
-            o->tsv = true;
+        bool *flag = strcmp(argv[i], "--tsv") == 0    ? &o->tsv
+                     : strcmp(argv[i], "--lean") == 0 ? &o->lean
+                                                      : NULL;
+        if (flag) {
+            *flag = true;
             continue;
         }
         while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0)
@@ -143,83 +147,40 @@ static int run_explain(const struct options *o) {
     return !ok;
 }
 
-static void plan_one(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                     const char *tiles) {
-    plan_scheme(set, g, isa, s);
-    if (tiles)
-        plan_tiles(set, g, isa, s, tiles);
-}
+static struct library library;
+static struct files files;
 
-/* Plans every scheme of the list (all when NULL), with the extra tiles asked for. */
-static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list,
-                     const char *tiles) {
-    for (int i = 0; !list && i < scheme_count; i++)
-        plan_one(set, g, isa, &scheme_table[i], tiles);
-    while (list && *list) {
-        char name[64];
-        const size_t len = strcspn(list, ",");
-        snprintf(name, sizeof name, "%.*s", (int)len, list);
-        const struct scheme *s = load_scheme(name);
-        if (s)
-            plan_one(set, g, isa, s, tiles);
-        list += len + (list[len] == ',');
+/* The request of `emit` and `vendor`, planned. */
+static bool plan_library(const struct options *o, const char *command) {
+    if (!o->gpu) {
+        struct gpu none;
+        load_budget(&none, o); /* says which there are */
     }
-    return err_count() == 0 && set->count > 0;
-}
-
-/* Whether this is the last plan of a scheme; plans of a scheme are neighbours. */
-static bool closes_scheme(const struct plan_set *set, int i) {
-    return i + 1 == set->count || set->plan[i + 1].scheme != set->plan[i].scheme;
-}
-
-static void emit_all(struct files *files, const struct emit_context *c, const struct plan_set *set) {
-    char name[FILE_NAME_MAX], file[FILE_NAME_MAX + 8];
-    for (int i = 0; i < set->count; i++) {
-        snprintf(file, sizeof file, "%s.%s", set->plan[i].name, c->isa->extension);
-        emit_gemm(files_add(files, file), c, &set->plan[i]);
-        const struct scheme *s = set->plan[i].scheme;
-        if (!closes_scheme(set, i))
-            continue;
-        emit_pack_name(name, sizeof name, s, c->isa);
-        snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-        emit_pack(files_add(files, file), c, s);
-        if (!scheme_is_exact(s))
-            continue;
-        emit_reduce_name(name, sizeof name, s, c->isa);
-        snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-        emit_reduce(files_add(files, file), c, s);
-    }
-    emit_reduce_name(name, sizeof name, NULL, c->isa);
-    snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-    emit_reduce(files_add(files, file), c, NULL);
-    manifest_dispatch(files_add(files, "dispatch.c"), c, set);
-    manifest_rules(files_add(files, "rules.mk"), c, set);
-    manifest_table(files_add(files, "manifest"), c, set);
+    if (!o->out)
+        err_user(NULL, 0, "--out DIR is missing");
+    const struct library_request request = {.command = command,
+                                            .root = o->root,
+                                            .gpus = o->gpu,
+                                            .schemes = o->scheme,
+                                            .tiles = o->tiles,
+                                            .lean = o->lean};
+    return err_count() == 0 && library_plan(&library, &request);
 }
 
 static int run_emit(const struct options *o) {
-    static struct plan_set set;
-    static struct files files;
-    struct gpu g;
-    const struct isa *isa = load_budget(&g, o);
-    if (!o->out)
-        err_user(NULL, 0, "--out DIR is missing");
-    if (isa && !isa->skeleton)
-        err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`",
-                 isa->name);
-    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles))
+    char file[FILE_NAME_MAX];
+    if (!plan_library(o, "emit"))
         return 1;
-    /* the folder of a budget of the user's own is not written into the files */
-    const char *slash = strrchr(o->gpu, '/');
-    const struct emit_context c = {.root = o->root,
-                                   .gpu_word = slash ? slash + 1 : o->gpu,
-                                   .scheme_list = o->scheme,
-                                   .tiles = o->tiles,
-                                   .gpu = &g,
-                                   .isa = isa};
-    emit_all(&files, &c, &set);
+    for (int i = 0; i < library.units; i++) {
+        const struct unit *u = &library.unit[i];
+        snprintf(file, sizeof file, "%s.%s", u->name, u->context->isa->extension);
+        unit_emit(files_add(&files, file), u);
+    }
+    manifest_dispatch(files_add(&files, "dispatch.c"), &library);
+    manifest_rules(files_add(&files, "rules.mk"), &library);
+    manifest_table(files_add(&files, "manifest"), &library);
     if (err_count() == 0 && files_write(&files, o->out))
-        printf("%d kernels for %s in %s\n", set.count, g.title, o->out);
+        printf("%d kernel sources in %s\n", library.units, o->out);
     files_free(&files);
     return err_count() > 0;
 }

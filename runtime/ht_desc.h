@@ -124,8 +124,8 @@ struct ht_set_desc {
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* see the contracts above */
 };
 
-/* The generated dispatch.c defines it. */
-extern const struct ht_set_desc ht_set;
+/* The sets of this library, NULL behind the last; at least one. The generated dispatch.c defines it. */
+extern const struct ht_set_desc *const ht_sets[];
 
 static inline int64_t ht_ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
@@ -300,5 +300,10 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
 /* The same for one kernel, whatever its variant: only the split is chosen. */
 struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
                                 int64_t batch, int64_t partial_bytes);
+
+/* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
+ * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then
+ * the earlier. */
+const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability, int sms);
 
 #endif

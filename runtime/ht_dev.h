@@ -16,6 +16,12 @@
 extern "C" {
 #endif
 
+#ifdef __cplusplus
+#define HT_THREAD_LOCAL thread_local
+#else
+#define HT_THREAD_LOCAL _Thread_local
+#endif
+
 enum ht_dev_code {
     HT_DEV_OK,
     HT_DEV_NONE,     /* no device, no driver */
