@@ -10,18 +10,21 @@
 #include "files.h"
 #include "library.h"
 #include "manifest.h"
+#include "vendor.h"
 
 static const char usage[] =
     "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
     "  halftone-gen list gpus|schemes|isas\n"
     "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK] [--tsv]\n"
     "  halftone-gen emit --gpu G,... --out DIR [--scheme S,...] [--lean] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
+    "  halftone-gen vendor --gpu G,... --out DIR [--scheme S,...] [--lean] [--prefix P_] [--amalgamation]\n"
+    "  halftone-gen verify DIR\n"
     "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
     "templates/.\n";
 
 struct options {
-    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles;
-    bool tsv, lean;
+    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *prefix;
+    bool tsv, lean, amalgamation;
 };
 
 /* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
@@ -42,15 +45,20 @@ static bool read_options(struct options *o, int argc, char **argv) {
     const struct {
         const char *name;
         const char **value;
-    } known[] = {{"--gpu", &o->gpu}, {"--scheme", &o->scheme}, {"--model", &o->model}, {"--shape", &o->shape},
-                 {"--out", &o->out}, {"--root", &o->root},     {"--tiles", &o->tiles}};
+    } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
+                 {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
+                 {"--tiles", &o->tiles}, {"--prefix", &o->prefix}};
+    const struct {
+        const char *name;
+        bool *value;
+    } flags[] = {{"--tsv", &o->tsv}, {"--lean", &o->lean}, {"--amalgamation", &o->amalgamation}};
     for (int i = 2; i < argc; i++) {
         size_t k = 0;
-        bool *flag = strcmp(argv[i], "--tsv") == 0    ? &o->tsv
-                     : strcmp(argv[i], "--lean") == 0 ? &o->lean
-                                                      : NULL;
-        if (flag) {
-            *flag = true;
+        size_t flag = 0;
+        while (flag < sizeof flags / sizeof *flags && strcmp(argv[i], flags[flag].name) != 0)
+            flag++;
+        if (flag < sizeof flags / sizeof *flags) {
+            *flags[flag].value = true;
             continue;
         }
         while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0)
@@ -151,25 +159,31 @@ static struct library library;
 static struct files files;
 
 /* The request of `emit` and `vendor`, planned. */
-static bool plan_library(const struct options *o, const char *command) {
+static bool plan_library(const struct options *o, const char *command, struct library_request *request) {
     if (!o->gpu) {
         struct gpu none;
         load_budget(&none, o); /* says which there are */
     }
     if (!o->out)
         err_user(NULL, 0, "--out DIR is missing");
-    const struct library_request request = {.command = command,
-                                            .root = o->root,
-                                            .gpus = o->gpu,
-                                            .schemes = o->scheme,
-                                            .tiles = o->tiles,
-                                            .lean = o->lean};
-    return err_count() == 0 && library_plan(&library, &request);
+    const struct library_request asked = {.command = command,
+                                          .root = o->root,
+                                          .gpus = o->gpu,
+                                          .schemes = o->scheme,
+                                          .tiles = o->tiles,
+                                          .prefix = o->prefix,
+                                          .lean = o->lean,
+                                          .amalgamation = o->amalgamation};
+    *request = asked;
+    return err_count() == 0 && library_plan(&library, request);
 }
 
 static int run_emit(const struct options *o) {
     char file[FILE_NAME_MAX];
-    if (!plan_library(o, "emit"))
+    struct library_request request;
+    if (o->prefix || o->amalgamation)
+        err_user(NULL, 0, "--prefix and --amalgamation are for vendor");
+    if (!plan_library(o, "emit", &request))
         return 1;
     for (int i = 0; i < library.units; i++) {
         const struct unit *u = &library.unit[i];
@@ -185,6 +199,52 @@ static int run_emit(const struct options *o) {
     return err_count() > 0;
 }
 
+static int run_vendor(const struct options *o) {
+    struct library_request request;
+    if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+        vendor_write(&files, o->out))
+        printf("%d files in %s; README.md there says how to compile them\n", files.count, o->out);
+    files_free(&files);
+    return err_count() > 0;
+}
+
+/* Budgets that came by path lie in the folder itself. */
+static void place_budgets(struct text *out, const char *gpus, const char *folder) {
+    while (gpus && *gpus) {
+        const size_t len = strcspn(gpus, ",");
+        const bool by_path = memchr(gpus, '.', len) != NULL;
+        text_addf(out, "%s%s%.*s%s", by_path ? folder : "", by_path ? "/" : "", (int)len, gpus,
+                  gpus[len] ? "," : "");
+        gpus += len + (gpus[len] != 0);
+    }
+}
+
+/* Runs the command in the folder's manifest again, in memory, and compares. */
+static int run_verify(const char *folder, const char *root) {
+    enum { WORDS_MAX = 32 };
+    struct text command = {0}, gpus = {0};
+    struct library_request request;
+    char *words[WORDS_MAX] = {NULL, NULL};
+    int count = 2;
+    if (vendor_command(&command, folder)) {
+        for (char *w = strtok(command.data, " "); w && count < WORDS_MAX; w = strtok(NULL, " "))
+            words[count++] = w;
+        struct options o = {.root = root};
+        if (read_options(&o, count, words)) {
+            place_budgets(&gpus, o.gpu, folder);
+            o.gpu = gpus.data;
+            if (plan_library(&o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+                vendor_compare(&files, folder))
+                printf("%s: %d files, all as written by halftone-gen %s\n", folder, files.count,
+                       HT_GENERATOR_VERSION);
+        }
+    }
+    files_free(&files);
+    text_free(&command);
+    text_free(&gpus);
+    return err_count() > 0;
+}
+
 int main(int argc, char **argv) {
     struct options o = {.root = default_root()};
     const char *command = argc > 1 ? argv[1] : "--help";
@@ -195,12 +255,16 @@ int main(int argc, char **argv) {
     if (strcmp(command, "list") == 0)
         return run_list(argc > 2 ? argv[2] : NULL,
                         argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
+    if (strcmp(command, "verify") == 0 && argc > 2)
+        return run_verify(argv[2], argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
     if (!read_options(&o, argc, argv))
         return 1;
     if (strcmp(command, "explain") == 0)
         return run_explain(&o);
     if (strcmp(command, "emit") == 0)
         return run_emit(&o);
+    if (strcmp(command, "vendor") == 0)
+        return run_vendor(&o);
     err_user(NULL, 0, "unknown command '%s'; see halftone-gen --help", command);
     return 1;
 }

@@ -126,13 +126,14 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
     dispatch_kernels(out, g->name, set);
     const int schemes = dispatch_schemes(out, c, set);
     emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
+    if (!c->inner)
+        text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", g->name);
     text_addf(
         out,
-        "extern const struct ht_set_desc ht_set_%s;\n"
         "const struct ht_set_desc ht_set_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
         ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
         ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch};\n\n",
-        g->name, g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
+        g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
         is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
         g->launch_ns, set->count, schemes, g->name, g->name, reduce);
 }
@@ -158,10 +159,11 @@ void manifest_dispatch(struct text *out, const struct library *l) {
         dispatch_declarations(out, l);
     for (int i = 0; i < l->sets; i++)
         dispatch_set(out, &l->set[i].context, &l->set[i].plans);
-    text_add(out, list_head);
+    const bool is_open = !l->set[0].context.inner;
+    text_add(out, is_open ? list_head : "const struct ht_set_desc *const ht_sets[] = {");
     for (int i = 0; i < l->sets; i++)
         text_addf(out, "&ht_set_%s, ", l->set[i].gpu.name);
-    text_add(out, "HT_MORE_SETS(HT_LIST_SET) NULL};\n#endif\n");
+    text_add(out, is_open ? "HT_MORE_SETS(HT_LIST_SET) NULL};\n#endif\n" : "NULL};\n");
 }
 
 void manifest_rules(struct text *out, const struct library *l) {

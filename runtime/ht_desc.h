@@ -124,8 +124,13 @@ struct ht_set_desc {
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* see the contracts above */
 };
 
+/* Linkage of what the files of the runtime share: static in an amalgamation, where the definition of ht_sets comes
+ * before its uses. */
+#ifndef HT_LOCAL
+#define HT_LOCAL
 /* The sets of this library, NULL behind the last; at least one. The generated dispatch.c defines it. */
 extern const struct ht_set_desc *const ht_sets[];
+#endif
 
 static inline int64_t ht_ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
@@ -294,16 +299,17 @@ struct ht_choice {
 /* Cheapest dispatchable kernel of `scheme` for the shape; splits only while the partial sums fit
  * partial_bytes. Pure: depends on nothing but its arguments. Ties go to the earlier kernel and the smaller split.
  * kernel -1: the set has none of the scheme. */
-struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
-                         int64_t batch, int64_t partial_bytes);
+HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
+                                  int64_t k, int64_t batch, int64_t partial_bytes);
 
 /* The same for one kernel, whatever its variant: only the split is chosen. */
-struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
-                                int64_t batch, int64_t partial_bytes);
+HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
+                                         int64_t k, int64_t batch, int64_t partial_bytes);
 
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then
  * the earlier. */
-const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability, int sms);
+HT_LOCAL const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability,
+                                               int sms);
 
 #endif
