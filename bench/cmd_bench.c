@@ -223,8 +223,8 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
         return -1;
     l.kernel = plan.kernel;
     l.predicted_us = (double)plan.predicted_ns / 1000.0;
-    l.pack_bytes =
-        pack_bytes(set, plan.scheme, r->shape.m, r->shape.k) + pack_bytes(set, plan.scheme, r->shape.n, r->shape.k);
+    l.pack_bytes = pack_bytes(set, plan.scheme, r->shape.m, r->shape.k) +
+                   pack_bytes(set, plan.scheme, r->shape.n, r->shape.k);
     l.products = products_of(set, plan.scheme);
     return add_line(r, &l, f);
 }
@@ -359,8 +359,9 @@ static void make_comments(struct bench *b) {
         "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
         "round, "
         "bytes read and written%s\n",
-        halftone_version(), b->engine.set->gpu, b->engine.set->isa, b->commit, b->engine.device.name, b->engine.device.sms,
-        facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS, b->plan.seconds,
+        halftone_version(), b->engine.set->gpu, b->engine.set->isa, b->commit, b->engine.device.name,
+        b->engine.device.sms, facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS,
+        b->plan.seconds,
         b->engine.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
