@@ -2,12 +2,9 @@
 #include "vendor.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "err.h"
 #include "manifest.h"
@@ -84,7 +81,7 @@ enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
 static void write_banner(struct text *out, const struct vendor *v) {
     text_addf(out,
-              "/* Written by halftone-gen %s; an edited copy is found by `make verify-vendored`.\n"
+              "/* Written by halftone-gen %s; halftone-gen verify finds edited copies.\n"
               " * Recreate: halftone-gen %s */\n",
               HT_GENERATOR_VERSION, v->library->recreate);
 }
@@ -325,18 +322,6 @@ static void hole_schemes(struct text *out, const struct vendor *v) {
     }
 }
 
-static void hole_stem(struct text *out, const struct vendor *v) {
-    text_add(out, v->rename.stem);
-}
-
-static void hole_prefix(struct text *out, const struct vendor *v) {
-    text_add(out, v->rename.prefix);
-}
-
-static void hole_upper(struct text *out, const struct vendor *v) {
-    text_add(out, v->rename.upper);
-}
-
 static void hole_recreate(struct text *out, const struct vendor *v) {
     text_addf(out, "halftone-gen %s", v->library->recreate);
 }
@@ -348,39 +333,40 @@ static void hole_exports(struct text *out, const struct vendor *v) {
         text_add(out, "`halftone_` (the functions of the header) or `ht_` (kernels and internals)");
 }
 
-static void hole_compiler(struct text *out, const struct vendor *v) {
-    text_add(out, v->toolchain->compiler);
-}
-
-static void hole_language(struct text *out, const struct vendor *v) {
-    text_add(out, v->toolchain->language);
-}
-
-static void hole_package(struct text *out, const struct vendor *v) {
-    text_add(out, v->toolchain->package);
-}
-
-static void hole_link(struct text *out, const struct vendor *v) {
-    text_add(out, v->toolchain->link);
-}
-
 static const struct hole {
     const char *name;
     void (*write)(struct text *out, const struct vendor *v);
-} holes[] = {{"COMPILE", hole_compile},   {"CMAKE", hole_cmake},     {"OBJECTS", hole_objects},
-             {"RULES", hole_rules},       {"GPUS", hole_gpus},       {"SCHEMES", hole_schemes},
-             {"STEM", hole_stem},         {"PREFIX", hole_prefix},   {"UPPER", hole_upper},
-             {"RECREATE", hole_recreate}, {"EXPORTS", hole_exports}, {"COMPILER", hole_compiler},
-             {"LANGUAGE", hole_language}, {"PACKAGE", hole_package}, {"LINK", hole_link}};
+} holes[] = {{"COMPILE", hole_compile}, {"CMAKE", hole_cmake},      {"OBJECTS", hole_objects},
+             {"RULES", hole_rules},     {"GPUS", hole_gpus},        {"SCHEMES", hole_schemes},
+             {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate}};
 
-/* The hole NAME of "NAME@..."; NULL: it is none. */
-static const struct hole *find_hole(const char *text) {
-    for (size_t i = 0; i < sizeof holes / sizeof *holes; i++) {
-        const size_t len = strlen(holes[i].name);
-        if (strncmp(text, holes[i].name, len) == 0 && text[len] == '@')
-            return &holes[i];
+/* Length of "NAME@" at the text; 0: something else. */
+static size_t hole_length(const char *text, const char *name) {
+    const size_t len = strlen(name);
+    return strncmp(text, name, len) == 0 && text[len] == '@' ? len + 1 : 0;
+}
+
+/* Fills the hole that begins behind an '@', and returns its length; 0: it was make's own, as in $@. */
+static size_t fill_hole(struct text *out, const struct vendor *v, const char *at) {
+    const struct toolchain *t = v->toolchain;
+    const char *const words[][2] = {{"STEM", v->rename.stem},   {"PREFIX", v->rename.prefix},
+                                    {"UPPER", v->rename.upper}, {"COMPILER", t->compiler},
+                                    {"LANGUAGE", t->language},  {"PACKAGE", t->package},
+                                    {"LINK", t->link}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (hole_length(at, words[i][0]) > 0) {
+            text_add(out, words[i][1]);
+            return hole_length(at, words[i][0]);
+        }
     }
-    return NULL;
+    for (size_t i = 0; i < sizeof holes / sizeof *holes; i++) {
+        if (hole_length(at, holes[i].name) > 0) {
+            holes[i].write(out, v);
+            return hole_length(at, holes[i].name);
+        }
+    }
+    text_add(out, "@");
+    return 0;
 }
 
 /* templates/vendor_NAME with its @HOLES@ filled. */
@@ -394,12 +380,8 @@ static void fill(struct vendor *v, const char *name, const char *as) {
         const size_t len = strcspn(at, "@");
         text_add_bytes(out, at, len);
         at += len;
-        const struct hole *hole = *at ? find_hole(at + 1) : NULL;
-        if (hole)
-            hole->write(out, v);
-        else if (*at) /* make's own, as in $@ */
-            text_add(out, "@");
-        at += hole ? strlen(hole->name) + 2 : *at != 0;
+        if (*at)
+            at += 1 + fill_hole(out, v, at + 1);
     }
     text_free(&raw);
 }
@@ -460,127 +442,4 @@ bool vendor_files(struct files *f, const struct library *l, const struct library
     text_free(&desc);
     text_free(&v.abi);
     return err_count() == 0;
-}
-
-/* ---- folders that exist */
-
-static bool read_in(struct text *out, const char *folder, const char *name) {
-    char path[PATH_BYTES];
-    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return n > 0 && n < PATH_BYTES && text_read_file(out, path);
-}
-
-static int index_of(const struct files *f, const char *name) {
-    for (int i = 0; i < f->count; i++) {
-        if (strcmp(f->name[i], name) == 0)
-            return i;
-    }
-    return -1;
-}
-
-static bool same(const struct text *x, const struct text *y) {
-    return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
-}
-
-/* Whether the manifest lists the file with the checksum of these bytes. */
-static bool is_as_written(const struct text *manifest, const char *name, const struct text *bytes) {
-    struct text line = {0};
-    text_addf(&line, "# checksum %016" PRIx64 " %s\n",
-              text_checksum(TEXT_CHECKSUM_SEED, bytes->data, bytes->len), name);
-    const bool found = manifest->data && line.data && strstr(manifest->data, line.data);
-    text_free(&line);
-    return found;
-}
-
-/* What stands in the way of writing to the folder: a file that vendor did not write or somebody edited. What an
- * interrupted run already wrote is equal to the new text. */
-static bool may_replace(const struct files *f, const char *folder, const char *name,
-                        const struct text *manifest) {
-    struct text bytes = {0};
-    const int at = index_of(f, name);
-    bool ok = strcmp(name, "manifest") == 0 && manifest->data &&
-              strstr(manifest->data, "# Recreate: halftone-gen vendor ");
-    if (!ok) {
-        ok = read_in(&bytes, folder, name) &&
-             (is_as_written(manifest, name, &bytes) || (at >= 0 && same(&bytes, &f->text[at])));
-        if (!ok)
-            err_user(
-                folder, 0,
-                "%s was not written by vendor, or was edited since; nothing was changed: move it away, or "
-                "name another folder",
-                name);
-    }
-    text_free(&bytes);
-    return ok;
-}
-
-/* Calls visit for every entry of a folder; true when there is none to visit. */
-static bool each_entry(const struct files *f, const char *folder, const struct text *manifest,
-                       bool (*visit)(const struct files *f, const char *folder, const char *name,
-                                     const struct text *manifest)) {
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    bool ok = true;
-    while (dir && (entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            ok = visit(f, folder, entry->d_name, manifest) && ok;
-    }
-    if (dir)
-        closedir(dir);
-    return ok;
-}
-
-static bool remove_stale(const struct files *f, const char *folder, const char *name,
-                         const struct text *manifest) {
-    char path[PATH_BYTES];
-    (void)manifest;
-    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return index_of(f, name) >= 0 || (n > 0 && n < PATH_BYTES && unlink(path) == 0);
-}
-
-bool vendor_write(const struct files *f, const char *folder) {
-    struct text manifest = {0};
-    read_in(&manifest, folder, "manifest");
-    const bool ok = each_entry(f, folder, &manifest, may_replace) && files_write(f, folder) &&
-                    each_entry(f, folder, &manifest, remove_stale);
-    text_free(&manifest);
-    return ok;
-}
-
-bool vendor_command(struct text *out, const char *folder) {
-    static const char mark[] = "# Recreate: halftone-gen vendor ";
-    struct text manifest = {0};
-    const bool ok = read_in(&manifest, folder, "manifest") && manifest.len > 0 &&
-                    strncmp(manifest.data, mark, strlen(mark)) == 0;
-    if (ok) {
-        const char *command = manifest.data + strlen(mark);
-        text_add_bytes(out, command, strcspn(command, "\n"));
-    } else {
-        err_user(
-            folder, 0,
-            "has no manifest that begins with '%s...': not a vendored folder, or its manifest was edited",
-            mark);
-    }
-    text_free(&manifest);
-    return ok;
-}
-
-bool vendor_compare(const struct files *f, const char *folder) {
-    struct text manifest = {0};
-    const int before = err_count();
-    read_in(&manifest, folder, "manifest");
-    for (int i = 0; i < f->count; i++) {
-        struct text bytes = {0};
-        const char *name = f->name[i];
-        if (!read_in(&bytes, folder, name))
-            err_user(folder, 0, "%s is missing", name);
-        else if (!same(&bytes, &f->text[i]) && is_as_written(&manifest, name, &bytes))
-            err_user(folder, 0, "%s is as it was written, but halftone-gen %s writes it differently", name,
-                     HT_GENERATOR_VERSION);
-        else if (!same(&bytes, &f->text[i]))
-            err_user(folder, 0, "%s was edited", name);
-        text_free(&bytes);
-    }
-    text_free(&manifest);
-    return err_count() == before;
 }

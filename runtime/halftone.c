@@ -1,7 +1,7 @@
 /* halftone.c: validates calls, picks kernels, lays out the workspace, packs and launches. Meaning of every
  * function: halftone.h. Knows the device only through ht_dev.h, kernels only through the descriptors of
- * ht_desc.h; the layout of panels inside an atom is none of its business. C11 that is also C++17, for the
- * amalgamation (gen/vendor.h). */
+ * ht_desc.h; the layout of panels inside an atom is none of its business. C11 that is also C++17, for
+ * amalgamations. */
 #include "halftone.h"
 
 #include <stdarg.h>

@@ -41,8 +41,7 @@
  *    i8x10 have exact integer sums: their results are the same bits on every device and in the simulator, whatever
  *    kernel, split, batch or packing; they never switch to another scheme by themselves, so look at their range. The data check that will
  *    make the accuracy contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see
- *    halftone_query; README, "what does not work yet") small elements lose bits silently. Named schemes
- *    run their paper's algorithm as it is.
+ *    halftone_query) small elements lose bits silently. Named schemes run their paper's algorithm as it is.
  *
  * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
  *    same in every function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked

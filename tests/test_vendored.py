@@ -74,6 +74,7 @@ def test_folder_builds_alone_and_runs(tmp_path, compilers):
     for name, data in contents(tmp_path / "set").items():
         text = data.decode()
         assert str(ROOT) not in text and not re.search(r'#include "\.\.|@[A-Z]+@', text), name
+        assert not re.search(r"\b(gen|bench|tests|templates|runtime|shared)/\w|test_\w+\.c", text), name
         included = set(re.findall(r'#include "([^"]+)"', text))
         assert name == "README.md" or included <= set(contents(tmp_path / "set")), name
 
