@@ -235,6 +235,10 @@ def test_destination_is_taken_only_as_a_whole(tmp_path):
     assert times == {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
     vendor(folder, "--scheme", "half", "--lean") # others are removed
     assert not list(folder.glob("*f16x3*")) and gen("verify", folder).returncode == 0
+    vendor(folder, *SMALL, "--prefix", "p_")
+    vendor(tmp_path / "fresh", *SMALL, "--prefix", "p_")
+    assert contents(folder) == contents(tmp_path / "fresh")
+    vendor(folder, *SMALL)
     before = contents(folder)
     (folder / "halftone.c").write_bytes(before["halftone.c"] + b"/* mine */\n")
     run = vendor(folder, *SMALL, check=False)
