@@ -1,6 +1,6 @@
 /* library: what one library is made of: the kernel sets of one or several GPUs and the sources they need, each source
- * once. Level 4. Two GPUs of one instruction set may plan the same kernel: it is the same code up to launch bounds, so
- * the first GPU's is taken for both. */
+ * once. Level 4. Two GPUs of one instruction set may plan the same kernel: its code is the same up to what fits launches
+ * to the number of SMs, so the first GPU's is taken for both. */
 #ifndef HT_LIBRARY_H
 #define HT_LIBRARY_H
 

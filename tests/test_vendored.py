@@ -81,16 +81,16 @@ def test_folder_builds_alone_and_runs(tmp_path, compilers):
 
 def test_prefix_and_two_gpus_in_one_library(tmp_path, compilers):
     path = compilers["simulator"]
-    vendor(tmp_path / "set", *SMALL, "--prefix", "myproj_", gpu="a800,h200")
+    vendor(tmp_path / "set", *SMALL, "--prefix", "myproj_", gpu="a800,rtx4090")
     built = build(tmp_path / "set", tmp_path / "copy", path)
     names = exported(built / "libmyproj.a")
     assert {"myproj_" + x for x in API} <= names
     assert all(n.startswith("myproj_") for n in names), names
-    for device, gpu in (("sm80", "a800"), ("sm86", "a800"), ("sm90", "h200")):
+    for device, gpu in (("sm80", "a800"), ("sm86", "a800"), ("sm89", "rtx4090"), ("sm90", "rtx4090")):
         run = app(built, path, "myproj", device)
         assert run.returncode == 0 and f"kernels of {gpu} on" in run.stdout, run.stdout + run.stderr
     run = app(built, path, "myproj", "sm75")
-    assert run.returncode == 3 and "7.5" in run.stdout and "a800 (sm_80, 8.0 or later), h200 (sm_90a, 9.0 only)" in run.stdout
+    assert run.returncode == 3 and "7.5" in run.stdout and "a800 (sm_80, 8.0 or later), rtx4090 (sm_89, 8.9 or later)" in run.stdout
     run = app(built, path, "myproj", "none")
     assert run.returncode == 3 and "no usable GPU" in run.stdout
 
