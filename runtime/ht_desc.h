@@ -221,7 +221,7 @@ static inline int ht_next_splits(int splits) {
 }
 
 /* Fewest parts that a kernel with exact sums may have; 1 for the others. Beyond HT_PICK_SPLITS_MAX: k is too large for
- * it. Worked line (test_desc.c): exact_k 131072, bk 128: k = 131072 -> 1, 131073 -> 2, 400000 -> 4, 2^24 -> 128. */
+ * it. Worked line (a test holds it): exact_k 131072, bk 128: k = 131072 -> 1, 131073 -> 2, 400000 -> 4, 2^24 -> 128. */
 static inline int ht_least_splits(const struct ht_cost_coefficients *c, int64_t k) {
     const int64_t steps = ht_ceil_div(k, c->step_k), most = c->exact_k > 0 ? c->exact_k / c->step_k : steps;
     int splits = 1;
