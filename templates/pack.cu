@@ -348,7 +348,7 @@ HT_DEVICE void write_tile(unsigned char *atoms, int first, unsigned tile, unsign
 }
 
 // exponents: [ magnitude of each row, rows rounded up to 64 | row block, piece: 64 published magnitudes, -1 before ]
-__global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
+static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
@@ -383,7 +383,7 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 }
 
 // Numbers that are not published yet.
-__global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair p)
+static __global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair p)
 {
     ht_grid_wait();
     ht_grid_release();

@@ -290,10 +290,16 @@ static const struct ht_scheme_desc fake_schemes[] = {
     {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 10, 8, 64, "pack_f16x3", pack_two, 2, 0, NULL},
 };
 
-const struct ht_set_desc ht_set = {
+static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
     3000,   4,       3,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
 };
+/* Made for one capability alone; has one kernel and one scheme fewer. */
+static const struct ht_set_desc fake_exact_set = {
+    "exact", "sm_120a", "1.2.3", "sm90",       1200,         1,           108, 1410, 1600, 4000, 2000,
+    3000,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
+};
+const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, NULL};
 
 /* ---- helpers ---- */
 
@@ -858,6 +864,29 @@ static void test_create_says_what_is_wrong(void **state) {
     dev.capability = 900; /* newer is fine: the set is not exact */
     assert_int_equal(halftone_create(&h), HALFTONE_OK);
     assert_string_equal(halftone_device(h), "fake device");
+    assert_string_equal(halftone_gpu(h), "fake");
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
+static void test_create_takes_the_set_of_the_device(void **state) {
+    halftone *h = *state;
+    assert_string_equal(halftone_gpu(h), "fake");
+    dev.capability = 1200;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_string_equal(halftone_gpu(h), "exact");
+    assert_null(halftone_kernels(h, 3)); /* the first set has four */
+    assert_non_null(halftone_kernels(NULL, 3));
+    assert_int_equal(halftone_set_scheme(h, "orphan"), HALFTONE_UNKNOWN_SCHEME);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    dev.capability = 750;
+    assert_int_equal(halftone_create(&h), HALFTONE_WRONG_GPU);
+    assert_string_equal(
+        halftone_last_detail(NULL),
+        "fake device has capability 7.5; this library has kernels for fake (sm_80, 8.0 or later), "
+        "exact (sm_120a, 12.0 only)");
+    dev.capability = 800;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_string_equal(halftone_last_detail(NULL), "");
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
@@ -957,7 +986,11 @@ static void test_schemes_and_kernels_by_name(void **state) {
     assert_string_equal(halftone_kernels(NULL, 3), "ht_fake_half");
     assert_null(halftone_kernels(h, 4));
     assert_string_equal(halftone_version(), "1.2.3");
-    assert_string_equal(halftone_gpu(), "fake");
+    assert_string_equal(halftone_gpu(NULL), "fake");
+    assert_string_equal(halftone_gpus(0), "fake");
+    assert_string_equal(halftone_gpus(1), "exact");
+    assert_null(halftone_gpus(2));
+    assert_null(halftone_gpus(-1));
 }
 
 static void test_query(void **state) {
@@ -997,7 +1030,7 @@ static void test_query_tells_what_runs(void **state) {
         struct halftone_plan plan;
         assert_int_equal(halftone_query(h, 'N', 'N', m, n, k, 1, &plan), HALFTONE_OK);
         assert_int_equal(halftone_sgemm(h, 'N', 'N', m, n, k, &one, x, m, x, k, &zero, x, m), HALFTONE_OK);
-        assert_string_equal(plan.kernel, ht_set.kernel[dev.last_kernel].name);
+        assert_string_equal(plan.kernel, fake_set.kernel[dev.last_kernel].name);
         assert_int_equal(plan.splits, dev.last_splits);
     }
     free(x);
@@ -1114,6 +1147,7 @@ int main(void) {
         API_TEST(test_out_of_memory_leaves_the_handle_usable),
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),
+        API_TEST(test_create_takes_the_set_of_the_device),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),

@@ -499,7 +499,7 @@ static double cut_off(double x, double y, int toward_zero, int main_only, double
 /* One product of 2^14 that fixes the alignment, then the worst of `TRIES` pairs in [1, 2) at each place. */
 static void adversary_fill(const char *scheme, uint64_t seed, int64_t k, float *a, float *b) {
     enum { TRIES = 150 };
-    const int fraction_bits = strcmp(ht_set.sim_model, "sm90") == 0 ? 25 : 24;
+    const int fraction_bits = strcmp(ht_sets[0]->sim_model, "sm90") == 0 ? 25 : 24;
     const int toward_zero = strcmp(scheme, "markidis") == 0 || strcmp(scheme, "legemm") == 0;
     const int main_only =
         strcmp(scheme, "half") == 0 || strcmp(scheme, "ootomo") == 0 || strcmp(scheme, "legemm") == 0;
@@ -522,9 +522,9 @@ static void adversary_fill(const char *scheme, uint64_t seed, int64_t k, float *
 
 /* Fixed point has adversaries of its own: tests/reproducible.c. */
 static int is_fixed_point(const char *scheme) {
-    for (int i = 0; i < ht_set.schemes; i++)
-        if (strcmp(ht_set.scheme[i].name, scheme) == 0)
-            return ht_set.scheme[i].exact_k > 0;
+    for (int i = 0; i < ht_sets[0]->schemes; i++)
+        if (strcmp(ht_sets[0]->scheme[i].name, scheme) == 0)
+            return ht_sets[0]->scheme[i].exact_k > 0;
     return 0;
 }
 
@@ -644,14 +644,14 @@ static int open_handle(void **state) {
     struct ht_dev_info info;
     (void)state;
     const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK || ht_dev_open(&ht_set, &info) != HT_DEV_OK) {
+    if (code != HALFTONE_OK || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK) {
         fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
         return -1;
     }
     const char *wish = getenv("HALFTONE_TEST_SMALL");
     small = wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
     on_gpu = !info.simulated;
-    fprintf(stderr, "products on %s (%s)\n", info.name, halftone_gpu());
+    fprintf(stderr, "products on %s (%s)\n", info.name, halftone_gpu(handle));
     return 0;
 }
 

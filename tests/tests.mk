@@ -100,7 +100,7 @@ run-products-a800-on-sm90:
 # ---- on a GPU
 check-gpu: generate
 	$(need_nvcc)
-	@$(MAKE) check-gpu-build GPU=$(GPU)
+	@$(MAKE) check-gpu-build GPU='$(GPU)'
 	@sh tests/check_gpu.sh $(SET)
 
 check-gpu-build: build-cuda build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)
