@@ -329,7 +329,7 @@ static bool perform_registers(engine &e, unsigned warp, const access &who) {
                     who.name, at.value);
         return false;
     }
-    if (give ? at.value > held : at.value < held) {
+    if (held != 0 && (give ? at.value > held : at.value < held)) {
         engine_fail(e, who.thread, who.line, "giving lowers the number and taking raises it",
                     "%s: %d registers, the warpgroup has %d of a thread",
                     give ? "ht_give_registers" : "ht_take_registers", at.value, held);
@@ -378,7 +378,7 @@ void async_warp_ends(engine &e, unsigned warp) {
 
 void wgmma_block_ends(engine &e) {
     async_state &s = *e.async;
-    int sum = 0, limit = 0;
+    int sum = 0;
     for (unsigned w = 0; w < e.warps.size(); w++) {
         const std::vector<group_call> &log = s.group_log[w / WARPGROUP_WARPS];
         if (s.matrix[w].calls < log.size()) {
@@ -390,10 +390,9 @@ void wgmma_block_ends(engine &e) {
         }
         sum += s.matrix[w].registers * WARP_SIZE;
     }
-    limit = BLOCK_REGISTERS;
-    if (sum > limit)
+    if (sum > BLOCK_REGISTERS)
         engine_fail(e, 0, 0, "a GPU would wait for ever; give more or take less",
-                    "the warpgroups have taken %d registers together, a block has %d", sum, limit);
+                    "the warpgroups have taken %d registers together, a block has %d", sum, BLOCK_REGISTERS);
 }
 
 } // namespace ht_sim
