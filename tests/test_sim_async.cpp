@@ -602,9 +602,9 @@ HT_DEVICE void break_order(const probe_args &args, float *d) {
 }
 
 HT_DEVICE void break_registers(const probe_args &args) {
-    if (args.what == ODD_REGISTERS)
+    if (args.what == ODD_REGISTERS && threadIdx.x < 128)
         ht_take_registers<100>();
-    if (args.what == TAKES_LESS) {
+    if (args.what == TAKES_LESS && threadIdx.x < 128) {
         ht_give_registers<64>();
         ht_take_registers<56>();
     }

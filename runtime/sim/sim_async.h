@@ -84,9 +84,9 @@ struct wgmma {
 struct wgmma_chain {
     void *d[WARP_SIZE]; /* the lanes' registers */
     int n;
-    uint32_t group;            /* the last one that uses it */
-    bool flying, fenced;       /* fenced: since the last wait gave the registers back */
-    std::vector<float> values; /* 16 x 8 tiles, row-major inside */
+    uint32_t group;               /* the last one that uses it */
+    bool flying, fenced;          /* fenced: since the last wait gave the registers back */
+    std::vector<uint32_t> values; /* bits of the accumulators: 16 x 8 tiles, row-major inside */
 };
 
 struct matrix_state {  /* of a warp */

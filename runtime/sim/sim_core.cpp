@@ -287,7 +287,7 @@ static bool run_block(engine &e, uint64_t block) {
     prepare_block(e, block);
     current_engine = &e;
     while (!e.failed) {
-        unsigned w;
+        unsigned w = 0;
         if (async_on(e) && e.launch->seed != 0 && next_random(e.random) % 4 == 0)
             (void)async_land(e);
         if (pick_warp(e, w)) {
