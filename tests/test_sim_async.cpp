@@ -749,13 +749,30 @@ static void products_are_right(void **) {
     }
 }
 
-/* Signed bytes, 128 to a row; two groups in flight on accumulators of their own, waited for one by one. */
-__global__ void byte_product(probe_args args) {
+/* Every slice type, 128 bytes to a row; two groups in flight on accumulators of their own, waited for one by one. */
+template <int SLICE, class D> HT_DEVICE void issue(D *d, unsigned long long a, unsigned long long b) {
+    if constexpr (SLICE == HT_SIM_F16)
+        ht_wgmma_f16(ht_width<32>(), d, a, b, 1);
+    else if constexpr (SLICE == HT_SIM_BF16)
+        ht_wgmma_bf16(ht_width<32>(), d, a, b, 1);
+    else if constexpr (SLICE == HT_SIM_TF32)
+        ht_wgmma_tf32(ht_width<32>(), d, a, b, 1);
+    else
+        ht_wgmma_s8(ht_width<32>(), d, a, b, 1);
+}
+
+template <class D> HT_DEVICE void store(float *out, const D *d) {
+    const unsigned i = threadIdx.x, row = i / 32 * 16 + i % 32 / 4, col = i % 4 * 2;
+    for (unsigned j = 0; j < 16; j++)
+        ht_stg4(out + (row + j / 2 % 2 * 8) * 64 + j / 4 * 8 + col + j % 2, (float)d[j]);
+}
+
+template <int SLICE, class D> __global__ void typed_product(probe_args args) {
     const unsigned base = ht_smem_base(), i = threadIdx.x;
     const unsigned long long a = descriptor(base), b = descriptor(base + ATOM);
-    int d[2][16];
+    D d[2][16];
     for (int j = 0; j < 16; j++)
-        d[0][j] = d[1][j] = args.what;
+        d[0][j] = d[1][j] = (D)args.what;
     set_up();
     if (i >= 128)
         return;
@@ -768,45 +785,70 @@ __global__ void byte_product(probe_args args) {
     ht_wgmma_fence();
     for (unsigned part = 0; part < 2; part++) {
         for (unsigned k = 0; k < 4; k++)
-            ht_wgmma_s8(ht_width<32>(), d[part], a + 2 * k, b + part * 256 + 2 * k, 1);
+            issue<SLICE>(d[part], a + 2 * k, b + part * 256 + 2 * k);
         ht_wgmma_commit();
     }
     ht_wgmma_wait<1>();
     ht_wgmma_pin<16>(d[0]);
-    for (unsigned j = 0; j < 16; j++)
-        ht_stg4(args.out + (i / 32 * 16 + i % 32 / 4 + j / 2 % 2 * 8) * 64 + j / 4 * 8 + i % 4 * 2 + j % 2,
-                (float)d[0][j]);
+    store(args.out, d[0]);
     ht_wgmma_wait<0>();
     ht_wgmma_pin<16>(d[1]);
-    for (unsigned j = 0; j < 16; j++)
-        ht_stg4(args.out + (i / 32 * 16 + i % 32 / 4 + j / 2 % 2 * 8) * 64 + 32 + j / 4 * 8 + i % 4 * 2 +
-                    j % 2,
-                (float)d[1][j]);
+    store(args.out + 32, d[1]);
 }
 
-static void byte_products_are_right(void **) {
+static void encode(int slice, int value, unsigned char *to) {
+    const unsigned bits = ht_as_uint((float)value);
+    const uint16_t half = ht_f16_rn((float)value), upper = (uint16_t)(bits >> 16);
+    const signed char byte = (signed char)value;
+    switch (slice) {
+    case HT_SIM_F16:
+        memcpy(to, &half, 2);
+        break;
+    case HT_SIM_BF16:
+        memcpy(to, &upper, 2);
+        break;
+    case HT_SIM_TF32:
+        memcpy(to, &bits, 4);
+        break;
+    default:
+        memcpy(to, &byte, 1);
+        break;
+    }
+}
+
+template <int SLICE, class D> static void check_typed_product(size_t bytes) {
     for (const char *seed : seeds) {
         setenv("HALFTONE_SIM_SEED", seed, 1);
         probe_case test;
         for (size_t atom = 0; atom < 2; atom++)
             for (size_t row = 0; row < 64; row++)
-                for (size_t k = 0; k < 128; k++)
-                    test.atoms[atom * ATOM + swizzled(row, k, 1)] = (unsigned char)element(atom, row, k);
-        assert_int_equal(test.run(byte_product, 100), 0);
+                for (size_t k = 0; k < 128 / bytes; k++)
+                    encode(SLICE, element(atom, row, k), test.atoms + atom * ATOM + swizzled(row, k, bytes));
+        assert_int_equal(test.run(typed_product<SLICE, D>, 100), 0);
         assert_string_equal(ht_sim_error(), "");
         for (size_t row = 0; row < 64; row++) {
             for (size_t col = 0; col < 64; col++) {
                 int sum = 100;
-                for (size_t k = 0; k < 128; k++)
+                for (size_t k = 0; k < 128 / bytes; k++)
                     sum += element(0, row, k) * element(1, col, k);
                 assert_true(test.out[row * 64 + col] == (float)sum);
             }
         }
-        memset(test.atoms, 1, 2 * ATOM);
-        assert_int_equal(test.run(byte_product, INT_MAX - 100), HT_SIM_VIOLATION);
-        assert_non_null(strstr(ht_sim_error(), "a sum of this warp leaves 32 bits"));
-        ht_sim_clear_error();
     }
+}
+
+static void every_slice_type_is_right(void **) {
+    check_typed_product<HT_SIM_F16, float>(2);
+    check_typed_product<HT_SIM_BF16, float>(2);
+    check_typed_product<HT_SIM_TF32, float>(4);
+    check_typed_product<HT_SIM_S8, int>(1);
+}
+
+static void integer_sums_may_not_wrap(void **) {
+    probe_case test;
+    memset(test.atoms, 1, 2 * ATOM);
+    assert_int_equal(test.run(typed_product<HT_SIM_S8, int>, INT_MAX - 100), HT_SIM_VIOLATION);
+    assert_non_null(strstr(ht_sim_error(), "a sum of this warp leaves 32 bits"));
 }
 
 int main() {
@@ -820,7 +862,8 @@ int main() {
         TEST(warpgroups_are_whole),
         TEST(accumulators_in_flight_are_poisoned),
         TEST(products_are_right),
-        TEST(byte_products_are_right),
+        TEST(every_slice_type_is_right),
+        TEST(integer_sums_may_not_wrap),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
