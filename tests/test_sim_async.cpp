@@ -555,7 +555,7 @@ HT_DEVICE void break_operands(const probe_args &args, float *d, unsigned long lo
         break;
     case WARP_ELSEWHERE:
         if (i / 32 == 1)
-            ht_wgmma_f16(ht_width<64>(), d, a, b, 1);
+            ht_wgmma_fence();
         else
             ht_wgmma_f16(ht_width<64>(), d, a, b, 1);
         break;
@@ -674,7 +674,7 @@ static void wgmma_rules(void **) {
         {OTHER_SHAPE, "shares accumulator registers with a wgmma in flight of another shape"},
         {WARP_LEAVES, "divergent ht_wgmma: other warps of the warpgroup made the call, this one has exited"},
         {WARP_MISSES_LAST, "ends with 4 wgmmas in flight"},
-        {WARP_ELSEWHERE, "divergent ht_wgmma: another warp of the warpgroup was at ht_wgmma"},
+        {WARP_ELSEWHERE, "another warp of the warpgroup was at ht_wgmma"},
         {OTHER_DESCRIPTOR,
          "divergent ht_wgmma: another warp of the warpgroup gave other operands to the same ht_wgmma"},
         {LANE_DESCRIPTOR, "thread 9 (warp 0, lane 9)"},

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM
 
-# 4 chunks of k for a ring of two: slots are used again; two tiles of C
-CASE = ("100", "140", "256", "1", "0.5", "1")
+# 4 chunks of k for a ring of two: slots are used again
+CASE = ("100", "70", "256", "1", "0.5", "1")
 
 # what is broken: pattern, replacement, what the simulator says
 BREAKS = {

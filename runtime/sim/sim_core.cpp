@@ -52,7 +52,12 @@ static void thread_main(void *arg) {
     for (;;) {
         self.parked = false;
         const ht_sim_launch_info &info = *self.owner->launch->info;
-        info.invoke(info.kernel, info.args);
+        try {
+            info.invoke(info.kernel, info.args);
+        } catch (const std::bad_alloc &) {
+            engine_fail(*self.owner, self.index, 0, "give the process more memory",
+                        "the simulator has no memory for the block's state");
+        }
         self.at.kind = CALL_EXIT;
         self.at.line = 0;
         self.parked = true;

@@ -6,8 +6,6 @@
  * checked: sim_async.h. */
 #include "sim_async.h"
 
-#include <stdio.h>
-
 namespace ht_sim {
 
 enum {
