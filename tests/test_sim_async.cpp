@@ -232,7 +232,8 @@ enum {
     TOO_FEW_ANNOUNCED,
     TOO_MANY_ANNOUNCED,
     NEGATIVE_ANNOUNCED,
-    NOBODY_WAITS
+    NOBODY_WAITS,
+    NOBODY_WAITS_AGAIN
 };
 
 HT_DEVICE void copies_by_one(const probe_args &args) {
@@ -283,6 +284,11 @@ HT_DEVICE void copies_by_one(const probe_args &args) {
         break;
     case NEGATIVE_ANNOUNCED:
         ht_mbar_expect(bar(0), -16);
+        break;
+    case NOBODY_WAITS_AGAIN:
+        fetch(0, args.atoms, 0);
+        ht_mbar_wait(bar(0), 0);
+        fetch(0, args.atoms, 0);
         break;
     case NOBODY_WAITS:
         fetch(0, args.atoms, 0);
@@ -398,6 +404,7 @@ static void copy_rules(void **) {
         {TOO_FEW_ANNOUNCED, "copies have brought 16 bytes more than were announced"},
         {TOO_MANY_ANNOUNCED, "(phase 0: 0 of 1 arrivals and 16 bytes missing)"},
         {NEGATIVE_ANNOUNCED, "ht_mbar_expect of -16 bytes"},
+        {NOBODY_WAITS_AGAIN, "nobody has waited for the copies of phase 1"},
         {NOBODY_WAITS, "nobody has waited for the copies of phase 0 of the mbarrier at shared byte 24576"},
     };
     expect_violations(copies, list, sizeof list / sizeof list[0]);
@@ -483,6 +490,35 @@ __global__ void broken_handover(probe_args args) {
     }
 }
 
+/* What one lane's arrival does not cover: what it does afterwards, and what the other lanes of its warp do. */
+__global__ void lone_arrival(probe_args args) {
+    const unsigned base = ht_smem_base(), i = threadIdx.x;
+    set_up();
+    if (args.what == 0) {
+        if (i == 0) {
+            ht_mbar_arrive(bar(0));
+            ht_sts4(base, 1.0f);
+        }
+        if (i == 32) {
+            ht_mbar_wait(bar(0), 0);
+            (void)ht_lds4(base);
+        }
+        return;
+    }
+    if (i == 0)
+        ht_sts4(base, 1.0f);
+    ht_barrier();
+    if (i < 32) {
+        (void)ht_lds4(base);
+        if (i == 31)
+            ht_mbar_arrive(bar(0));
+    }
+    if (i == 32) {
+        ht_mbar_wait(bar(0), 0);
+        ht_sts4(base, 2.0f);
+    }
+}
+
 static void orders(void **) {
     for (const char *seed : seeds) {
         setenv("HALFTONE_SIM_SEED", seed, 1);
@@ -501,6 +537,9 @@ static void orders(void **) {
                                      {1, "shared memory race (", "ht_lds4 reads uninitialised shared memory"},
                                      {2, "shared memory race ("}};
     expect_violations(broken_handover, list, 3);
+    static const violation lone[] = {{0, "shared memory race (", "ht_lds4 reads uninitialised shared memory"},
+                                     {1, "shared memory race ("}};
+    expect_violations(lone_arrival, lone, 2);
 }
 
 /* ---- wgmma ---- */
@@ -510,6 +549,8 @@ enum {
     RIGHT,
     NO_FENCE_AT_START,
     NO_FENCE_AFTER_WAIT,
+    NO_THIRD_FENCE,
+    NO_FENCE_FOR_OTHERS,
     NO_COMMIT,
     WAIT_TOO_FEW,
     ENDS_IN_FLIGHT,
@@ -653,8 +694,17 @@ __global__ void product(probe_args args) {
     ht_wgmma_pin<32>(d);
     if (args.what == COPY_AFTER_WAIT && i == 0) /* the other warps may still read */
         fetch(1, args.atoms, 2);
-    if (args.what == NO_FENCE_AFTER_WAIT)
+    if (args.what == NO_THIRD_FENCE) {
+        ht_wgmma_fence();
         multiply(d, a, b, 3);
+        ht_wgmma_commit();
+        ht_wgmma_wait<0>();
+    }
+    if (args.what == NO_FENCE_AFTER_WAIT || args.what == NO_THIRD_FENCE)
+        multiply(d, a, b, 3);
+    float others[32];
+    if (args.what == NO_FENCE_FOR_OTHERS)
+        multiply(others, a, b, 0);
     for (unsigned j = 0; args.what == RIGHT && j < 32; j++)
         ht_stg4(args.out + (i / 32 * 16 + i % 32 / 4 + j / 2 % 2 * 8) * 64 + j / 4 * 8 + i % 4 * 2 + j % 2,
                 d[j]);
@@ -663,6 +713,8 @@ __global__ void product(probe_args args) {
 static void wgmma_rules(void **) {
     static const violation list[] = {
         {NO_FENCE_AT_START, "ht_wgmma without ht_wgmma_fence"},
+        {NO_THIRD_FENCE, "ht_wgmma without ht_wgmma_fence"},
+        {NO_FENCE_FOR_OTHERS, "ht_wgmma without ht_wgmma_fence"},
         {NO_FENCE_AFTER_WAIT, "ht_wgmma without ht_wgmma_fence"},
         {NO_COMMIT, "ht_wgmma_wait with 4 wgmmas not committed"},
         {WAIT_TOO_FEW, "ht_wgmma_pin of accumulators in flight"},
@@ -781,8 +833,9 @@ template <int SLICE, class D> __global__ void typed_product(probe_args args) {
         ht_bulk_copy(base, args.atoms, ATOM, bar(0));
         ht_bulk_copy(base + ATOM, args.atoms + ATOM, ATOM, bar(0));
     }
-    ht_mbar_wait(bar(0), 0);
     ht_wgmma_fence();
+    if (i % 32 == 5) /* the others learn of it as they meet */
+        ht_mbar_wait(bar(0), 0);
     for (unsigned part = 0; part < 2; part++) {
         for (unsigned k = 0; k < 4; k++)
             issue<SLICE>(d[part], a + 2 * k, b + part * 256 + 2 * k);
@@ -824,8 +877,9 @@ template <int SLICE, class D> static void check_typed_product(size_t bytes) {
             for (size_t row = 0; row < 64; row++)
                 for (size_t k = 0; k < 128 / bytes; k++)
                     encode(SLICE, element(atom, row, k), test.atoms + atom * ATOM + swizzled(row, k, bytes));
-        assert_int_equal(test.run(typed_product<SLICE, D>, 100), 0);
+        const int code = test.run(typed_product<SLICE, D>, 100);
         assert_string_equal(ht_sim_error(), "");
+        assert_int_equal(code, 0);
         for (size_t row = 0; row < 64; row++) {
             for (size_t col = 0; col < 64; col++) {
                 int sum = 100;

@@ -134,7 +134,7 @@ static bool hold_lanes(engine &e, unsigned w) {
 /* All lanes of the warp have stopped. */
 static void settle_warp(engine &e, unsigned w) {
     warp_state &warp = e.warps[w];
-    if (hold_lanes(e, w))
+    if (async_on(e) && hold_lanes(e, w))
         return;
     const thread_state &first = *e.threads[w * WARP_SIZE];
     for (unsigned lane = 1; lane < warp.lanes; lane++) {
