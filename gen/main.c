@@ -213,17 +213,26 @@ static void plan_one(struct plan_set *set, const struct gpu *g, const struct isa
         plan_tiles(set, g, isa, s, tiles);
 }
 
-/* Plans every scheme of the list (all when NULL), with the extra tiles asked for. */
+/* Plans every scheme of the list, or (NULL) all that the GPU has a unit for, with the extra tiles asked for. */
 static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list,
                      const char *tiles) {
-    for (int i = 0; !list && i < scheme_count; i++)
-        plan_one(set, g, isa, &scheme_table[i], tiles);
+    for (int i = 0; !list && i < scheme_count; i++) {
+        const struct scheme *s = &scheme_table[i];
+        if (model_has_unit(g, isa, s))
+            plan_one(set, g, isa, s, tiles);
+        else
+            printf("scheme %s is left out: there are no %s kernels for %s\n", s->name, slice_title(s->slice),
+                   isa->name);
+    }
     while (list && *list) {
         char name[64];
         const size_t len = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, list);
         const struct scheme *s = load_scheme(name);
-        if (s)
+        if (s && !model_has_unit(g, isa, s))
+            err_user(g->name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme", name,
+                     slice_title(s->slice), isa->name);
+        else if (s)
             plan_one(set, g, isa, s, tiles);
         list += len + (list[len] == ',');
     }
