@@ -45,14 +45,19 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
 
 static void plan_schemes(struct kernel_set *set, const struct library_request *r) {
     const char *list = r->schemes;
-    for (int i = 0; !list && i < scheme_count; i++)
-        plan_one(set, &scheme_table[i], r);
+    for (int i = 0; !list && i < scheme_count; i++) {
+        if (model_has_unit(&set->gpu, set->context.isa, &scheme_table[i]))
+            plan_one(set, &scheme_table[i], r);
+    }
     while (list && *list) {
         char name[64];
         const size_t len = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, list);
         const struct scheme *s = scheme_find(name);
-        if (s)
+        if (s && !model_has_unit(&set->gpu, set->context.isa, s))
+            err_user(set->gpu.name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme",
+                     name, slice_title(s->slice), set->context.isa->name);
+        else if (s)
             plan_one(set, s, r);
         else
             err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);

@@ -241,6 +241,19 @@ static bool plan_library(const struct options *o, const char *command, struct li
     return err_count() == 0 && library_plan(&library, request);
 }
 
+/* The schemes that nobody named and that a set lacks. */
+static void print_left_out(const struct options *o) {
+    for (int i = 0; i < library.sets && !o->scheme; i++) {
+        const struct kernel_set *set = &library.set[i];
+        for (int k = 0; k < scheme_count; k++) {
+            const struct scheme *s = &scheme_table[k];
+            if (!model_has_unit(&set->gpu, set->context.isa, s))
+                printf("%s: scheme %s is left out: there are no %s kernels for %s\n", set->gpu.name, s->name,
+                       slice_title(s->slice), set->context.isa->name);
+        }
+    }
+}
+
 static int run_emit(const struct options *o) {
     char file[FILE_NAME_MAX];
     struct library_request request;
@@ -258,6 +271,7 @@ static int run_emit(const struct options *o) {
     manifest_table(files_add(&files, "manifest"), &library);
     if (err_count() == 0 && files_write(&files, o->out)) {
         struct text loss = {0};
+        print_left_out(o);
         if (o->tuned)
             tuned_loss(&loss, &library.tuned);
         printf("%d kernel sources in %s\n%s", library.units, o->out, loss.data ? loss.data : "");
@@ -273,8 +287,10 @@ static int run_vendor(const struct options *o) {
     if (o->tuned)
         err_user(NULL, 0, "--tuned is for emit");
     if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
-        vendor_write(&files, o->out))
+        vendor_write(&files, o->out)) {
+        print_left_out(o);
         printf("%d files in %s; README.md there says how to compile them\n", files.count, o->out);
+    }
     files_free(&files);
     return err_count() > 0;
 }

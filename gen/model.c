@@ -118,8 +118,7 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
     cost->fits = true;
     cost->threads = tile_threads(t, isa);
     if (!model_has_unit(g, isa, s)) {
-        model_reject(cost, "unit: %s has no %s matrix unit that halftone can use", isa->name,
-                     slice_title(s->slice));
+        model_reject(cost, "unit: there are no %s kernels for %s", slice_title(s->slice), isa->name);
         return;
     }
     switch (kind) {

@@ -7,7 +7,7 @@
  *     if (code != HALFTONE_OK) puts(halftone_strerror(code));
  *     halftone_destroy(h);
  *
- * 1. What a call does. The product is emulated: each FP32 operand is split into 16-bit slices (packing),
+ * 1. What a call does. The product is emulated: each FP32 operand is split into slices (packing),
  *    the slices are multiplied on the matrix units, and the parts are put together in FP32. A SCHEME says
  *    how; a KERNEL is one generated tile of a scheme. Both are chosen by pure functions of the shape, so
  *    equal calls give equal bits.

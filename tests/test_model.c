@@ -323,7 +323,8 @@ static void check_candidate(const struct all *a, int i) {
     /* nothing is faster than the matrix unit */
     int64_t fma = INT64_C(4096) * 4096 * 4096 * a->s->products;
     int64_t ideal_ns = fma / (g->sms * model_fma_per_cycle(g, a->s)) * 1000 / model_clock_mhz(g);
-    assert_true(c->predicted_ns >= ideal_ns);
+    if (a->kind != MODEL_EGEMM || a->s->slice == SLICE_F16) /* EGEMM-TC's times are those of FP16 instructions */
+        assert_true(c->predicted_ns >= ideal_ns);
 }
 
 static void check_order(const struct all *a) {

@@ -12,7 +12,7 @@
 //   resident warps per SM             8 of       64  (12 %)
 //
 // Accuracy: inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion interval, added in FP32 to nearest
-// Input range: elements of at least 2^-110 and 2^-70 of the largest in their row of A (column of B), smaller ones lose bits; where all products of an element of C are below 2^-126 the error is absolute, as if they were that; Inf gives NaN
+// Input range: elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of that; smaller ones lose bits; where all products of an element of C are below 2^-126 the error is absolute, as if they were that; Inf gives NaN
 //
 // int ht_bf16x6_128x64x64_w32x32_s2_sm80_init(void);                                        once per device
 // int ht_bf16x6_128x64x64_w32x32_s2_sm80_launch(const struct ht_gemm_args *args, void *stream);  0 or a cudaError_t

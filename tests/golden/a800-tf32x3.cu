@@ -12,7 +12,7 @@
 //   resident warps per SM             8 of       64  (12 %)
 //
 // Accuracy: inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in FP32 to nearest
-// Input range: elements of at least 2^-114 and 2^-74 of the largest in their row of A (column of B), smaller ones lose bits; where all products of an element of C are below 2^-126 the error is absolute, as if they were that; Inf gives NaN
+// Input range: elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of that; smaller ones lose bits; where all products of an element of C are below 2^-126 the error is absolute, as if they were that; Inf gives NaN
 //
 // int ht_tf32x3_128x128x16_w64x32_s3_sm80_init(void);                                        once per device
 // int ht_tf32x3_128x128x16_w64x32_s3_sm80_launch(const struct ht_gemm_args *args, void *stream);  0 or a cudaError_t
