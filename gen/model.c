@@ -112,6 +112,12 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
     return ht_ceil_div(ht_mul(blocks, 1000), slots);
 }
 
+struct isa model_isa(enum model_kind kind, const struct isa *isa) {
+    struct isa seen = *isa;
+    seen.warpgroup = isa->warpgroup && kind == MODEL_HALFTONE;
+    return seen;
+}
+
 void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const struct tile *t, const struct shape *shape, struct cost *cost) {
     memset(cost, 0, sizeof *cost);
