@@ -23,6 +23,9 @@ enum {
  * the last bits of C, must depend on the shape alone. Four waves of 128 x 128 tiles on 132 SMs take 35 MB. */
 static const int64_t PARTIAL_LIMIT_BYTES = INT64_C(64) << 20;
 
+/* What two square operands of n = 8192 need to meet in, with room to spare; larger ones meet in the workspace. */
+enum { MEETING_BYTES = 8 << 20 };
+
 /* What "auto" is today. */
 static const char AUTO_SCHEME[] = "f16x3";
 
@@ -32,6 +35,8 @@ struct halftone {
     char *own, *user; /* workspaces; user wins when has_user */
     size_t own_bytes, user_bytes;
     bool has_user;
+    int *meeting; /* see ht_pack_args; MEETING_BYTES, or NULL until it is needed */
+    bool meeting_clean;
     int pointer_mode;
     const char *scheme;   /* name in the set, or AUTO_SCHEME */
     int forced_kernel;    /* or NO_KERNEL */
@@ -154,6 +159,8 @@ int halftone_destroy(halftone *handle) {
     if (handle == NULL)
         return HALFTONE_OK;
     int code = fail_device(handle, free_own(handle));
+    int freed = fail_device(handle, ht_dev_free(handle->meeting));
+    code = code != HALFTONE_OK ? code : freed;
     free(handle->ready);
     free(handle);
     return code;
@@ -268,6 +275,7 @@ const char *halftone_device(const halftone *handle) {
 struct operand {
     int64_t rows, k, entries;
     int64_t exponent_stride, panel_stride; /* elements and bytes from entry to entry */
+    int64_t meeting_ints;                  /* of one entry; they follow its magnitudes */
     int64_t exponent_bytes,
         panel_bytes; /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
 };
@@ -294,8 +302,8 @@ static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, i
     o.k = k;
     o.entries = entries;
     int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    int64_t pieces = ht_padded_k(s, k) / HT_K_PAD;
-    o.exponent_stride = s->scales_rows ? ht_mul(row_blocks * HT_ATOM_ROWS, 1 + pieces) : 0;
+    o.meeting_ints = s->scales_rows ? round_up(ht_meeting_ints(s, rows, k), HT_ATOM_ROWS) : 0;
+    o.exponent_stride = s->scales_rows ? ht_add(row_blocks * HT_ATOM_ROWS, o.meeting_ints) : 0;
     o.panel_stride = ht_mul(ht_mul(row_blocks, ht_k_blocks(s, k)), HT_ATOM_BYTES);
     o.exponent_bytes =
         round_up(ht_mul(ht_mul(o.exponent_stride, (int64_t)sizeof(int)), entries), PIECE_ALIGNMENT);
@@ -558,20 +566,24 @@ struct source {
     char *exponents, *panels;
 };
 
-/* Arguments for the entries from `entry` on, as many as a grid can hold. */
+/* Arguments for the entries from `entry` on, as many as a grid can hold. Each entry has room to meet behind its magnitudes.
+ */
 static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const struct source *x,
                                      int64_t entry) {
     const struct operand *o = x->operand;
-    int64_t batch = o->entries - entry;
+    int64_t batch = o->entries - entry, rows = ht_ceil_div(o->rows, HT_ATOM_ROWS) * HT_ATOM_ROWS;
+    int *exponents = scheme->scales_rows ? (int *)(void *)x->exponents + entry * o->exponent_stride : NULL;
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
     args.src = x->src + entry * x->stride;
     args.panels = (unsigned char *)x->panels + entry * o->panel_stride;
-    args.exponents = scheme->scales_rows ? (int *)(void *)x->exponents + entry * o->exponent_stride : NULL;
+    args.exponents = exponents;
+    args.meeting = exponents != NULL ? exponents + rows : NULL;
     args.ld = x->ld;
     args.src_stride = x->stride;
     args.panel_stride = o->panel_stride;
     args.exponent_stride = o->exponent_stride;
+    args.meeting_stride = o->exponent_stride;
     args.rows = (int)o->rows;
     args.k = (int)o->k;
     args.k_blocks = (int)ht_k_blocks(scheme, o->k);
@@ -580,16 +592,60 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     return args;
 }
 
+/* The handle's own meeting place, clean before the first use; false: there is none, use the workspace. A workspace of the
+ * user's means that calls of one handle may run in several streams at once, where they must not meet. */
+static bool have_meeting(halftone *h) {
+    int capturing = 0;
+    void *memory = NULL;
+    if (h->has_user)
+        return false;
+    if (h->meeting == NULL) {
+        if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing ||
+            ht_dev_alloc(&memory, MEETING_BYTES) != HT_DEV_OK)
+            return false;
+        h->meeting = (int *)memory;
+        h->meeting_clean = false;
+    }
+    if (!h->meeting_clean)
+        h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, MEETING_BYTES, h->stream) == HT_DEV_OK;
+    return h->meeting_clean;
+}
+
+/* Lets the operands of one launch meet in the handle's own place, if there is one and they fit. */
+static void meet(halftone *h, const struct source *x, struct ht_pack_args *args, int count) {
+    int64_t ints = 0;
+    for (int i = 0; i < count; i++)
+        ints = ht_add(ints, ht_mul(x[i].operand->meeting_ints, args[i].batch));
+    if (args[0].meeting == NULL || ht_mul(ints, (int64_t)sizeof(int)) > MEETING_BYTES || !have_meeting(h))
+        return;
+    ints = 0;
+    for (int i = 0; i < count; i++) {
+        args[i].meeting = h->meeting + ints;
+        args[i].meeting_stride = x[i].operand->meeting_ints;
+        args[i].meeting_clean = 1;
+        ints += x[i].operand->meeting_ints * args[i].batch;
+    }
+}
+
+static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x,
+                       struct ht_pack_args *args, int count) {
+    meet(h, x, args, count);
+    int code = fail_device(h, ht_dev_check(scheme->pack(args, count, h->stream)));
+    if (code != HALFTONE_OK)
+        h->meeting_clean = false; /* nobody knows how far it came */
+    return code;
+}
+
 /* Packs one or two operands: together in one launch where a grid can hold all their entries. */
 static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x, int count) {
     if (count == 2 && x[0].operand->entries + x[1].operand->entries <= HT_GRID_BATCH) {
         struct ht_pack_args both[2] = {pack_args(scheme, &x[0], 0), pack_args(scheme, &x[1], 0)};
-        return fail_device(h, ht_dev_check(scheme->pack(both, 2, h->stream)));
+        return launch_pack(h, scheme, x, both, 2);
     }
     for (int i = 0; i < count; i++) {
         for (int64_t entry = 0; entry < x[i].operand->entries; entry += HT_GRID_BATCH) {
             struct ht_pack_args args = pack_args(scheme, &x[i], entry);
-            int code = fail_device(h, ht_dev_check(scheme->pack(&args, 1, h->stream)));
+            int code = launch_pack(h, scheme, &x[i], &args, 1);
             if (code != HALFTONE_OK)
                 return code;
         }

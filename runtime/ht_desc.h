@@ -10,7 +10,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 2
+#define HT_ABI_VERSION 3
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -40,16 +40,18 @@ struct ht_gemm_args {
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents; /* schemes that scale rows: the rows' magnitudes (rows rounded up to 64), then as many
-                             * ints for each 64 k of the padded k, used while packing; NULL for the others */
+    int *exponents; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
+    int *meeting; /* schemes that scale rows: ht_meeting_ints ints, used while packing. Between launches all hold -1
+                             * if meeting_clean (the kernel leaves them so); else the launcher writes that first */
     long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
-    long long exponent_stride;
+    long long exponent_stride, meeting_stride;
     int rows, k;
     int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
     int batch;
+    int meeting_clean; /* the same for both operands of a launch */
 };
 #endif
 /*@end*/
@@ -160,6 +162,13 @@ static inline int64_t ht_padded_k(const struct ht_scheme_desc *s, int64_t k) {
 }
 static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
     return ht_mul(ht_padded_k(s, k) / s->atom_k, s->slices / s->atom_slices);
+}
+
+/* Ints through which the blocks that pack one matrix tell each other their rows' magnitudes: one for each row and 64 k, and
+ * one for each 64 rows. */
+static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
+    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
+    return ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, ht_padded_k(s, k) / HT_K_PAD), 1));
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */

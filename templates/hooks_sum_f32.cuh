@@ -40,3 +40,9 @@ HT_DEVICE void ht_stg_four_sums(float *parts, long long at, const ht_sum *v)
 {
     ht_stg16(parts + at, make_uint4(ht_as_uint(v[0]), ht_as_uint(v[1]), ht_as_uint(v[2]), ht_as_uint(v[3])));
 }
+
+// ht_finish of ht_part for scales far from the ends of FP32's range: the same bits.
+HT_DEVICE float ht_finish_calm(ht_sum v, float row_scale, float column_scale)
+{
+    return SCALES_ROWS ? __fmul_rn(__fmul_rn(v, row_scale), column_scale) : v;
+}

@@ -45,3 +45,9 @@ HT_DEVICE void ht_stg_four_sums(float *parts, long long at, const ht_sum *v)
     for (int q = 0; q < 4; q++)
         ht_stg_sum(parts, at + q, v[q]);
 }
+
+// ht_finish for scales far from the ends of FP32's range: the same bits.
+HT_DEVICE float ht_finish_calm(ht_sum v, float row_scale, float column_scale)
+{
+    return __fmul_rn(__fmul_rn(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), row_scale), column_scale);
+}

@@ -15,11 +15,12 @@
 //
 // They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
-// Every published number travels alone in its own word, so no fence is needed.
+// Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
+// the last block to read a row block's words makes them so again for the next launch.
 constexpr int PACK_THREADS = 256;
 constexpr int TILE_BYTES = 64 * 64 * 4;
 constexpr int ROOM_PARTS = 8;                                   // numbers for each row until they are combined
-constexpr int PACK_SMEM_BYTES = PACK_TILES * TILE_BYTES + ROOM_PARTS * 64 * 4;
+constexpr int ROOM_BYTES = ROOM_PARTS * 64 * 4;
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
@@ -29,6 +30,7 @@ constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
+constexpr int CLEANED = 4;                                      // ints that one thread makes clean
 constexpr int LOADS_AHEAD = 1;                                  // tiles under way from device memory
 
 struct pack_pair {
@@ -40,8 +42,10 @@ struct pack_pair {
 struct pack_place {
     const float *src;
     int *exponents;
+    int *published, *arrived;              // of this row block: 64 magnitudes for each piece, and who has read them
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
     int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
+    unsigned tile, room;                   // shared memory: tiles, and numbers for each row
 };
 
 HT_DEVICE int row_blocks_of(const ht_pack_args &g)
@@ -69,6 +73,10 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.piece = (int)blockIdx.x % at.pieces;
     at.k_tile = at.piece * tiles;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
+    at.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * at.pieces * 64;
+    at.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * at.pieces * 64 + at.row_block;
+    at.tile = ht_smem_base();
+    at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
 }
 
@@ -135,15 +143,14 @@ template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uin
 }
 
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
-// direction, LOADS_AHEAD tiles ahead of the stores. Leaves rows' largest magnitudes in `room`, returns in how many parts.
-template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
+// direction, LOADS_AHEAD tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
+template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
     const long long step = K_CONTIGUOUS ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
     const long long tile_step = K_CONTIGUOUS ? 64 : 64 * g.ld;
     const float *corner = K_CONTIGUOUS ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
                                        : at.src + at.row0 + fast + (at.k_tile * 64 + slow * 4) * g.ld;
-    const unsigned room = smem + PACK_TILES * TILE_BYTES;
     uint4 x[LOADS_AHEAD + 1][4];
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
@@ -164,7 +171,7 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
             }
         }
         if (t < at.tiles)
-            store_block<K_CONTIGUOUS>(smem + t * TILE_BYTES, x[t % (LOADS_AHEAD + 1)], fast, slow, most);
+            store_block<K_CONTIGUOUS>(at.tile + t * TILE_BYTES, x[t % (LOADS_AHEAD + 1)], fast, slow, most);
     }
     if (!SCALES_ROWS)
         return 0;
@@ -184,7 +191,7 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int row = K_CONTIGUOUS ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
-            ht_sts4(room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
+            ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
         }
     }
     return K_CONTIGUOUS ? 1 : 8;
@@ -205,7 +212,7 @@ HT_DEVICE int measure_tiles(unsigned smem, int tiles)
 }
 
 // The same at edges and for any alignment: single elements, zeros beyond the matrix.
-HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at, unsigned smem)
+HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
 {
     const int fast = (int)threadIdx.x % 64, slow = (int)threadIdx.x / 64;
     const long long row_step = g.k_contiguous ? g.ld : 1, k_step = g.k_contiguous ? 1 : g.ld;
@@ -221,13 +228,13 @@ HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at, uns
 #pragma unroll
         for (int i = 0; i < 16; i++) {
             const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-            ht_sts4(smem + (unsigned)(t * TILE_BYTES + k % 4 * 4) + unit_at(row, k / 4), x[i]);
+            ht_sts4(at.tile + (unsigned)(t * TILE_BYTES + k % 4 * 4) + unit_at(row, k / 4), x[i]);
         }
     }
     if (SCALES_ROWS) {
         ht_barrier();
-        const int most = measure_tiles(smem, at.tiles);
-        ht_sts4(smem + PACK_TILES * TILE_BYTES + threadIdx.x * 4, ht_as_float((unsigned)most));
+        const int most = measure_tiles(at.tile, at.tiles);
+        ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
     }
     return 4;
 }
@@ -290,20 +297,35 @@ HT_DEVICE int collect(const int *published, int pieces)
 }
 
 // The row's largest magnitude over all of k, for the row threadIdx.x % 64, from this block's in `parts` parts in room.
-HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, unsigned room, int parts)
+HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, int parts)
 {
-    int *published = at.exponents + at.row_blocks * 64 + (long long)at.row_block * at.pieces * 64;
     int most = 0;
     for (int p = 0; p < parts; p++)
-        most = larger(most, (int)ht_as_uint(ht_lds4(room + (unsigned)p * 256 + threadIdx.x % 64 * 4)));
+        most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)p * 256 + threadIdx.x % 64 * 4)));
     if (at.pieces == 1)
         return most;
     if (threadIdx.x < 64)
-        ht_st_relaxed_i32(published + at.piece * 64 + (int)threadIdx.x, most);
-    most = combine_quarters(room, collect(published, at.pieces));
+        ht_st_relaxed_i32(at.published + at.piece * 64 + (int)threadIdx.x, most);
+    most = combine_quarters(at.room, collect(at.published, at.pieces));
     if (most < 0)
         most = measure_row(g, at);
     return most;
+}
+
+// The last block of a row block to have read the published magnitudes leaves the meeting as it was before. `order`: what
+// thread 0 found in at.arrived, which counts from -1.
+HT_DEVICE void leave_meeting(const pack_place &at, int order)
+{
+    ht_barrier();
+    if (threadIdx.x == 0)
+        ht_sts4(at.room, ht_as_float((unsigned)order));
+    ht_barrier();
+    if ((int)ht_as_uint(ht_lds4(at.room)) != at.pieces - 2)
+        return;
+    for (int i = (int)threadIdx.x; i < at.pieces * 64; i += PACK_THREADS)
+        ht_st_relaxed_i32(at.published + i, -1);
+    if (threadIdx.x == 0)
+        ht_st_relaxed_i32(at.arrived, -1);
 }
 
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
@@ -347,7 +369,6 @@ HT_DEVICE void write_tile(unsigned char *atoms, int first, unsigned tile, unsign
     }
 }
 
-// exponents: [ magnitude of each row, rows rounded up to 64 | row block, piece: 64 published magnitudes, -1 before ]
 static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
@@ -356,22 +377,25 @@ static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
     const pack_place at = find_place(g, entry, p.tiles);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
-    if (!SCALES_ROWS)
-        ht_grid_wait(); // else clear_published has waited for all before it
+    if (!SCALES_ROWS || g.meeting_clean)
+        ht_grid_wait(); // else clean has waited for all before it
     ht_grid_release();
-    const unsigned smem = ht_smem_base(), room = smem + PACK_TILES * TILE_BYTES;
     const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
     const bool whole = aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
-    const int parts = !whole           ? load_ragged_tiles(g, at, smem)
-                      : g.k_contiguous ? load_whole_tiles<true>(g, at, smem)
-                                       : load_whole_tiles<false>(g, at, smem);
+    const int parts = !whole           ? load_ragged_tiles(g, at)
+                      : g.k_contiguous ? load_whole_tiles<true>(g, at)
+                                       : load_whole_tiles<false>(g, at);
+    int order = 0;
     ht_barrier();
     if (SCALES_ROWS) {
-        ht_grid_wait(); // the words are clear
-        const int most = agree_on_magnitude(g, at, room, parts);
+        if (!g.meeting_clean)
+            ht_grid_wait();
+        const int most = agree_on_magnitude(g, at, parts);
+        if (at.pieces > 1 && threadIdx.x == 0)
+            order = ht_add_relaxed_i32(at.arrived, 1);
         ht_barrier();
         if (threadIdx.x < 64) {
-            ht_sts4(room + threadIdx.x * 4, ht_as_float((unsigned)most));
+            ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
             if (at.piece == 0)
                 ht_stg_i32(at.exponents + at.row0 + (int)threadIdx.x, most);
         }
@@ -379,11 +403,13 @@ static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     for (int t = 0; t < at.tiles; t++)
-        write_tile(atoms, (at.k_tile + t) * TILE_CHUNKS, smem + (unsigned)(t * TILE_BYTES), room);
+        write_tile(atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), at.room);
+    if (SCALES_ROWS && at.pieces > 1)
+        leave_meeting(at, order);
 }
 
-// Numbers that are not published yet.
-static __global__ void __launch_bounds__(PACK_THREADS) clear_published(const pack_pair p)
+// A meeting that may hold anything becomes a clean one.
+static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
 {
     ht_grid_wait();
     ht_grid_release();
@@ -391,9 +417,10 @@ static __global__ void __launch_bounds__(PACK_THREADS) clear_published(const pac
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     const int pieces = (k_tiles_of(g) + p.tiles - 1) / p.tiles;
-    const long long at = (long long)blockIdx.x * PACK_THREADS + threadIdx.x, rows = (long long)row_blocks_of(g) * 64;
-    if (at < rows * pieces)
-        ht_stg_i32(g.exponents + entry * g.exponent_stride + rows + at, -1);
+    const long long ints = (long long)row_blocks_of(g) * (pieces * 64 + 1);
+    const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
+    for (long long i = first; i < first + CLEANED && i < ints; i++)
+        ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
 }
 
 // Few tiles make small blocks, so that two find a place on each SM.
@@ -421,11 +448,12 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     }
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    int code = ht_allow_smem(pack, PACK_SMEM_BYTES);
-    if (SCALES_ROWS && code == 0)
-        code = ht_launch_dependent(clear_published, (unsigned)((blocks * 64 + PACK_THREADS - 1) / PACK_THREADS), 1, batch,
-                                   PACK_THREADS, 0, stream, p);
+    const int smem_bytes = p.tiles * TILE_BYTES + ROOM_BYTES;
+    const long long cleaners = (blocks * 65 + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
+    int code = ht_allow_smem(pack, PACK_TILES * TILE_BYTES + ROOM_BYTES);
+    if (SCALES_ROWS && !operands[0].meeting_clean && code == 0)
+        code = ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
     if (code == 0)
-        code = ht_launch_dependent(pack, (unsigned)blocks, 1, batch, PACK_THREADS, PACK_SMEM_BYTES, stream, p);
+        code = ht_launch_dependent(pack, (unsigned)blocks, 1, batch, PACK_THREADS, smem_bytes, stream, p);
     return code;
 }

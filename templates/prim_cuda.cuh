@@ -24,6 +24,12 @@ HT_DEVICE uint4 ht_ld16(const void *p)
     return *(const uint4 *)p;
 }
 
+// Brings the line of p close.
+HT_DEVICE void ht_prefetch(const void *p)
+{
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(__cvta_generic_to_global(p)));
+}
+
 HT_DEVICE float ht_ldg4(const float *p)
 {
     return *p;
@@ -70,6 +76,17 @@ HT_DEVICE int ht_ld_relaxed_i32(const int *p)
 HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
 {
     asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
+}
+
+// Adds and returns what was there, without any order to other accesses.
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
+{
+    int old;
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+    return old;
 }
 
 HT_DEVICE uint4 ht_lds16(unsigned s)

@@ -99,6 +99,15 @@ struct scalars {
     bool wide; // four rows of C can be read and written at once
 };
 
+// Exponents between -CALM and CALM are far from the ends of FP32's range: multiplying by one scale after the other cannot
+// lose anything.
+constexpr int CALM = 62;
+
+HT_DEVICE bool is_calm(int exponent)
+{
+    return exponent >= -CALM && exponent <= CALM;
+}
+
 // Four sums of one column, rows row .. row + 3: stored as a split-K part or combined with C. beta == 0 does not read C.
 // exponent: of the row's and the column's scale together.
 HT_DEVICE void store_four(const ht_gemm_args &g, const work &w, const scalars &by, ht_sum *sum, const int *exponent, int row,
@@ -174,26 +183,111 @@ HT_DEVICE void gather_four(const ht_acc *first, const ht_acc *second, int odd, h
     v[3] = odd ? b1 : got1;
 }
 
-// 64 columns from n0 on: lane (g = lane / 4, t = lane % 4) of warp w holds columns 16 w + g and 8 more, in each group of
-// eight rows rows 2t, 2t + 1.
-HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, const ht_acc *acc, int n0)
+// Where this lane's results lie: lane (g = lane / 4, t = lane % 4) of warp w holds columns 16 w + g and 8 more of 64, and in
+// each group of eight rows rows 2t, 2t + 1; after gather_four rows first_row() to + 3 of each 16.
+HT_DEVICE int first_row(const work &w)
 {
-    const int lane = (int)threadIdx.x & 31, odd = lane & 1;
-    const int col = n0 + ((int)threadIdx.x >> 5 & 3) * 16 + (lane >> 2), row = w.m0 + (lane & 3) * 2 + odd * 6;
-    const long long at = w.entry * g.b_exponent_stride;
-    const int eb[2] = {exponent_of(g.b_exponents, at, col, g.n), exponent_of(g.b_exponents, at, col + 8, g.n)};
+    return w.m0 + ((int)threadIdx.x & 3) * 2 + ((int)threadIdx.x & 1) * 6;
+}
+
+HT_DEVICE int first_column(int n0)
+{
+    return n0 + ((int)threadIdx.x >> 5 & 3) * 16 + ((int)threadIdx.x >> 2 & 7);
+}
+
+// All of the tile inside C, nothing read from C, no parts, calm scales: no questions.
+HT_DEVICE void store_calm_part(const ht_gemm_args &g, const work &w, const scalars &by, const int *column_exponent,
+                               const ht_acc *acc, int n0)
+{
+    const int odd = (int)threadIdx.x & 1;
+    const float column[2] = {ht_pow2(column_exponent[0]), ht_pow2(column_exponent[1])};
+    float *c = g.c + (long long)w.entry * g.c_stride + (long long)first_column(n0) * g.ldc + first_row(w);
+#pragma unroll
+    for (int j = 0; j < BM / 16; j++) {
+        int e[4];
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
+        const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            ht_sum v[4];
+            float r[4];
+            gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                r[q] = __fmul_rn(by.alpha, ht_finish_calm(v[q], row[q], column[h]));
+            }
+            ht_stg16(c + h * 8 * g.ldc + j * 16,
+                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+        }
+    }
+}
+
+// The same for everything else.
+HT_DEVICE void store_any_part(const ht_gemm_args &g, const work &w, const scalars &by, const int *column_exponent,
+                              const ht_acc *acc, int n0)
+{
+    const int odd = (int)threadIdx.x & 1, row = first_row(w), col = first_column(n0);
 #pragma unroll
     for (int j = 0; j < BM / 16; j++) {
         int ea[4];
         exponents_of_four(g, w, row + j * 16, ea);
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            const int e[4] = {ea[0] + eb[h], ea[1] + eb[h], ea[2] + eb[h], ea[3] + eb[h]};
+            const int eb = column_exponent[h];
+            const int e[4] = {ea[0] + eb, ea[1] + eb, ea[2] + eb, ea[3] + eb};
             ht_sum v[4];
             gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
             store_four(g, w, by, v, e, row + j * 16, col + h * 8);
         }
     }
+}
+
+// Whether it holds for all lanes of the warp.
+HT_DEVICE bool all_lanes(bool x)
+{
+    int all = x;
+    all &= ht_shfl_xor(all, 16);
+    all &= ht_shfl_xor(all, 8);
+    all &= ht_shfl_xor(all, 4);
+    all &= ht_shfl_xor(all, 2);
+    all &= ht_shfl_xor(all, 1);
+    return all != 0;
+}
+
+// Whether the whole tile can be stored without questions, columns apart; the warp goes one way together.
+HT_DEVICE bool is_calm_tile(const ht_gemm_args &g, const work &w, const scalars &by)
+{
+    const bool inside = w.m0 + BM <= g.m && g.splits == 1;
+    const bool plain = by.wide && by.beta == 0.0f && by.alpha != 0.0f;
+    bool calm = inside && plain;
+    for (int j = 0; SCALES_ROWS && calm && j < BM / 16; j++) {
+        int e[4];
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
+        calm = is_calm(e[0]) && is_calm(e[1]) && is_calm(e[2]) && is_calm(e[3]);
+    }
+    return all_lanes(calm);
+}
+
+// Scales of the tile into L1, so that the epilogue does not wait for each.
+HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
+{
+    const int lane = (int)threadIdx.x & 31, row = w.m0 + lane * 32, col = w.n0 + lane * 32;
+    if (SCALES_ROWS && lane * 32 < BM && row < g.m)
+        ht_prefetch(g.a_exponents + w.entry * g.a_exponent_stride + row);
+    if (SCALES_ROWS && lane * 32 < BN && col < g.n)
+        ht_prefetch(g.b_exponents + w.entry * g.b_exponent_stride + col);
+}
+
+// 64 columns from n0 on.
+HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, bool calm, const ht_acc *acc, int n0)
+{
+    const int col = first_column(n0);
+    const long long at = w.entry * g.b_exponent_stride;
+    const int eb[2] = {exponent_of(g.b_exponents, at, col, g.n), exponent_of(g.b_exponents, at, col + 8, g.n)};
+    if (all_lanes(calm && n0 + 64 <= g.n && is_calm(eb[0]) && is_calm(eb[1])))
+        store_calm_part(g, w, by, eb, acc, n0);
+    else
+        store_any_part(g, w, by, eb, acc, n0);
 }
 
 // ---- consumers ----------------------------------------------------------------------------------------------------
@@ -221,6 +315,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             }
         }
         int chain = 0; // chunks since exact sums were carried
+        prefetch_scales(g, w);
         for (int chunk = 0; chunk < w.chunks; chunk++) {
             const unsigned long long at = (unsigned long long)slot * (SLOT_BYTES / 16);
             //@emit chunk
@@ -232,14 +327,18 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 for (int c = 0; c < CHUNK; c++) {
                     if (s == 0)
                         ht_mbar_wait(smem + FULL + (slot + c) * 8, phase);
-                    ht_wgmma_fence();
+                }
+                ht_wgmma_fence();
 #pragma unroll
-                    for (int k = 0; k < BK / 16; k++) {
-                        const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                        const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
-                        ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0);
-                        ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1);
-                        ht_wgmma(ht_width<BM>(), temp, b, a, 1);
+                for (int p = 0; p < 3; p++) { // corrections of the whole chunk first, while the sum is small
+#pragma unroll
+                    for (int c = 0; c < CHUNK; c++) {
+#pragma unroll
+                        for (int k = 0; k < BK / 16; k++) {
+                            const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
+                            const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
+                            ht_wgmma(ht_width<BM>(), temp, p == 1 ? b + 4 : b, p == 0 ? a + 4 : a, p + c + k > 0);
+                        }
                     }
                 }
                 ht_wgmma_commit();
@@ -259,9 +358,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
             phase ^= slot == 0;
         }
+        const bool calm = is_calm_tile(g, w, by);
 #pragma unroll
         for (int s = 0; s < SUBS; s++) {
-            store_part(g, w, by, acc[0][s], w.n0 + wg * WN + s * 64);
+            store_part(g, w, by, calm, acc[0][s], w.n0 + wg * WN + s * 64);
         }
     }
 }

@@ -22,7 +22,7 @@
 /* ---- the fake device ---- */
 
 static struct {
-    long calls, allocs, frees, syncs, launches, packs, gemms, reduces, inits[8];
+    long calls, allocs, frees, syncs, memsets, launches, packs, gemms, reduces, inits[8];
     int last_kernel, last_splits, largest_batch, largest_pack_batch, largest_pack_rows;
     int64_t packed_entries, packed_rows;
     size_t limit_bytes, last_alloc_bytes;
@@ -73,6 +73,15 @@ int ht_dev_free(void *memory) {
     dev.calls++;
     dev.frees += memory != NULL;
     free(memory);
+    return HT_DEV_OK;
+}
+
+int ht_dev_memset_async(void *memory, int byte, size_t bytes, void *stream) {
+    (void)stream;
+    dev.calls++;
+    dev.memsets++;
+    if (!dev.dry)
+        memset(memory, byte, bytes);
     return HT_DEV_OK;
 }
 

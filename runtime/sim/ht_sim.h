@@ -94,6 +94,11 @@ void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
 void ht_stg_i64(long long *p, long long v, int line = __builtin_LINE());
 int ht_ld_relaxed_i32(const int *p, int line = __builtin_LINE());
 void ht_st_relaxed_i32(int *p, int v, int line = __builtin_LINE());
+int ht_add_relaxed_i32(int *p, int v, int line = __builtin_LINE());
+
+static inline void ht_prefetch(const void *p) {
+    (void)p;
+}
 
 uint4 ht_lds16(unsigned s, int line = __builtin_LINE());
 float ht_lds4(unsigned s, int line = __builtin_LINE());

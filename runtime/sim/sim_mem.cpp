@@ -318,6 +318,15 @@ void ht_st_relaxed_i32(int *p, int v, int line) {
     __atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
+int ht_add_relaxed_i32(int *p, int v, int line) {
+    request r("ht_add_relaxed_i32", line);
+    if (r.e == nullptr)
+        return 0;
+    if (!global_range(*r.e, r.who, p, sizeof *p, sizeof *p))
+        abandon_thread(*r.e);
+    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+
 void ht_cp_async16(unsigned s, const void *g, int line) {
     request r("ht_cp_async16", line);
     if (r.e == nullptr)
