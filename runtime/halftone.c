@@ -596,18 +596,15 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
  * user's means that calls of one handle may run in several streams at once, where they must not meet. */
 static bool have_meeting(halftone *h) {
     int capturing = 0;
-    void *memory = NULL;
-    if (h->has_user)
+    void *memory = h->meeting;
+    if (h->has_user || h->meeting_clean)
+        return !h->has_user;
+    if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing) /* a graph would clean later, and again */
         return false;
-    if (h->meeting == NULL) {
-        if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing ||
-            ht_dev_alloc(&memory, MEETING_BYTES) != HT_DEV_OK)
-            return false;
-        h->meeting = (int *)memory;
-        h->meeting_clean = false;
-    }
-    if (!h->meeting_clean)
-        h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, MEETING_BYTES, h->stream) == HT_DEV_OK;
+    if (memory == NULL && ht_dev_alloc(&memory, MEETING_BYTES) != HT_DEV_OK)
+        return false;
+    h->meeting = (int *)memory;
+    h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, MEETING_BYTES, h->stream) == HT_DEV_OK;
     return h->meeting_clean;
 }
 
@@ -616,14 +613,15 @@ static void meet(halftone *h, const struct source *x, struct ht_pack_args *args,
     int64_t ints = 0;
     for (int i = 0; i < count; i++)
         ints = ht_add(ints, ht_mul(x[i].operand->meeting_ints, args[i].batch));
-    if (args[0].meeting == NULL || ht_mul(ints, (int64_t)sizeof(int)) > MEETING_BYTES || !have_meeting(h))
+    const bool fits = ht_mul(ints, (int64_t)sizeof(int)) <= MEETING_BYTES;
+    if (args[0].meeting == NULL || (ints > 0 && !(fits && have_meeting(h))))
         return;
-    ints = 0;
-    for (int i = 0; i < count; i++) {
-        args[i].meeting = h->meeting + ints;
-        args[i].meeting_stride = x[i].operand->meeting_ints;
+    for (int i = 0; i < count; i++)
         args[i].meeting_clean = 1;
-        ints += x[i].operand->meeting_ints * args[i].batch;
+    for (int i = 0, at = 0; ints > 0 && i < count; i++) {
+        args[i].meeting = h->meeting + at;
+        args[i].meeting_stride = x[i].operand->meeting_ints;
+        at += (int)x[i].operand->meeting_ints * args[i].batch;
     }
 }
 

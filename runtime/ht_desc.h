@@ -165,10 +165,10 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 }
 
 /* Ints through which the blocks that pack one matrix tell each other their rows' magnitudes: one for each row and 64 k, and
- * one for each 64 rows. */
+ * one for each 64 rows; none where one block has whole rows. */
 static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
-    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    return ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, ht_padded_k(s, k) / HT_K_PAD), 1));
+    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
+    return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */

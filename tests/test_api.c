@@ -153,6 +153,8 @@ static int fake_pack(const struct ht_pack_args *g, int slices) {
     assert_int_equal(g->k_blocks * (64 / slices) % 64, 0);
     if (dev.launch_code != 0 || dev.dry)
         return dev.launch_code;
+    if (slices == 2 && g->meeting_clean && g->k > 64)
+        assert_int_equal(g->meeting[0], -1);
     for (int e = 0; e < g->batch; e++)
         for (int row = 0; row < (g->rows + 63) / 64 * 64; row++) {
             int exponent = 0; /* any rule will do that tells rows and entries apart */
@@ -525,7 +527,7 @@ static void test_large_batches_are_cut(void **state) {
  */
 static void assert_pieces(const struct ht_pack_args *first, const struct ht_pack_args *second, long blocks) {
     assert_int_equal(second->panels - first->panels, blocks * 2 * HT_ATOM_BYTES);
-    assert_int_equal(second->exponents - first->exponents, blocks * 128);
+    assert_int_equal(second->exponents - first->exponents, blocks * 64);
     assert_int_equal(second->src - first->src, blocks * (second->batch > 1 ? 1 : 64));
 }
 
@@ -733,21 +735,50 @@ static void test_the_second_call_allocates_nothing(void **state) {
     halftone *h = *state;
     struct problem p = problem_of('N', 'N', 100, 100, 100, 0);
     check(h, &p);
-    assert_int_equal(dev.allocs, 1);
+    assert_int_equal(dev.allocs, 2); /* workspace, and where blocks meet */
+    assert_int_equal(dev.memsets, 1);
     long syncs = dev.syncs;
     check(h, &p);
     p = problem_of('T', 'N', 50, 60, 70, 0);
     check(h, &p);
-    assert_int_equal(dev.allocs, 1);
+    assert_int_equal(dev.allocs, 2);
+    assert_int_equal(dev.memsets, 1);
     assert_int_equal(dev.syncs, syncs);
     assert_int_equal(dev.inits[0] + dev.inits[1], 1 + (dev.inits[0] == dev.inits[1]));
     p = problem_of('N', 'N', 300, 300, 300, 0); /* grows once more */
     check(h, &p);
-    assert_int_equal(dev.allocs, 2);
+    assert_int_equal(dev.allocs, 3);
     assert_int_equal(dev.frees, 1);
     size_t need;
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 300, 300, 300, 1, &need), HALFTONE_OK);
     assert_int_equal(dev.last_alloc_bytes, need);
+}
+
+/* Packing blocks meet in memory of the handle that holds -1 between launches; it is made so again after a launch that
+ * failed. Calls on a user's workspace meet in it, and short rows nowhere. */
+static void test_where_packing_blocks_meet(void **state) {
+    halftone *h = *state;
+    float one = 1, zero = 0, *x = matrix(4 * 100), c[16];
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 64, &one, x, 4, x, 64, &zero, c, 4), HALFTONE_OK);
+    assert_true(dev.memsets == 0 && dev.allocs == 1 && dev.pack_log[0].meeting_clean);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    assert_true(dev.memsets == 1 && dev.pack_log[0].meeting_clean && dev.pack_log[1].meeting_clean);
+    const int *place = dev.pack_log[1].meeting;
+    assert_int_equal(dev.pack_log[0].meeting - place, dev.pack_log[1].meeting_stride); /* A's, then B's */
+    assert_true(dev.pack_log[1].meeting_stride >= ht_meeting_ints(&fake_schemes[1], 4, 65));
+    dev.launch_code = 1;
+    assert_int_not_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    dev.launch_code = 0;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    assert_true(dev.memsets == 2 && dev.pack_log[1].meeting == place);
+    char *memory = aligned_alloc(256, 1 << 20);
+    assert_non_null(memory);
+    assert_int_equal(halftone_set_workspace(h, memory, 1 << 20), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    assert_true(!dev.pack_log[0].meeting_clean && (char *)dev.pack_log[0].meeting > memory &&
+                (char *)dev.pack_log[0].meeting < memory + (1 << 20));
+    free(memory);
+    free(x);
 }
 
 static void test_user_workspace(void **state) {
@@ -1018,7 +1049,7 @@ static void test_query(void **state) {
     assert_string_equal(plan.why, "because");
     assert_string_equal(plan.range, "all");
     assert_int_equal(plan.workspace_bytes,
-                     2 * 4096 * 65 * 4 + 2 * 4096 * 4096 * 4); /* magnitudes and room, panels */
+                     2 * 1041 * 1024 + 2 * 4096 * 4096 * 4); /* 4096 magnitudes, 64 * 4097 ints to meet; panels */
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'T', 4096, 4096, 4096, 1, &bytes), HALFTONE_OK);
     assert_int_equal(bytes, plan.workspace_bytes);
     assert_int_equal(halftone_query(h, 'N', 'T', 5, 5, 0, 1, &plan), HALFTONE_OK);
@@ -1150,6 +1181,7 @@ int main(void) {
         API_TEST(test_null_handle),
         API_TEST(test_huge_sizes_are_refused),
         API_TEST(test_the_second_call_allocates_nothing),
+        API_TEST(test_where_packing_blocks_meet),
         API_TEST(test_user_workspace),
         API_TEST(test_shared_operands_need_less_workspace),
         API_TEST(test_capture),
