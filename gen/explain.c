@@ -50,7 +50,8 @@ static void rank(struct listing *l) {
 }
 
 bool explain_rank(struct listing *l) {
-    for (l->shape_isa = l->isa; l->shape_isa;
+    l->seen = model_isa(l->kind, l->isa);
+    for (l->shape_isa = &l->seen; l->shape_isa;
          l->shape_isa = l->shape_isa->other_shape ? isa_find(l->shape_isa->other_shape) : NULL)
         tile_enumerate(l->shape_isa, l->s, collect, l);
     rank(l);
@@ -108,6 +109,10 @@ static void print_tsv(struct text *out, const struct listing *l) {
 
 /* ---- text for people ---- */
 
+const char explain_seen_note[] =
+    "The papers' models know no warpgroup instructions: their tiles here are those of this GPU's mma.sync, for which no "
+    "kernels are generated.\n";
+
 static void print_head(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     text_addf(out, "%s (%s, %s), scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", g->title,
@@ -132,6 +137,8 @@ static void print_head(struct text *out, const struct listing *l) {
     explain_add_milli(out, "", g->native_fp32_gflops, "");
     text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
               (int)(ceiling * 100 / g->native_fp32_gflops % 100));
+    if (l->isa->warpgroup && !l->seen.warpgroup)
+        text_add(out, explain_seen_note);
 }
 
 static const char *const formulas[] = {
@@ -184,7 +191,10 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
 /* The model's own quantities for a tile. */
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
-    if (l->kind == MODEL_HALFTONE) {
+    if (l->seen.warpgroup) {
+        text_addf(out, "  clocks of one bk step %d, of a block's start and end %d\n",
+                  c->cost.coefficients.step_busy_x256 / 256, c->cost.coefficients.fixed_cycles);
+    } else if (l->kind == MODEL_HALFTONE) {
         struct model_step s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
         text_addf(out,
                   "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
@@ -227,7 +237,9 @@ void explain_take_apart(const struct listing *l, const struct candidate *c,
                         int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
-    const struct model_step s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
+    struct model_step s = {0}; /* of warpgroup kernels all is one pipe */
+    if (!l->seen.warpgroup)
+        s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
@@ -337,13 +349,15 @@ static void print_pick(struct text *out, const struct listing *l) {
     struct explain_use use[EXPLAIN_USES];
     text_add(out, "\nPick: ");
     explain_add_tile(out, &p->tile);
-    text_addf(out, ", %d warps, %d threads\n", tile_warps(&p->tile), p->cost.threads);
+    text_addf(out, ", %d %s, %d threads\n", tile_warps(&p->tile),
+              l->seen.warpgroup ? "warpgroups and a producer" : "warps", p->cost.threads);
     explain_uses(l, p, use);
     for (int i = 0; i < EXPLAIN_USES; i++) {
         text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
                   use[i].limit, use[i].limit > 0 ? use[i].used * 100 / use[i].limit : 0);
         if (i == 0)
-            text_addf(out, "    accumulators %d, fragments %d, other %d\n", p->cost.regs_accumulators,
+            text_addf(out, "    accumulators %d, %s %d, other %d\n", p->cost.regs_accumulators,
+                      l->seen.warpgroup ? "of a warpgroup after setmaxnreg; chain" : "fragments",
                       p->cost.regs_fragments, p->cost.regs_other);
     }
     text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);

@@ -60,7 +60,7 @@ static bool warps_divide(const struct tile *t, const struct isa *isa) {
 static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
                                  void (*visit)(void *context, const struct tile *t), void *context) {
     enum { ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2, STAGES_MAX = 8 };
-    struct tile t = {.wk = isa->ki, .bk = scheme_atom_k(s)};
+    struct tile t = {.wk = isa_mma_k(isa, s->slice), .bk = scheme_atom_k(s)};
     for (t.bm = HT_ATOM_ROWS; t.bm <= ROWS_MAX; t.bm += HT_ATOM_ROWS) {
         t.wm = t.bm;
         for (t.bn = PART_COLUMNS; t.bn <= WARPGROUPS_MAX * PARTS_MAX * PART_COLUMNS; t.bn += PART_COLUMNS) {

@@ -83,7 +83,7 @@ HT_DEVICE ht_sum result_of(const ht_acc *acc)
     return ht_combine(v);
 }
 
-__global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_gemm_args g)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_gemm_args g)
 {
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;

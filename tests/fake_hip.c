@@ -102,13 +102,14 @@ hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t end) {
 
 /* ---- a set without kernels */
 static const struct ht_scheme_desc schemes[] = {{.name = "f16x3"}};
-const struct ht_set_desc ht_set = {.gpu = "mi210",
-                                   .isa = "gfx90a",
-                                   .version = "test",
-                                   .arch = 0x90a,
-                                   .arch_exact = 1,
-                                   .schemes = 1,
-                                   .scheme = schemes};
+static const struct ht_set_desc set = {.gpu = "mi210",
+                                       .isa = "gfx90a",
+                                       .version = "test",
+                                       .arch = 0x90a,
+                                       .arch_exact = 1,
+                                       .schemes = 1,
+                                       .scheme = schemes};
+const struct ht_set_desc *const ht_sets[] = {&set, NULL};
 
 static void expect(const char *what, int found, int wanted) {
     if (found == wanted)
@@ -136,7 +137,7 @@ int main(void) {
     expect("a card without a name", create(""), HALFTONE_WRONG_GPU);
     expect("no card", create(NULL), HALFTONE_NO_GPU);
     card = "gfx90a";
-    expect("open", ht_dev_open(&ht_set, &info), HT_DEV_OK);
+    expect("open", ht_dev_open(&set, &info), HT_DEV_OK);
     expect("architecture", info.capability, 0x90a);
     expect("CUs", info.sms, 104);
     expect("simulated", info.simulated, 0);
