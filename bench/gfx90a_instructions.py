@@ -23,7 +23,7 @@ def manifest(folder):
 
 def kernel_flags(folder):
     text = (pathlib.Path(folder) / "rules.mk").read_text()
-    return re.search(r"HT_KERNEL_FLAGS := (.*)", text).group(1).split()
+    return re.search(r"HT_FLAGS_gfx90a := (.*)", text).group(1).split()
 
 
 def assemble(source, flags, hipcc="hipcc"):
@@ -83,7 +83,7 @@ def measure(row, folder, flags):
     counts = {g: 0 for g in GROUPS}
     for mnemonic in loop:
         counts[group_of(mnemonic)] += 1
-    shape = re.search(r"v_mfma_f32_(\d+x\d+x\d+)", assembly).group(1)
+    shape = re.search(r"v_mfma_[a-z]+32_(\d+x\d+x\d+)", assembly).group(1)
     return row, metadata(assembly)[0], counts, shape
 
 

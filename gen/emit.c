@@ -32,7 +32,7 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 }
 
 const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
-    return isa->flushes_f16_subnormals && s->flushed_range_text ? s->flushed_range_text : s->range_text;
+    return isa->flushes_subnormals && s->flushed_range_text ? s->flushed_range_text : s->range_text;
 }
 
 /* ---- reading templates */

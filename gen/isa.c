@@ -5,8 +5,8 @@
  * gfx90a, whose 32x32x8 instruction is issued twice for a 32x32x16 fragment; its 16x16x16 one twice for each load.
  * Register allocation: CUDA occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per
  * lane, 8 * 64 (CDNA2 ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from
- * sm_80 (the same calculator); LDS 512 bytes on gfx90a. flushes_f16_subnormals: ROCm documentation, "MI200 MFMA
- * behavior specifics". promote_k 64: shared/HOPPER-TRIAL.md, "error": every 128 k loses to SGEMM on one-signed data
+ * sm_80 (the same calculator); LDS 512 bytes on gfx90a. flushes_subnormals: ROCm documentation, "MI200 MFMA
+ * behavior specifics" (FP16 and BF16 alike). promote_k 64: shared/HOPPER-TRIAL.md, "error": every 128 k loses to SGEMM on one-signed data
  * at n = 1024, every 64 k never did; units with fewer alignment bits (sm_75, sm_80) get the same interval until their
  * own is measured. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four times fewer
  * roundings than in a native FP32 product, so nothing is promoted.
@@ -27,6 +27,10 @@
         [SLICE_F16] = "arch_sm80_f16", [SLICE_BF16] = "arch_sm80_bf16", [SLICE_TF32] = "arch_sm80_tf32",     \
         [SLICE_S8] = "arch_sm80_s8"                                                                          \
     }
+#define AMPERE_K                                                                                             \
+    {                                                                                                        \
+        [SLICE_F16] = 16, [SLICE_BF16] = 16, [SLICE_TF32] = 8, [SLICE_S8] = 32                               \
+    }
 #define AMPERE_UNITS                                                                                         \
     {                                                                                                        \
         [SLICE_F16] = 18, [SLICE_BF16] = 18, [SLICE_TF32] = 10                                               \
@@ -40,21 +44,26 @@
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
-        .ki = 16, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true,          \
-        .flushes_f16_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3       \
+        .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true,          \
+        .flushes_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3       \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
-#define CDNA2(name_, suffix_, side_, ki_, fragment_k_, latency_divisor_, align_units_, other_)               \
+#define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)               \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip", .skeleton = "tile_mma",       \
         .prim = "prim_hip", .launch = "launch_plain", .hooks = {"stage_registers", "frag_mfma"},             \
-        .mma_hooks = {[SLICE_F16] = "arch_gfx90a"}, .other_shape = other_, .sim_model = "gfx90a",            \
+        .mma_hooks = {[SLICE_F16] = "arch_gfx90a_f16",                                                       \
+                      [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
+                      [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
+        .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,              \
+        .sim_model = "gfx90a",                                                                               \
         .compile_flags = "--offload-arch=gfx90a -ffp-contract=off -Wno-unused-command-line-argument",        \
-        .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .ki = ki_, .fragment_k = fragment_k_,      \
+        .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_,                 \
         .b_tiles = 1, .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_,                     \
         .register_unit = 512, .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,    \
-        .flushes_f16_subnormals = true, .promote_k = 0, .align_units = {[SLICE_F16] = align_units_},         \
+        .flushes_subnormals = true, .promote_k = 0,                                                      \
+        .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_},                            \
         .tiny_units = 0, .group_units = 2                                                                    \
     }
 
@@ -73,12 +82,12 @@ const struct isa isa_table[] = {
      .compile_flags = NVCC_TARGET("75"),
      .arch = 750,
      .wave_size = 32,
-     .ki = 8,
+     .mma_k = {[SLICE_F16] = 8, [SLICE_S8] = 16},
      LDMATRIX_TILES,
      .register_unit = 256,
      .smem_unit_bytes = 256,
      .async_copy = false,
-     .flushes_f16_subnormals = false,
+     .flushes_subnormals = false,
      .promote_k = 64,
      .align_units = {[SLICE_F16] = 18},
      .tiny_units = 3},
@@ -99,13 +108,13 @@ const struct isa isa_table[] = {
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,
      .wave_size = 32,
-     .ki = 16,
+     .mma_k = AMPERE_K,
      LDMATRIX_TILES,
      .register_unit = 256,
      .smem_unit_bytes = 128,
      .async_copy = true,
      .warpgroup = true,
-     .flushes_f16_subnormals = false,
+     .flushes_subnormals = false,
      .promote_k = 64,
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
      .tiny_units = 3},
@@ -124,7 +133,7 @@ const struct isa *isa_find(const char *name) {
 }
 
 int isa_mma_k(const struct isa *isa, enum slice_type t) {
-    return isa->ki * slice_bytes(SLICE_F16) / slice_bytes(t);
+    return isa->mma_k[t];
 }
 
 int isa_fragment_k(const struct isa *isa, enum slice_type t) {

@@ -25,8 +25,9 @@ struct isa {
     const char *compile_flags;
     int arch;       /* __CUDA_ARCH__ lower bound (750, 800, ...); for AMD what follows gfx, hexadecimal */
     int wave_size;  /* threads of a warp (wavefront) */
-    int mi, ni, ki; /* FP16 MMA shape used by the skeleton; other types have the same k in bytes: isa_mma_k */
-    int fragment_k; /* k of one FP16 fragment load: ki or a multiple (two m16n8k8 share one 16-wide load) */
+    int mi, ni; /* MMA shape used by the skeleton */
+    int mma_k[SLICE_TYPES]; /* its k for each slice type; 0: no such unit */
+    int fragment_k; /* k of one FP16 fragment load (two m16n8k8 share one 16-wide load); others the same in bytes */
     int b_tiles;    /* MMA column tiles that one load of B brings */
     int d_cols;     /* columns among the accumulators that a lane has of an MMA tile */
     int latency_divisor; /* the budget's MMA latency is that of the unit's main shape; this one's: divided */
@@ -35,7 +36,7 @@ struct isa {
     int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
     bool async_copy;     /* global -> shared without registers (cp.async) */
     bool warpgroup;      /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
-    bool flushes_f16_subnormals;
+    bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
     int promote_k; /* FP32 promotion interval for promoting chains, in k; 0: never; source in isa.c */
     /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */
     int align_units[SLICE_TYPES]; /* for one fragment of one product */
@@ -47,8 +48,8 @@ extern const struct isa isa_table[];
 extern const int isa_count;
 const struct isa *isa_find(const char *name); /* NULL: none */
 
-/* k of one MMA and of one fragment load for a slice type: an MMA takes the same bytes of k whatever its type (m16n8k16
- * FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8). */
+/* k of one MMA and of one fragment load for a slice type. A load brings the same bytes of k whatever the type; mma.sync
+ * takes as many (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */
 int isa_mma_k(const struct isa *isa, enum slice_type t);
 int isa_fragment_k(const struct isa *isa, enum slice_type t);
 

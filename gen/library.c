@@ -48,14 +48,14 @@ static void plan_schemes(struct kernel_set *set, const struct library_request *r
     const struct isa *isa = set->context.isa;
     for (int i = 0; !list && i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
-        if (model_has_unit(&set->gpu, isa, s) && scheme_for(s->name, isa->flushes_f16_subnormals) == s)
+        if (model_has_unit(&set->gpu, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s)
             plan_one(set, s, r);
     }
     while (list && *list) {
         char name[64];
         const size_t len = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, list);
-        const struct scheme *s = scheme_for(name, isa->flushes_f16_subnormals);
+        const struct scheme *s = scheme_for(name, isa->flushes_subnormals);
         if (s && !model_has_unit(&set->gpu, isa, s))
             err_user(set->gpu.name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme",
                      name, slice_title(s->slice), isa->name);

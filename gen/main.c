@@ -129,7 +129,7 @@ static const struct isa *load_budget(struct gpu *g, const char *root, const char
 }
 
 static const struct scheme *load_scheme(const char *name, const struct isa *isa) {
-    const struct scheme *s = scheme_for(name, isa && isa->flushes_f16_subnormals);
+    const struct scheme *s = scheme_for(name, isa && isa->flushes_subnormals);
     if (!s)
         err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
     return s;

@@ -112,7 +112,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
                   "\"%s\", %s_launch, %d, %d, %s%s},\n",
                   s->name, emit_range_text(s, c->isa), s->bound_text, s->slices, scheme_atom_k(s), scheme_slice_bytes(s),
                   s->scale == SCALE_ROW, s->products, isa_fragment_k(c->isa, s->slice), bound.step_units,
-                  bound.once_units, bound.promote_k, c->isa->flushes_f16_subnormals ? scheme_flush_exponent(s) : 0, name,
+                  bound.once_units, bound.promote_k, c->isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, name,
                   name, s->atom_slices, s->exact_k, scheme_is_exact(s) ? reduce : "NULL",
                   scheme_is_exact(s) ? "_launch" : "");
         count++;

@@ -154,7 +154,7 @@ static void page_roofline(struct text *out, const struct listing *l) {
         struct listing *at = &point[count];
         *at = (struct listing){.g = l->g, .isa = l->isa, .kind = l->kind, .shape = l->shape};
         at->s = i < 0 ? l->s : &scheme_table[i];
-        if (i >= 0 && (at->s == l->s || at->s != scheme_for(at->s->name, l->isa->flushes_f16_subnormals)))
+        if (i >= 0 && (at->s == l->s || at->s != scheme_for(at->s->name, l->isa->flushes_subnormals)))
             continue;
         ok = ok && explain_rank(at);
         if (at->fits > 0)

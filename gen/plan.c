@@ -168,7 +168,7 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
     other.isa = next_shape(b->isa, b->s);
     if (!other.isa)
         return;
-    const struct tile fragment = {128, 128, 64, 64, 64, other.isa->ki, 1};
+    const struct tile fragment = {128, 128, 64, 64, 64, isa_mma_k(other.isa, b->s->slice), 1};
     if (plan_fixed(&other, &fragment))
         plan_add(set, &other, VARIANT_PIPELINE, "LE-GEMM Table 2's tile of C from its other fragment, (16,16,16)");
 }

@@ -68,6 +68,8 @@
 #define WIDE_RANGE_TEXT                                                                                      \
     "where all products of an element of C are below 2^-126 the error is absolute, as if they were that; "   \
     "Inf gives NaN"
+#define FLUSHED_PRODUCTS_TEXT                                                                                \
+    "products of slices below 2^-126 become 0, at most 2^-119 for each k; Inf gives NaN"
 #define F16X3_RANGE \
     "finite input of any exponent; elements down to 2^-16 of the largest in their " \
     "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute " \
@@ -233,9 +235,11 @@ const struct scheme scheme_table[] = {
      .promote = {PROMOTE_NEVER},
      .split_units = 131329,
      .bound_text = "each input is rounded to 8 bits: at most 2^-7 of |A||B| from the inputs, plus one "
-                   "truncating chain over all of k",
+                   "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
-                   "bits, larger ones become Inf"},
+                   "bits, larger ones become Inf",
+     .flushed_range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones become "
+                           "0, larger ones Inf; " FLUSHED_PRODUCTS_TEXT},
     {.name = "bf16x3",
      .paper = "halftone: two BF16 slices, lo*lo left out, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -250,11 +254,14 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_ISA},
      .split_units = 769,
-     .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, added in "
+     .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, if the unit needs one, added in "
                    "FP32 to nearest",
      .range_text =
          "elements of at least 2^-117, in a row of A (column of B) whose largest is below 2^-40 2^-78 of "
-         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
+     .flushed_range_text =
+         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT},
     {.name = "bf16x6",
      .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -270,10 +277,13 @@ const struct scheme scheme_table[] = {
      .promote = {PROMOTE_ISA},
      .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion "
-                   "interval, added in FP32 to nearest",
+                   "interval, if the unit needs one, added in FP32 to nearest",
      .range_text =
          "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
-         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
+     .flushed_range_text =
+         "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT},
     {.name = "bf16x9",
      .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -290,11 +300,14 @@ const struct scheme scheme_table[] = {
      .promote = {PROMOTE_ISA},
      .split_units = 0,
      .bound_text =
-         "inputs keep all 24 bits, nothing left out; chains of the promotion interval, added in FP32 "
+         "inputs keep all 24 bits, nothing left out; chains of the promotion interval, if the unit needs one, added in FP32 "
          "to nearest",
      .range_text =
          "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
-         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
+     .flushed_range_text =
+         "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT},
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
      .hooks = "scheme_tf32",
@@ -354,8 +367,8 @@ const struct scheme *scheme_find(const char *name) {
 }
 
 int scheme_flush_exponent(const struct scheme *s) {
-    const int f16_min_exponent = -14;
-    return f16_min_exponent - s->residual_shift;
+    const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
+    return scheme_is_exact(s) ? 0 : min_exponent - s->residual_shift;
 }
 
 int scheme_slice_bytes(const struct scheme *s) {

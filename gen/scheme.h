@@ -37,17 +37,18 @@ struct scheme {
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_desc.h */
     int split_units; /* what the split alone loses, in 2^-24 */
     const char *bound_text, *range_text;
-    /* For matrix units that flush FP16 subnormals. */
+    /* For matrix units that flush subnormals. */
     const char *flushed_range_text; /* range_text there; NULL: the same, but an FP16 row needs subnormals */
 };
 
 extern const struct scheme scheme_table[];
 extern const int scheme_count;
 const struct scheme *scheme_find(const char *name); /* the first row of that name; NULL: none */
-/* The row of that name for a matrix unit that keeps, or flushes, FP16 subnormals: a name may have a second row whose
+/* The row of that name for a matrix unit that keeps, or flushes, subnormals: a name may have a second row whose
  * slices are scaled so that no accuracy depends on them. NULL: none. */
 const struct scheme *scheme_for(const char *name, bool flushes);
-/* Largest power of two that a flushing unit may drop from an element of 2^-14 or more (smaller ones may vanish). */
+/* Largest power of two, as exponent, that a flushing unit may drop from an element that is a normal number of the slice
+ * type (smaller ones may vanish); 0: integers, nothing is dropped. */
 int scheme_flush_exponent(const struct scheme *s);
 
 int scheme_slice_bytes(const struct scheme *s);

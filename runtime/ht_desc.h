@@ -104,8 +104,8 @@ struct ht_scheme_desc {
     int products, mma_k, align_units; /* products per MMA step; k of one MMA; see ht_bound_units */
     int split_units; /* lost once: by the split, less what a chain's first step spares; may be negative */
     int promote_k;   /* of the main accumulator; 0: one chain over all of k; else at least mma_k */
-    int flush_exponent; /* the unit flushes FP16 subnormals: an element of 2^-14 and more loses up to
-                         * 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
+    int flush_exponent; /* the unit flushes subnormals: an element that is a normal number of the slice type loses up
+                         * to 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
     const char *pack_name;
     /* operands: 1 or 2, packed in one launch */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);

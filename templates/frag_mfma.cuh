@@ -1,10 +1,10 @@
-// frag_mfma: fragments of MFMA on wavefronts of 64 lanes, for square shapes: 32x32x8 (two to a fragment of 16 k) and
-// 16x16x16 (two to a fragment of 32 k). Source: AMD Matrix Instruction Calculator, gfx90a; runtime/sim/sim_mfma.c has
+// frag_mfma: fragments of MFMA on wavefronts of 64 lanes, for square shapes: 32x32x8 (16-bit types: two to a fragment of
+// 16 k) and 16x16x16 (two to a fragment of 32 k); INT8: twice the k, so four to a fragment. Source: AMD Matrix Instruction Calculator, gfx90a; runtime/sim/sim_mfma.c has
 // the layouts as a table.
 //
 // An MFMA wants of lane l four neighbouring k of row l % M, those from 4 (l / M) on. A and B may take the k of a
 // fragment in any order as long as it is the same, so a lane loads one whole 16-byte chunk by ds_read_b128, and each
-// MFMA takes one half of all chunks. 32x32x8:
+// MFMA takes one half of all chunks (INT8: a quarter). 32x32x8 with 16-bit types:
 //
 //   k of a fragment             0 1 2 3   4 5 6 7 | 8 9 10 11   12 13 14 15
 //   lanes 0-31 hold chunk 0     MFMA 0    MFMA 1  |
@@ -12,6 +12,25 @@
 //
 // LDS serves eight lanes of a ds_read_b128 at a time. They have eight different rows modulo 8, so the swizzle gives
 // them eight different chunks: all 32 banks, no conflict.
+#ifndef HT_SIMULATOR
+// d += a * b; AB and D are what a lane holds of an operand and of the result.
+#define HT_MFMA(NAME, AB, D, T)                                                                                        \
+    HT_DEVICE void ht_mfma_##NAME(T *d, const unsigned *a, const unsigned *b)                                          \
+    {                                                                                                                  \
+        AB x, y;                                                                                                       \
+        D z;                                                                                                           \
+        __builtin_memcpy(&x, a, sizeof x);                                                                             \
+        __builtin_memcpy(&y, b, sizeof y);                                                                             \
+        __builtin_memcpy(&z, d, sizeof z);                                                                             \
+        z = __builtin_amdgcn_mfma_##NAME(x, y, z, 0, 0, 0);                                                            \
+        __builtin_memcpy(d, &z, sizeof z);                                                                             \
+    }
+typedef float ht_f32x4 __attribute__((ext_vector_type(4)));
+typedef float ht_f32x16 __attribute__((ext_vector_type(16)));
+typedef int ht_i32x4 __attribute__((ext_vector_type(4)));
+typedef int ht_i32x16 __attribute__((ext_vector_type(16)));
+#endif
+
 constexpr int D_REGS = MMA_M * MMA_N / WAVE; // accumulators of a lane in one MMA tile
 
 HT_DEVICE int ht_a_row(int lane)

@@ -29,7 +29,7 @@ constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 3, SMS = 104;
 #include "launch_plain.cuh"
 #include "stage_registers.cuh"
 #include "frag_mfma.cuh"
-#include "arch_gfx90a.cuh"
+#include "arch_gfx90a_f16.cuh"
 #endif
 #include "hooks_scale.cuh"
 #include "hooks_sum_f32.cuh"

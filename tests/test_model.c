@@ -83,7 +83,7 @@ static void collect(void *context, const struct tile *t) {
 static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_kind kind) {
     static struct all a;
     a = (struct all){.g = g, .isa = isa_find(g->isa), .kind = kind, .shape = cube, .pick = -1};
-    a.s = scheme_for(scheme, a.isa->flushes_f16_subnormals);
+    a.s = scheme_for(scheme, a.isa->flushes_subnormals);
     a.seen = model_isa(kind, a.isa);
     for (a.at = &a.seen; a.at; a.at = a.at->other_shape ? isa_find(a.at->other_shape) : NULL)
         tile_enumerate(a.at, a.s, collect, &a);
@@ -379,7 +379,7 @@ static void explain_has_one_pick_and_repeats(void **state) {
     for (int b = 0; b < BUDGETS; b++) {
         const struct gpu g = budget(budgets[b]);
         for (int s = 0; s < scheme_count; s++) {
-            const bool flushes = isa_find(g.isa)->flushes_f16_subnormals;
+            const bool flushes = isa_find(g.isa)->flushes_subnormals;
             if (scheme_for(scheme_table[s].name, flushes) != &scheme_table[s])
                 continue;
             for (int m = 0; m < MODELS; m++) {

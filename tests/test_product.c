@@ -97,9 +97,10 @@ static struct matrix result_matrix(const struct product *p) {
     return c;
 }
 
-/* What a unit that flushes FP16 subnormals may drop of an element whose row is not scaled (ht_desc.h). */
+/* What a unit that flushes FP16 or BF16 subnormals may drop of an element whose row is not scaled (ht_desc.h). */
 static double flushed_of(double x, int exponent) {
-    return fabs(x) < ldexp(1, -14) ? fabs(x) : fmin(fabs(x), ldexp(1, exponent));
+    const int smallest_normal = exponent < -100 ? -126 : -14;
+    return fabs(x) < ldexp(1, smallest_normal) ? fabs(x) : fmin(fabs(x), ldexp(1, exponent));
 }
 
 /* The same for every element of the product of a and b (contiguous): beside the bound, for all magnitudes. The caller

@@ -125,6 +125,8 @@ static void rows_are_consistent(void **state) {
         assert_non_null(s->range_text);
         assert_true(s->scale == SCALE_RESIDUAL ? s->residual_shift > 0 : s->residual_shift == 0 || for_flushing);
         /* A scheme that promises accuracy for every exponent may not leave its residual to be flushed. */
+        if (s->slice == SLICE_BF16) /* the unit that flushes FP16 subnormals flushes BF16's */
+            assert_non_null(s->flushed_range_text);
         if (s->scale == SCALE_ROW && s->slice == SLICE_F16)
             assert_int_equal(s->flushed_range_text != NULL, s->residual_shift > 0);
     }
@@ -132,7 +134,11 @@ static void rows_are_consistent(void **state) {
     for (int i = 0; i < isa_count; i++) {
         const struct isa *isa = &isa_table[i];
         assert_ptr_equal(isa_find(isa->name), isa);
-        assert_int_equal(isa->fragment_k % isa->ki, 0);
+        for (enum slice_type type = SLICE_F16; type < SLICE_TYPES; type++) {
+            assert_int_equal(isa_mma_k(isa, type) > 0, isa->mma_hooks[type] != NULL);
+            if (isa_mma_k(isa, type) > 0)
+                assert_int_equal(isa_fragment_k(isa, type) % isa_mma_k(isa, type), 0);
+        }
         assert_true(isa->promote_k == 0 || 64 % isa->promote_k == 0);
         assert_true(isa->skeleton && isa->prim && isa->launch && isa->hooks[0]);
         const struct isa *other = isa->other_shape ? isa_find(isa->other_shape) : isa;
@@ -147,6 +153,8 @@ static void rows_are_consistent(void **state) {
     assert_int_equal(scheme_for("f16x3", false)->accumulators, 1);
     assert_int_equal(scheme_flush_exponent(scheme_for("f16x3", true)), -25);
     assert_int_equal(scheme_flush_exponent(scheme_find("egemm")), -14);
+    assert_int_equal(scheme_flush_exponent(scheme_find("bf16x6")), -126);
+    assert_int_equal(scheme_flush_exponent(scheme_find("i8x6")), 0);
     assert_null(scheme_for("f16x4", true));
     assert_string_equal(isa_find("sm_80")->compile_flags, "-gencode arch=compute_80,code=[sm_80,compute_80]");
 }

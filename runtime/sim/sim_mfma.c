@@ -12,6 +12,8 @@ const struct sim_mfma sim_mfma_table[SIM_MFMA_COUNT] = {
     {"ht_mfma_f32_16x16x16f16", 16, 16, 16, SIM_MFMA_F16},
     {"ht_mfma_f32_32x32x8bf16_1k", 32, 32, 8, SIM_MFMA_BF16},
     {"ht_mfma_i32_32x32x8i8", 32, 32, 8, SIM_MFMA_I8},
+    {"ht_mfma_f32_16x16x16bf16_1k", 16, 16, 16, SIM_MFMA_BF16},
+    {"ht_mfma_i32_16x16x16i8", 16, 16, 16, SIM_MFMA_I8},
 };
 
 enum { SIDE_MAX = 32, K_MAX = 16, GROUP = 4 };

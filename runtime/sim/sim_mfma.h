@@ -36,8 +36,10 @@ struct sim_mfma {
     X(f32_32x32x8f16, 0, float)                                                                              \
     X(f32_16x16x16f16, 1, float)                                                                             \
     X(f32_32x32x8bf16_1k, 2, float)                                                                          \
-    X(i32_32x32x8i8, 3, int)
-enum { SIM_MFMA_COUNT = 4 };
+    X(i32_32x32x8i8, 3, int)                                                                                 \
+    X(f32_16x16x16bf16_1k, 4, float)                                                                         \
+    X(i32_16x16x16i8, 5, int)
+enum { SIM_MFMA_COUNT = 6 };
 extern const struct sim_mfma sim_mfma_table[SIM_MFMA_COUNT];
 
 /* Row (of A; column of B) and k of element e (0..3) of a lane's operand. */
