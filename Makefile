@@ -34,7 +34,8 @@ CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
 # The simulator tells calls apart by where they return to: gcc must not make two of one (clang: convergent in ht_sim.h).
 NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps)
 SIM_FLAGS := -std=c++17 -O2 $(NO_COPIES) -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
-KERNEL_FLAGS = -O3 -std=c++17 $(HT_KERNEL_FLAGS) -Xcompiler -fPIC
+# kernels are named after their instruction set: ht_..._sm80
+KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) -Xcompiler -fPIC
 
 # A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself.
 run = $(if $(V),,@echo '$(1) $(2)';)$(3)
@@ -50,12 +51,17 @@ TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 
-# ---- the GPU asked for: a name, or the path of a budget file
-ifneq ($(GPU),)
-SET := out/$(notdir $(basename $(GPU)))
-BUDGET := $(if $(findstring /,$(GPU))$(filter %.gpu,$(GPU)),$(GPU),gen/gpus/$(GPU).gpu)
-ifeq ($(wildcard $(BUDGET)),)
-$(error unknown GPU '$(GPU)'; known budgets: $(GPU_NAMES), or the path of a .gpu file)
+# ---- the GPUs asked for: names, or paths of budget files
+comma := ,
+space := $() $()
+joined = $(subst $(space),$(1),$(strip $(2)))
+GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED))
+ifneq ($(strip $(GPU)),)
+SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
+BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))
+unknown := $(foreach b,$(BUDGET),$(if $(wildcard $(b)),,$(notdir $(basename $(b)))))
+ifneq ($(strip $(unknown)),)
+$(error unknown GPU '$(strip $(unknown))'; known budgets: $(GPU_NAMES), or the path of a .gpu file)
 endif
 ifneq ($(filter bin data dev obj pages test toolchain venv,$(notdir $(SET))),)
 $(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder of that name already)
@@ -64,7 +70,7 @@ endif
 KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/obj/%.o)
 SIM_KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/sim/%.o)
 else
-asked := $(firstword $(filter all generate build-cuda build-sim test-set demo check-gpu bench explain,$(MAKECMDGOALS)))
+asked := $(firstword $(filter all generate build-cuda build-sim test-set demo check-gpu bench explain vendor install,$(MAKECMDGOALS)))
 ifneq ($(asked),)
 $(error GPU is missing: make $(asked) GPU=NAME, NAME one of: $(GPU_NAMES), or the path of a .gpu file)
 endif
@@ -75,7 +81,7 @@ define need_nvcc
 @if [ -z "$(NVCC)" ]; then echo "$(no_nvcc)" >&2; exit 2; fi
 endef
 
-.PHONY: pages help all generate build-cuda build-sim demo test check-gpu bench explain clean toolchain setup FORCE
+.PHONY: pages vendor verify-vendored install help all generate build-cuda build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
 	@echo "halftone: single-precision matrix products emulated on tensor cores, generated for your GPU"
@@ -87,6 +93,9 @@ help:
 	@echo "  make explain GPU=a800    every candidate tile, what it uses, and why one won (SCHEME=f16x3 MODEL=halftone SHAPE=MxNxK)"
 	@echo "                           HTML=page.html writes a page; WHAT_IF='l2_gbps=3000' or COMPARE=h200 holds it against that"
 	@echo "  make pages               such pages of $(PAGES) into out/pages, with screenshots where Chromium is"
+	@echo "  make vendor GPU=a800 DEST=dir   sources for your own project (SCHEMES=f16x3,legemm PREFIX=myproj_ LEAN=1 AMALGAMATION=1)"
+	@echo "  make verify-vendored DIR=dir    whether such a folder is still as it was written"
+	@echo "  make install GPU=a800 PREFIX=/usr/local   library, header, command, pkg-config file and CMake package"
 	@echo "  make test                all tests, no GPU needed; installs what they use (apt-get)"
 	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included"
 	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU (BENCH_ARGS='--sizes 1024,4096')"
@@ -94,15 +103,18 @@ help:
 	@echo "  make toolchain           NVIDIA's compiler into out/toolchain, where there is no CUDA toolkit"
 	@echo "  make clean               removes what was built in out/; keeps out/data, out/toolchain, out/venv"
 	@echo
-	@echo "GPU: $(GPU_NAMES), or the path of a budget file"
+	@echo "GPU: $(GPU_NAMES), or the path of a budget file; several in quotes: one library for all"
+	@echo "SCHEMES=f16x3,legemm and LEAN=1 (only the tiles that are chosen for some shape) make a library small"
 	@echo "V=1 shows whole commands; CC, CXX, NVCC, PYTHON choose the tools"
 
 # ---- what objects depend on besides sources: a changed compiler or flag rebuilds, a changed commit only what prints it
 out/obj/flags: facts = $(CC) $(CXX) $(CFLAGS)
 out/obj/nvcc: facts = $(NVCC)
 out/obj/build.h: facts = \#define HALFTONE_COMMIT "$(COMMIT)"\n\#define HALFTONE_TOOLKIT "$(TOOLKIT)"
-out/obj/tuned-%: facts = $(TUNED)
-out/obj/flags out/obj/nvcc out/obj/build.h $(if $(SET),out/obj/tuned-$(notdir $(SET))): FORCE
+out/obj/options-%: facts = options: $(GEN_OPTIONS)
+out/obj/options-%: FORCE
+	@mkdir -p $(@D); printf '$(facts)\n' | cmp -s - $@ || printf '$(facts)\n' >$@
+out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
 	@mkdir -p $(@D); printf '$(facts)\n' | cmp -s - $@ || printf '$(facts)\n' >$@
 
 # ---- generator
@@ -123,19 +135,23 @@ out/obj/bench/cmd_bench.o: out/obj/build.h
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
 
+# The simulator alone, for sources that come from elsewhere (tests/vendored/nvcc-sim).
+out/obj/libsim.a: $(SIM_OBJ)
+	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $^)
+
 generate: $(SET)/manifest
 	@:
 
 # Equal files keep their times, so that only changed kernels are compiled; the manifest's time says "up to date".
 ifneq ($(GPU),)
-$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET) $(TUNED) out/obj/tuned-$(notdir $(SET))
-	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(GPU) --out $(SET) $(if $(TUNED),--tuned $(TUNED)))
+$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET) $(TUNED) out/obj/options-$(notdir $(SET))
+	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(call joined,$(comma),$(GPU)) --out $(SET) $(GEN_OPTIONS))
 	@touch $@
 endif
 
 # ---- library and command; a second make reads the kernel list that the first one generated
 all: generate
-	@$(MAKE) $(if $(NVCC),build-cuda) build-sim GPU=$(GPU)
+	@$(MAKE) $(if $(NVCC),build-cuda) build-sim GPU='$(GPU)'
 	@$(if $(NVCC),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)",\
 	echo "$(no_nvcc)"; echo "Built for the simulator only: $(SET)/halftone-sim")
 
@@ -189,12 +205,10 @@ $(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/probe_kernels.o
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ -ldl -lpthread -lm)
 endif
-comma := ,
-
 # ---- using it
 # The demo builds for CUDA only where it can run; a GPU that the set does not fit also ends in the simulator.
 demo: generate
-	@$(MAKE) $(if $(NVCC),$(if $(GPU_HERE),build-cuda)) build-sim GPU=$(GPU)
+	@$(MAKE) $(if $(NVCC),$(if $(GPU_HERE),build-cuda)) build-sim GPU='$(GPU)'
 	@[ -f out/data/digits.npy ] || $(MAKE) out/venv/bin/pip >/dev/null 2>&1 || true
 	@echo
 	@command=$(SET)/halftone-sim; \
@@ -206,8 +220,23 @@ demo: generate
 
 bench: generate
 	$(need_nvcc)
-	@$(MAKE) build-cuda GPU=$(GPU)
+	@$(MAKE) build-cuda GPU='$(GPU)'
 	@$(SET)/halftone bench $(BENCH_ARGS)
+
+# ---- for other people's projects
+# PREFIX: of the exported names. The folder: out/bin/halftone-gen writes all of it, or nothing.
+vendor: out/bin/halftone-gen
+	@if [ -z "$(DEST)" ]; then echo "DEST is missing: make vendor GPU=$(firstword $(GPU)) DEST=folder [SCHEMES=f16x3,legemm] [PREFIX=myproj_] [LEAN=1] [AMALGAMATION=1]" >&2; exit 2; fi
+	@out/bin/halftone-gen vendor --gpu $(call joined,$(comma),$(GPU)) --out '$(DEST)' $(GEN_OPTIONS) \
+	    $(if $(PREFIX),--prefix '$(PREFIX)') $(if $(filter-out 0,$(AMALGAMATION)),--amalgamation)
+
+verify-vendored: out/bin/halftone-gen
+	@if [ -z "$(DIR)" ]; then echo "DIR is missing: make verify-vendored DIR=folder" >&2; exit 2; fi
+	@out/bin/halftone-gen verify '$(DIR)'
+
+# PREFIX: /usr/local unless given; DESTDIR for packagers. Without nvcc only the simulator's library is there to install.
+install: all
+	@sh runtime/install.sh $(SET) '$(or $(PREFIX),/usr/local)' '$(DESTDIR)'
 
 explain: out/bin/halftone-gen
 	@out/bin/halftone-gen explain --gpu $(GPU) $(if $(SCHEME),--scheme $(SCHEME)) $(if $(MODEL),--model $(MODEL)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(TSV),--tsv) $(if $(HTML),--html $(HTML)) \

@@ -190,9 +190,9 @@ static int run_yardsticks(struct round *r, struct fault *f) {
 }
 
 /* What packing must move for one operand: every element read once, every panel byte written once. */
-static double pack_bytes(const char *scheme, int64_t rows, int64_t k) {
-    for (int i = 0; i < ht_set.schemes; i++) {
-        const struct ht_scheme_desc *s = &ht_set.scheme[i];
+static double pack_bytes(const struct ht_set_desc *set, const char *scheme, int64_t rows, int64_t k) {
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
         const double padded = 64.0 * 64.0 * (double)(ht_ceil_div(rows, 64) * ht_ceil_div(k, 64));
         if (strcmp(s->name, scheme) == 0)
             return 4.0 * (double)rows * (double)k + padded * s->slices * s->slice_bytes;
@@ -200,16 +200,17 @@ static double pack_bytes(const char *scheme, int64_t rows, int64_t k) {
     return 0;
 }
 
-static int products_of(const char *scheme) {
-    for (int i = 0; i < ht_set.schemes; i++)
-        if (strcmp(ht_set.scheme[i].name, scheme) == 0)
-            return ht_set.scheme[i].slice_bytes == 2 ? ht_set.scheme[i].products : 0;
+static int products_of(const struct ht_set_desc *set, const char *scheme) {
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, scheme) == 0)
+            return set->scheme[i].slice_bytes == 2 ? set->scheme[i].products : 0;
     return 0;
 }
 
 /* kernel NULL: the library's pick. The end-to-end call comes last, so that its result is what is judged. */
 static int run_scheme(struct round *r, const char *scheme, const char *kernel, struct fault *f) {
     struct bench *b = r->bench;
+    const struct ht_set_desc *set = b->engine.set;
     struct halftone_plan plan;
     struct line l = {scheme, "", timing_none, timing_none, timing_none, -1, 0, 0};
     step(r, kernel != NULL ? kernel : scheme);
@@ -222,9 +223,9 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
         return -1;
     l.kernel = plan.kernel;
     l.predicted_us = (double)plan.predicted_ns / 1000.0;
-    l.pack_bytes =
-        pack_bytes(plan.scheme, r->shape.m, r->shape.k) + pack_bytes(plan.scheme, r->shape.n, r->shape.k);
-    l.products = products_of(plan.scheme);
+    l.pack_bytes = pack_bytes(set, plan.scheme, r->shape.m, r->shape.k) +
+                   pack_bytes(set, plan.scheme, r->shape.n, r->shape.k);
+    l.products = products_of(set, plan.scheme);
     return add_line(r, &l, f);
 }
 
@@ -234,9 +235,9 @@ static int run_schemes(struct round *r, struct fault *f) {
     for (int i = 0; i < b->schemes && status == 0; i++) {
         if (!b->all_kernels)
             status = run_scheme(r, b->scheme[i], NULL, f);
-        for (int k = 0; b->all_kernels && k < ht_set.kernels && status == 0; k++)
-            if (strcmp(ht_set.kernel[k].scheme, b->scheme[i]) == 0)
-                status = run_scheme(r, b->scheme[i], ht_set.kernel[k].name, f);
+        for (int k = 0; b->all_kernels && k < b->engine.set->kernels && status == 0; k++)
+            if (strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0)
+                status = run_scheme(r, b->scheme[i], b->engine.set->kernel[k].name, f);
     }
     return status;
 }
@@ -358,8 +359,9 @@ static void make_comments(struct bench *b) {
         "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
         "round, "
         "bytes read and written%s\n",
-        halftone_version(), ht_set.gpu, ht_set.isa, b->commit, b->engine.device.name, b->engine.device.sms,
-        facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS, b->plan.seconds,
+        halftone_version(), b->engine.set->gpu, b->engine.set->isa, b->commit, b->engine.device.name,
+        b->engine.device.sms, facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS,
+        b->plan.seconds,
         b->engine.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
@@ -368,8 +370,8 @@ static void make_comments(struct bench *b) {
 static int count_steps(const struct bench *b) {
     int kernels = 0;
     for (int i = 0; i < b->schemes && b->all_kernels; i++)
-        for (int k = 0; k < ht_set.kernels; k++)
-            kernels += strcmp(ht_set.kernel[k].scheme, b->scheme[i]) == 0;
+        for (int k = 0; k < b->engine.set->kernels; k++)
+            kernels += strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0;
     return b->shapes.count *
            ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
 }

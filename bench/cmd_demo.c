@@ -137,7 +137,7 @@ static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct
     }
     if (engine_problem_result(&g->problem, g->result, f) != 0)
         return -1;
-    return add_row(g, scheme, plan.bound_units, best, f);
+    return add_row(g, scheme, plan.fixed_point ? 0 : plan.bound_units, best, f); /* that bound is no grade */
 }
 
 static int run_contenders(struct demo *d, struct gram *g, struct fault *f) {

@@ -9,10 +9,10 @@
 #include "tsv.h"
 #include "yardstick.h"
 
-static void print_set(void) {
-    printf("halftone %s, kernels generated for %s (%s)\n", halftone_version(), ht_set.gpu, ht_set.isa);
-    printf("code needs compute capability %d.%d%s\n", ht_set.arch / 100, ht_set.arch / 10 % 10,
-           ht_set.arch_exact ? " exactly" : " or later");
+static void print_set(const struct ht_set_desc *set) {
+    printf("halftone %s, kernels generated for %s (%s)\n", halftone_version(), set->gpu, set->isa);
+    printf("code needs compute capability %d.%d%s\n", set->arch / 100, set->arch / 10 % 10,
+           set->arch_exact ? " exactly" : " or later");
 }
 
 static void print_device(const struct engine *e) {
@@ -39,13 +39,13 @@ static void print_device(const struct engine *e) {
     yardstick_close(y);
 }
 
-static int print_schemes(struct fault *f) {
+static int print_schemes(const struct ht_set_desc *set, struct fault *f) {
     static const struct tsv_column columns[] = {{"scheme", 1},          {"slices", 1}, {"products", 1},
                                                 {"units at k=1024", 1}, {"bound", 1},  {"range", 1}};
     struct tsv t;
     tsv_init(&t, columns, 6);
-    for (int i = 0; i < ht_set.schemes; i++) {
-        const struct ht_scheme_desc *s = &ht_set.scheme[i];
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
         tsv_text(&t, s->name);
         tsv_integer(&t, s->slices);
         tsv_integer(&t, s->products);
@@ -60,15 +60,15 @@ static int print_schemes(struct fault *f) {
     return status;
 }
 
-static int print_kernels(struct fault *f) {
+static int print_kernels(const struct ht_set_desc *set, struct fault *f) {
     static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 1},    {"tile", 1},
                                                 {"warp", 1},   {"stages", 1},     {"threads", 1},
                                                 {"regs", 1},   {"smem bytes", 1}, {"why", 1}};
     struct tsv t;
     char text[64];
     tsv_init(&t, columns, 9);
-    for (int i = 0; i < ht_set.kernels; i++) {
-        const struct ht_kernel_desc *k = &ht_set.kernel[i];
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *k = &set->kernel[i];
         tsv_text(&t, k->name);
         tsv_text(&t, k->variant[0] ? k->variant : "-");
         snprintf(text, sizeof text, "%dx%dx%d", k->bm, k->bn, k->bk);
@@ -95,14 +95,16 @@ static int run(int argc, char **argv, struct fault *f) {
     struct engine e;
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
-    print_set();
+    for (int i = 0; ht_sets[i] != NULL; i++)
+        print_set(ht_sets[i]);
     int has_device = engine_open(&e, f) == 0; /* without one the rest is still worth reading */
     if (has_device) {
         print_device(&e);
         engine_close(&e);
     }
+    const struct ht_set_desc *set = has_device ? e.set : ht_sets[0];
     struct fault table_fault;
-    if (print_schemes(&table_fault) != 0 || print_kernels(&table_fault) != 0) {
+    if (print_schemes(set, &table_fault) != 0 || print_kernels(set, &table_fault) != 0) {
         *f = table_fault;
         return -1;
     }

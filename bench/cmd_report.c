@@ -148,7 +148,8 @@ static int run_scheme(struct report *r, struct trial *t, int index, struct fault
         engine_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
-    add_row(r, t, r->scheme[index], plan.bound_units, index);
+    add_row(r, t, r->scheme[index], plan.fixed_point ? 0 : plan.bound_units,
+            index); /* that bound is no grade */
     return 0;
 }
 

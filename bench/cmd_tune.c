@@ -98,8 +98,8 @@ static int run_scheme(struct tuning *t, struct engine_problem *p, const char *sc
     if (engine_select(&t->engine, scheme, NULL, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
         return -1;
     snprintf(pick, sizeof pick, "%s", plan.kernel);
-    for (int i = 0; i < ht_set.kernels; i++) {
-        const struct ht_kernel_desc *k = &ht_set.kernel[i];
+    for (int i = 0; i < t->engine.set->kernels; i++) {
+        const struct ht_kernel_desc *k = &t->engine.set->kernel[i];
         char what[200];
         if (strcmp(k->scheme, scheme) != 0 || tune_find(&t->log, &shape, k->name) != NULL)
             continue;
@@ -133,9 +133,9 @@ static int run_shapes(struct tuning *t, const struct name_list *schemes, struct 
         const struct shape *s = &t->shapes.shape[i];
         struct engine_problem p = {
             .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k};
-        for (int k = 0; k < ht_set.schemes && status == 0; k++)
-            if (is_chosen(schemes, ht_set.scheme[k].name))
-                status = run_scheme(t, &p, ht_set.scheme[k].name, f);
+        for (int k = 0; k < t->engine.set->schemes && status == 0; k++)
+            if (is_chosen(schemes, t->engine.set->scheme[k].name))
+                status = run_scheme(t, &p, t->engine.set->scheme[k].name, f);
         engine_problem_close(&p);
     }
     return status;
@@ -146,28 +146,28 @@ static int count_missing(const struct tuning *t, const struct name_list *schemes
     int missing = 0;
     *all = 0;
     for (int i = 0; i < t->shapes.count; i++)
-        for (int k = 0; k < ht_set.kernels; k++) {
-            if (!is_chosen(schemes, ht_set.kernel[k].scheme))
+        for (int k = 0; k < t->engine.set->kernels; k++) {
+            if (!is_chosen(schemes, t->engine.set->kernel[k].scheme))
                 continue;
             ++*all;
-            missing += tune_find(&t->log, &t->shapes.shape[i], ht_set.kernel[k].name) == NULL;
+            missing += tune_find(&t->log, &t->shapes.shape[i], t->engine.set->kernel[k].name) == NULL;
         }
     return missing;
 }
 
-static int print_summary(const struct tune_log *log, struct fault *f) {
+static int print_summary(const struct ht_set_desc *set, const struct tune_log *log, struct fault *f) {
     int count = 0;
     struct tune_case *cases = tune_cases(log, &count);
     if (cases == NULL)
         return fault_memory(f, (double)log->rows * (double)sizeof *cases, "a summary");
     printf("%-10s %6s %15s %8s\n", "scheme", "shapes", "pick/best mean", "worst");
-    for (int i = -1; i < ht_set.schemes; i++) {
-        const struct tune_summary s = tune_summarise(cases, count, i < 0 ? NULL : ht_set.scheme[i].name);
+    for (int i = -1; i < set->schemes; i++) {
+        const struct tune_summary s = tune_summarise(cases, count, i < 0 ? NULL : set->scheme[i].name);
         if (s.cases == 0)
             continue;
         const struct tune_row *w = s.worst_case.pick;
         printf("%-10s %6d %13.1f %% %6.1f %%  at %lld x %lld x %lld, where %s is best\n",
-               i < 0 ? "all" : ht_set.scheme[i].name, s.cases, 100 * s.geometric_mean, 100 * s.worst,
+               i < 0 ? "all" : set->scheme[i].name, s.cases, 100 * s.geometric_mean, 100 * s.worst,
                (long long)w->shape.m, (long long)w->shape.n, (long long)w->shape.k,
                s.worst_case.best->kernel);
     }
@@ -176,10 +176,10 @@ static int print_summary(const struct tune_log *log, struct fault *f) {
 }
 
 /* Names and costs of all kernels: another set or another model is another table (FNV-1a, 32 bits). */
-static unsigned set_mark(void) {
+static unsigned set_mark(const struct ht_set_desc *set) {
     unsigned mark = 2166136261u;
-    for (int i = 0; i < ht_set.kernels; i++) {
-        const struct ht_kernel_desc *k = &ht_set.kernel[i];
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *k = &set->kernel[i];
         char text[256];
         snprintf(text, sizeof text, "%s %d %d %d %d", k->name, k->cost.step_busy_x256,
                  k->cost.step_latency_x256, k->cost.fixed_cycles, k->cost.blocks_per_sm);
@@ -191,12 +191,13 @@ static unsigned set_mark(void) {
 
 /* Only what must agree for rows to belong together. */
 static void make_head(struct tuning *t) {
+    const struct ht_set_desc *set = t->engine.set;
     snprintf(t->head, sizeof t->head,
              "# halftone tune: %s, set %s (%s), kernels and model %08x\n# device: %s, %d multiprocessors\n# "
              "kernel only, from packed "
              "operands, split-K "
              "as the library chooses it; median, least and most over the batches\n%s",
-             halftone_version(), ht_set.gpu, ht_set.isa, set_mark(), t->engine.device.name,
+             halftone_version(), set->gpu, set->isa, set_mark(set), t->engine.device.name,
              t->engine.device.sms,
              t->engine.device.simulated
                  ? "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n"
@@ -206,7 +207,7 @@ static void make_head(struct tuning *t) {
 static int run_all(struct tuning *t, const struct name_list *schemes, const char *out, const char *html,
                    struct fault *f) {
     int all = 0;
-    if (ht_set.tuned_count > 0)
+    if (t->engine.set->tuned_count > 0)
         return fault_set(f, "this set was built with TUNED=, so its picks are not the model's; build it "
                             "without and run again");
     for (int i = 0; i < schemes->count; i++)
@@ -229,7 +230,7 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
         printf("stopped by --budget after %d of %d; the same command goes on from there\n", t->measured,
                missing);
     if (status == 0)
-        status = print_summary(&t->log, f);
+        status = print_summary(t->engine.set, &t->log, f);
     if (status == 0 && html != NULL)
         status = tune_page(&t->log, t->head, html, f);
     tune_close(&t->log);

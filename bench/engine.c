@@ -43,8 +43,10 @@ int engine_open(struct engine *e, struct fault *f) {
     memset(e, 0, sizeof *e);
     if (engine_check(e, halftone_create(&e->handle), "no device to compute on", f) != 0)
         return -1;
-    if (engine_device_check(ht_dev_open(&ht_set, &e->device), "no device to compute on", f) == 0)
+    if (engine_device_check(ht_dev_open(ht_sets[0], &e->device), "no device to compute on", f) == 0) {
+        e->set = ht_pick_set(ht_sets, e->device.capability, e->device.sms);
         return 0;
+    }
     engine_close(e);
     return -1;
 }

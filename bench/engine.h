@@ -12,6 +12,7 @@
 
 struct engine {
     halftone *handle;
+    const struct ht_set_desc *set; /* the handle's */
     struct ht_dev_info device;
 };
 

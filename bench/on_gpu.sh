@@ -12,10 +12,12 @@ stamp="--commit $commit --toolkit ${toolkit:-unknown}"
         echo "==== check of $set, commit $commit"
         sh tests/check_gpu.sh "$bin/$set"
     done
+    echo "==== vendored folders"
+    sh tests/vendored/on_gpu.sh "$bin" h200
     echo "==== template and generated kernel"
     "$bin/a800/template_bits"
 } >"$out/check.log" 2>&1
-grep -E "^(--|====|[0-9]+ elements|[0-9]+ results)|passed|failed|skipped" "$out/check.log"
+grep -E "^(--|====|vendored|[0-9]+ elements|[0-9]+ results)|passed|failed|skipped" "$out/check.log"
 bench() { # bench SET TABLE OPTIONS...
     set=$1 table=$2
     shift 2

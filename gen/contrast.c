@@ -163,8 +163,8 @@ static bool rival_wins(struct duel *d, int key, int64_t value) {
     d->gpu = *l->g;
     if (!gpu_number_set(&d->gpu, key, value))
         return false;
-    model_cost(l->kind, &d->gpu, l->isa, l->s, &d->pick->tile, &l->shape, &x);
-    model_cost(l->kind, &d->gpu, l->isa, l->s, &d->rival->tile, &l->shape, &y);
+    model_cost(l->kind, &d->gpu, &l->seen, l->s, &d->pick->tile, &l->shape, &x);
+    model_cost(l->kind, &d->gpu, &l->seen, l->s, &d->rival->tile, &l->shape, &y);
     return y.fits && (!x.fits || model_better(l->kind, &y, &d->rival->tile, &x, &d->pick->tile));
 }
 

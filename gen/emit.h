@@ -12,12 +12,15 @@
 
 struct tuned;
 
+/* Parameters of the launchers before the stream. */
+#define EMIT_GEMM_ARGS "const struct ht_gemm_args *args"
+#define EMIT_PACK_ARGS "const struct ht_pack_args *operands, int count"
+
 /* What every generated file of one GPU shares. */
 struct emit_context {
-    const char *root;        /* folder that holds gen/ and templates/ */
-    const char *gpu_word;    /* as given on the command line, for the recreating command */
-    const char *scheme_list; /* --scheme as given; NULL: all */
-    const char *tiles;       /* --tiles as given; NULL: none */
+    const char *root;     /* folder that holds gen/ and templates/ */
+    const char *recreate; /* the command that makes the file again, behind "halftone-gen " */
+    bool inner;           /* the text goes into an amalgamation, which has said what all kernels share */
     const struct gpu *gpu;
     const struct isa *isa;
     const struct tuned *tuned; /* --tuned; NULL: none */
@@ -28,6 +31,9 @@ struct emit_context {
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p);
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s);
 bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s);
+
+/* What stands before the first kernel of a file: the vendor's header and the check of the architecture. */
+void emit_head(struct text *out, const struct isa *isa);
 
 /* Names of the files that are not GEMM kernels (also namespace and launcher names). */
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);

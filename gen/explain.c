@@ -24,7 +24,7 @@ static void collect(void *context, const struct tile *t) {
     }
     struct candidate *c = &l->item[l->count++];
     c->tile = *t;
-    model_cost(l->kind, l->g, l->isa, l->s, t, &l->shape, &c->cost);
+    model_cost(l->kind, l->g, &l->seen, l->s, t, &l->shape, &c->cost);
 }
 
 static bool goes_before(enum model_kind kind, const struct candidate *x, const struct candidate *y) {
@@ -49,7 +49,8 @@ static void rank(struct listing *l) {
 }
 
 bool explain_rank(struct listing *l) {
-    tile_enumerate(l->isa, l->s, collect, l);
+    l->seen = model_isa(l->kind, l->isa);
+    tile_enumerate(&l->seen, l->s, collect, l);
     rank(l);
     return !l->failed;
 }
@@ -105,6 +106,10 @@ static void print_tsv(struct text *out, const struct listing *l) {
 
 /* ---- text for people ---- */
 
+const char explain_seen_note[] =
+    "The papers' models know no warpgroup instructions: their tiles here are those of this GPU's mma.sync, for which no "
+    "kernels are generated.\n";
+
 static void print_head(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     text_addf(out, "%s (%s, %s), scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", g->title,
@@ -131,6 +136,8 @@ static void print_head(struct text *out, const struct listing *l) {
               (int)(ceiling * 100 / g->native_fp32_gflops % 100));
     if (!l->isa->skeleton)
         text_addf(out, "No kernels are generated for %s yet.\n", l->isa->name);
+    if (l->isa->warpgroup && !l->seen.warpgroup)
+        text_add(out, explain_seen_note);
 }
 
 static const char *const formulas[] = {
@@ -170,7 +177,7 @@ static const char *const formulas[] = {
 void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]) {
     const struct gpu *g = l->g;
     const int64_t warps = c->cost.threads / l->isa->wave_size, blocks = c->cost.blocks_per_sm;
-    const int64_t allocated = model_warp_registers(l->isa, c->cost.regs_per_thread) * warps;
+    const int64_t allocated = model_warp_registers(&l->seen, c->cost.regs_per_thread) * warps;
     const struct explain_use all[EXPLAIN_USES] = {
         {"registers per thread", c->cost.regs_per_thread, g->registers_per_thread_max},
         {"registers per SM", allocated * blocks, g->registers_per_sm},
@@ -183,19 +190,22 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
 /* The model's own quantities for a tile. */
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
-    if (l->kind == MODEL_HALFTONE) {
-        struct model_step s = model_halftone_step(l->g, l->isa, l->s, t, c->cost.blocks_per_sm);
+    if (l->seen.warpgroup) {
+        text_addf(out, "  clocks of one bk step %d, of a block's start and end %d\n",
+                  c->cost.coefficients.step_busy_x256 / 256, c->cost.coefficients.fixed_cycles);
+    } else if (l->kind == MODEL_HALFTONE) {
+        struct model_step s = model_halftone_step(l->g, &l->seen, l->s, t, c->cost.blocks_per_sm);
         text_addf(out,
                   "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
                   ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
                   ", copy %" PRId64 "; %d instructions\n",
                   s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
-                  s.exposed / 256, s.copy / 256, model_halftone_instructions(l->isa, l->s, t));
+                  s.exposed / 256, s.copy / 256, model_halftone_instructions(&l->seen, l->s, t));
         text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
                   model_halftone_dram_ns(l->g, l->s, t, &l->shape, c->cost.blocks_per_sm),
                   c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
-        struct model_egemm_terms e = model_egemm_terms(l->g, l->isa, l->s, t);
+        struct model_egemm_terms e = model_egemm_terms(l->g, &l->seen, l->s, t);
         explain_add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
         text_addf(out,
                   "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
@@ -205,7 +215,7 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
         explain_add_milli(out, "", e.mem1_milli, "");
         explain_add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
     } else {
-        struct model_legemm_terms e = model_legemm_terms(l->g, l->isa, l->s, t, &l->shape);
+        struct model_legemm_terms e = model_legemm_terms(l->g, &l->seen, l->s, t, &l->shape);
         text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
         explain_add_milli(out, "", e.ratio_milli, "");
         explain_add_milli(out, "; Work_DL ", e.work_dl_milli, "");
@@ -226,7 +236,9 @@ void explain_take_apart(const struct listing *l, const struct candidate *c,
                         int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
-    const struct model_step s = model_halftone_step(l->g, l->isa, l->s, t, c->cost.blocks_per_sm);
+    struct model_step s = {0}; /* of warpgroup kernels all is one pipe */
+    if (!l->seen.warpgroup)
+        s = model_halftone_step(l->g, &l->seen, l->s, t, c->cost.blocks_per_sm);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
@@ -328,13 +340,15 @@ static void print_pick(struct text *out, const struct listing *l) {
     struct explain_use use[EXPLAIN_USES];
     text_add(out, "\nPick: ");
     explain_add_tile(out, &p->tile);
-    text_addf(out, ", %d warps, %d threads\n", tile_warps(&p->tile), p->cost.threads);
+    text_addf(out, ", %d %s, %d threads\n", tile_warps(&p->tile),
+              l->seen.warpgroup ? "warpgroups and a producer" : "warps", p->cost.threads);
     explain_uses(l, p, use);
     for (int i = 0; i < EXPLAIN_USES; i++) {
         text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
                   use[i].limit, use[i].limit > 0 ? use[i].used * 100 / use[i].limit : 0);
         if (i == 0)
-            text_addf(out, "    accumulators %d, fragments %d, other %d\n", p->cost.regs_accumulators,
+            text_addf(out, "    accumulators %d, %s %d, other %d\n", p->cost.regs_accumulators,
+                      l->seen.warpgroup ? "of a warpgroup after setmaxnreg; chain" : "fragments",
                       p->cost.regs_fragments, p->cost.regs_other);
     }
     text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);

@@ -23,6 +23,7 @@ struct listing {
     const struct scheme *s;
     enum model_kind kind;
     struct shape shape;
+    struct isa seen;        /* set by explain_rank: model_isa */
     struct candidate *item; /* fitting ones first, by rank; then the rejected ones in tile order */
     int count, capacity, fits;
     bool failed;
@@ -34,6 +35,9 @@ void explain_free(struct listing *l);
 
 /* Rank (from 0) of the first tile that is slower than the pick, or of the last when all are as good; 0: none. */
 int explain_runner_up(const struct listing *l);
+
+/* To be said where isa has warpgroups and seen has not. */
+extern const char explain_seen_note[];
 
 /* What a tile takes of the budget. */
 enum { EXPLAIN_USES = 5 };

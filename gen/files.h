@@ -6,7 +6,7 @@
 
 #include "text.h"
 
-enum { FILES_MAX = 320, FILE_NAME_MAX = 128 };
+enum { FILES_MAX = 1100, FILE_NAME_MAX = 128 };
 
 struct files {
     int count;

@@ -8,27 +8,31 @@
 #include "err.h"
 #include "explain.h"
 #include "files.h"
+#include "library.h"
 #include "manifest.h"
 #include "page.h"
 #include "tuned.h"
+#include "vendor.h"
 
 static const char usage[] =
     "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
     "  halftone-gen list gpus|schemes|isas\n"
     "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK]\n"
     "                       [--tsv | --html FILE] [--what-if KEY=VALUE]... [--compare G2]\n"
-    "  halftone-gen emit --gpu G --out DIR [--scheme S,...] [--tiles BMxBNxBK_wWMxWN_sS,...] [--tuned "
-    "FILE.tsv]\n"
+    "  halftone-gen emit --gpu G,... --out DIR [--scheme S,...] [--lean] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
+    "                    [--tuned FILE.tsv]\n"
+    "  halftone-gen vendor --gpu G,... --out DIR [--scheme S,...] [--lean] [--prefix P_] [--amalgamation]\n"
+    "  halftone-gen verify DIR\n"
     "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
     "templates/.\n";
 
 enum { WHAT_IFS_MAX = 32 };
 
 struct options {
-    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *html, *compare, *tuned;
+    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *prefix, *html, *compare, *tuned;
     const char *what_if[WHAT_IFS_MAX];
     int what_ifs;
-    bool tsv;
+    bool tsv, lean, amalgamation;
 };
 
 /* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
@@ -52,11 +56,18 @@ static bool read_options(struct options *o, int argc, char **argv) {
     } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
                  {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
                  {"--tiles", &o->tiles}, {"--html", &o->html},     {"--compare", &o->compare},
-                 {"--tuned", &o->tuned}, {"--what-if", NULL}};
+                 {"--tuned", &o->tuned}, {"--prefix", &o->prefix}, {"--what-if", NULL}};
+    const struct {
+        const char *name;
+        bool *value;
+    } flags[] = {{"--tsv", &o->tsv}, {"--lean", &o->lean}, {"--amalgamation", &o->amalgamation}};
     for (int i = 2; i < argc; i++) {
         size_t k = 0;
-        if (strcmp(argv[i], "--tsv") == 0) {
-            o->tsv = true;
+        size_t flag = 0;
+        while (flag < sizeof flags / sizeof *flags && strcmp(argv[i], flags[flag].name) != 0)
+            flag++;
+        if (flag < sizeof flags / sizeof *flags) {
+            *flags[flag].value = true;
             continue;
         }
         while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0)
@@ -206,97 +217,118 @@ static int run_explain(const struct options *o) {
     return !ok;
 }
 
-static void plan_one(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                     const char *tiles) {
-    plan_scheme(set, g, isa, s);
-    if (tiles)
-        plan_tiles(set, g, isa, s, tiles);
-}
+static struct library library;
+static struct files files;
 
-/* Plans every scheme of the list (all when NULL), with the extra tiles asked for. */
-static bool plan_all(struct plan_set *set, const struct gpu *g, const struct isa *isa, const char *list,
-                     const char *tiles) {
-    for (int i = 0; !list && i < scheme_count; i++)
-        plan_one(set, g, isa, &scheme_table[i], tiles);
-    while (list && *list) {
-        char name[64];
-        const size_t len = strcspn(list, ",");
-        snprintf(name, sizeof name, "%.*s", (int)len, list);
-        const struct scheme *s = load_scheme(name);
-        if (s)
-            plan_one(set, g, isa, s, tiles);
-        list += len + (list[len] == ',');
+/* The request of `emit` and `vendor`, planned. */
+static bool plan_library(const struct options *o, const char *command, struct library_request *request) {
+    if (!o->gpu) {
+        struct gpu none;
+        load_budget(&none, o->root, NULL); /* says which there are */
     }
-    return err_count() == 0 && set->count > 0;
+    if (!o->out)
+        err_user(NULL, 0, "--out DIR is missing");
+    const struct library_request asked = {.command = command,
+                                          .root = o->root,
+                                          .gpus = o->gpu,
+                                          .schemes = o->scheme,
+                                          .tiles = o->tiles,
+                                          .prefix = o->prefix,
+                                          .tuned = o->tuned,
+                                          .lean = o->lean,
+                                          .amalgamation = o->amalgamation};
+    *request = asked;
+    return err_count() == 0 && library_plan(&library, request);
 }
 
-/* Whether this is the last plan of a scheme; plans of a scheme are neighbours. */
-static bool closes_scheme(const struct plan_set *set, int i) {
-    return i + 1 == set->count || set->plan[i + 1].scheme != set->plan[i].scheme;
-}
-
-static void emit_all(struct files *files, const struct emit_context *c, const struct plan_set *set) {
-    char name[FILE_NAME_MAX], file[FILE_NAME_MAX + 8];
-    for (int i = 0; i < set->count; i++) {
-        snprintf(file, sizeof file, "%s.%s", set->plan[i].name, c->isa->extension);
-        emit_gemm(files_add(files, file), c, &set->plan[i]);
-        const struct scheme *s = set->plan[i].scheme;
-        if (!closes_scheme(set, i))
-            continue;
-        emit_pack_name(name, sizeof name, s, c->isa);
-        snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-        emit_pack(files_add(files, file), c, s);
-        if (!scheme_is_exact(s))
-            continue;
-        emit_reduce_name(name, sizeof name, s, c->isa);
-        snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-        emit_reduce(files_add(files, file), c, s);
+/* The schemes that nobody named and that a set lacks. */
+static void print_left_out(const struct options *o) {
+    for (int i = 0; i < library.sets && !o->scheme; i++) {
+        const struct kernel_set *set = &library.set[i];
+        for (int k = 0; k < scheme_count; k++) {
+            const struct scheme *s = &scheme_table[k];
+            if (!model_has_unit(&set->gpu, set->context.isa, s))
+                printf("%s: scheme %s is left out: there are no %s kernels for %s\n", set->gpu.name, s->name,
+                       slice_title(s->slice), set->context.isa->name);
+        }
     }
-    emit_reduce_name(name, sizeof name, NULL, c->isa);
-    snprintf(file, sizeof file, "%s.%s", name, c->isa->extension);
-    emit_reduce(files_add(files, file), c, NULL);
-    manifest_dispatch(files_add(files, "dispatch.c"), c, set);
-    manifest_rules(files_add(files, "rules.mk"), c, set);
-    manifest_table(files_add(files, "manifest"), c, set);
-}
-
-static void print_made(const struct emit_context *c, int kernels, const char *folder) {
-    struct text loss = {0};
-    if (c->tuned)
-        tuned_loss(&loss, c->tuned);
-    printf("%d kernels for %s in %s\n%s", kernels, c->gpu->title, folder, loss.data ? loss.data : "");
-    text_free(&loss);
 }
 
 static int run_emit(const struct options *o) {
-    static struct plan_set set;
-    static struct files files;
-    struct gpu g;
-    struct tuned tuned;
-    const struct isa *isa = load_budget(&g, o->root, o->gpu);
-    if (!o->out)
-        err_user(NULL, 0, "--out DIR is missing");
-    if (isa && !isa->skeleton)
-        err_user(o->gpu, 0, "kernels for isa %s are not written yet; this budget is for `explain`",
-                 isa->name);
-    if (err_count() > 0 || !plan_all(&set, &g, isa, o->scheme, o->tiles) ||
-        (o->tuned && !tuned_read(&tuned, o->tuned, &set, g.name)))
+    char file[FILE_NAME_MAX];
+    struct library_request request;
+    if (o->prefix || o->amalgamation)
+        err_user(NULL, 0, "--prefix and --amalgamation are for vendor");
+    if (!plan_library(o, "emit", &request))
         return 1;
-    /* the folder of a budget of the user's own is not written into the files */
-    const char *slash = strrchr(o->gpu, '/');
-    const struct emit_context c = {.root = o->root,
-                                   .gpu_word = slash ? slash + 1 : o->gpu,
-                                   .scheme_list = o->scheme,
-                                   .tiles = o->tiles,
-                                   .gpu = &g,
-                                   .isa = isa,
-                                   .tuned = o->tuned ? &tuned : NULL};
-    emit_all(&files, &c, &set);
-    if (err_count() == 0 && files_write(&files, o->out))
-        print_made(&c, set.count, o->out);
+    for (int i = 0; i < library.units; i++) {
+        const struct unit *u = &library.unit[i];
+        snprintf(file, sizeof file, "%s.%s", u->name, u->context->isa->extension);
+        unit_emit(files_add(&files, file), u);
+    }
+    manifest_dispatch(files_add(&files, "dispatch.c"), &library);
+    manifest_rules(files_add(&files, "rules.mk"), &library);
+    manifest_table(files_add(&files, "manifest"), &library);
+    if (err_count() == 0 && files_write(&files, o->out)) {
+        struct text loss = {0};
+        print_left_out(o);
+        if (o->tuned)
+            tuned_loss(&loss, &library.tuned);
+        printf("%d kernel sources in %s\n%s", library.units, o->out, loss.data ? loss.data : "");
+        text_free(&loss);
+    }
     files_free(&files);
+    tuned_free(&library.tuned);
+    return err_count() > 0;
+}
+
+static int run_vendor(const struct options *o) {
+    struct library_request request;
     if (o->tuned)
-        tuned_free(&tuned);
+        err_user(NULL, 0, "--tuned is for emit");
+    if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+        vendor_write(&files, o->out)) {
+        print_left_out(o);
+        printf("%d files in %s; README.md there says how to compile them\n", files.count, o->out);
+    }
+    files_free(&files);
+    return err_count() > 0;
+}
+
+/* Budgets that came by path lie in the folder itself. */
+static void place_budgets(struct text *out, const char *gpus, const char *folder) {
+    while (gpus && *gpus) {
+        const size_t len = strcspn(gpus, ",");
+        const bool by_path = memchr(gpus, '.', len) != NULL;
+        text_addf(out, "%s%s%.*s%s", by_path ? folder : "", by_path ? "/" : "", (int)len, gpus,
+                  gpus[len] ? "," : "");
+        gpus += len + (gpus[len] != 0);
+    }
+}
+
+/* Runs the command in the folder's manifest again, in memory, and compares. */
+static int run_verify(const char *folder, const char *root) {
+    enum { WORDS_MAX = 32 };
+    struct text command = {0}, gpus = {0};
+    struct library_request request;
+    char *words[WORDS_MAX] = {NULL, NULL};
+    int count = 2;
+    if (vendor_command(&command, folder)) {
+        for (char *w = strtok(command.data, " "); w && count < WORDS_MAX; w = strtok(NULL, " "))
+            words[count++] = w;
+        struct options o = {.root = root};
+        if (read_options(&o, count, words)) {
+            place_budgets(&gpus, o.gpu, folder);
+            o.gpu = gpus.data;
+            if (plan_library(&o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+                vendor_compare(&files, folder))
+                printf("%s: %d files, all as written by halftone-gen %s\n", folder, files.count,
+                       HT_GENERATOR_VERSION);
+        }
+    }
+    files_free(&files);
+    text_free(&command);
+    text_free(&gpus);
     return err_count() > 0;
 }
 
@@ -310,12 +342,16 @@ int main(int argc, char **argv) {
     if (strcmp(command, "list") == 0)
         return run_list(argc > 2 ? argv[2] : NULL,
                         argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
+    if (strcmp(command, "verify") == 0 && argc > 2)
+        return run_verify(argv[2], argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
     if (!read_options(&o, argc, argv))
         return 1;
     if (strcmp(command, "explain") == 0)
         return run_explain(&o);
     if (strcmp(command, "emit") == 0)
         return run_emit(&o);
+    if (strcmp(command, "vendor") == 0)
+        return run_vendor(&o);
     err_user(NULL, 0, "unknown command '%s'; see halftone-gen --help", command);
     return 1;
 }

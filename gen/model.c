@@ -112,14 +112,19 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
     return ht_ceil_div(ht_mul(blocks, 1000), slots);
 }
 
+struct isa model_isa(enum model_kind kind, const struct isa *isa) {
+    struct isa seen = *isa;
+    seen.warpgroup = isa->warpgroup && kind == MODEL_HALFTONE;
+    return seen;
+}
+
 void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const struct tile *t, const struct shape *shape, struct cost *cost) {
     memset(cost, 0, sizeof *cost);
     cost->fits = true;
     cost->threads = tile_threads(t, isa);
     if (!model_has_unit(g, isa, s)) {
-        model_reject(cost, "unit: %s has no %s matrix unit that halftone can use", isa->name,
-                     slice_title(s->slice));
+        model_reject(cost, "unit: there are no %s kernels for %s", slice_title(s->slice), isa->name);
         return;
     }
     switch (kind) {

@@ -34,9 +34,14 @@ struct cost {
 const char *model_name(enum model_kind kind);
 bool model_from_name(const char *name, enum model_kind *kind);
 
-/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields. */
+/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for
+ * model_isa of their kind. */
 void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const struct tile *t, const struct shape *shape, struct cost *cost);
+
+/* The instruction set as a model sees it: the papers' models know only warps that hold operands in registers, so for them
+ * Hopper is a GPU with mma.sync. */
+struct isa model_isa(enum model_kind kind, const struct isa *isa);
 
 /* Whether cost x beats cost y (both fit) under the model's objective; total with tile_compare. */
 bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,

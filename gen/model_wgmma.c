@@ -35,9 +35,9 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
     if (need > most)
         model_reject(cost, "registers: accumulators %d + chain %d + other %d = %d > %d of a consumer",
                      cost->regs_accumulators, cost->regs_fragments, cost->regs_other, need, most);
-    /* what the block is launched with: everything, evenly, in eights */
+    /* what the block is launched with: everything, evenly, in eights; 248 is the most that setmaxnreg gives */
     const int even = 65536 / tile_threads(t, isa) / 8 * 8;
-    cost->regs_per_thread = even > 255 ? 255 : even;
+    cost->regs_per_thread = even > 248 ? 248 : even;
 }
 
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,

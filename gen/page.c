@@ -59,6 +59,8 @@ static void page_head(struct text *out, const struct page *p) {
     explain_add_milli(out, "", g->native_fp32_gflops, " TFLOPS.");
     if (!l->isa->skeleton)
         text_add(out, " Kernels for this instruction set are not generated yet.");
+    if (l->isa->warpgroup && !l->seen.warpgroup)
+        text_addf(out, " %s", explain_seen_note);
     text_add(out, "</p>\n");
 }
 
@@ -88,7 +90,7 @@ static void page_pick(struct text *out, const struct listing *l) {
     const int64_t rate = explain_milli_tflops(&l->shape, c->cost.predicted_ns);
     section(out, "The pick");
     text_addf(out, "<p><b>%d x %d x %d, %s %d x %d, %d stage%s</b>: ", c->tile.bm, c->tile.bn, c->tile.bk,
-              l->isa->warpgroup ? "warpgroups" : "warps", c->tile.wm, c->tile.wn, c->tile.stages,
+              l->seen.warpgroup ? "warpgroups" : "warps", c->tile.wm, c->tile.wn, c->tile.stages,
               c->tile.stages > 1 ? "s" : "");
     explain_add_milli(out, "", c->cost.predicted_ns, " us, ");
     explain_add_milli(out, "", rate, " TFLOPS, ");
@@ -97,7 +99,7 @@ static void page_pick(struct text *out, const struct listing *l) {
               c->cost.blocks_per_sm == 1 ? "" : "s");
     explain_add_milli(out, "", c->cost.waves_milli, " waves.</p>\n");
     chart_budget(out, l);
-    if (l->kind == MODEL_HALFTONE && !l->isa->warpgroup) /* model_wgmma has no such parts */
+    if (l->kind == MODEL_HALFTONE && !l->seen.warpgroup) /* model_wgmma has no such parts */
         chart_time(out, l, contrast_other_tile(l));
     text_add(out, "</section>\n");
 }

@@ -14,6 +14,7 @@ static const struct shape plan_shapes[] = {
     {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},
 };
 enum { TILES_MAX = 5, TILES_MAX_OTHERS = 3 }; /* of FP16 schemes, of the others */
+enum { LEAN_PARTIAL_BYTES = 64 << 20 };       /* PARTIAL_LIMIT_BYTES of the runtime */
 
 struct best {
     const struct gpu *g;
@@ -197,4 +198,43 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
         plan_egemm(set, &b);
     if (strcmp(s->name, "legemm") == 0)
         plan_legemm(set, &b);
+}
+
+static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int64_t k) {
+    int64_t best_ns = INT64_MAX;
+    int best = -1;
+    for (int i = first; i < set->count; i++) {
+        const struct plan *p = &set->plan[i];
+        const struct gpu *g = p->gpu;
+        int splits;
+        if (p->variant != VARIANT_PIPELINE)
+            continue;
+        const int64_t ns =
+            ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
+                       g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, LEAN_PARTIAL_BYTES, &splits);
+        if (best < 0 || ns < best_ns) {
+            best = i;
+            best_ns = ns;
+        }
+    }
+    return best;
+}
+
+void plan_lean(struct plan_set *set, int first) {
+    static const int64_t grid[] = {16,   32,   64,   96,   128,  192,  256,   384,   512,   768,  1024,
+                                   1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+    enum { POINTS = sizeof grid / sizeof *grid };
+    bool kept[PLANS_MAX] = {false};
+    for (int i = 0; i < POINTS * POINTS * POINTS; i++) {
+        const int at =
+            pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
+        if (at >= 0)
+            kept[at] = true;
+    }
+    int count = first;
+    for (int i = first; i < set->count; i++) {
+        if (kept[i])
+            set->plan[count++] = set->plan[i];
+    }
+    set->count = count;
 }

@@ -38,6 +38,10 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
 /* Appends the plans of one scheme to the set. */
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
 
+/* Of the plans from `first` on, all of one scheme, keeps those that ht_pick takes for some shape of a dense grid: LEAN=1.
+ * A shape between the grid's points gets the best of what was kept. */
+void plan_lean(struct plan_set *set, int first);
+
 /* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's business). */
 int plan_promote_k(const struct scheme *s, const struct isa *isa);
 #endif

@@ -216,8 +216,9 @@ const struct scheme scheme_table[] = {
      .split_units = 769,
      .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, added in "
                    "FP32 to nearest",
-     .range_text = "elements of at least 2^-118 and 2^-78 of the largest in their row of A (column of B), "
-                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
+     .range_text =
+         "elements of at least 2^-117, in a row of A (column of B) whose largest is below 2^-40 2^-78 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "bf16x6",
      .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -234,8 +235,9 @@ const struct scheme scheme_table[] = {
      .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion "
                    "interval, added in FP32 to nearest",
-     .range_text = "elements of at least 2^-110 and 2^-70 of the largest in their row of A (column of B), "
-                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
+     .range_text =
+         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "bf16x9",
      .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -254,8 +256,9 @@ const struct scheme scheme_table[] = {
      .bound_text =
          "inputs keep all 24 bits, nothing left out; chains of the promotion interval, added in FP32 "
          "to nearest",
-     .range_text = "elements of at least 2^-110 and 2^-70 of the largest in their row of A (column of B), "
-                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
+     .range_text =
+         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
      .hooks = "scheme_tf32",
@@ -289,8 +292,9 @@ const struct scheme scheme_table[] = {
      .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
                    "FP32 to nearest",
-     .range_text = "elements of at least 2^-114 and 2^-74 of the largest in their row of A (column of B), "
-                   "smaller ones lose bits; " WIDE_RANGE_TEXT},
+     .range_text =
+         "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),
     FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
                 {1, 1, 2}, {2, 0, 2}),

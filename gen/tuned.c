@@ -140,19 +140,36 @@ static bool read_row(struct reader *r, char *line) {
     return false;
 }
 
+/* Whether a comment of the table's head says that it is of the GPU's set. */
+static bool names_set(const char *comment, const char *gpu) {
+    char mark[64];
+    snprintf(mark, sizeof mark, ", set %s (", gpu);
+    return strstr(comment, mark) != NULL;
+}
+
 static bool read_line(struct reader *r, const char *bytes, size_t len) {
-    char line[LINE_MAX_BYTES + 1] = {0}, mark[64];
+    char line[LINE_MAX_BYTES + 1] = {0};
     if (len > LINE_MAX_BYTES || memchr(bytes, '\0', len)) {
         err_user(r->path, r->line, "not a line of a table; give one that `halftone tune` wrote");
         return false;
     }
     memcpy(line, bytes, len);
-    snprintf(mark, sizeof mark, ", set %s (", r->gpu);
     if (line[0] == '#') {
-        r->is_of_set = r->is_of_set || strstr(line, mark) != NULL;
+        r->is_of_set = r->is_of_set || names_set(line, r->gpu);
         return true;
     }
     return r->has_header ? read_row(r, line) : read_header(r, line);
+}
+
+bool tuned_is_of(const char *path, const char *gpu) {
+    struct text bytes = {0}, first = {0};
+    const bool ok = text_read_file(&bytes, path) && bytes.len > 0 && bytes.data[0] == '#';
+    if (ok)
+        text_add_bytes(&first, bytes.data, strcspn(bytes.data, "\n"));
+    const bool is_of = ok && first.data && names_set(first.data, gpu);
+    text_free(&bytes);
+    text_free(&first);
+    return is_of;
 }
 
 bool tuned_read(struct tuned *t, const char *path, const struct plan_set *set, const char *gpu) {
@@ -182,10 +199,10 @@ bool tuned_read(struct tuned *t, const char *path, const struct plan_set *set, c
     return ok;
 }
 
-void tuned_dispatch(struct text *out, const struct tuned *t) {
+void tuned_dispatch(struct text *out, const struct tuned *t, const char *gpu) {
     text_addf(out, "/* fastest measured, from %s, checksum %016" PRIx64 ": m, n, k, kernel, splits */\n",
               t->file, t->checksum);
-    text_add(out, "static const struct ht_tuned tuned[] = {\n");
+    text_addf(out, "static const struct ht_tuned tuned_%s[] = {\n", gpu);
     for (int i = 0; i < t->count; i++) {
         const struct tuned_entry *e = &t->entry[i];
         text_addf(out, "    {%" PRId64 ", %" PRId64 ", %" PRId64 ", %d, %d},\n", e->shape.m, e->shape.n,

@@ -19,11 +19,14 @@ struct tuned {
     struct tuned_entry *entry; /* by shape, then plan's scheme, in the order of the table */
 };
 
+/* Whether the table names the set of this GPU; false also where it cannot be read. */
+bool tuned_is_of(const char *path, const char *gpu);
+
 /* False after err_user: the table is of another set, or names a kernel that the set has not. */
 bool tuned_read(struct tuned *t, const char *path, const struct plan_set *set, const char *gpu);
 void tuned_free(struct tuned *t);
 
-/* The table as C for dispatch.c; what the analytic pick loses, as a sentence. */
-void tuned_dispatch(struct text *out, const struct tuned *t);
+/* The table as C for dispatch.c, named after the GPU; what the analytic pick loses, as a sentence. */
+void tuned_dispatch(struct text *out, const struct tuned *t, const char *gpu);
 void tuned_loss(struct text *out, const struct tuned *t);
 #endif

@@ -7,7 +7,7 @@
 
 #include "ht_dev.h"
 
-static _Thread_local char detail[256];
+static HT_THREAD_LOCAL char detail[256];
 
 const char *ht_dev_detail(void) {
     return detail;

@@ -1,6 +1,7 @@
 /* halftone.c: validates calls, picks kernels, lays out the workspace, packs and launches. Meaning of every
  * function: halftone.h. Knows the device only through ht_dev.h, kernels only through the descriptors of
- * ht_desc.h; the layout of panels inside an atom is none of its business. */
+ * ht_desc.h; the layout of panels inside an atom is none of its business. C11 that is also C++17, for
+ * amalgamations. */
 #include "halftone.h"
 
 #include <stdarg.h>
@@ -29,6 +30,7 @@ enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 static const char AUTO_SCHEME[] = "f16x3";
 
 struct halftone {
+    const struct ht_set_desc *set; /* the kernels that suit the device */
     void *stream;
     char *own, *user; /* workspaces; user wins when has_user */
     size_t own_bytes, user_bytes;
@@ -63,8 +65,11 @@ const char *halftone_strerror(int code) {
     }
 }
 
+/* Of the thread's last halftone_create, which leaves no handle to ask when it fails. */
+static HT_THREAD_LOCAL char create_detail[DETAIL_MAX];
+
 const char *halftone_last_detail(const halftone *handle) {
-    return handle != NULL ? handle->detail : ht_dev_detail();
+    return handle != NULL ? handle->detail : create_detail;
 }
 
 static int fail(halftone *h, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -77,13 +82,8 @@ static int fail(halftone *h, int code, const char *format, ...) {
 }
 
 static int fail_device(halftone *h, int dev_code) {
-    static const int code_of[] = {
-        [HT_DEV_OK] = HALFTONE_OK,
-        [HT_DEV_NONE] = HALFTONE_NO_GPU,
-        [HT_DEV_MEMORY] = HALFTONE_OUT_OF_DEVICE_MEMORY,
-        [HT_DEV_FAILED] = HALFTONE_DEVICE_ERROR,
-        [HT_DEV_VIOLATION] = HALFTONE_SIM_VIOLATION,
-    };
+    static const int code_of[] = {HALFTONE_OK, HALFTONE_NO_GPU, HALFTONE_OUT_OF_DEVICE_MEMORY,
+                                  HALFTONE_DEVICE_ERROR, HALFTONE_SIM_VIOLATION}; /* by enum ht_dev_code */
     if (dev_code == HT_DEV_OK)
         return HALFTONE_OK;
     return fail(h, code_of[dev_code], "%s", ht_dev_detail());
@@ -99,29 +99,45 @@ static int begin(halftone *h) {
 
 /* ---- handle ---- */
 
-static int check_device(const struct ht_dev_info *device) {
-    bool too_old = device->capability < ht_set.arch;
-    bool other = ht_set.arch_exact && device->capability != ht_set.arch;
-    return too_old || other ? HALFTONE_WRONG_GPU : HALFTONE_OK;
+/* Which GPUs the library has kernels for, and what the device is instead. */
+static int fail_wrong_gpu(halftone *h) {
+    size_t used = 0;
+    fail(h, HALFTONE_WRONG_GPU, "%s has capability %d.%d; this library has kernels for ", h->device.name,
+         h->device.capability / 100, h->device.capability / 10 % 10);
+    for (int i = 0; ht_sets[i] != NULL; i++) {
+        const struct ht_set_desc *set = ht_sets[i];
+        used = strlen(h->detail);
+        snprintf(h->detail + used, sizeof h->detail - used, "%s%s (%s, %d.%d%s)", i > 0 ? ", " : "", set->gpu,
+                 set->isa, set->arch / 100, set->arch / 10 % 10, set->arch_exact ? " only" : " or later");
+    }
+    return HALFTONE_WRONG_GPU;
+}
+
+static int open_handle(halftone *h) {
+    int code = fail_device(h, ht_dev_open(ht_sets[0], &h->device));
+    if (code != HALFTONE_OK)
+        return code;
+    h->set = ht_pick_set(ht_sets, h->device.capability, h->device.sms);
+    if (h->set == NULL)
+        return fail_wrong_gpu(h);
+    h->ready = (unsigned char *)calloc((size_t)h->set->kernels + 1, 1);
+    return h->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
 }
 
 int halftone_create(halftone **handle) {
+    create_detail[0] = '\0';
     if (handle == NULL)
         return -18;
     *handle = NULL;
-    halftone *h = calloc(1, sizeof *h);
-    unsigned char *ready = calloc((size_t)ht_set.kernels + 1, 1);
-    int code = h == NULL || ready == NULL ? HALFTONE_OUT_OF_HOST_MEMORY : HALFTONE_OK;
-    if (code == HALFTONE_OK)
-        code = fail_device(h, ht_dev_open(&ht_set, &h->device));
-    if (code == HALFTONE_OK)
-        code = check_device(&h->device);
+    halftone *h = (halftone *)calloc(1, sizeof *h);
+    if (h == NULL)
+        return HALFTONE_OUT_OF_HOST_MEMORY;
+    int code = open_handle(h);
     if (code != HALFTONE_OK) {
-        free(ready);
+        memcpy(create_detail, h->detail, sizeof create_detail);
         free(h);
         return code;
     }
-    h->ready = ready;
     h->scheme = AUTO_SCHEME;
     h->forced_kernel = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
@@ -168,16 +184,16 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
         return code;
     if ((workspace == NULL && bytes > 0) || !is_aligned(workspace, HALFTONE_ALIGNMENT))
         return fail(handle, -18, "workspace %p of %zu bytes", workspace, bytes);
-    handle->user = workspace;
+    handle->user = (char *)workspace;
     handle->user_bytes = bytes;
     handle->has_user = workspace != NULL;
     return HALFTONE_OK;
 }
 
-static const struct ht_scheme_desc *find_scheme(const char *name) {
-    for (int i = 0; i < ht_set.schemes; i++)
-        if (strcmp(ht_set.scheme[i].name, name) == 0)
-            return &ht_set.scheme[i];
+static const struct ht_scheme_desc *find_scheme(const struct ht_set_desc *set, const char *name) {
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, name) == 0)
+            return &set->scheme[i];
     return NULL;
 }
 
@@ -186,7 +202,8 @@ int halftone_set_scheme(halftone *handle, const char *name) {
     if (code != HALFTONE_OK)
         return code;
     bool is_auto = name != NULL && strcmp(name, "auto") == 0;
-    const struct ht_scheme_desc *scheme = name != NULL ? find_scheme(is_auto ? AUTO_SCHEME : name) : NULL;
+    const struct ht_scheme_desc *scheme =
+        name != NULL ? find_scheme(handle->set, is_auto ? AUTO_SCHEME : name) : NULL;
     if (scheme == NULL)
         return fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
     handle->scheme = scheme->name;
@@ -212,30 +229,41 @@ int halftone_set_kernel(halftone *handle, const char *name) {
         handle->forced_kernel = NO_KERNEL;
         return HALFTONE_OK;
     }
-    for (int i = 0; i < ht_set.kernels; i++)
-        if (strcmp(ht_set.kernel[i].name, name) == 0) {
+    for (int i = 0; i < handle->set->kernels; i++)
+        if (strcmp(handle->set->kernel[i].name, name) == 0) {
             handle->forced_kernel = i;
             return HALFTONE_OK;
         }
     return fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
 }
 
+static const struct ht_set_desc *set_of(const halftone *handle) {
+    return handle != NULL ? handle->set : ht_sets[0];
+}
+
 const char *halftone_schemes(const halftone *handle, int index) {
-    (void)handle;
-    return index >= 0 && index < ht_set.schemes ? ht_set.scheme[index].name : NULL;
+    const struct ht_set_desc *set = set_of(handle);
+    return index >= 0 && index < set->schemes ? set->scheme[index].name : NULL;
 }
 
 const char *halftone_kernels(const halftone *handle, int index) {
-    (void)handle;
-    return index >= 0 && index < ht_set.kernels ? ht_set.kernel[index].name : NULL;
+    const struct ht_set_desc *set = set_of(handle);
+    return index >= 0 && index < set->kernels ? set->kernel[index].name : NULL;
 }
 
 const char *halftone_version(void) {
-    return ht_set.version;
+    return ht_sets[0]->version;
 }
 
-const char *halftone_gpu(void) {
-    return ht_set.gpu;
+const char *halftone_gpus(int index) {
+    for (int i = 0; index >= 0 && ht_sets[i] != NULL; i++)
+        if (i == index)
+            return ht_sets[i]->gpu;
+    return NULL;
+}
+
+const char *halftone_gpu(const halftone *handle) {
+    return set_of(handle)->gpu;
 }
 
 const char *halftone_device(const halftone *handle) {
@@ -269,7 +297,11 @@ static int64_t round_up(int64_t value, int64_t unit) {
 }
 
 static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, int64_t k, int64_t entries) {
-    struct operand o = {.rows = rows, .k = k, .entries = entries};
+    struct operand o;
+    memset(&o, 0, sizeof o);
+    o.rows = rows;
+    o.k = k;
+    o.entries = entries;
     int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
     o.meeting_ints = s->scales_rows ? round_up(ht_meeting_ints(s, rows, k), HT_ATOM_ROWS) : 0;
     o.exponent_stride = s->scales_rows ? ht_add(row_blocks * HT_ATOM_ROWS, o.meeting_ints) : 0;
@@ -281,11 +313,16 @@ static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, i
 }
 
 static int scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
-    const char *name = h->forced_kernel != NO_KERNEL ? ht_set.kernel[h->forced_kernel].scheme : h->scheme;
-    *scheme = find_scheme(name);
+    const char *name = h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
+    *scheme = find_scheme(h->set, name);
     if (*scheme == NULL)
         return fail(h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'", name);
     return HALFTONE_OK;
+}
+
+/* Entries of a batch that one launch takes. */
+static int64_t grid_batch(int64_t entries) {
+    return entries < HT_GRID_BATCH ? entries : (int64_t)HT_GRID_BATCH;
 }
 
 /* Puts a piece of the workspace behind the others. */
@@ -304,8 +341,8 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
         return code;
     struct ht_choice choice =
         h->forced_kernel != NO_KERNEL
-            ? ht_pick_splits(&ht_set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES)
-            : ht_pick(&ht_set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+            ? ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES)
+            : ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)
@@ -321,8 +358,8 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
     p->a_panels_at = place(&p->bytes, p->a.panel_bytes);
     p->b_panels_at = place(&p->bytes, p->b.panel_bytes);
-    int64_t slice =
-        batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH; /* slices use the partials one after the other */
+    /* slices use the partials one after the other */
+    int64_t slice = grid_batch(batch);
     p->partials_at =
         place(&p->bytes, round_up(ht_partial_bytes(m, n, slice, p->splits, ht_part_bytes(p->scheme->exact_k)),
                                   PIECE_ALIGNMENT));
@@ -348,7 +385,7 @@ static int grow_own(halftone *h, size_t bytes) {
     code = fail_device(h, ht_dev_alloc(&memory, bytes));
     if (code != HALFTONE_OK)
         return code;
-    h->own = memory;
+    h->own = (char *)memory;
     h->own_bytes = bytes;
     return HALFTONE_OK;
 }
@@ -497,12 +534,25 @@ static int check_extents(halftone *h, const struct call *x, bool is_packed, enum
     return code;
 }
 
+/* Questions about a call: sizes, batch, where the answer goes, and the scheme that is meant. */
+static int check_question(halftone *h, const struct call *x, const void *result,
+                          const struct ht_scheme_desc **scheme) {
+    int code = check_sizes(h, x);
+    if (code == HALFTONE_OK && x->batch < 0)
+        code = fail(h, -17, "batch = %lld", (long long)x->batch);
+    if (code == HALFTONE_OK && result == NULL)
+        code = fail(h, -18, "the result is NULL");
+    if (code == HALFTONE_OK)
+        code = check_limits(h, x);
+    return code == HALFTONE_OK ? scheme_of_call(h, scheme) : code;
+}
+
 /* ---- launches ---- */
 
 static int ready_kernel(halftone *h, int kernel) {
     if (h->ready[kernel])
         return HALFTONE_OK;
-    int code = fail_device(h, ht_dev_check(ht_set.kernel[kernel].init()));
+    int code = fail_device(h, ht_dev_check(h->set->kernel[kernel].init()));
     if (code == HALFTONE_OK)
         h->ready[kernel] = 1;
     return code;
@@ -524,22 +574,23 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     const struct operand *o = x->operand;
     int64_t batch = o->entries - entry, rows = ht_ceil_div(o->rows, HT_ATOM_ROWS) * HT_ATOM_ROWS;
     int *exponents = scheme->scales_rows ? (int *)(void *)x->exponents + entry * o->exponent_stride : NULL;
-    return (struct ht_pack_args){
-        .src = x->src + entry * x->stride,
-        .panels = (unsigned char *)x->panels + entry * o->panel_stride,
-        .exponents = exponents,
-        .meeting = exponents != NULL ? exponents + rows : NULL,
-        .ld = x->ld,
-        .src_stride = x->stride,
-        .panel_stride = o->panel_stride,
-        .exponent_stride = o->exponent_stride,
-        .meeting_stride = o->exponent_stride,
-        .rows = (int)o->rows,
-        .k = (int)o->k,
-        .k_blocks = (int)ht_k_blocks(scheme, o->k),
-        .k_contiguous = x->k_contiguous,
-        .batch = (int)(batch < HT_GRID_BATCH ? batch : HT_GRID_BATCH),
-    };
+    struct ht_pack_args args;
+    memset(&args, 0, sizeof args);
+    args.src = x->src + entry * x->stride;
+    args.panels = (unsigned char *)x->panels + entry * o->panel_stride;
+    args.exponents = exponents;
+    args.meeting = exponents != NULL ? exponents + rows : NULL;
+    args.ld = x->ld;
+    args.src_stride = x->stride;
+    args.panel_stride = o->panel_stride;
+    args.exponent_stride = o->exponent_stride;
+    args.meeting_stride = o->exponent_stride;
+    args.rows = (int)o->rows;
+    args.k = (int)o->k;
+    args.k_blocks = (int)ht_k_blocks(scheme, o->k);
+    args.k_contiguous = x->k_contiguous;
+    args.batch = (int)grid_batch(batch);
+    return args;
 }
 
 /* Earlier calls may still be meeting in the old one. */
@@ -550,7 +601,7 @@ static bool grow_meeting(halftone *h, size_t bytes) {
         ht_dev_stream_sync(h->stream) != HT_DEV_OK || ht_dev_alloc(&memory, bytes) != HT_DEV_OK)
         return false;
     const int freed = ht_dev_free(h->meeting);
-    h->meeting = memory;
+    h->meeting = (int *)memory;
     h->meeting_bytes = bytes;
     h->meeting_clean = false;
     return freed == HT_DEV_OK;
@@ -559,12 +610,16 @@ static bool grow_meeting(halftone *h, size_t bytes) {
 /* The handle's own meeting place, clean and large enough; false: there is none, use the workspace. A workspace of the
  * user's means that calls of one handle may run in several streams at once, where they must not meet. */
 static bool have_meeting(halftone *h, int64_t bytes) {
+    int capturing = 0;
     if (h->has_user || bytes > MEETING_BYTES_MAX)
         return false;
     if ((int64_t)h->meeting_bytes < bytes && !grow_meeting(h, (size_t)round_up(bytes, MEETING_UNIT)))
         return false;
-    if (!h->meeting_clean)
-        h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, h->meeting_bytes, h->stream) == HT_DEV_OK;
+    if (h->meeting_clean)
+        return true;
+    if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing) /* a graph would clean later, and again */
+        return false;
+    h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, h->meeting_bytes, h->stream) == HT_DEV_OK;
     return h->meeting_clean;
 }
 
@@ -573,14 +628,14 @@ static void meet(halftone *h, const struct source *x, struct ht_pack_args *args,
     int64_t ints = 0;
     for (int i = 0; i < count; i++)
         ints = ht_add(ints, ht_mul(x[i].operand->meeting_ints, args[i].batch));
-    if (args[0].meeting == NULL || !have_meeting(h, ht_mul(ints, (int64_t)sizeof(int))))
+    if (args[0].meeting == NULL || (ints > 0 && !have_meeting(h, ht_mul(ints, (int64_t)sizeof(int)))))
         return;
-    ints = 0;
-    for (int i = 0; i < count; i++) {
-        args[i].meeting = h->meeting + ints;
-        args[i].meeting_stride = x[i].operand->meeting_ints;
+    for (int i = 0; i < count; i++)
         args[i].meeting_clean = 1;
-        ints += x[i].operand->meeting_ints * args[i].batch;
+    for (int i = 0, at = 0; ints > 0 && i < count; i++) {
+        args[i].meeting = h->meeting + at;
+        args[i].meeting_stride = x[i].operand->meeting_ints;
+        at += (int)x[i].operand->meeting_ints * args[i].batch;
     }
 }
 
@@ -613,31 +668,31 @@ static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct s
 /* Everything about C and the scalars; splits 0 makes reduce scale C. */
 static struct ht_gemm_args args_of(const halftone *h, const struct call *x) {
     bool on_device = h->pointer_mode == HALFTONE_DEVICE;
-    struct ht_gemm_args args = {
-        .c = x->c,
-        .alpha_ptr = on_device ? x->alpha : NULL,
-        .beta_ptr = on_device ? x->beta : NULL,
-        .ldc = x->ldc,
-        .c_stride = x->stride_c,
-        .m = (int)x->m,
-        .n = (int)x->n,
-        .alpha = on_device ? 0.0f : *x->alpha,
-        .beta = on_device ? 0.0f : *x->beta,
-    };
+    struct ht_gemm_args args;
+    memset(&args, 0, sizeof args);
+    args.c = x->c;
+    args.alpha_ptr = on_device ? x->alpha : NULL;
+    args.beta_ptr = on_device ? x->beta : NULL;
+    args.ldc = x->ldc;
+    args.c_stride = x->stride_c;
+    args.m = (int)x->m;
+    args.n = (int)x->n;
+    args.alpha = on_device ? 0.0f : *x->alpha;
+    args.beta = on_device ? 0.0f : *x->beta;
     return args;
 }
 
 /* Launches kernel (unless NO_KERNEL) and reduction over slices of the batch that a grid can hold. */
 static int launch(halftone *h, int kernel, struct ht_gemm_args args, int64_t batch) {
     const struct ht_scheme_desc *scheme =
-        kernel != NO_KERNEL ? find_scheme(ht_set.kernel[kernel].scheme) : NULL;
+        kernel != NO_KERNEL ? find_scheme(h->set, h->set->kernel[kernel].scheme) : NULL;
     int (*reduce)(const struct ht_gemm_args *, void *) =
-        scheme != NULL && scheme->reduce != NULL ? scheme->reduce : ht_set.reduce;
+        scheme != NULL && scheme->reduce != NULL ? scheme->reduce : h->set->reduce;
     for (int64_t done = 0; done < batch; done += HT_GRID_BATCH) {
-        args.batch = (int)(batch - done < HT_GRID_BATCH ? batch - done : HT_GRID_BATCH);
+        args.batch = (int)grid_batch(batch - done);
         int code = HALFTONE_OK;
         if (kernel != NO_KERNEL)
-            code = fail_device(h, ht_dev_check(ht_set.kernel[kernel].launch(&args, h->stream)));
+            code = fail_device(h, ht_dev_check(h->set->kernel[kernel].launch(&args, h->stream)));
         if (code == HALFTONE_OK && args.splits != 1)
             code = fail_device(h, ht_dev_check(reduce(&args, h->stream)));
         if (code != HALFTONE_OK || batch - done <= HT_GRID_BATCH)
@@ -673,7 +728,8 @@ static int pack_both(halftone *h, const struct plan *p, const struct call *x, ch
         {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap},
         {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp},
     };
-    *out = (struct panels){ae, be, ap, bp};
+    const struct panels there = {ae, be, ap, bp};
+    *out = there;
     return pack(h, p->scheme, sources, 2);
 }
 
@@ -681,7 +737,8 @@ static int pack_both(halftone *h, const struct plan *p, const struct call *x, ch
 static struct panels panels_of_blobs(const struct plan *p, const struct call *x) {
     int64_t a_at = operand_of(p->scheme, x->m, x->k, 1).exponent_bytes;
     int64_t b_at = operand_of(p->scheme, x->n, x->k, 1).exponent_bytes;
-    return (struct panels){x->packed_a, x->packed_b, x->packed_a + a_at, x->packed_b + b_at};
+    const struct panels there = {x->packed_a, x->packed_b, x->packed_a + a_at, x->packed_b + b_at};
+    return there;
 }
 
 static int multiply(halftone *h, const struct call *x, bool is_packed) {
@@ -738,25 +795,25 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    struct call x = {
-        .transa = transa,
-        .transb = transb,
-        .m = m,
-        .n = n,
-        .k = k,
-        .alpha = alpha,
-        .a = a,
-        .lda = lda,
-        .stride_a = stride_a,
-        .b = b,
-        .ldb = ldb,
-        .stride_b = stride_b,
-        .beta = beta,
-        .c = c,
-        .ldc = ldc,
-        .stride_c = stride_c,
-        .batch = batch,
-    };
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = transa;
+    x.transb = transb;
+    x.m = m;
+    x.n = n;
+    x.k = k;
+    x.alpha = alpha;
+    x.a = a;
+    x.lda = lda;
+    x.stride_a = stride_a;
+    x.b = b;
+    x.ldb = ldb;
+    x.stride_b = stride_b;
+    x.beta = beta;
+    x.c = c;
+    x.ldc = ldc;
+    x.stride_c = stride_c;
+    x.batch = batch;
     return run(handle, &x, false);
 }
 
@@ -773,20 +830,20 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    struct call x = {
-        .transa = 'N',
-        .transb = 'N',
-        .m = m,
-        .n = n,
-        .k = k,
-        .alpha = alpha,
-        .beta = beta,
-        .c = c,
-        .ldc = ldc,
-        .batch = 1,
-        .packed_a = packed_a,
-        .packed_b = packed_b,
-    };
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = 'N';
+    x.transb = 'N';
+    x.m = m;
+    x.n = n;
+    x.k = k;
+    x.alpha = alpha;
+    x.beta = beta;
+    x.c = c;
+    x.ldc = ldc;
+    x.batch = 1;
+    x.packed_a = (const char *)packed_a;
+    x.packed_b = (const char *)packed_b;
     return run(handle, &x, true);
 }
 
@@ -798,18 +855,18 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     if (code != HALFTONE_OK)
         return code;
     bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
-    if (bytes == NULL || (!is_a && !is_b))
+    if (!is_a && !is_b)
         return fail(handle, -18, "which has the code %d", which);
-    struct call x = {
-        .transa = 'N', .transb = 'N', .m = is_a ? rows : 0, .n = is_b ? rows : 0, .k = k, .batch = batch};
-    code = check_sizes(handle, &x);
-    if (code == HALFTONE_OK && batch < 0)
-        code = fail(handle, -17, "batch = %lld", (long long)batch);
-    if (code == HALFTONE_OK)
-        code = check_limits(handle, &x);
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = 'N';
+    x.transb = 'N';
+    x.m = is_a ? rows : 0;
+    x.n = is_b ? rows : 0;
+    x.k = k;
+    x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
-    if (code == HALFTONE_OK)
-        code = scheme_of_call(handle, &scheme);
+    code = check_question(handle, &x, bytes, &scheme);
     if (code != HALFTONE_OK)
         return code;
     struct operand o = operand_of(scheme, rows, k, 1);
@@ -850,16 +907,18 @@ static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed
     if (code != HALFTONE_OK || out->empty)
         return code;
     out->operand = operand_of(scheme, rows, x->k, 1);
-    char *blob = packed;
-    out->source =
-        (struct source){&out->operand, src, ld, 0, is_a == trans, blob, blob + out->operand.exponent_bytes};
+    char *blob = (char *)packed;
+    const struct source source = {
+        &out->operand, src, ld, 0, is_a == trans, blob, blob + out->operand.exponent_bytes};
+    out->source = source;
     return HALFTONE_OK;
 }
 
 /* Packs the sides that are asked for, both in one launch. */
 static int pack_blobs(halftone *h, const struct call *x, bool with_a, void *packed_a, bool with_b,
                       void *packed_b) {
-    struct blob a = {.empty = true}, b = {.empty = true};
+    struct blob a, b;
+    a.empty = b.empty = true;
     const struct ht_scheme_desc *scheme = NULL;
     struct source sources[2];
     int count = 0, code = check_sizes(h, x);
@@ -883,7 +942,15 @@ int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const f
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    struct call x = {.transa = transa, .transb = 'N', .m = m, .k = k, .a = a, .lda = lda, .batch = 1};
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = transa;
+    x.transb = 'N';
+    x.m = m;
+    x.k = k;
+    x.a = a;
+    x.lda = lda;
+    x.batch = 1;
     return pack_blobs(handle, &x, true, packed, false, NULL);
 }
 
@@ -892,7 +959,15 @@ int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const f
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    struct call x = {.transa = 'N', .transb = transb, .n = n, .k = k, .b = b, .ldb = ldb, .batch = 1};
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = 'N';
+    x.transb = transb;
+    x.n = n;
+    x.k = k;
+    x.b = b;
+    x.ldb = ldb;
+    x.batch = 1;
     return pack_blobs(handle, &x, false, NULL, true, packed);
 }
 
@@ -902,27 +977,31 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    struct call x = {.transa = transa,
-                     .transb = transb,
-                     .m = m,
-                     .n = n,
-                     .k = k,
-                     .a = a,
-                     .lda = lda,
-                     .b = b,
-                     .ldb = ldb,
-                     .batch = 1};
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = transa;
+    x.transb = transb;
+    x.m = m;
+    x.n = n;
+    x.k = k;
+    x.a = a;
+    x.lda = lda;
+    x.b = b;
+    x.ldb = ldb;
+    x.batch = 1;
     return pack_blobs(handle, &x, true, packed_a, true, packed_b);
 }
 
 /* ---- questions ---- */
 
-static int64_t pack_ns(const struct ht_scheme_desc *s, int64_t rows, int64_t k, int64_t batch) {
-    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, ht_set.copy_gbps, rows, k, batch);
+static int64_t pack_ns(const halftone *h, const struct ht_scheme_desc *s, int64_t rows, int64_t k,
+                       int64_t batch) {
+    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, h->set->copy_gbps, rows, k, batch);
 }
 
-static void describe(const struct plan *p, const struct call *x, struct halftone_plan *out) {
-    const struct ht_kernel_desc *kernel = &ht_set.kernel[p->kernel];
+static void describe(const halftone *h, const struct plan *p, const struct call *x,
+                     struct halftone_plan *out) {
+    const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
     out->kernel = kernel->name;
     out->bm = kernel->bm;
     out->bn = kernel->bn;
@@ -932,9 +1011,9 @@ static void describe(const struct plan *p, const struct call *x, struct halftone
     out->stages = kernel->stages;
     out->splits = p->splits;
     int64_t launches = p->scheme->scales_rows ? 2 : 1;
-    out->pack_ns =
-        ht_add(ht_add(pack_ns(p->scheme, x->m, x->k, x->batch), pack_ns(p->scheme, x->n, x->k, x->batch)),
-               launches * ht_set.launch_ns);
+    out->pack_ns = ht_add(
+        ht_add(pack_ns(h, p->scheme, x->m, x->k, x->batch), pack_ns(h, p->scheme, x->n, x->k, x->batch)),
+        launches * h->set->launch_ns);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;
@@ -948,21 +1027,23 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    struct call x = {.transa = transa, .transb = transb, .m = m, .n = n, .k = k, .batch = batch};
-    code = check_sizes(handle, &x);
-    if (code == HALFTONE_OK && batch < 0)
-        code = fail(handle, -17, "batch = %lld", (long long)batch);
-    if (code == HALFTONE_OK && plan == NULL)
-        code = fail(handle, -18, "the plan is NULL");
-    if (code == HALFTONE_OK)
-        code = check_limits(handle, &x);
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = transa;
+    x.transb = transb;
+    x.m = m;
+    x.n = n;
+    x.k = k;
+    x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
-    if (code == HALFTONE_OK)
-        code = scheme_of_call(handle, &scheme);
+    code = check_question(handle, &x, plan, &scheme);
     if (code != HALFTONE_OK)
         return code;
-    struct halftone_plan out = {
-        .scheme = scheme->name, .kernel = "", .why = "a size is 0: no product is run"};
+    struct halftone_plan out;
+    memset(&out, 0, sizeof out);
+    out.scheme = scheme->name;
+    out.kernel = "";
+    out.why = "a size is 0: no product is run";
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
     if (m > 0 && n > 0 && k > 0 && batch > 0) {
@@ -970,7 +1051,7 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
         code = make_plan(handle, m, n, k, batch, batch, batch, &p);
         if (code != HALFTONE_OK)
             return code;
-        describe(&p, &x, &out);
+        describe(handle, &p, &x, &out);
     }
     *plan = out;
     return HALFTONE_OK;

@@ -7,7 +7,7 @@
  *     if (code != HALFTONE_OK) puts(halftone_strerror(code));
  *     halftone_destroy(h);
  *
- * 1. What a call does. The product is emulated: each FP32 operand is split into 16-bit slices (packing),
+ * 1. What a call does. The product is emulated: each FP32 operand is split into slices (packing),
  *    the slices are multiplied on the matrix units, and the parts are put together in FP32. A SCHEME says
  *    how; a KERNEL is one generated tile of a scheme. Both are chosen by pure functions of the shape, so
  *    equal calls give equal bits.
@@ -27,7 +27,8 @@
  * 4. Workspace. Packed operands and split-K sums need device memory: halftone_workspace_bytes says how
  *    much. By default the handle owns a block that grows when a call needs more (this allocates and waits
  *    for the stream; it is refused with HALFTONE_WORKSPACE while the stream is being captured: call once
- *    before, or give a workspace). halftone_set_workspace gives the handle a block of yours instead; one
+ *    before, or give a workspace), and from the first call that scales rows of more than 64 k on 8 MB in which packing
+ *    blocks meet. halftone_set_workspace gives the handle a block of yours instead; one
  *    that is too small gives HALFTONE_WORKSPACE before anything is launched, never a slower or less
  *    accurate way.
  *
@@ -41,8 +42,7 @@
  *    i8x10 have exact integer sums: their results are the same bits on every device and in the simulator, whatever
  *    kernel, split, batch or packing; they never switch to another scheme by themselves, so look at their range. The data check that will
  *    make the accuracy contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see
- *    halftone_query; README, "what does not work yet") small elements lose bits silently. Named schemes
- *    run their paper's algorithm as it is.
+ *    halftone_query) small elements lose bits silently. Named schemes run their paper's algorithm as it is.
  *
  * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
  *    same in every function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked
@@ -84,7 +84,7 @@ extern "C" {
     X(OK, 0, "success")                                                                    \
     X(NULL_HANDLE, 1, "the handle is NULL")                                                \
     X(NO_GPU, 2, "no usable GPU or driver was found")                                      \
-    X(WRONG_GPU, 3, "this library was generated for another GPU architecture")             \
+    X(WRONG_GPU, 3, "this library has no kernels for this GPU; see halftone_last_detail")             \
     X(OUT_OF_DEVICE_MEMORY, 4, "out of device memory")                                     \
     X(OUT_OF_HOST_MEMORY, 5, "out of host memory")                                         \
     X(WORKSPACE, 6, "the workspace is too small and may not grow; see halftone_workspace_bytes") \
@@ -198,16 +198,19 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
 int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                              int64_t batch, size_t *bytes);
 
-/* Name of the scheme or kernel with this index, NULL past the end. Handle: NULL is fine. */
+/* Name of the scheme or kernel with this index, NULL past the end. NULL handle: those of the first GPU. */
 const char *halftone_schemes(const halftone *handle, int index);
 const char *halftone_kernels(const halftone *handle, int index);
 
 const char *halftone_version(void);
-/* The budget this library was generated for ("a800"), and the device the handle runs on. */
-const char *halftone_gpu(void);
+/* Name of the budget with this index that this library has kernels for ("a800"), NULL past the end; the budget
+ * whose kernels the handle runs (NULL handle: the first); the device that the handle runs on. */
+const char *halftone_gpus(int index);
+const char *halftone_gpu(const halftone *handle);
 const char *halftone_device(const halftone *handle);
 
-/* Never NULL. The second: numbers or backend's words behind the handle's last failure; "" after a success. */
+/* Never NULL. The second: numbers or backend's words behind the handle's last failure, "" after a success; NULL
+ * handle: of this thread's last halftone_create. */
 const char *halftone_strerror(int code);
 const char *halftone_last_detail(const halftone *handle);
 

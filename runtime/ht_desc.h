@@ -135,8 +135,13 @@ struct ht_set_desc {
     const struct ht_tuned *tuned;
 };
 
-/* The generated dispatch.c defines it. */
-extern const struct ht_set_desc ht_set;
+/* Linkage of what the files of the runtime share: static in an amalgamation, where the definition of ht_sets comes
+ * before its uses. */
+#ifndef HT_LOCAL
+#define HT_LOCAL
+/* The sets of this library, NULL behind the last; at least one. The generated dispatch.c defines it. */
+extern const struct ht_set_desc *const ht_sets[];
+#endif
 
 static inline int64_t ht_ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
@@ -160,10 +165,10 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 }
 
 /* Ints through which the blocks that pack one matrix tell each other their rows' magnitudes: one for each row and 64 k, and
- * one for each 64 rows. */
+ * one for each 64 rows; none where one block has whole rows. */
 static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
-    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    return ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, ht_padded_k(s, k) / HT_K_PAD), 1));
+    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
+    return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */
@@ -180,9 +185,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
 /* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
  * sms * blocks_per_sm slots; a wave advances one bk step in the longer of what its SMs and what L2 need. An SM
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
- * gaps (the square: gen/model_halftone.c, fitted).
+ * gaps (the square is fitted to measurements).
  *
- * Worked line (test_desc.c): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
+ * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
  * m = n = k = 4096. L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns = 1247 clocks, so the busy pipe
  * decides; 1024 tiles = 9 full waves + 52 blocks; 10 x (2000 + 128 x 1536) = 1986080 clocks = 1408567 ns.
@@ -234,7 +239,7 @@ static inline int ht_next_splits(int splits) {
 }
 
 /* Fewest parts that a kernel with exact sums may have; 1 for the others. Beyond HT_PICK_SPLITS_MAX: k is too large for
- * it. Worked line (test_desc.c): exact_k 131072, bk 128: k = 131072 -> 1, 131073 -> 2, 400000 -> 4, 2^24 -> 128. */
+ * it. Worked line (a test holds it): exact_k 131072, bk 128: k = 131072 -> 1, 131073 -> 2, 400000 -> 4, 2^24 -> 128. */
 static inline int ht_least_splits(const struct ht_cost_coefficients *c, int64_t k) {
     const int64_t steps = ht_ceil_div(k, c->step_k), most = c->exact_k > 0 ? c->exact_k / c->step_k : steps;
     int splits = 1;
@@ -272,7 +277,7 @@ static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, i
  * padding of rows to 64 and of k to 64 included), at the speed of a large copy. Both operands share their
  * launches: one, and one more for schemes that scale rows.
  *
- * Worked line (test_desc.c): 4096 x 4096, two 16-bit slices, copy 1600 GB/s: 2 x 67108864 bytes = 83886 ns. */
+ * Worked line (a test holds it): 4096 x 4096, two 16-bit slices, copy 1600 GB/s: 2 x 67108864 bytes = 83886 ns. */
 static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_gbps, int64_t rows, int64_t k,
                                  int64_t batch) {
     int64_t padded =
@@ -282,7 +287,7 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
 }
 
 /* A-priori error bound: |C - (alpha A B + beta C0)| <= units * 2^-24 |alpha| |A||B| + 2^-24 |beta C0|, componentwise,
- * for one product of length k, split-K included. Derivation, range and absolute terms: bench/ERROR_BOUNDS.md. With exact
+ * for one product of length k, split-K included. Derivation, range, absolute terms: the project's notes. With exact
  * sums (exact_k > 0) |A||B| stands for k * largest of the row of A * largest of the column of B.
  *   align_units: what the chain of the main accumulator loses per mma_k, all its products together, relative to the
  *   running sum of magnitudes;
@@ -291,7 +296,7 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
  *   own lose at most 1/28 unit per mma_k;
  *   4: alpha, beta, the accumulators' combination, and everything that stays below one unit.
  *
- * Worked line (test_desc.c): split_units 8, mma_k 16, align_units 10, promote 64, k = 4096: a chain of 4 steps loses
+ * Worked line (a test holds it): split_units 8, mma_k 16, align_units 10, promote 64, k = 4096: a chain of 4 steps loses
  * 40, 64 intervals are 63 additions; 8 + 103 + 103 / 25 + 4 = 119. */
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     if (s->exact_k > 0) /* no chain loses anything */
@@ -313,11 +318,17 @@ struct ht_choice {
  * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on
  * nothing but its arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the
  * scheme. */
-struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
-                         int64_t batch, int64_t partial_bytes);
+HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
+                                  int64_t k, int64_t batch, int64_t partial_bytes);
 
 /* The same for one kernel, whatever its variant: only the split is chosen. */
-struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
-                                int64_t batch, int64_t partial_bytes);
+HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
+                                         int64_t k, int64_t batch, int64_t partial_bytes);
+
+/* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
+ * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then
+ * the earlier. */
+HT_LOCAL const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability,
+                                               int sms);
 
 #endif

@@ -16,6 +16,12 @@
 extern "C" {
 #endif
 
+#ifdef __cplusplus
+#define HT_THREAD_LOCAL thread_local
+#else
+#define HT_THREAD_LOCAL _Thread_local
+#endif
+
 enum ht_dev_code {
     HT_DEV_OK,
     HT_DEV_NONE,     /* no device, no driver */
@@ -34,30 +40,30 @@ struct ht_dev_info {
 
 /* Looks at the calling thread's current device. The simulator plays the device that the set was made for,
  * with the matrix arithmetic of set->sim_model (sim/sim_api.h says how to ask for another). */
-int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info);
+HT_LOCAL int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info);
 
 /* What a generated launcher or init function returned, as a code; also asks the simulator for violations. */
-int ht_dev_check(int backend_code);
+HT_LOCAL int ht_dev_check(int backend_code);
 
 /* Text about the last code other than HT_DEV_OK on this thread; never NULL. */
-const char *ht_dev_detail(void);
+HT_LOCAL const char *ht_dev_detail(void);
 
-int ht_dev_alloc(void **memory, size_t bytes); /* aligned to 256 bytes; *memory NULL on failure */
-int ht_dev_free(void *memory);                 /* NULL is allowed */
-int ht_dev_upload(void *device, const void *host, size_t bytes);   /* host -> device, done on return */
-int ht_dev_download(void *host, const void *device, size_t bytes); /* device -> host, done on return */
-int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream);
+HT_LOCAL int ht_dev_alloc(void **memory, size_t bytes); /* aligned to 256 bytes; *memory NULL on failure */
+HT_LOCAL int ht_dev_free(void *memory);                 /* NULL is allowed */
+HT_LOCAL int ht_dev_upload(void *device, const void *host, size_t bytes);   /* host -> device, done on return */
+HT_LOCAL int ht_dev_download(void *host, const void *device, size_t bytes); /* device -> host, done on return */
+HT_LOCAL int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream);
 
-int ht_dev_stream_create(void **stream);
-int ht_dev_stream_destroy(void *stream);
-int ht_dev_stream_sync(void *stream);
-int ht_dev_is_capturing(void *stream, int *capturing);
+HT_LOCAL int ht_dev_stream_create(void **stream);
+HT_LOCAL int ht_dev_stream_destroy(void *stream);
+HT_LOCAL int ht_dev_stream_sync(void *stream);
+HT_LOCAL int ht_dev_is_capturing(void *stream, int *capturing);
 
-int ht_dev_event_create(void **event);
-int ht_dev_event_destroy(void *event);
-int ht_dev_event_record(void *event, void *stream);
+HT_LOCAL int ht_dev_event_create(void **event);
+HT_LOCAL int ht_dev_event_destroy(void *event);
+HT_LOCAL int ht_dev_event_record(void *event, void *stream);
 /* Waits for `end`; time between the two events. */
-int ht_dev_event_elapsed_ms(void *start, void *end, double *ms);
+HT_LOCAL int ht_dev_event_elapsed_ms(void *start, void *end, double *ms);
 
 #ifdef __cplusplus
 }

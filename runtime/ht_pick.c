@@ -1,5 +1,6 @@
-/* ht_pick.c: which kernel and which split-K for a shape: cheapest by ht_cost_ns. Pure functions of their
- * arguments; knows nothing of devices, workspaces or schemes beyond their names. */
+/* ht_pick.c: which set for a device; which kernel and which split-K for a shape: cheapest by ht_cost_ns. Pure
+ * functions of their arguments; knows nothing of devices, workspaces or schemes beyond their names. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ht_desc.h"
@@ -7,7 +8,9 @@
 struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
                                 int64_t batch, int64_t partial_bytes) {
     const struct ht_kernel_desc *desc = &set->kernel[kernel];
-    struct ht_choice choice = {.kernel = kernel};
+    struct ht_choice choice;
+    memset(&choice, 0, sizeof choice);
+    choice.kernel = kernel;
     choice.predicted_ns =
         ht_best_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
                    set->launch_ns, m, n, k, batch, partial_bytes, &choice.splits);
@@ -45,6 +48,26 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
         struct ht_choice choice = ht_pick_splits(set, i, m, n, k, batch, partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)
             best = choice;
+    }
+    return best;
+}
+
+/* Whether x suits a device with that many SMs better than y; both run on it. */
+static int suits_better(const struct ht_set_desc *x, const struct ht_set_desc *y, int sms) {
+    if (x->arch != y->arch)
+        return x->arch > y->arch;
+    if (x->arch_exact != y->arch_exact)
+        return x->arch_exact;
+    return abs(x->sms - sms) < abs(y->sms - sms);
+}
+
+const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability, int sms) {
+    const struct ht_set_desc *best = NULL;
+    for (; *sets != NULL; sets++) {
+        const struct ht_set_desc *set = *sets;
+        int runs = set->arch_exact ? capability == set->arch : capability >= set->arch;
+        if (runs && (best == NULL || suits_better(set, best, sms)))
+            best = set;
     }
     return best;
 }

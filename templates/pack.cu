@@ -369,7 +369,7 @@ HT_DEVICE void write_tile(unsigned char *atoms, int first, unsigned tile, unsign
     }
 }
 
-__global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
+static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
@@ -409,7 +409,7 @@ __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 }
 
 // A meeting that may hold anything becomes a clean one.
-__global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
+static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
 {
     ht_grid_wait();
     ht_grid_release();

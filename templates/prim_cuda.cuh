@@ -1,4 +1,4 @@
-// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator (runtime/sim/ht_sim.h)
+// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 

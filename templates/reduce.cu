@@ -3,7 +3,7 @@
 // depend on timing. Parts that are exact integers are rounded and scaled here (SCALES_SUMS). splits == 0 means no product at all (alpha or k is zero): C = beta * C.
 constexpr int REDUCE_THREADS = 256, REDUCE_COLUMNS = 4;
 
-__global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
+static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
 {
     ht_grid_wait();
     ht_grid_release();

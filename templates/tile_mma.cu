@@ -80,7 +80,7 @@ HT_DEVICE ht_sum result_of(const ht_acc *acc)
     return ht_combine(v);
 }
 
-__global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g)
+static __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const ht_gemm_args g)
 {
     const int tid = (int)threadIdx.x, lane = tid & 31, warp = tid >> 5;
     int tile_m, tile_n;

@@ -370,7 +370,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     }
 }
 
-__global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
+static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
 {
     const unsigned smem = ht_smem_base();
     if (threadIdx.x == 0) {

@@ -177,7 +177,7 @@ int main(void) {
     struct ht_dev_info device;
     const char *name;
     const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK || ht_dev_open(&ht_set, &device) != HT_DEV_OK)
+    if (code != HALFTONE_OK || ht_dev_open(ht_sets[0], &device) != HT_DEV_OK)
         die("no handle", code);
     fprintf(stderr, "model %s: bits of %s\n", model_of(&device), device.name);
     printf("case\tscheme\tkernel\tinputs\tresult\tfirst\n");

@@ -2,7 +2,7 @@
 # setup.sh [demo]: Debian or Ubuntu packages that the tests use, or only those of the demo. Already there: nothing happens.
 set -eu
 packages="make gcc g++ python3 python3-venv ca-certificates"
-[ "${1:-}" = demo ] || packages="$packages git clang libcmocka-dev gnuplot-nox"
+[ "${1:-}" = demo ] || packages="$packages git clang libcmocka-dev gnuplot-nox cmake pkg-config"
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     echo "setup.sh: this is neither Debian nor Ubuntu; needed, under whatever names: $packages"
     exit 0

@@ -50,7 +50,7 @@ static int failed(const char *what, int code) {
 int main(void) {
     static float a[M * K], b[K * N], c[2][M * N];
     struct ht_dev_info info;
-    if (ht_dev_open(&ht_set, &info) != HT_DEV_OK)
+    if (ht_dev_open(ht_sets[0], &info) != HT_DEV_OK)
         return failed("open", 0);
     family_fill(family_find("phi1"), 5, 'A', M, N, K, a, M);
     family_fill(family_find("phi1"), 5, 'B', M, N, K, b, K);

@@ -22,7 +22,7 @@
 /* ---- the fake device ---- */
 
 static struct {
-    long calls, allocs, frees, syncs, launches, packs, gemms, reduces, inits[8];
+    long calls, allocs, frees, syncs, memsets, launches, packs, gemms, reduces, inits[8];
     int last_kernel, last_splits, largest_batch, largest_pack_batch, largest_pack_rows;
     int64_t packed_entries, packed_rows;
     size_t limit_bytes, last_alloc_bytes;
@@ -73,6 +73,15 @@ int ht_dev_free(void *memory) {
     dev.calls++;
     dev.frees += memory != NULL;
     free(memory);
+    return HT_DEV_OK;
+}
+
+int ht_dev_memset_async(void *memory, int byte, size_t bytes, void *stream) {
+    (void)stream;
+    dev.calls++;
+    dev.memsets++;
+    if (!dev.dry)
+        memset(memory, byte, bytes);
     return HT_DEV_OK;
 }
 
@@ -144,6 +153,8 @@ static int fake_pack(const struct ht_pack_args *g, int slices) {
     assert_int_equal(g->k_blocks * (64 / slices) % 64, 0);
     if (dev.launch_code != 0 || dev.dry)
         return dev.launch_code;
+    if (slices == 2 && g->meeting_clean && g->k > 64)
+        assert_int_equal(g->meeting[0], -1);
     for (int e = 0; e < g->batch; e++)
         for (int row = 0; row < (g->rows + 63) / 64 * 64; row++) {
             int exponent = 0; /* any rule will do that tells rows and entries apart */
@@ -290,10 +301,16 @@ static const struct ht_scheme_desc fake_schemes[] = {
     {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 10, 8, 64, "pack_f16x3", pack_two, 2, 0, NULL},
 };
 
-const struct ht_set_desc ht_set = {
+static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
     3000,   4,       3,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
 };
+/* Made for one capability alone; has one kernel and one scheme fewer. */
+static const struct ht_set_desc fake_exact_set = {
+    "exact", "sm_120a", "1.2.3", "sm90",       1200,         1,           108, 1410, 1600, 4000, 2000,
+    3000,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
+};
+const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, NULL};
 
 /* ---- helpers ---- */
 
@@ -510,7 +527,7 @@ static void test_large_batches_are_cut(void **state) {
  */
 static void assert_pieces(const struct ht_pack_args *first, const struct ht_pack_args *second, long blocks) {
     assert_int_equal(second->panels - first->panels, blocks * 2 * HT_ATOM_BYTES);
-    assert_int_equal(second->exponents - first->exponents, blocks * 128);
+    assert_int_equal(second->exponents - first->exponents, blocks * 64);
     assert_int_equal(second->src - first->src, blocks * (second->batch > 1 ? 1 : 64));
 }
 
@@ -718,21 +735,50 @@ static void test_the_second_call_allocates_nothing(void **state) {
     halftone *h = *state;
     struct problem p = problem_of('N', 'N', 100, 100, 100, 0);
     check(h, &p);
-    assert_int_equal(dev.allocs, 1);
+    assert_int_equal(dev.allocs, 2); /* workspace, and where blocks meet */
+    assert_int_equal(dev.memsets, 1);
     long syncs = dev.syncs;
     check(h, &p);
     p = problem_of('T', 'N', 50, 60, 70, 0);
     check(h, &p);
-    assert_int_equal(dev.allocs, 1);
+    assert_int_equal(dev.allocs, 2);
+    assert_int_equal(dev.memsets, 1);
     assert_int_equal(dev.syncs, syncs);
     assert_int_equal(dev.inits[0] + dev.inits[1], 1 + (dev.inits[0] == dev.inits[1]));
     p = problem_of('N', 'N', 300, 300, 300, 0); /* grows once more */
     check(h, &p);
-    assert_int_equal(dev.allocs, 2);
+    assert_int_equal(dev.allocs, 3);
     assert_int_equal(dev.frees, 1);
     size_t need;
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 300, 300, 300, 1, &need), HALFTONE_OK);
     assert_int_equal(dev.last_alloc_bytes, need);
+}
+
+/* Packing blocks meet in memory of the handle that holds -1 between launches; it is made so again after a launch that
+ * failed. Calls on a user's workspace meet in it, and short rows nowhere. */
+static void test_where_packing_blocks_meet(void **state) {
+    halftone *h = *state;
+    float one = 1, zero = 0, *x = matrix(4 * 100), c[16];
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 64, &one, x, 4, x, 64, &zero, c, 4), HALFTONE_OK);
+    assert_true(dev.memsets == 0 && dev.allocs == 1 && dev.pack_log[0].meeting_clean);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    assert_true(dev.memsets == 1 && dev.pack_log[0].meeting_clean && dev.pack_log[1].meeting_clean);
+    const int *place = dev.pack_log[1].meeting;
+    assert_int_equal(dev.pack_log[0].meeting - place, dev.pack_log[1].meeting_stride); /* A's, then B's */
+    assert_true(dev.pack_log[1].meeting_stride >= ht_meeting_ints(&fake_schemes[1], 4, 65));
+    dev.launch_code = 1;
+    assert_int_not_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    dev.launch_code = 0;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    assert_true(dev.memsets == 2 && dev.pack_log[1].meeting == place);
+    char *memory = aligned_alloc(256, 1 << 20);
+    assert_non_null(memory);
+    assert_int_equal(halftone_set_workspace(h, memory, 1 << 20), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
+    assert_true(!dev.pack_log[0].meeting_clean && (char *)dev.pack_log[0].meeting > memory &&
+                (char *)dev.pack_log[0].meeting < memory + (1 << 20));
+    free(memory);
+    free(x);
 }
 
 static void test_user_workspace(void **state) {
@@ -858,6 +904,29 @@ static void test_create_says_what_is_wrong(void **state) {
     dev.capability = 900; /* newer is fine: the set is not exact */
     assert_int_equal(halftone_create(&h), HALFTONE_OK);
     assert_string_equal(halftone_device(h), "fake device");
+    assert_string_equal(halftone_gpu(h), "fake");
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
+static void test_create_takes_the_set_of_the_device(void **state) {
+    halftone *h = *state;
+    assert_string_equal(halftone_gpu(h), "fake");
+    dev.capability = 1200;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_string_equal(halftone_gpu(h), "exact");
+    assert_null(halftone_kernels(h, 3)); /* the first set has four */
+    assert_non_null(halftone_kernels(NULL, 3));
+    assert_int_equal(halftone_set_scheme(h, "orphan"), HALFTONE_UNKNOWN_SCHEME);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    dev.capability = 750;
+    assert_int_equal(halftone_create(&h), HALFTONE_WRONG_GPU);
+    assert_string_equal(
+        halftone_last_detail(NULL),
+        "fake device has capability 7.5; this library has kernels for fake (sm_80, 8.0 or later), "
+        "exact (sm_120a, 12.0 only)");
+    dev.capability = 800;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_string_equal(halftone_last_detail(NULL), "");
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
@@ -957,7 +1026,11 @@ static void test_schemes_and_kernels_by_name(void **state) {
     assert_string_equal(halftone_kernels(NULL, 3), "ht_fake_half");
     assert_null(halftone_kernels(h, 4));
     assert_string_equal(halftone_version(), "1.2.3");
-    assert_string_equal(halftone_gpu(), "fake");
+    assert_string_equal(halftone_gpu(NULL), "fake");
+    assert_string_equal(halftone_gpus(0), "fake");
+    assert_string_equal(halftone_gpus(1), "exact");
+    assert_null(halftone_gpus(2));
+    assert_null(halftone_gpus(-1));
 }
 
 static void test_query(void **state) {
@@ -976,7 +1049,7 @@ static void test_query(void **state) {
     assert_string_equal(plan.why, "because");
     assert_string_equal(plan.range, "all");
     assert_int_equal(plan.workspace_bytes,
-                     2 * 4096 * 65 * 4 + 2 * 4096 * 4096 * 4); /* magnitudes and room, panels */
+                     2 * 1041 * 1024 + 2 * 4096 * 4096 * 4); /* 4096 magnitudes, 64 * 4097 ints to meet; panels */
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'T', 4096, 4096, 4096, 1, &bytes), HALFTONE_OK);
     assert_int_equal(bytes, plan.workspace_bytes);
     assert_int_equal(halftone_query(h, 'N', 'T', 5, 5, 0, 1, &plan), HALFTONE_OK);
@@ -997,7 +1070,7 @@ static void test_query_tells_what_runs(void **state) {
         struct halftone_plan plan;
         assert_int_equal(halftone_query(h, 'N', 'N', m, n, k, 1, &plan), HALFTONE_OK);
         assert_int_equal(halftone_sgemm(h, 'N', 'N', m, n, k, &one, x, m, x, k, &zero, x, m), HALFTONE_OK);
-        assert_string_equal(plan.kernel, ht_set.kernel[dev.last_kernel].name);
+        assert_string_equal(plan.kernel, fake_set.kernel[dev.last_kernel].name);
         assert_int_equal(plan.splits, dev.last_splits);
     }
     free(x);
@@ -1108,12 +1181,14 @@ int main(void) {
         API_TEST(test_null_handle),
         API_TEST(test_huge_sizes_are_refused),
         API_TEST(test_the_second_call_allocates_nothing),
+        API_TEST(test_where_packing_blocks_meet),
         API_TEST(test_user_workspace),
         API_TEST(test_shared_operands_need_less_workspace),
         API_TEST(test_capture),
         API_TEST(test_out_of_memory_leaves_the_handle_usable),
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),
+        API_TEST(test_create_takes_the_set_of_the_device),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),

@@ -217,6 +217,27 @@ static void test_tuned_shape_wins(void **state) {
     assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, INT64_MAX).kernel, -1);
 }
 
+static void test_pick_set_by_device(void **state) {
+    static const struct ht_set_desc t4 = {.gpu = "t4", .arch = 750, .sms = 40},
+                                    a800 = {.gpu = "a800", .arch = 800, .sms = 108},
+                                    rtx4090 = {.gpu = "rtx4090", .arch = 890, .sms = 128},
+                                    l40s = {.gpu = "l40s", .arch = 890, .sms = 142},
+                                    h200 = {.gpu = "h200", .arch = 900, .arch_exact = 1, .sms = 132};
+    const struct ht_set_desc *const all[] = {&t4, &a800, &rtx4090, &l40s, &h200, NULL};
+    const struct {
+        int capability, sms;
+        const struct ht_set_desc *set;
+    } expected[] = {
+        {700, 80, NULL},      {750, 72, &t4},      {800, 108, &a800},    {860, 82, &a800},
+        {890, 128, &rtx4090}, {890, 76, &rtx4090}, {890, 135, &rtx4090}, /* as near to both: the earlier */
+        {890, 142, &l40s},    {900, 114, &h200},   {1000, 148, &l40s}, /* through PTX; h200's code does not run */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_ptr_equal(ht_pick_set(all, expected[i].capability, expected[i].sms), expected[i].set);
+    assert_null(ht_pick_set(&all[4], 800, 108));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cost_worked_lines),
@@ -232,6 +253,7 @@ int main(void) {
         cmocka_unit_test(test_splits_double_and_stop_halfway),
         cmocka_unit_test(test_pick_splits_runs_any_variant),
         cmocka_unit_test(test_tuned_shape_wins),
+        cmocka_unit_test(test_pick_set_by_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ struct all {
     const struct scheme *s;
     enum model_kind kind;
     struct shape shape;
+    struct isa seen;
     int count, fits, pick;
     struct tile tile[CANDIDATES_MAX];
     struct cost cost[CANDIDATES_MAX];
@@ -67,7 +68,7 @@ static void collect(void *context, const struct tile *t) {
     assert_true(a->count < CANDIDATES_MAX);
     struct cost *c = &a->cost[a->count];
     a->tile[a->count] = *t;
-    model_cost(a->kind, a->g, a->isa, a->s, t, &a->shape, c);
+    model_cost(a->kind, a->g, &a->seen, a->s, t, &a->shape, c);
     if (c->fits) {
         a->fits++;
         if (a->pick < 0 || model_better(a->kind, c, t, &a->cost[a->pick], &a->tile[a->pick]))
@@ -80,7 +81,8 @@ static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_
     static struct all a;
     a = (struct all){
         .g = g, .isa = isa_find(g->isa), .s = scheme_find(scheme), .kind = kind, .shape = cube, .pick = -1};
-    tile_enumerate(a.isa, a.s, collect, &a);
+    a.seen = model_isa(kind, a.isa);
+    tile_enumerate(&a.seen, a.s, collect, &a);
     return &a;
 }
 
@@ -301,7 +303,7 @@ static void legemm_accepts_table_2(void **state) {
 static void check_candidate(const struct all *a, int i) {
     const struct cost *c = &a->cost[i];
     const struct gpu *g = a->g;
-    assert_int_equal(c->threads, tile_threads(&a->tile[i], a->isa));
+    assert_int_equal(c->threads, tile_threads(&a->tile[i], &a->seen));
     if (!c->fits) {
         assert_non_null(strchr(c->reason, ':'));
         assert_true(strlen(c->reason) < MODEL_REASON_MAX - 1);
@@ -313,17 +315,21 @@ static void check_candidate(const struct all *a, int i) {
     assert_true(c->regs_per_thread > 0 && c->regs_per_thread <= g->registers_per_thread_max);
     assert_true(c->smem_bytes > 0 && c->smem_bytes <= g->smem_per_block_bytes);
     assert_true(c->blocks_per_sm >= 1 && c->blocks_per_sm <= g->blocks_per_sm);
-    int64_t warps = (int64_t)c->blocks_per_sm * tile_warps(&a->tile[i]);
+    int64_t warps = (int64_t)c->blocks_per_sm * c->threads / a->isa->wave_size;
     assert_true(warps <= g->warps_per_sm);
     assert_true(warps * model_warp_registers(a->isa, c->regs_per_thread) <= g->registers_per_sm);
     assert_true(c->blocks_per_sm * (c->smem_bytes + g->smem_reserved_per_block_bytes) <=
                 g->smem_per_sm_bytes);
-    assert_int_equal(c->regs_per_thread, c->regs_accumulators + c->regs_fragments + c->regs_other);
+    if (a->seen.warpgroup) /* a block is launched with the whole file, evenly; consumers then take from the producer */
+        assert_int_equal(c->regs_per_thread, c->threads == 256 ? 248 : c->threads == 384 ? 168 : 128);
+    else
+        assert_int_equal(c->regs_per_thread, c->regs_accumulators + c->regs_fragments + c->regs_other);
     assert_true(c->predicted_ns > 0);
     /* nothing is faster than the matrix unit */
     int64_t fma = INT64_C(4096) * 4096 * 4096 * a->s->products;
     int64_t ideal_ns = fma / (g->sms * model_fma_per_cycle(g, a->s)) * 1000 / model_clock_mhz(g);
-    assert_true(c->predicted_ns >= ideal_ns);
+    if (a->kind != MODEL_EGEMM || a->s->slice == SLICE_F16) /* EGEMM-TC's times are those of FP16 instructions */
+        assert_true(c->predicted_ns >= ideal_ns);
 }
 
 static void check_order(const struct all *a) {

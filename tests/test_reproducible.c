@@ -231,11 +231,11 @@ static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_des
 
 /* The next scheme with exact sums from index *i on; NULL: no more. */
 static const struct ht_scheme_desc *next_scheme(int *i) {
-    for (; *i < ht_set.schemes; (*i)++) {
-        if (ht_set.scheme[*i].exact_k == 0)
+    for (; *i < ht_sets[0]->schemes; (*i)++) {
+        if (ht_sets[0]->scheme[*i].exact_k == 0)
             continue;
-        check_code(halftone_set_scheme(handle, ht_set.scheme[*i].name), ht_set.scheme[*i].name);
-        return &ht_set.scheme[(*i)++];
+        check_code(halftone_set_scheme(handle, ht_sets[0]->scheme[*i].name), ht_sets[0]->scheme[*i].name);
+        return &ht_sets[0]->scheme[(*i)++];
     }
     return NULL;
 }
@@ -272,12 +272,12 @@ static void every_kernel_and_split(void **state) {
         float *want = host(p.m * p.n * 4), *got = host(p.m * p.n * 4);
         struct packed x = pack(s, &p);
         reference(s, &p, want);
-        for (int k = 0; k < ht_set.kernels; k++) {
-            if (strcmp(ht_set.kernel[k].scheme, s->name) != 0)
+        for (int k = 0; k < ht_sets[0]->kernels; k++) {
+            if (strcmp(ht_sets[0]->kernel[k].scheme, s->name) != 0)
                 continue;
             for (int splits = 1; splits <= 7; splits += 2) {
-                by_kernel(s, &ht_set.kernel[k], &p, &x, splits, got);
-                compare(ht_set.kernel[k].name, &p, want, got);
+                by_kernel(s, &ht_sets[0]->kernel[k], &p, &x, splits, got);
+                compare(ht_sets[0]->kernel[k].name, &p, want, got);
             }
         }
         ht_dev_free(x.a);
@@ -298,9 +298,9 @@ static void fill_largest(struct problem *p) {
 }
 
 static const struct ht_kernel_desc *first_kernel(const struct ht_scheme_desc *s) {
-    for (int k = 0; k < ht_set.kernels; k++) {
-        if (strcmp(ht_set.kernel[k].scheme, s->name) == 0 && ht_set.kernel[k].variant[0] == 0)
-            return &ht_set.kernel[k];
+    for (int k = 0; k < ht_sets[0]->kernels; k++) {
+        if (strcmp(ht_sets[0]->kernel[k].scheme, s->name) == 0 && ht_sets[0]->kernel[k].variant[0] == 0)
+            return &ht_sets[0]->kernel[k];
     }
     return NULL;
 }
@@ -419,13 +419,13 @@ static int open_handle(void **state) {
     struct ht_dev_info info;
     (void)state;
     const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK || ht_dev_open(&ht_set, &info) != HT_DEV_OK) {
+    if (code != HALFTONE_OK || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK) {
         fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
         return -1;
     }
     const char *wish = getenv("HALFTONE_TEST_SMALL");
     small = wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
-    fprintf(stderr, "exact sums on %s (%s)\n", info.name, halftone_gpu());
+    fprintf(stderr, "exact sums on %s (%s)\n", info.name, halftone_gpu(handle));
     return 0;
 }
 

@@ -18,6 +18,17 @@ struct seen {
     struct tile want;
 };
 
+/* Warpgroups: parts of 64 columns, all rows of the block, one atom of k a stage. */
+static void check_warpgroups(const struct isa *isa, const struct tile *t, const struct scheme *s) {
+    const int groups = tile_warpgroups(t);
+    assert_int_equal(t->bm % 64 + t->bn % t->wn + t->wn % 64, 0);
+    assert_int_equal(t->wm, t->bm);
+    assert_int_equal(t->wk, isa_mma_k(isa, s->slice));
+    assert_int_equal(t->bk, scheme_atom_k(s));
+    assert_true(t->bm <= 256 && groups >= 1 && groups <= 3 && tile_parts(t) <= 2 && groups * t->wn == t->bn);
+    assert_true(t->stages >= 2 && t->stages <= 8);
+}
+
 static void visit(void *context, const struct tile *t) {
     struct seen *v = context;
     const int atom_k = scheme_atom_k(v->s), warps = tile_warps(t);
@@ -25,6 +36,10 @@ static void visit(void *context, const struct tile *t) {
         assert_true(tile_compare(&v->last, t) < 0); /* in order, none twice */
     v->last = *t;
     v->wanted += tile_compare(t, &v->want) == 0;
+    if (v->isa->warpgroup) {
+        check_warpgroups(v->isa, t, v->s);
+        return;
+    }
     assert_int_equal(t->bm % 64 + t->bn % 64, 0);
     assert_int_equal(t->bm % t->wm + t->bn % t->wn, 0);
     assert_int_equal(t->wm % v->isa->mi + t->wn % v->isa->ni + t->wn % 16, 0);
@@ -57,7 +72,8 @@ static void the_papers_tiles_are_in_the_space(void **state) {
     } cases[] = {{"sm_75", "egemm", {128, 128, 32, 64, 32, 8, 1}},
                  {"sm_80", "legemm", {128, 256, 32, 64, 64, 16, 2}},
                  {"gfx90a", "legemm", {128, 128, 32, 32, 32, 8, 2}},
-                 {"sm_80", "half", {128, 128, 64, 64, 64, 16, 5}}};
+                 {"sm_80", "half", {128, 128, 64, 64, 64, 16, 5}},
+                 {"sm_90a", "f16x3", {192, 128, 32, 192, 64, 16, 4}}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen v = {
             .isa = isa_find(cases[i].isa), .s = scheme_find(cases[i].scheme), .want = cases[i].t};

@@ -143,7 +143,7 @@ def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
     # compiled beside ht_pick: the tuned shape gets its kernel, others the model's
     (tmp_path / "ask.c").write_text('#include <stdio.h>\n#include "ht_desc.h"\nint main(void) {\n'
         '    for (int n = 64; n <= 65; n++)\n'
-        '        puts(ht_set.kernel[ht_pick(&ht_set, "f16x3", n, n, n, 1, 0).kernel].name);\n}\n')
+        '        puts(ht_sets[0]->kernel[ht_pick(ht_sets[0], "f16x3", n, n, n, 1, 0).kernel].name);\n}\n')
     stubs = re.findall(r"^int (\w+)\((.*)\);$", dispatch, re.M)
     (tmp_path / "stubs.c").write_text('#include "ht_desc.h"\n' + "".join(f"int {n}({a}) {{ return 0; }}\n" for n, a in stubs))
     binary = tmp_path / "ask"
@@ -173,3 +173,15 @@ def test_a_wrong_table_is_refused(edit, words, table, tmp_path):
 def test_a_torn_last_row_is_no_fault(table, tmp_path):
     (tmp_path / "x.tsv").write_text(table.read_text() + "64\t64")
     gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", tmp_path / "x.tsv")
+
+
+def test_of_several_gpus_the_tables_own_is_tuned(table, tmp_path):
+    """The other set stays the model's; without the table's GPU among them it is refused."""
+    gen("emit", "--gpu", "t4,a800", "--out", tmp_path / "set", "--tuned", table)
+    dispatch = (tmp_path / "set/dispatch.c").read_text()
+    ends = dict(re.findall(r"const struct ht_set_desc ht_set_(\w+) = \{.*?(\d+, \w+)\};", dispatch, re.S))
+    assert ends == {"t4": "0, NULL", "a800": "4, tuned_a800"} and dispatch.count("struct ht_tuned ") == 1
+    run = gen("emit", "--gpu", "t4,l40s", "--out", tmp_path / "other", "--tuned", table, check=False)
+    assert run.returncode == 1 and "not measured with the set of t4" in run.stderr and not (tmp_path / "other").exists()
+    run = gen("vendor", "--gpu", "a800", "--out", tmp_path / "folder", "--tuned", table, check=False)
+    assert run.returncode == 1 and "--tuned is for emit" in run.stderr and not (tmp_path / "folder").exists()

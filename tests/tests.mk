@@ -13,7 +13,7 @@ TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/tes
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
 # iquote: gen/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime
-out/test/test_sim_core: CXX_FLAGS += -Wno-shadow
+out/test/test_sim_core out/test/test_sim_async: CXX_FLAGS += -Wno-shadow $(NO_COPIES)
 
 .PHONY: test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
 
@@ -100,7 +100,7 @@ run-products-a800-on-sm90:
 # ---- on a GPU
 check-gpu: generate
 	$(need_nvcc)
-	@$(MAKE) check-gpu-build GPU=$(GPU)
+	@$(MAKE) check-gpu-build GPU='$(GPU)'
 	@sh tests/check_gpu.sh $(SET)
 
 check-gpu-build: build-cuda build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)

@@ -137,7 +137,7 @@ void ht_mbar_wait(unsigned bar, unsigned parity, int line = __builtin_LINE());
 void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
 
 /* One wgmma as a lane asks for it. */
-enum ht_sim_slice { HT_SIM_F16, HT_SIM_S8 };
+enum ht_sim_slice { HT_SIM_F16, HT_SIM_BF16, HT_SIM_TF32, HT_SIM_S8 };
 struct ht_sim_wgmma {
     ht_sim_slice slice;
     int n; /* columns of D */
@@ -164,6 +164,8 @@ template <int N> struct ht_width {};
         ht_sim_wgmma_issue(&call, line);                                                                     \
     }
 HT_SIM_WGMMA(ht_wgmma_f16, HT_SIM_F16, float)
+HT_SIM_WGMMA(ht_wgmma_bf16, HT_SIM_BF16, float)
+HT_SIM_WGMMA(ht_wgmma_tf32, HT_SIM_TF32, float)
 HT_SIM_WGMMA(ht_wgmma_s8, HT_SIM_S8, int)
 template <int PENDING> HT_SIM_INLINE void ht_wgmma_wait(int line = __builtin_LINE()) {
     static_assert(PENDING >= 0 && PENDING <= 7, "number of groups that may stay pending");

@@ -24,7 +24,8 @@ int ht_sim_set_model(const char *name);
 
 /* Environment, read at each launch:
  *   HALFTONE_SIM_MODEL    wins over ht_sim_set_model;
- *   HALFTONE_SIM_SEED     order in which warps and lanes run; 0 (default): round robin;
+ *   HALFTONE_SIM_SEED     order in which warps and lanes run and bulk copies land; 0 (default): round robin, and
+ *                         copies land when nothing else can move;
  *   HALFTONE_SIM_THREADS  host threads that share the blocks; default: the number of cores.
  * No result depends on the last two unless the kernel is wrong. */
 

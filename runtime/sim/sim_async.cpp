@@ -2,7 +2,6 @@
 #include "sim_async.h"
 
 #include <stdio.h>
-#include <algorithm>
 
 namespace ht_sim {
 
@@ -26,8 +25,6 @@ async_state &async_begin(engine &e) {
     s.barrier_at.assign((e.shared.size() + 7) / 8, 0);
     s.flying.clear();
     s.matrix.assign(e.warps.size(), matrix_state());
-    for (matrix_state &m : s.matrix) /* as the compiler shares them out under __launch_bounds__(threads, 1) */
-        m.registers = std::min(BLOCK_REGISTERS / static_cast<int>(e.launch->info->threads) / 8 * 8, 248);
     s.group_log.assign((e.warps.size() + WARPGROUP_WARPS - 1) / WARPGROUP_WARPS, {});
     order_begin(e);
     return s;

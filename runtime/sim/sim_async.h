@@ -15,7 +15,8 @@
  *              waited for at the issue, and stay until the wait. Accumulators hold NaN from issue to wait and must
  *              not be written meanwhile. Fence before registers are handed to the unit, commit before wait, wait
  *              before the end; descriptor fields
- *   registers  give and take by whole warpgroups, multiples of 8 in 24..256, their sum
+ *   registers  give and take by whole warpgroups, multiples of 8 in 24..256, their sum (what the compiler gave at the
+ *              start is not known here)
  * Not modelled: time; clusters and multicast; the asynchronous proxy's fence for ordinary stores (operands of wgmma
  * must come by bulk copy); an accumulator read between issue and wait (its reader gets NaN); a fence that comes
  * before the last ordinary use of the registers instead of after it; dependent launch, since launches are
@@ -83,9 +84,9 @@ struct wgmma {
 struct wgmma_chain {
     void *d[WARP_SIZE]; /* the lanes' registers */
     int n;
-    uint32_t group;            /* the last one that uses it */
-    bool flying, fenced;       /* fenced: since the last wait gave the registers back */
-    std::vector<float> values; /* 16 x 8 tiles, row-major inside */
+    uint32_t group;               /* the last one that uses it */
+    bool flying, fenced;          /* fenced: since the last wait gave the registers back */
+    std::vector<uint32_t> values; /* bits of the accumulators: 16 x 8 tiles, row-major inside */
 };
 
 struct matrix_state {  /* of a warp */
@@ -97,7 +98,7 @@ struct matrix_state {  /* of a warp */
     std::vector<wgmma_chain> chains;
     std::vector<uint32_t> done_at; /* turn in which group i + 1 was waited for */
     size_t calls = 0;              /* in the warpgroup's log */
-    int registers = 0;             /* of a thread */
+    int registers = 0;             /* of a thread, since the warp gave or took; 0: what the compiler chose */
 };
 
 struct async_state {

@@ -52,7 +52,12 @@ static void thread_main(void *arg) {
     for (;;) {
         self.parked = false;
         const ht_sim_launch_info &info = *self.owner->launch->info;
-        info.invoke(info.kernel, info.args);
+        try {
+            info.invoke(info.kernel, info.args);
+        } catch (const std::bad_alloc &) {
+            engine_fail(*self.owner, self.index, 0, "give the process more memory",
+                        "the simulator has no memory for the block's state");
+        }
         self.at.kind = CALL_EXIT;
         self.at.line = 0;
         self.parked = true;
@@ -129,7 +134,7 @@ static bool hold_lanes(engine &e, unsigned w) {
 /* All lanes of the warp have stopped. */
 static void settle_warp(engine &e, unsigned w) {
     warp_state &warp = e.warps[w];
-    if (hold_lanes(e, w))
+    if (async_on(e) && hold_lanes(e, w))
         return;
     const thread_state &first = *e.threads[w * WARP_SIZE];
     for (unsigned lane = 1; lane < warp.lanes; lane++) {
@@ -287,7 +292,7 @@ static bool run_block(engine &e, uint64_t block) {
     prepare_block(e, block);
     current_engine = &e;
     while (!e.failed) {
-        unsigned w;
+        unsigned w = 0;
         if (async_on(e) && e.launch->seed != 0 && next_random(e.random) % 4 == 0)
             (void)async_land(e);
         if (pick_warp(e, w)) {

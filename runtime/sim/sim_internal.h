@@ -151,6 +151,14 @@ thread_state *come_to(call_kind kind, int line, const void *site);
 void wait_here(thread_state &self);
 uint64_t next_random(uint64_t &state);
 
+/* sim_warp: what tells one mma from another, and the full size of each type, one warp's step of wgmma. */
+struct mma_shape {
+    unsigned rows, row_bytes; /* rows of A; bytes of k in a row of A and in a column of B */
+    int (*multiply)(const sim_mma_model *model, const mma_shape &shape, void *d, const void *a,
+                    const void *b); /* d (rows x 8) += a * b; -1: an integer sum leaves 32 bits */
+};
+extern const mma_shape mma_f16, mma_bf16, mma_tf32, mma_s8;
+
 /* sim_warp: performs the collective that all lanes of a warp have come to; false after engine_fail. */
 bool warp_perform(engine &e, unsigned warp);
 

@@ -341,7 +341,7 @@ void ht_cp_async16(unsigned s, const void *g, int line) {
         if (!check_write(e, r.who, offset + i, word))
             abandon_thread(e);
         word.copier = static_cast<uint16_t>(r.who.thread);
-        word.flags |= SHADOW_PENDING;
+        word.flags = static_cast<uint16_t>((word.flags & ~SHADOW_BULK) | SHADOW_PENDING);
     }
     e.running->copies.push_back(pending_copy{offset, e.running->open_group, g});
 }

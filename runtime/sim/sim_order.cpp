@@ -37,7 +37,8 @@ void order_begin(engine &e) {
     size_t warps = e.warps.size();
     s.actors = e.launch->info->threads + MAX_MBARRIERS;
     s.warp_rows.assign(warps * s.actors, 0);
-    s.lane_rows.assign(e.launch->info->threads * static_cast<size_t>(s.actors), 0);
+    s.lane_rows.resize(e.launch->info->threads *
+                       static_cast<size_t>(s.actors)); /* filled when a lane parts */
     s.apart.assign(warps, 0);
     s.readers.assign(e.shadow.size() * warps, 0);
     for (unsigned w = 0; w < warps; w++)

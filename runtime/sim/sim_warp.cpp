@@ -36,13 +36,6 @@ static bool perform_ldmatrix(engine &e, unsigned warp) {
     return true;
 }
 
-/* What tells one mma from another. */
-struct mma_shape {
-    unsigned rows, row_bytes; /* rows of A; bytes of k in a row of A and in a column of B */
-    int (*multiply)(const sim_mma_model *model, const mma_shape &shape, void *d, const void *a,
-                    const void *b);
-};
-
 static int multiply_f16(const sim_mma_model *model, const mma_shape &shape, void *d, const void *a,
                         const void *b) {
     return sim_mma_f16(model, static_cast<int>(shape.row_bytes / 2), static_cast<float *>(d),
@@ -63,6 +56,9 @@ static int multiply_s8(const sim_mma_model *, const mma_shape &shape, void *d, c
                       static_cast<int32_t *>(d), static_cast<const int8_t *>(a),
                       static_cast<const int8_t *>(b));
 }
+
+const mma_shape mma_f16 = {16, 32, multiply_f16}, mma_bf16 = {16, 32, multiply_bf16},
+                mma_tf32 = {16, 32, multiply_tf32}, mma_s8 = {16, 32, multiply_s8};
 
 /* The picture above in bytes: a register is four of them, whatever the type. m8n8k16 is rows 0-7 of m16n8k32's left half:
  * a0, b0, c0, c1. An INT8 sum that leaves 32 bits would wrap on hardware, and is a violation here. */
@@ -112,15 +108,15 @@ bool warp_perform(engine &e, unsigned warp) {
     case CALL_LDMATRIX:
         return perform_ldmatrix(e, warp);
     case CALL_MMA_16816:
-        return perform_mma(e, warp, {16, 32, multiply_f16});
+        return perform_mma(e, warp, mma_f16);
     case CALL_MMA_1688:
         return perform_mma(e, warp, {16, 16, multiply_f16});
     case CALL_MMA_BF16_16816:
-        return perform_mma(e, warp, {16, 32, multiply_bf16});
+        return perform_mma(e, warp, mma_bf16);
     case CALL_MMA_TF32_1688:
-        return perform_mma(e, warp, {16, 32, multiply_tf32});
+        return perform_mma(e, warp, mma_tf32);
     case CALL_MMA_S8_16832:
-        return perform_mma(e, warp, {16, 32, multiply_s8});
+        return perform_mma(e, warp, mma_s8);
     case CALL_MMA_S8_8816:
         return perform_mma(e, warp, {8, 16, multiply_s8});
     case CALL_SHFL:

@@ -6,8 +6,6 @@
  * checked: sim_async.h. */
 #include "sim_async.h"
 
-#include <stdio.h>
-
 namespace ht_sim {
 
 enum {
@@ -142,31 +140,6 @@ static void fetch_rows(const engine &e, uint64_t d, unsigned first, unsigned row
                    &e.shared[chunk_address(d, first + row, chunk) - SMEM_BASE], 16);
 }
 
-/* ---- slice types ---- */
-
-/* d (16 x 8) += a (16 rows) * b (8 rows)^T, STEP_BYTES of each row; d holds floats, or the bits of ints. -1: an integer
- * sum leaves 32 bits. */
-typedef int (*multiply)(const sim_mma_model *model, float *d, const unsigned char *a, const unsigned char *b);
-
-static int multiply_f16(const sim_mma_model *model, float *d, const unsigned char *a,
-                        const unsigned char *b) {
-    uint16_t halves_a[WARP_ROWS * 16], halves_b[TILE_COLUMNS * 16];
-    memcpy(halves_a, a, sizeof halves_a);
-    memcpy(halves_b, b, sizeof halves_b);
-    return sim_mma_f16(model, 16, d, halves_a, halves_b);
-}
-
-static int multiply_s8(const sim_mma_model *, float *d, const unsigned char *a, const unsigned char *b) {
-    int32_t sums[TILE_VALUES];
-    memcpy(sums, d, sizeof sums);
-    int code = sim_mma_s8(WARP_ROWS, STEP_BYTES, sums, reinterpret_cast<const int8_t *>(a),
-                          reinterpret_cast<const int8_t *>(b));
-    memcpy(d, sums, sizeof sums);
-    return code;
-}
-
-static const multiply multiply_slice[] = {multiply_f16, multiply_s8}; /* by ht_sim_slice */
-
 /* ---- accumulators ---- */
 
 /* Where a lane's register i of a tile lies in it. */
@@ -276,17 +249,20 @@ static bool perform_issue(engine &e, unsigned warp, const access &who) {
     return true;
 }
 
+static const mma_shape *const shapes[] = {&mma_f16, &mma_bf16, &mma_tf32, &mma_s8}; /* by ht_sim_slice */
+
 static bool compute(engine &e, unsigned warp, const wgmma &op, wgmma_chain &chain) {
-    unsigned char a[WARP_ROWS * STEP_BYTES], b[256 * STEP_BYTES];
+    alignas(4) unsigned char a[WARP_ROWS * STEP_BYTES], b[256 * STEP_BYTES];
+    const mma_shape &shape = *shapes[op.slice];
     unsigned columns = static_cast<unsigned>(chain.n);
     int code = 0;
     fetch_rows(e, op.a, warp % WARPGROUP_WARPS * WARP_ROWS, WARP_ROWS, a);
     fetch_rows(e, op.b, 0, columns, b);
     if (op.use == 0)
-        chain.values.assign(chain.values.size(), 0.0f);
+        chain.values.assign(chain.values.size(), 0);
     for (unsigned tile = 0; tile < columns / TILE_COLUMNS; tile++)
-        code |= multiply_slice[op.slice](e.launch->model, &chain.values[tile * TILE_VALUES], a,
-                                         b + tile * TILE_COLUMNS * STEP_BYTES);
+        code |= shape.multiply(e.launch->model, shape, &chain.values[tile * TILE_VALUES], a,
+                               b + tile * TILE_COLUMNS * STEP_BYTES);
     if (code != 0)
         engine_fail(e, warp * WARP_SIZE, op.line, "carry or split k before 32 bits are full",
                     "%s: a sum of this warp leaves 32 bits", call_name(CALL_WGMMA));
@@ -329,7 +305,7 @@ static bool perform_registers(engine &e, unsigned warp, const access &who) {
                     who.name, at.value);
         return false;
     }
-    if (give ? at.value > held : at.value < held) {
+    if (held != 0 && (give ? at.value > held : at.value < held)) {
         engine_fail(e, who.thread, who.line, "giving lowers the number and taking raises it",
                     "%s: %d registers, the warpgroup has %d of a thread",
                     give ? "ht_give_registers" : "ht_take_registers", at.value, held);
@@ -378,7 +354,7 @@ void async_warp_ends(engine &e, unsigned warp) {
 
 void wgmma_block_ends(engine &e) {
     async_state &s = *e.async;
-    int sum = 0, limit = 0;
+    int sum = 0;
     for (unsigned w = 0; w < e.warps.size(); w++) {
         const std::vector<group_call> &log = s.group_log[w / WARPGROUP_WARPS];
         if (s.matrix[w].calls < log.size()) {
@@ -390,10 +366,9 @@ void wgmma_block_ends(engine &e) {
         }
         sum += s.matrix[w].registers * WARP_SIZE;
     }
-    limit = BLOCK_REGISTERS;
-    if (sum > limit)
+    if (sum > BLOCK_REGISTERS)
         engine_fail(e, 0, 0, "a GPU would wait for ever; give more or take less",
-                    "the warpgroups have taken %d registers together, a block has %d", sum, limit);
+                    "the warpgroups have taken %d registers together, a block has %d", sum, BLOCK_REGISTERS);
 }
 
 } // namespace ht_sim

@@ -1,0 +1,175 @@
+/* library.c: from a request to plans and the list of sources; see library.h. */
+#include "library.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+
+static void write_recreate(struct library *l, const struct library_request *r) {
+    struct text t = {0};
+    text_addf(&t, "%s --gpu ", r->command);
+    /* the folder of a budget of the user's own is not written into the files */
+    for (const char *at = r->gpus; *at;) {
+        const size_t len = strcspn(at, ",");
+        size_t word = len;
+        while (word > 0 && at[word - 1] != '/')
+            word--;
+        text_addf(&t, "%.*s%s", (int)(len - word), at + word, at[len] ? "," : "");
+        at += len + (at[len] != 0);
+    }
+    text_add(&t, " --out DIR");
+    const struct {
+        const char *option, *value;
+    } options[] = {{"--scheme", r->schemes}, {"--tiles", r->tiles}, {"--prefix", r->prefix}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].value)
+            text_addf(&t, " %s %s", options[i].option, options[i].value);
+    }
+    text_addf(&t, "%s%s", r->lean ? " --lean" : "", r->amalgamation ? " --amalgamation" : "");
+    if (t.failed || t.len >= sizeof l->recreate)
+        err_user(NULL, 0, "the options are longer than %d bytes together", RECREATE_MAX);
+    else
+        memcpy(l->recreate, t.data, t.len + 1);
+    text_free(&t);
+}
+
+static void plan_one(struct kernel_set *set, const struct scheme *s, const struct library_request *r) {
+    const int first = set->plans.count;
+    plan_scheme(&set->plans, &set->gpu, set->context.isa, s);
+    if (r->lean)
+        plan_lean(&set->plans, first);
+    if (r->tiles)
+        plan_tiles(&set->plans, &set->gpu, set->context.isa, s, r->tiles);
+}
+
+static void plan_schemes(struct kernel_set *set, const struct library_request *r) {
+    const char *list = r->schemes;
+    for (int i = 0; !list && i < scheme_count; i++) {
+        if (model_has_unit(&set->gpu, set->context.isa, &scheme_table[i]))
+            plan_one(set, &scheme_table[i], r);
+    }
+    while (list && *list) {
+        char name[64];
+        const size_t len = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, list);
+        const struct scheme *s = scheme_find(name);
+        if (s && !model_has_unit(&set->gpu, set->context.isa, s))
+            err_user(set->gpu.name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme",
+                     name, slice_title(s->slice), set->context.isa->name);
+        else if (s)
+            plan_one(set, s, r);
+        else
+            err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+        list += len + (list[len] == ',');
+    }
+}
+
+static void load_set(struct library *l, const struct library_request *r, const char *name) {
+    if (l->sets == LIBRARY_SETS_MAX) {
+        err_user(NULL, 0, "more than %d GPUs in one library", LIBRARY_SETS_MAX);
+        return;
+    }
+    struct kernel_set *set = &l->set[l->sets];
+    memset(set, 0, sizeof *set);
+    if (!gpu_load(&set->gpu, r->root, name))
+        return;
+    const struct isa *isa = isa_find(set->gpu.isa);
+    for (int i = 0; i < l->sets; i++) {
+        if (strcmp(l->set[i].gpu.name, set->gpu.name) == 0)
+            err_user(name, 0, "the GPU %s is named twice", set->gpu.name);
+    }
+    if (isa && l->sets > 0 && strcmp(l->set[0].context.isa->vendor, isa->vendor) != 0)
+        err_user(name, 0, "one library cannot hold kernels for %s (%s) and %s (%s); build two",
+                 l->set[0].gpu.name, l->set[0].context.isa->vendor, set->gpu.name, isa->vendor);
+    if (!isa)
+        err_user(name, 0, "isa '%s' is unknown; see halftone-gen list isas", set->gpu.isa);
+    else if (!isa->skeleton)
+        err_user(name, 0, "kernels for isa %s are not written yet; this budget is for `explain`", isa->name);
+    if (!isa || !isa->skeleton)
+        return;
+    const struct emit_context context = {
+        .root = r->root, .recreate = l->recreate, .inner = r->amalgamation, .gpu = &set->gpu, .isa = isa};
+    set->context = context;
+    plan_schemes(set, r);
+    l->sets++;
+}
+
+static void add_unit(struct library *l, const struct unit *u) {
+    for (int i = 0; i < l->units; i++) {
+        if (strcmp(l->unit[i].name, u->name) == 0)
+            return;
+    }
+    if (l->units == LIBRARY_UNITS_MAX)
+        err_bug("more sources than LIBRARY_UNITS_MAX");
+    l->unit[l->units++] = *u;
+}
+
+static void add_units(struct library *l, const struct kernel_set *set) {
+    const struct emit_context *c = &set->context;
+    for (int i = 0; i < set->plans.count; i++) {
+        const struct plan *p = &set->plans.plan[i];
+        struct unit gemm = {UNIT_GEMM, c, p, {0}}, pack = {UNIT_PACK, c, p, {0}};
+        snprintf(gemm.name, sizeof gemm.name, "%s", p->name);
+        emit_pack_name(pack.name, sizeof pack.name, p->scheme, c->isa);
+        add_unit(l, &gemm);
+        add_unit(l, &pack);
+        if (scheme_is_exact(p->scheme)) {
+            struct unit exact = {UNIT_REDUCE, c, p, {0}};
+            emit_reduce_name(exact.name, sizeof exact.name, p->scheme, c->isa);
+            add_unit(l, &exact);
+        }
+    }
+    struct unit reduce = {UNIT_REDUCE, c, NULL, {0}};
+    emit_reduce_name(reduce.name, sizeof reduce.name, NULL, c->isa);
+    add_unit(l, &reduce);
+}
+
+/* The table goes to the set it was measured with; the first complains where it is none's. */
+static void read_tuned(struct library *l, const char *path) {
+    struct kernel_set *set = &l->set[0];
+    for (int i = 1; i < l->sets; i++) {
+        if (tuned_is_of(path, l->set[i].gpu.name))
+            set = &l->set[i];
+    }
+    if (tuned_read(&l->tuned, path, &set->plans, set->gpu.name))
+        set->context.tuned = &l->tuned;
+}
+
+bool library_plan(struct library *l, const struct library_request *r) {
+    l->sets = l->units = 0;
+    memset(&l->tuned, 0, sizeof l->tuned);
+    write_recreate(l, r);
+    for (const char *at = r->gpus; *at;) {
+        char name[1024];
+        const size_t len = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        load_set(l, r, name);
+        at += len + (at[len] != 0);
+    }
+    if (err_count() == 0 && r->tuned)
+        read_tuned(l, r->tuned);
+    for (int i = 0; i < l->sets; i++)
+        add_units(l, &l->set[i]);
+    return err_count() == 0 && l->sets > 0;
+}
+
+bool library_is_first_of_isa(const struct library *l, int i) {
+    for (int j = 0; j < i; j++) {
+        if (l->unit[j].context->isa == l->unit[i].context->isa)
+            return false;
+    }
+    return true;
+}
+
+bool unit_emit(struct text *out, const struct unit *u) {
+    switch (u->kind) {
+    case UNIT_GEMM:
+        return emit_gemm(out, u->context, u->plan);
+    case UNIT_PACK:
+        return emit_pack(out, u->context, u->plan->scheme);
+    case UNIT_REDUCE:
+        return emit_reduce(out, u->context, u->plan ? u->plan->scheme : NULL);
+    }
+    return false;
+}

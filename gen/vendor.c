@@ -1,0 +1,445 @@
+/* vendor.c: copies, renames and joins text; see vendor.h. */
+#include "vendor.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "manifest.h"
+#include "rename.h"
+#include "tpl.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* How a vendor's sources are compiled, and the runtime's device layer for them. */
+struct toolchain {
+    const char *vendor, *compiler, *device_layer, *language, *package, *link;
+};
+static const struct toolchain toolchains[] = {
+    {"nvidia", "nvcc", "dev_cuda.c", "CUDA", "CUDAToolkit", "CUDA::cudart_static"},
+    {"amd", "hipcc", "dev_hip.c", "HIP", "hip", "hip::host"},
+};
+
+static const struct toolchain *toolchain_of(const struct library *l) {
+    for (size_t i = 0; i < sizeof toolchains / sizeof *toolchains; i++) {
+        if (strcmp(toolchains[i].vendor, l->set[0].context.isa->vendor) == 0)
+            return &toolchains[i];
+    }
+    err_bug("a vendor without a toolchain");
+}
+
+/* Everything a text is made from. */
+struct vendor {
+    struct files *files;
+    const struct library *library;
+    const struct library_request *request;
+    const struct toolchain *toolchain;
+    struct rename rename;
+    struct text abi; /* what kernels and runtime both declare */
+};
+
+bool vendor_prefix_ok(const char *prefix) {
+    const size_t len = strlen(prefix);
+    bool ok = len >= 2 && len < RENAME_PREFIX_MAX && !isdigit((unsigned char)prefix[0]) && prefix[0] != '_' &&
+              prefix[len - 1] == '_';
+    for (size_t i = 0; i < len; i++)
+        ok = ok && (isalnum((unsigned char)prefix[i]) || prefix[i] == '_') && (unsigned char)prefix[i] < 128;
+    if (!ok)
+        err_user(
+            NULL, 0,
+            "PREFIX '%s' cannot begin C names; letters, digits and '_', from a letter to a '_', as myproj_",
+            prefix);
+    return ok;
+}
+
+static bool read_source(struct text *out, const struct vendor *v, const char *folder, const char *name) {
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s%s%s", v->library->set[0].context.root, folder, folder[0] ? "/" : "",
+             name);
+    if (text_read_file(out, path))
+        return true;
+    err_user(path, 0,
+             "cannot read this file; --root names the folder that holds gen/, runtime/ and templates/");
+    return false;
+}
+
+/* A file under its renamed name. */
+static struct text *add_file(struct vendor *v, const char *name) {
+    struct text renamed = {0};
+    rename_text(&renamed, &v->rename, name, strlen(name), RENAME_ALL, NULL);
+    struct text *out = files_add(v->files, renamed.data);
+    text_free(&renamed);
+    return out;
+}
+
+/* ---- the folder */
+
+static const char *const runtime_files[] = {"halftone.h", "ht_desc.h", "ht_dev.h", "ht_pick.c", "halftone.c"};
+enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
+
+static void write_banner(struct text *out, const struct vendor *v) {
+    text_addf(out,
+              "/* Written by halftone-gen %s; halftone-gen verify finds edited copies.\n"
+              " * Recreate: halftone-gen %s */\n",
+              HT_GENERATOR_VERSION, v->library->recreate);
+}
+
+static void copy_runtime(struct vendor *v, const char *name) {
+    struct text raw = {0};
+    if (read_source(&raw, v, "runtime", name)) {
+        struct text *out = add_file(v, name);
+        write_banner(out, v);
+        rename_text(out, &v->rename, raw.data, raw.len, RENAME_ALL, NULL);
+    }
+    text_free(&raw);
+}
+
+static void add_kernel(struct text *out, const struct vendor *v, const struct unit *u) {
+    struct text raw = {0};
+    if (unit_emit(&raw, u))
+        rename_text(out, &v->rename, raw.data, raw.len, RENAME_KERNEL, u->name);
+    out->failed = out->failed || raw.failed;
+    text_free(&raw);
+}
+
+static void add_dispatch(struct text *out, const struct vendor *v) {
+    struct text raw = {0};
+    manifest_dispatch(&raw, v->library);
+    rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
+    text_free(&raw);
+}
+
+static void add_folder(struct vendor *v) {
+    char name[FILE_NAME_MAX];
+    for (int i = 0; i < RUNTIME_FILES; i++)
+        copy_runtime(v, runtime_files[i]);
+    copy_runtime(v, v->toolchain->device_layer);
+    for (int i = 0; i < v->library->units; i++) {
+        const struct unit *u = &v->library->unit[i];
+        snprintf(name, sizeof name, "%s.%s", u->name, u->context->isa->extension);
+        add_kernel(add_file(v, name), v, u);
+    }
+    struct text *dispatch = add_file(v, "dispatch.c");
+    write_banner(dispatch, v);
+    add_dispatch(dispatch, v);
+}
+
+/* ---- the amalgamation */
+
+/* Lines of a source without its includes; those in angle brackets go to `system`, each once. */
+static void inline_lines(struct text *out, struct text *system, const struct text *raw) {
+    const char *at = raw->data, *end = raw->data + raw->len;
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const size_t len = newline ? (size_t)(newline - at) + 1 : (size_t)(end - at);
+        if (strncmp(at, "#include <", 10) == 0) {
+            char line[256];
+            snprintf(line, sizeof line, "%.*s", (int)len, at);
+            if (!system->data || !strstr(system->data, line))
+                text_add(system, line);
+        } else if (strncmp(at, "#include \"", 10) != 0) {
+            text_add_bytes(out, at, len);
+        }
+        at += len;
+    }
+}
+
+static void inline_runtime(struct text *out, struct text *system, const struct vendor *v, const char *name) {
+    struct text raw = {0}, body = {0};
+    if (read_source(&raw, v, "runtime", name)) {
+        inline_lines(&body, system, &raw);
+        text_addf(&body, "\n");
+        rename_text(out, &v->rename, body.data, body.len, RENAME_ALL, NULL);
+    }
+    text_free(&raw);
+    text_free(&body);
+}
+
+static void inline_dispatch(struct text *out, const struct vendor *v) {
+    struct text raw = {0}, none = {0};
+    add_dispatch(&raw, v);
+    inline_lines(out, &none, &raw);
+    text_free(&raw);
+    text_free(&none);
+}
+
+static void add_amalgamation(struct vendor *v) {
+    const struct library *l = v->library;
+    const struct isa *isa = l->set[0].context.isa;
+    struct text system = {0}, inner = {0}, outer = {0}, guard = {0};
+    char name[FILE_NAME_MAX];
+    for (int i = 0; i < l->units; i++) {
+        if (l->unit[i].context->isa != isa) {
+            err_user(
+                NULL, 0,
+                "an amalgamation is compiled for one instruction set, but %s has %s and %s has %s; vendor a "
+                "folder, or one amalgamation for each with a PREFIX of its own",
+                l->set[0].gpu.name, isa->name, l->unit[i].context->gpu->name, l->unit[i].context->isa->name);
+            return;
+        }
+    }
+    copy_runtime(v, "halftone.h");
+    inline_runtime(&inner, &system, v, "ht_desc.h");
+    inline_runtime(&inner, &system, v, "ht_dev.h");
+    inline_runtime(&inner, &system, v, "ht_pick.c");
+    inline_runtime(&inner, &system, v, v->toolchain->device_layer);
+    for (int i = 0; i < l->units; i++)
+        add_kernel(&inner, v, &l->unit[i]);
+    inline_dispatch(&inner, v);
+    inline_runtime(&outer, &system, v, "halftone.c");
+    emit_head(&guard, isa);
+    snprintf(name, sizeof name, "halftone.%s", isa->extension);
+    struct text *out = add_file(v, name);
+    write_banner(out, v);
+    text_add(out, "/* Everything in one file; only the functions of the header are exported. */\n");
+    text_add_bytes(out, guard.data, guard.len);
+    text_add_bytes(out, system.data, system.len);
+    text_addf(out,
+              "\n#include \"%s.h\"\n\n#if defined(__GNUC__)\n"
+              "#pragma GCC diagnostic ignored \"-Wunused-function\" // the device layer serves others too\n"
+              "#endif\n#define %sHT_LOCAL static\n\n",
+              v->rename.stem, v->request->prefix ? v->rename.upper : "");
+    text_add_bytes(out, inner.data, inner.len);
+    text_add_bytes(out, outer.data, outer.len);
+    out->failed = out->failed || system.failed || inner.failed || outer.failed || guard.failed;
+    text_free(&system);
+    text_free(&inner);
+    text_free(&outer);
+    text_free(&guard);
+}
+
+/* ---- what builds it */
+
+/* Names of the kernels of an instruction set, each behind `before`. */
+static void add_sources(struct text *out, const struct vendor *v, const struct isa *isa, const char *before,
+                        const char *suffix) {
+    for (int i = 0; i < v->library->units; i++) {
+        const struct unit *u = &v->library->unit[i];
+        if (u->context->isa != isa)
+            continue;
+        text_add(out, before);
+        rename_text(out, &v->rename, u->name, strlen(u->name), RENAME_ALL, NULL);
+        text_addf(out, "%s", suffix);
+    }
+}
+
+/* Calls visit for the first unit of each instruction set. */
+static void each_isa(struct text *out, const struct vendor *v,
+                     void (*visit)(struct text *out, const struct vendor *v, const struct isa *isa)) {
+    for (int i = 0; i < v->library->units; i++) {
+        if (library_is_first_of_isa(v->library, i))
+            visit(out, v, v->library->unit[i].context->isa);
+    }
+}
+
+static void compile_line(struct text *out, const struct vendor *v, const struct isa *isa) {
+    text_addf(out, "%s -O3 ", v->toolchain->compiler);
+    /* the shell may not see the brackets of -gencode */
+    for (const char *at = isa->compile_flags; *at;) {
+        const size_t len = strcspn(at, " ");
+        text_addf(out, memchr(at, '[', len) ? "'%.*s' " : "%.*s ", (int)len, at);
+        at += len + (at[len] == ' ');
+    }
+    if (v->request->amalgamation)
+        text_addf(out, "-c %s.%s && ", v->rename.stem, isa->extension);
+    else
+        text_addf(out, "-c *_%s.%s && ", isa->suffix, isa->extension);
+}
+
+static void hole_compile(struct text *out, const struct vendor *v) {
+    each_isa(out, v, compile_line);
+    if (!v->request->amalgamation)
+        text_addf(out, "%s -O3 -c *.c && ", v->toolchain->compiler);
+    text_addf(out, "ar rcs lib%s.a *.o", v->rename.stem);
+}
+
+static void cmake_set(struct text *out, const struct vendor *v, const struct isa *isa) {
+    char extension[16];
+    snprintf(extension, sizeof extension, ".%s", isa->extension);
+    text_addf(out, "set(kernels_%s", isa->suffix);
+    if (v->request->amalgamation)
+        text_addf(out, " %s%s", v->rename.stem, extension);
+    else
+        add_sources(out, v, isa, "\n    ", extension);
+    text_addf(out,
+              ")\nset_source_files_properties(${kernels_%s} PROPERTIES LANGUAGE %s\n    COMPILE_OPTIONS \"",
+              isa->suffix, v->toolchain->language);
+    for (const char *c = isa->compile_flags; *c; c++)
+        text_addf(out, "%c", *c == ' ' ? ';' : *c);
+    text_addf(out, "\")\ntarget_sources(%s PRIVATE ${kernels_%s})\n", v->rename.stem, isa->suffix);
+}
+
+static void hole_cmake(struct text *out, const struct vendor *v) {
+    each_isa(out, v, cmake_set);
+    if (!v->request->amalgamation)
+        text_addf(out, "target_sources(%s PRIVATE %s.c %s.c dispatch.c %s)\n", v->rename.stem, v->rename.stem,
+                  v->rename.pick, v->toolchain->device_layer);
+}
+
+static void make_rule(struct text *out, const struct vendor *v, const struct isa *isa) {
+    const char *up = v->rename.upper, *pattern = v->request->amalgamation ? v->rename.stem : "%_";
+    const char *suffix = v->request->amalgamation ? "" : isa->suffix;
+    text_addf(out, "$(%sOUT)/%s%s.o: $(%sDIR)/%s%s.%s\n\t$(%sCC) $(%sFLAGS) ", up, pattern, suffix, up,
+              pattern, suffix, isa->extension, up, up);
+    text_addf(out, "'");
+    for (const char *c = isa->compile_flags; *c; c++)
+        text_addf(out, *c == ' ' ? "' '" : "%c", *c);
+    text_addf(out, "' -c $< -o $@\n");
+}
+
+static void make_objects(struct text *out, const struct vendor *v, const struct isa *isa) {
+    if (v->request->amalgamation)
+        text_addf(out, "%s.o", v->rename.stem);
+    else
+        add_sources(out, v, isa, " \\\n    ", ".o");
+}
+
+static void hole_objects(struct text *out, const struct vendor *v) {
+    const char *dot = strchr(v->toolchain->device_layer, '.');
+    if (!v->request->amalgamation)
+        text_addf(out, "%s.o %s.o dispatch.o %.*s.o", v->rename.stem, v->rename.pick,
+                  (int)(dot - v->toolchain->device_layer), v->toolchain->device_layer);
+    each_isa(out, v, make_objects);
+}
+
+static void hole_rules(struct text *out, const struct vendor *v) {
+    each_isa(out, v, make_rule);
+}
+
+static void hole_gpus(struct text *out, const struct vendor *v) {
+    for (int i = 0; i < v->library->sets; i++)
+        text_addf(out, "%s%s (%s)", i > 0 ? ", " : "", v->library->set[i].gpu.title,
+                  v->library->set[i].context.isa->name);
+}
+
+static void hole_schemes(struct text *out, const struct vendor *v) {
+    const struct plan_set *plans = &v->library->set[0].plans;
+    for (int i = 0; i < plans->count; i++) {
+        if (i == 0 || plans->plan[i - 1].scheme != plans->plan[i].scheme)
+            text_addf(out, "%s`%s`", i > 0 ? ", " : "", plans->plan[i].scheme->name);
+    }
+}
+
+static void hole_recreate(struct text *out, const struct vendor *v) {
+    text_addf(out, "halftone-gen %s", v->library->recreate);
+}
+
+static void hole_exports(struct text *out, const struct vendor *v) {
+    if (v->request->amalgamation || v->request->prefix)
+        text_addf(out, "`%s`", v->rename.prefix);
+    else
+        text_add(out, "`halftone_` (the functions of the header) or `ht_` (kernels and internals)");
+}
+
+static const struct hole {
+    const char *name;
+    void (*write)(struct text *out, const struct vendor *v);
+} holes[] = {{"COMPILE", hole_compile}, {"CMAKE", hole_cmake},      {"OBJECTS", hole_objects},
+             {"RULES", hole_rules},     {"GPUS", hole_gpus},        {"SCHEMES", hole_schemes},
+             {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate}};
+
+/* Length of "NAME@" at the text; 0: something else. */
+static size_t hole_length(const char *text, const char *name) {
+    const size_t len = strlen(name);
+    return strncmp(text, name, len) == 0 && text[len] == '@' ? len + 1 : 0;
+}
+
+/* Fills the hole that begins behind an '@', and returns its length; 0: it was make's own, as in $@. */
+static size_t fill_hole(struct text *out, const struct vendor *v, const char *at) {
+    const struct toolchain *t = v->toolchain;
+    const char *const words[][2] = {{"STEM", v->rename.stem},   {"PREFIX", v->rename.prefix},
+                                    {"UPPER", v->rename.upper}, {"COMPILER", t->compiler},
+                                    {"LANGUAGE", t->language},  {"PACKAGE", t->package},
+                                    {"LINK", t->link}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (hole_length(at, words[i][0]) > 0) {
+            text_add(out, words[i][1]);
+            return hole_length(at, words[i][0]);
+        }
+    }
+    for (size_t i = 0; i < sizeof holes / sizeof *holes; i++) {
+        if (hole_length(at, holes[i].name) > 0) {
+            holes[i].write(out, v);
+            return hole_length(at, holes[i].name);
+        }
+    }
+    text_add(out, "@");
+    return 0;
+}
+
+/* templates/vendor_NAME with its @HOLES@ filled. */
+static void fill(struct vendor *v, const char *name, const char *as) {
+    struct text raw = {0};
+    char file[FILE_NAME_MAX];
+    snprintf(file, sizeof file, "vendor_%s", name);
+    struct text *out = add_file(v, as);
+    const bool ok = read_source(&raw, v, "templates", file);
+    for (const char *at = raw.data; ok && *at;) {
+        const size_t len = strcspn(at, "@");
+        text_add_bytes(out, at, len);
+        at += len;
+        if (*at)
+            at += 1 + fill_hole(out, v, at + 1);
+    }
+    text_free(&raw);
+}
+
+/* Budgets that were given by path travel with the folder, so that it can be recreated. */
+static void add_budgets(struct vendor *v) {
+    const char *at = v->request->gpus;
+    for (int i = 0; i < v->library->sets; i++) {
+        char path[PATH_BYTES];
+        const size_t len = strcspn(at, ",");
+        snprintf(path, sizeof path, "%.*s", (int)len, at);
+        at += len + (at[len] != 0);
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        if ((slash || strchr(path, '.')) && !text_read_file(files_add(v->files, name), path))
+            err_user(path, 0, "cannot be read");
+    }
+}
+
+static void add_manifest(struct vendor *v) {
+    struct text raw = {0};
+    manifest_table(&raw, v->library);
+    struct text table = {0};
+    rename_text(&table, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
+    struct text sums = {0};
+    for (int i = 0; i < v->files->count; i++) {
+        const struct text *t = &v->files->text[i];
+        text_addf(&sums, "# checksum %016" PRIx64 " %s\n", text_checksum(TEXT_CHECKSUM_SEED, t->data, t->len),
+                  v->files->name[i]);
+    }
+    struct text *out = files_add(v->files, "manifest");
+    text_addf(out, "# Recreate: halftone-gen %s\n", v->library->recreate);
+    text_add_bytes(out, sums.data, sums.len);
+    text_add_bytes(out, table.data, table.len);
+    text_free(&raw);
+    text_free(&table);
+    text_free(&sums);
+}
+
+bool vendor_files(struct files *f, const struct library *l, const struct library_request *r) {
+    struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l)};
+    struct text desc = {0};
+    if (r->prefix && !vendor_prefix_ok(r->prefix))
+        return false;
+    if (read_source(&desc, &v, "runtime", "ht_desc.h") &&
+        tpl_section(&v.abi, "runtime/ht_desc.h", desc.data, desc.len, "abi")) {
+        rename_init(&v.rename, r->prefix, v.abi.data);
+        if (r->amalgamation)
+            add_amalgamation(&v);
+        else
+            add_folder(&v);
+        fill(&v, "README.md", "README.md");
+        fill(&v, "CMakeLists.txt", "CMakeLists.txt");
+        fill(&v, "rules.mk", "halftone.mk");
+        read_source(add_file(&v, "LICENSE"), &v, "", "LICENSE");
+        add_budgets(&v);
+        add_manifest(&v);
+    }
+    text_free(&desc);
+    text_free(&v.abi);
+    return err_count() == 0;
+}

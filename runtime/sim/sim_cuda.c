@@ -1,0 +1,163 @@
+/* sim_cuda: the simulator behind the names of the CUDA runtime; see cuda/cuda_runtime_api.h. */
+#include "cuda/cuda_runtime_api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim_api.h"
+
+enum { ALIGNMENT = 256 };
+
+static _Thread_local cudaError_t last_error;
+
+static cudaError_t keep(cudaError_t error) {
+    if (error != cudaSuccess)
+        last_error = error;
+    return error;
+}
+
+const char *cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+    case cudaSuccess:
+        return "cudaSuccess";
+    case cudaErrorMemoryAllocation:
+        return "cudaErrorMemoryAllocation";
+    case cudaErrorNoDevice:
+        return "cudaErrorNoDevice";
+    default:
+        return "cudaError of the simulator";
+    }
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+    return ht_sim_error()[0] != '\0' ? ht_sim_error() : cudaGetErrorName(error);
+}
+
+cudaError_t cudaGetLastError(void) {
+    cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+/* "sm90" or another word after "sm"; NULL: no device. */
+static const char *wished_device(void) {
+    const char *wish = getenv("HALFTONE_SIM_DEVICE");
+    if (wish == NULL || wish[0] == '\0')
+        return "sm80";
+    return strncmp(wish, "sm", 2) == 0 && atoi(wish + 2) >= 10 ? wish : NULL;
+}
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    *count = wished_device() != NULL;
+    return keep(*count > 0 ? cudaSuccess : cudaErrorNoDevice);
+}
+
+cudaError_t cudaGetDevice(int *device) {
+    *device = 0;
+    return keep(wished_device() != NULL ? cudaSuccess : cudaErrorNoDevice);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
+    const char *wish = wished_device();
+    if (wish == NULL || device != 0)
+        return keep(cudaErrorNoDevice);
+    memset(properties, 0, sizeof *properties);
+    snprintf(properties->name, sizeof properties->name, "simulator of %s", wish);
+    properties->major = atoi(wish + 2) / 10;
+    properties->minor = atoi(wish + 2) % 10;
+    properties->multiProcessorCount = 108;
+    properties->totalGlobalMem = (size_t)4 << 30;
+    (void)ht_sim_set_model(wish);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+    return keep(ht_sim_error()[0] != '\0' ? cudaErrorLaunchFailure : cudaSuccess);
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    size_t padded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never 0 */
+    *memory = padded > bytes ? aligned_alloc(ALIGNMENT, padded) : NULL;
+    if (*memory == NULL)
+        return keep(cudaErrorMemoryAllocation);
+    memset(*memory, 0xff, padded); /* NaN: a result that depends on it shows */
+    ht_sim_register(*memory, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory) {
+    if (memory != NULL)
+        ht_sim_unregister(memory);
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
+    (void)kind;
+    memcpy(to, from, bytes);
+    return cudaDeviceSynchronize();
+}
+
+cudaError_t cudaMemset(void *memory, int byte, size_t bytes) {
+    memset(memory, byte, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return cudaMemset(memory, byte, bytes);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    (void)flags;
+    *stream = malloc(1); /* an address of its own */
+    return keep(*stream != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    free(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    (void)stream;
+    return cudaDeviceSynchronize();
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
+    (void)stream;
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+
+struct CUevent_st {
+    struct timespec time;
+};
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) {
+    *event = calloc(1, sizeof **event);
+    return keep(*event != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    free(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    (void)stream;
+    return keep(timespec_get(&event->time, TIME_UTC) == TIME_UTC ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    (void)event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
+    *ms = (float)((double)(end->time.tv_sec - start->time.tv_sec) * 1e3 +
+                  (double)(end->time.tv_nsec - start->time.tv_nsec) * 1e-6);
+    return cudaSuccess;
+}

@@ -1,0 +1,353 @@
+"""Vendored folders, amalgamations and installed packages, used as other projects use them. Without nvcc the commands of the
+README written into each folder run with tests/vendored/nvcc-sim in nvcc's place, in the simulator."""
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+
+import pytest
+from conftest import GEN, ROOT, gen, nvcc
+
+HERE = ROOT / "tests" / "vendored"
+SMALL = ("--scheme", "f16x3", "--lean")
+API = set(re.findall(r"\bhalftone_(\w+)\(", re.sub(r"/\*.*?\*/", "", (ROOT / "runtime/halftone.h").read_text(), flags=re.S)))
+WEAK_BY_COMPILER = {"DW.ref.__gxx_personality_v0"} # hidden: g++'s own, in every object with clean-up code
+
+
+def vendor(folder, *args, gpu="a800", check=True):
+    return gen("vendor", "--gpu", gpu, "--out", folder, *args, check=check)
+
+
+def contents(folder):
+    return {p.name: p.read_bytes() for p in sorted(folder.iterdir())}
+
+
+@pytest.fixture(scope="session")
+def compilers(tmp_path_factory):
+    """Folders to put before PATH: the simulator's compiler under nvcc's name, and the real one where there is one."""
+    subprocess.run(["make", "out/obj/libsim.a"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    fake = tmp_path_factory.mktemp("bin")
+    (fake / "nvcc").symlink_to(HERE / "nvcc-sim")
+    return {"simulator": str(fake), "nvcc": os.path.dirname(nvcc()) if nvcc() else None}
+
+
+def shell(command, folder, path, **env):
+    return subprocess.run(["bash", "-c", command], cwd=folder, text=True, capture_output=True,
+                          env={**os.environ, **env, "PATH": path + os.pathsep + os.environ["PATH"]})
+
+
+def readme_line(folder):
+    (line,) = re.findall(r"(?m)^    (nvcc.* && ar rcs .*)$", (folder / "README.md").read_text())
+    return line
+
+
+def build(folder, into, path, options=""):
+    """A copy of the folder, alone in the world, built by its own line."""
+    shutil.copytree(folder, into)
+    run = shell(readme_line(into).replace("nvcc -O3", "nvcc -O3 " + options), into, path)
+    assert run.returncode == 0 and "warning" not in run.stderr, run.stderr
+    return into
+
+
+def exported(library):
+    names = subprocess.run(["nm", "-g", "--defined-only", "-P", str(library)], capture_output=True, text=True, check=True).stdout
+    return {line.split()[0] for line in names.splitlines() if len(line.split()) > 2} - WEAK_BY_COMPILER
+
+
+def app(folder, path, stem="halftone", device="sm80"):
+    run = shell(f"nvcc -I. -DSTEM={stem} -o app {HERE}/app.c lib{stem}.a", folder, path)
+    assert run.returncode == 0, run.stderr
+    return shell("./app", folder, path, HALFTONE_SIM_DEVICE=device)
+
+
+def test_folder_builds_alone_and_runs(tmp_path, compilers):
+    path = compilers["simulator"]
+    vendor(tmp_path / "set", *SMALL)
+    built = build(tmp_path / "set", tmp_path / "copy", path)
+    run = app(built, path)
+    assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
+    names = exported(built / "libhalftone.a")
+    assert {"halftone_" + x for x in API} <= names
+    assert all(n.startswith(("halftone_", "ht_")) for n in names), names
+    for name, data in contents(tmp_path / "set").items():
+        text = data.decode()
+        assert str(ROOT) not in text and not re.search(r'#include "\.\.|@[A-Z]+@', text), name
+        assert not re.search(r"\b(gen|bench|tests|templates|runtime|shared)/\w|test_\w+\.c", text), name
+        included = set(re.findall(r'#include "([^"]+)"', text))
+        assert name == "README.md" or included <= set(contents(tmp_path / "set")), name
+
+
+def test_prefix_and_two_gpus_in_one_library(tmp_path, compilers):
+    path = compilers["simulator"]
+    vendor(tmp_path / "set", *SMALL, "--prefix", "myproj_", gpu="a800,rtx4090")
+    built = build(tmp_path / "set", tmp_path / "copy", path)
+    names = exported(built / "libmyproj.a")
+    assert {"myproj_" + x for x in API} <= names
+    assert all(n.startswith("myproj_") for n in names), names
+    for device, gpu in (("sm80", "a800"), ("sm86", "a800"), ("sm89", "rtx4090"), ("sm90", "rtx4090")):
+        run = app(built, path, "myproj", device)
+        assert run.returncode == 0 and f"kernels of {gpu} on" in run.stdout, run.stdout + run.stderr
+    run = app(built, path, "myproj", "sm75")
+    assert run.returncode == 3 and "7.5" in run.stdout and "a800 (sm_80, 8.0 or later), rtx4090 (sm_89, 8.9 or later)" in run.stdout
+    run = app(built, path, "myproj", "none")
+    assert run.returncode == 3 and "no usable GPU" in run.stdout
+
+
+def test_the_same_instruction_set_twice_shares_its_kernels(tmp_path, compilers):
+    path = compilers["simulator"]
+    vendor(tmp_path / "set", *SMALL, gpu="a100,a800")
+    built = build(tmp_path / "set", tmp_path / "copy", path)
+    run = app(built, path)
+    assert run.returncode == 0 and "kernels of a100" in run.stdout # as many SMs: the earlier
+
+
+@pytest.mark.parametrize("prefix", [None, "one_"])
+def test_amalgamation_exports_the_header_alone(tmp_path, compilers, prefix):
+    path, stem = compilers["simulator"], (prefix or "halftone_")[:-1]
+    vendor(tmp_path / "set", *SMALL, "--amalgamation", *(("--prefix", prefix) if prefix else ()))
+    sources = [n for n in contents(tmp_path / "set") if n.endswith((".cu", ".c", ".h"))]
+    assert sorted(sources) == [f"{stem}.cu", f"{stem}.h"]
+    built = build(tmp_path / "set", tmp_path / "copy", path)
+    assert exported(built / f"lib{stem}.a") == {f"{stem}_{x}" for x in API}
+    run = app(built, path, stem)
+    assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
+
+
+def test_amalgamation_is_of_one_instruction_set(tmp_path):
+    run = vendor(tmp_path / "set", *SMALL, "--amalgamation", gpu="a800,h200", check=False)
+    assert run.returncode == 1 and "one instruction set" in run.stderr and not list(tmp_path.iterdir())
+
+
+def test_two_prefixes_in_one_program(tmp_path, compilers):
+    path, args = compilers["simulator"], ""
+    for stem, kind in (("left", []), ("right", ["--amalgamation"])):
+        vendor(tmp_path / stem, *SMALL, "--prefix", stem + "_", *kind)
+        build(tmp_path / stem, tmp_path / ("built-" + stem), path)
+        args += f" -I{tmp_path}/built-{stem} {tmp_path}/built-{stem}/lib{stem}.a"
+    run = shell(f"nvcc -o two {HERE}/two.cpp {args} && ./two", tmp_path, path)
+    assert run.returncode == 0 and run.stdout == "15 15\n", run.stdout + run.stderr
+
+
+def test_two_folders_of_one_prefix_joined(tmp_path, compilers):
+    """The second folder's kernels and tables join the first folder's list; its runtime is not compiled."""
+    path = compilers["simulator"]
+    vendor(tmp_path / "a", *SMALL, gpu="a800")
+    vendor(tmp_path / "b", *SMALL, gpu="t4")
+    run = shell(f"""set -e
+        nvcc -c ../a/*.cu ../b/*.cu ../a/halftone.c ../a/ht_pick.c ../a/dev_cuda.c
+        nvcc -c '-DHT_MORE_SETS(X)=X(t4)' -o one.o ../a/dispatch.c
+        nvcc -c -DHT_SETS_ELSEWHERE -o two.o ../b/dispatch.c
+        ar rcs libhalftone.a *.o && cp ../a/halftone.h .""", (tmp_path / "c", (tmp_path / "c").mkdir())[0], path)
+    assert run.returncode == 0, run.stderr
+    assert "kernels of a800" in app(tmp_path / "c", path, device="sm80").stdout
+    assert "kernels of t4" in app(tmp_path / "c", path, device="sm75").stdout
+
+
+def test_make_fragment(tmp_path, compilers):
+    path = compilers["simulator"]
+    for stem, kind in (("halftone", []), ("x", ["--prefix", "x_", "--amalgamation"])):
+        vendor(tmp_path / stem, *SMALL, *kind)
+        out = tmp_path / ("out-" + stem)
+        out.mkdir()
+        (out / "Makefile").write_text(f"all: {out}/lib{stem}.a\n{stem.upper()}_OUT := {out}\ninclude {tmp_path}/{stem}/{stem}.mk\n")
+        run = shell(f"make -j2 && make -q && cp {tmp_path}/{stem}/*.h .", out, path, MAKEFLAGS="")
+        assert run.returncode == 0, run.stderr
+        assert app(out, path, stem).returncode == 0
+        assert not list((tmp_path / stem).glob("*.o"))
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    prefix = tmp_path_factory.mktemp("install")
+    gpu = tmp_path_factory.mktemp("budget") / "installed.gpu" # a set of its own below out/: others build a800 meanwhile
+    gpu.write_text(re.sub(r"(?m)^name\s*=\s*a800", "name = installed", (ROOT / "gen/gpus/a800.gpu").read_text()))
+    subprocess.run(["make", "install", f"GPU={gpu}", f"PREFIX={prefix}", "SCHEMES=f16x3", "LEAN=1", "NVCC="], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    return prefix
+
+
+def test_installed_package_by_pkg_config(installed, tmp_path):
+    env = {**os.environ, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")}
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "halftone-sim"], env=env, capture_output=True, text=True, check=True).stdout
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", str(HERE / "app.c"), "-o", str(tmp_path / "app"), *flags.split()], check=True)
+    run = subprocess.run([tmp_path / "app"], capture_output=True, text=True)
+    assert run.returncode == 0 and "kernels of installed" in run.stdout, run.stdout
+
+
+def test_installed_package_by_cmake(installed, tmp_path):
+    subprocess.run(["cmake", "-S", str(HERE), "-B", str(tmp_path), f"-DCMAKE_PREFIX_PATH={installed}"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
+    run = subprocess.run([tmp_path / "app"], capture_output=True, text=True)
+    assert run.returncode == 0 and "kernels of installed" in run.stdout, run.stdout
+
+
+def test_verify_names_what_was_edited(tmp_path):
+    folder = tmp_path / "set"
+    (tmp_path / "mine.gpu").write_text(re.sub(r"(?m)^name\s*=\s*a800", "name = mine", (ROOT / "gen/gpus/a800.gpu").read_text()))
+    vendor(folder, *SMALL, "--prefix", "p_", gpu=tmp_path / "mine.gpu")
+    (tmp_path / "mine.gpu").unlink() # the folder has its own copy
+    assert gen("verify", folder).returncode == 0
+    before = contents(folder)
+    kernel = next(n for n in before if n.endswith(".cu"))
+    (folder / "object.o").write_text("not ours") # what is built there is nobody's business
+    for name in (kernel, "p.h", "README.md", "LICENSE", "mine.gpu"):
+        (folder / name).write_bytes(before[name].replace(b"e", b"E", 1))
+        run = gen("verify", folder, check=False)
+        faults = [l for l in run.stderr.splitlines() if "was edited" in l]
+        assert run.returncode == 1 and (name == "mine.gpu" or len(faults) == 1 and name in faults[0]), run.stderr
+        (folder / name).write_bytes(before[name])
+    (folder / kernel).unlink()
+    run = gen("verify", folder, check=False)
+    assert run.returncode == 1 and f"{kernel} is missing" in run.stderr
+    (folder / "manifest").unlink()
+    run = gen("verify", folder, check=False)
+    assert run.returncode == 1 and "manifest" in run.stderr
+    run = subprocess.run(["make", "verify-vendored", f"DIR={folder}"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode != 0 and "manifest" in run.stderr
+
+
+def test_verify_tells_an_edit_from_a_newer_generator(tmp_path):
+    root, folder = tmp_path / "copy", tmp_path / "set"
+    vendor(folder, *SMALL)
+    for name in ("gen", "templates", "runtime"):
+        shutil.copytree(ROOT / name, root / name)
+    shutil.copy(ROOT / "LICENSE", root)
+    text = (root / "runtime/ht_pick.c").read_text()
+    (root / "runtime/ht_pick.c").write_text(text.replace("Pure", "pure", 1))
+    run = gen("verify", folder, root=root, check=False)
+    assert run.returncode == 1 and "ht_pick.c is as it was written, but halftone-gen" in run.stderr
+    run = gen("vendor", "--gpu", "a800", "--out", folder, *SMALL, root=root)
+    assert gen("verify", folder, root=root).returncode == 0
+
+
+def test_destination_is_taken_only_as_a_whole(tmp_path):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    run = vendor(folder, *SMALL, check=False)
+    assert run.returncode == 1 and "notes.txt" in run.stderr and list(contents(folder)) == ["notes.txt"]
+    (folder / "notes.txt").unlink()
+    vendor(folder, *SMALL) # empty: fine
+    times = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
+    vendor(folder, *SMALL)
+    assert times == {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
+    vendor(folder, "--scheme", "half", "--lean") # others are removed
+    assert not list(folder.glob("*f16x3*")) and gen("verify", folder).returncode == 0
+    vendor(folder, *SMALL, "--prefix", "p_")
+    vendor(tmp_path / "fresh", *SMALL, "--prefix", "p_")
+    assert contents(folder) == contents(tmp_path / "fresh")
+    vendor(folder, *SMALL)
+    before = contents(folder)
+    (folder / "halftone.c").write_bytes(before["halftone.c"] + b"/* mine */\n")
+    run = vendor(folder, *SMALL, check=False)
+    assert run.returncode == 1 and "halftone.c" in run.stderr and "edited" in run.stderr
+    assert contents(folder) == {**before, "halftone.c": before["halftone.c"] + b"/* mine */\n"}
+    assert not (tmp_path / "set.tmp").exists()
+
+
+def test_what_an_interrupted_run_left_is_completed(tmp_path):
+    whole, folder = tmp_path / "whole", tmp_path / "set"
+    vendor(whole, *SMALL)
+    names = sorted(contents(whole))
+    (tmp_path / "set.tmp").mkdir() # killed while writing
+    (tmp_path / "set.tmp" / "halftone.c").write_text("half of")
+    vendor(folder, *SMALL)
+    assert contents(folder) == contents(whole) and not (tmp_path / "set.tmp").exists()
+    for name in names[len(names) // 2:]: # killed while moving into an empty folder
+        (folder / name).unlink()
+    vendor(folder, *SMALL)
+    assert contents(folder) == contents(whole)
+    shutil.rmtree(folder) # killed while moving over an older set: the manifest comes last
+    vendor(folder, "--scheme", "half", "--lean")
+    for name in names[:len(names) // 2]:
+        shutil.copy(whole / name, folder / name)
+    shutil.copy(whole / "ht_desc.h", folder)
+    vendor(folder, *SMALL)
+    assert contents(folder) == contents(whole)
+
+
+def test_a_destination_that_cannot_be_written_stays_as_it_was(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for bad in (tmp_path / "file", tmp_path / "no" / "such", "/proc/halftone"):
+        run = vendor(bad, *SMALL, check=False)
+        assert run.returncode == 1 and str(bad) in run.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_text() == "mine"
+
+    def small_disk():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+    run = subprocess.run([GEN, "vendor", "--gpu", "a800", "--out", tmp_path / "set", *SMALL, "--root", ROOT], preexec_fn=small_disk,
+                         capture_output=True, text=True)
+    assert run.returncode == 1 and "cannot write" in run.stderr and [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("prefix", ["myproj", "my-", "9x_", "_x_", "", "a b_", "x" * 60 + "_"])
+def test_a_prefix_begins_c_names(tmp_path, prefix):
+    run = vendor(tmp_path / "set", *SMALL, "--prefix", prefix, check=False)
+    assert run.returncode == 1 and "PREFIX" in run.stderr and not list(tmp_path.iterdir())
+
+
+def test_make_says_what_is_missing(tmp_path):
+    for words, cure in ((["vendor", "GPU=a800"], "DEST"), (["vendor", "DEST=x"], "GPU"), (["verify-vendored"], "DIR"),
+                        (["generate", "GPU=a800 h2000"], "h2000"), (["vendor", "GPU=a800 mi210", f"DEST={tmp_path}/x"], "mi210")):
+        run = subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True)
+        assert run.returncode != 0 and cure in run.stderr, words
+    assert not list(tmp_path.iterdir())
+
+
+def test_lean_keeps_what_the_dispatch_picks(tmp_path):
+    def rows(*args):
+        gen("emit", "--gpu", "a800", "--out", tmp_path / "set", *args)
+        return [l.split("\t") for l in (tmp_path / "set/manifest").read_text().splitlines()[2:]]
+    full, lean = rows(), rows("--lean")
+    names = [r[0] for r in full]
+    assert [r[0] for r in lean] == [n for n in names if n in {r[0] for r in lean}] and len(lean) < len(full)
+    assert all(r[2] == "-" for r in lean) and {r[1] for r in lean} == {r[1] for r in full}
+    from test_generate import explain_rows # the tile for a large product is one of them
+    pick = next(r for r in explain_rows("--gpu", "a800", "--scheme", "f16x3") if r["verdict"] == "pick")
+    assert any((r[1], r[3], r[4], r[5]) == ("f16x3", pick["bm"], pick["bn"], pick["bk"]) for r in lean)
+
+
+def test_runtime_is_also_cxx():
+    for compiler in filter(shutil.which, ("g++", "clang++")):
+        for source in ("halftone.c", "ht_pick.c"):
+            subprocess.run([compiler, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror",
+                            "-fsyntax-only", str(ROOT / "runtime" / source)], check=True)
+        subprocess.run([compiler, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+                        "-I", str(ROOT / "runtime/sim/cuda"), str(ROOT / "runtime/dev_cuda.c")], check=True)
+
+
+@pytest.mark.parametrize("kind", [(), ("--prefix", "myproj_"), ("--amalgamation",), ("--amalgamation", "--prefix", "myproj_")])
+def test_nvcc_alone_builds_it_without_warnings(tmp_path, compilers, kind):
+    path = compilers["nvcc"]
+    if not path:
+        pytest.skip("no nvcc: system toolkit or `make toolchain`")
+    stem = "myproj" if "--prefix" in kind else "halftone"
+    vendor(tmp_path / "set", *SMALL, *kind, gpu="a800,h200" if kind == ("--prefix", "myproj_") else "a800")
+    built = build(tmp_path / "set", tmp_path / "copy", path, "-Xcompiler -Wall,-Wextra -Werror all-warnings")
+    names = exported(built / f"lib{stem}.a")
+    assert {f"{stem}_{x}" for x in API} <= names
+    if "--amalgamation" in kind:
+        assert names == {f"{stem}_{x}" for x in API}
+    assert all(n.startswith(("halftone_", "ht_") if stem == "halftone" else "myproj_") for n in names), names
+    run = shell(f"nvcc -x c -O3 -I. -DSTEM={stem} -c {HERE}/app.c && nvcc app.o lib{stem}.a",
+                built, path)
+    assert run.returncode == 0, run.stderr
+
+
+def test_vendored_cmake_builds_with_cuda(tmp_path, compilers):
+    path = compilers["nvcc"]
+    if not path:
+        pytest.skip("no nvcc: system toolkit or `make toolchain`")
+    vendor(tmp_path / "set", *SMALL, "--prefix", "my_")
+    (tmp_path / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.21)
+project(app LANGUAGES C CUDA)
+add_subdirectory(set)
+add_executable(app {HERE}/app.c)
+target_compile_definitions(app PRIVATE STEM=my)
+target_link_libraries(app PRIVATE my m)
+""")
+    run = shell(f"cmake -S . -B build -DCMAKE_CUDA_COMPILER={path}/nvcc && cmake --build build", tmp_path, path)
+    assert run.returncode == 0, run.stdout + run.stderr
