@@ -47,7 +47,7 @@ def golden_names(folder, schemes):
     return {row[1]: row[0] + ".cu" for row in reversed(rows) if row[1] in schemes}
 
 
-@pytest.mark.parametrize("gpu, schemes", [("a800", SCHEMES), ("t4", SCHEMES), ("h200", ["f16x3", "i8x6"])])
+@pytest.mark.parametrize("gpu, schemes", [("a800", SCHEMES), ("t4", SCHEMES), ("h200", ["f16x3", "i8x6", "bf16x6", "tf32x3"])])
 def test_golden_kernels(gpu, schemes, emitted):
     """tests/golden holds one kernel per scheme for review, of the skeleton tile_wgmma one per slice type;
     HALFTONE_GOLDEN=write renews them."""
