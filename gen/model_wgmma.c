@@ -16,7 +16,9 @@ enum {
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
     TURN_CLOCKS = 120,  /* last result of a chunk to first MMA of the next, additions apart */
-    START_CLOCKS = 3600, /* launch to first result: HOPPER-TRIAL.md, "2048: start 3.6k" */
+    SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
+    UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
+    START_CLOCKS = 5000, /* launch to first result, and from the last one to the next launch */
     STORE_CLOCKS_PER_KB = 60 /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
 };
 
@@ -40,10 +42,14 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
     cost->regs_per_thread = even > 248 ? 248 : even;
 }
 
+static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {
+    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * TURN_BYTES;
+}
+
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
                   struct cost *cost) {
-    const int chunk = model_chunk(s, isa, t);
-    cost->smem_bytes = t->stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * TURN_BYTES;
+    const int chunk = model_chunk(s, isa, t), deeper = t->stages + chunk;
+    cost->smem_bytes = ring_bytes(s, t, t->stages);
     if (t->stages % chunk != 0)
         model_reject(cost, "ring: %d stages are not whole chunks of %d (%d k between promotions)", t->stages, chunk,
                      chunk * t->bk);
@@ -53,16 +59,19 @@ static void check(const struct gpu *g, const struct scheme *s, const struct isa 
     else if (cost->smem_bytes > g->smem_per_block_bytes)
         model_reject(cost, "shared memory: %d stages x %d and barriers = %d > %lld bytes per block", t->stages,
                      tile_stage_bytes(t, s), cost->smem_bytes, (long long)g->smem_per_block_bytes);
+    else if (deeper <= TILE_RING_MAX && ring_bytes(s, t, deeper) <= g->smem_per_block_bytes)
+        model_reject(cost, "ring: %d stages where %d fit; nothing else wants the room", t->stages, deeper);
     else
         registers(isa, s, t, cost);
 }
 
 /* Clocks x256 of one slot. Worked line: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock: unit 3 * 192 *
- * 128 * 32 / 2048 = 1152; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768. */
+ * 128 * 32 / 2048 = 1152, with a sixteenth and 75 more 1299; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768. */
 static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const struct tile *t) {
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * s->products * (t->bm + HT_ATOM_ROWS) * t->bk * scheme_slice_bytes(s);
-    return largest(unit, bytes * 256 / g->smem_bytes_per_cycle);
+    const int64_t own = unit + unit / UNIT_SHARE + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
+    return largest(own, bytes * 256 / g->smem_bytes_per_cycle);
 }
 
 /* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions: one for each

@@ -59,7 +59,7 @@ static bool warps_divide(const struct tile *t, const struct isa *isa) {
 /* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. */
 static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
                                  void (*visit)(void *context, const struct tile *t), void *context) {
-    enum { ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2, STAGES_MAX = 8 };
+    enum { ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
     struct tile t = {.wk = isa_mma_k(isa, s->slice), .bk = scheme_atom_k(s)};
     for (t.bm = HT_ATOM_ROWS; t.bm <= ROWS_MAX; t.bm += HT_ATOM_ROWS) {
         t.wm = t.bm;
@@ -67,7 +67,7 @@ static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
             for (t.wn = PART_COLUMNS; t.wn <= PARTS_MAX * PART_COLUMNS; t.wn += PART_COLUMNS) {
                 if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
                     continue;
-                for (t.stages = 2; t.stages <= STAGES_MAX; t.stages++)
+                for (t.stages = 2; t.stages <= TILE_RING_MAX; t.stages++)
                     visit(context, &t);
             }
         }

@@ -7,6 +7,8 @@
 #include "isa.h"
 #include "scheme.h"
 
+enum { TILE_RING_MAX = 8 }; /* stages of a warpgroup kernel */
+
 struct tile {
     int bm, bn, bk; /* CTA tile */
     int wm, wn, wk; /* warp tile; wk = MMA k (EGEMM-TC w_k) */

@@ -23,8 +23,8 @@ enum {
  * the last bits of C, must depend on the shape alone. Four waves of 128 x 128 tiles on 132 SMs take 35 MB. */
 static const int64_t PARTIAL_LIMIT_BYTES = INT64_C(64) << 20;
 
-/* What two square operands of n = 8192 need to meet in, with room to spare; larger ones meet in the workspace. */
-enum { MEETING_BYTES = 8 << 20 };
+/* The handle's own meeting place grows up to this: two square operands of n = 16384. Larger ones meet in the workspace. */
+enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 
 /* What "auto" is today. */
 static const char AUTO_SCHEME[] = "f16x3";
@@ -35,7 +35,8 @@ struct halftone {
     char *own, *user; /* workspaces; user wins when has_user */
     size_t own_bytes, user_bytes;
     bool has_user;
-    int *meeting; /* see ht_pack_args; MEETING_BYTES, or NULL until it is needed */
+    int *meeting; /* see ht_pack_args; NULL until it is needed */
+    size_t meeting_bytes;
     bool meeting_clean;
     int pointer_mode;
     const char *scheme;   /* name in the set, or AUTO_SCHEME */
@@ -592,19 +593,33 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     return args;
 }
 
-/* The handle's own meeting place, clean before the first use; false: there is none, use the workspace. A workspace of the
- * user's means that calls of one handle may run in several streams at once, where they must not meet. */
-static bool have_meeting(halftone *h) {
+/* Earlier calls may still be meeting in the old one. */
+static bool grow_meeting(halftone *h, size_t bytes) {
     int capturing = 0;
-    void *memory = h->meeting;
-    if (h->has_user || h->meeting_clean)
-        return !h->has_user;
+    void *memory = NULL;
+    if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing ||
+        ht_dev_stream_sync(h->stream) != HT_DEV_OK || ht_dev_alloc(&memory, bytes) != HT_DEV_OK)
+        return false;
+    const int freed = ht_dev_free(h->meeting);
+    h->meeting = (int *)memory;
+    h->meeting_bytes = bytes;
+    h->meeting_clean = false;
+    return freed == HT_DEV_OK;
+}
+
+/* The handle's own meeting place, clean and large enough; false: there is none, use the workspace. A workspace of the
+ * user's means that calls of one handle may run in several streams at once, where they must not meet. */
+static bool have_meeting(halftone *h, int64_t bytes) {
+    int capturing = 0;
+    if (h->has_user || bytes > MEETING_BYTES_MAX)
+        return false;
+    if ((int64_t)h->meeting_bytes < bytes && !grow_meeting(h, (size_t)round_up(bytes, MEETING_UNIT)))
+        return false;
+    if (h->meeting_clean)
+        return true;
     if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing) /* a graph would clean later, and again */
         return false;
-    if (memory == NULL && ht_dev_alloc(&memory, MEETING_BYTES) != HT_DEV_OK)
-        return false;
-    h->meeting = (int *)memory;
-    h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, MEETING_BYTES, h->stream) == HT_DEV_OK;
+    h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, h->meeting_bytes, h->stream) == HT_DEV_OK;
     return h->meeting_clean;
 }
 
@@ -613,8 +628,7 @@ static void meet(halftone *h, const struct source *x, struct ht_pack_args *args,
     int64_t ints = 0;
     for (int i = 0; i < count; i++)
         ints = ht_add(ints, ht_mul(x[i].operand->meeting_ints, args[i].batch));
-    const bool fits = ht_mul(ints, (int64_t)sizeof(int)) <= MEETING_BYTES;
-    if (args[0].meeting == NULL || (ints > 0 && !(fits && have_meeting(h))))
+    if (args[0].meeting == NULL || (ints > 0 && !have_meeting(h, ht_mul(ints, (int64_t)sizeof(int)))))
         return;
     for (int i = 0; i < count; i++)
         args[i].meeting_clean = 1;

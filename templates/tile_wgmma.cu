@@ -324,21 +324,25 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 ht_mbar_wait(turn, turn_phase);
                 turn_phase ^= 1;
 #pragma unroll
-                for (int c = 0; c < CHUNK; c++) {
+                for (int c = 0; c < CHUNK; c++) { // corrections of the whole chunk first, while the sum is small
                     if (s == 0)
                         ht_mbar_wait(smem + FULL + (slot + c) * 8, phase);
+                    ht_wgmma_fence();
+#pragma unroll
+                    for (int k = 0; k < BK / 16; k++) {
+                        const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
+                        const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
+                        ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0);
+                        ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1);
+                    }
                 }
-                ht_wgmma_fence();
 #pragma unroll
-                for (int p = 0; p < 3; p++) { // corrections of the whole chunk first, while the sum is small
+                for (int c = 0; c < CHUNK; c++) {
 #pragma unroll
-                    for (int c = 0; c < CHUNK; c++) {
-#pragma unroll
-                        for (int k = 0; k < BK / 16; k++) {
-                            const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                            const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
-                            ht_wgmma(ht_width<BM>(), temp, p == 1 ? b + 4 : b, p == 0 ? a + 4 : a, p + c + k > 0);
-                        }
+                    for (int k = 0; k < BK / 16; k++) {
+                        const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
+                        const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
+                        ht_wgmma(ht_width<BM>(), temp, b, a, 1);
                     }
                 }
                 ht_wgmma_commit();

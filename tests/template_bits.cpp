@@ -38,7 +38,8 @@ static ht_pack_args operand(const float *src, int rows, int padded, bool k_conti
     p.k_contiguous = k_contiguous;
     p.batch = 1;
     p.panels = (unsigned char *)device((size_t)padded * K_PADDED * 4, NULL);
-    p.exponents = (int *)device((size_t)padded * 4 * (1 + K_PADDED / 64), NULL);
+    p.exponents = (int *)device((size_t)padded * 4, NULL);
+    p.meeting = (int *)device((size_t)padded / 64 * (K_PADDED + 1) * 4, NULL);
     return p;
 }
 

@@ -41,17 +41,19 @@ def test_same_bytes_from_another_compiler_folder_and_locale(gpu, emitted, tmp_pa
     assert folder_bytes(emitted(gpu)) == folder_bytes(tmp_path / "set")
 
 
-def golden_names(folder):
+def golden_names(folder, schemes):
     """One kernel per scheme: the first of the manifest."""
     rows = [line.split("\t") for line in (folder / "manifest").read_text().splitlines()[2:]]
     extension = ".hip" if any(folder.glob("*.hip")) else ".cu"
-    return {row[1]: row[0] + extension for row in reversed(rows)}
+    return {row[1]: row[0] + extension for row in reversed(rows) if row[1] in schemes}
 
 
-@pytest.mark.parametrize("gpu", ["a800", "t4", "mi210"])
-def test_golden_kernels(gpu, emitted):
-    """tests/golden holds one kernel per scheme and skeleton for review; HALFTONE_GOLDEN=write renews them."""
-    wanted = golden_names(emitted(gpu))
+@pytest.mark.parametrize("gpu, schemes", [("a800", SCHEMES), ("t4", SCHEMES), ("h200", ["f16x3", "i8x6", "bf16x6", "tf32x3"]),
+                                          ("mi210", SCHEMES)])
+def test_golden_kernels(gpu, schemes, emitted):
+    """tests/golden holds one kernel per scheme for review, of the skeleton tile_wgmma one per slice type;
+    HALFTONE_GOLDEN=write renews them."""
+    wanted = golden_names(emitted(gpu), schemes)
     if os.environ.get("HALFTONE_GOLDEN") == "write":
         GOLDEN.mkdir(exist_ok=True)
         for old in GOLDEN.glob(f"{gpu}-*"):

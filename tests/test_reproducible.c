@@ -174,14 +174,15 @@ static void by_library(const struct problem *p, char ta, char tb, float *c) {
     ht_dev_free(dc);
 }
 
-/* Both operands packed by the library; a blob is exponents, rounded up to 1024 bytes, then panels. */
+/* Both operands packed by the library; a blob is exponents and where blocks meet, rounded up to 1024 bytes, then panels. */
 struct packed {
     char *a, *b;
     int64_t a_panels, b_panels; /* bytes into the blobs */
 };
 
 static int64_t panels_at(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
-    return ht_ceil_div(ht_ceil_div(rows, 64) * 64 * (1 + ht_padded_k(s, k) / 64) * 4, 1024) * 1024;
+    const int64_t meeting = ht_ceil_div(ht_meeting_ints(s, rows, k), 64) * 64;
+    return ht_ceil_div((ht_ceil_div(rows, 64) * 64 + meeting) * 4, 1024) * 1024;
 }
 
 static struct packed pack(const struct ht_scheme_desc *s, const struct problem *p) {

@@ -6,7 +6,7 @@
 #   tests/test_*.py         pytest
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
-TEST_SETS := a800 t4 mi210
+TEST_SETS := a800 t4 h200 mi210
 SET_TESTS := test_product test_reproducible bits
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
