@@ -301,6 +301,7 @@ static void check_budget(const struct gpu *g, const struct isa *isa, const struc
                          const struct tile *t, struct cost *cost) {
     const bool amd = isa->wave_size == 64;
     const int vector_registers = (int)g->registers_per_thread_max - isa->accumulation_registers;
+    const int chains = scheme_is_exact(s) ? 0 : cost->regs_chains; /* carries are vector instructions on the sums */
     const int code_bytes =
         model_halftone_instructions(isa, s, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
     if (cost->threads > g->threads_per_block_max)
@@ -313,9 +314,9 @@ static void check_budget(const struct gpu *g, const struct isa *isa, const struc
     else if (amd && t->wm * t->wn / isa->wave_size > RESULTS_AMD)
         model_reject(cost, "scalar registers: hipcc spills them where a thread stores %d > %d results",
                      t->wm * t->wn / isa->wave_size, RESULTS_AMD);
-    else if (cost->regs_per_thread - cost->regs_chains > vector_registers)
+    else if (cost->regs_per_thread - chains > vector_registers)
         model_reject(cost, "vector registers: %d without the chains' %d > %d per thread",
-                     cost->regs_per_thread - cost->regs_chains, cost->regs_chains, vector_registers);
+                     cost->regs_per_thread - chains, chains, vector_registers);
     else if (cost->smem_bytes > g->smem_per_block_bytes)
         model_reject(cost, "shared memory: %d stages x %d = %d > %lld bytes per block", t->stages,
                      tile_stage_bytes(t, s), cost->smem_bytes, (long long)g->smem_per_block_bytes);

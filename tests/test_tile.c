@@ -58,8 +58,11 @@ static void every_space_is_ordered_and_legal(void **state) {
     for (int i = 0; i < isa_count; i++) {
         for (int s = 0; s < scheme_count; s++) {
             struct seen v = {.isa = &isa_table[i], .s = &scheme_table[s]};
+            if (!v.isa->mma_hooks[v.s->slice])
+                continue;
             tile_enumerate(v.isa, v.s, visit, &v);
-            assert_true(v.count > 50 && v.count < 1000);
+            if (v.count <= 50 || v.count >= 1000)
+                fail_msg("%s, %s: %d tiles", v.isa->name, v.s->name, v.count);
         }
     }
 }
