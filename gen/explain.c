@@ -109,9 +109,9 @@ static void print_tsv(struct text *out, const struct listing *l) {
 
 /* ---- text for people ---- */
 
-const char explain_seen_note[] =
-    "The papers' models know no warpgroup instructions: their tiles here are those of this GPU's mma.sync, for which no "
-    "kernels are generated.\n";
+const char explain_seen_note[] = "The papers' models know no warpgroup instructions: their tiles here are "
+                                 "those of this GPU's mma.sync, for which no "
+                                 "kernels are generated.\n";
 
 static void print_head(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
@@ -133,7 +133,7 @@ static void print_head(struct text *out, const struct listing *l) {
               l->s->accumulators, l->s->paper);
     int64_t ceiling = explain_ceiling_gflops(g, l->s);
     explain_add_milli(out, "Ceiling: the matrix unit's data-sheet rate over the products is ", ceiling,
-              " TFLOPS; native FP32 is ");
+                      " TFLOPS; native FP32 is ");
     explain_add_milli(out, "", g->native_fp32_gflops, "");
     text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
               (int)(ceiling * 100 / g->native_fp32_gflops % 100));
@@ -227,14 +227,13 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
 }
 
 const char *const explain_part_names[EXPLAIN_PARTS] = {"the pipes",
-                                              "stage fill",
-                                              "FP32 adds",
-                                              "barriers and late copies",
-                                              "start and end of blocks",
-                                              "waves that are not full, or wait for memory"};
+                                                       "stage fill",
+                                                       "FP32 adds",
+                                                       "barriers and late copies",
+                                                       "start and end of blocks",
+                                                       "waves that are not full, or wait for memory"};
 
-void explain_take_apart(const struct listing *l, const struct candidate *c,
-                        int64_t part[EXPLAIN_PARTS]) {
+void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
     struct model_step s = {0}; /* of warpgroup kernels all is one pipe */
@@ -268,10 +267,8 @@ static void print_difference(struct text *out, const struct listing *l, const st
     explain_take_apart(l, q, theirs);
     for (int i = 1; i < EXPLAIN_PARTS; i++)
         most = theirs[i] - ours[i] > theirs[most] - ours[most] ? i : most;
-    const int64_t slower =
-        ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
-    text_addf(out,
-              ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
+    const int64_t slower = ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
+    text_addf(out, ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
               slower / 10, (int)(slower % 10), explain_part_names[most], theirs[most], ours[most]);
 }
 
@@ -393,8 +390,10 @@ static const struct {
     {MODEL_EGEMM, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
      "The equations of EGEMM-TC were written for Turing's registers and L2; LE-GEMM does not use them."},
     {MODEL_HALFTONE, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
-     "Its two buffers take all of LDS, so one workgroup has the CU to itself. A buffer less leaves room for a second\n"
-     "  workgroup, which multiplies while the first one waits at its barriers; this model counts that as more."},
+     "Its two buffers take all of LDS, so one workgroup has the CU to itself. A buffer less leaves room for "
+     "a second\n"
+     "  workgroup, which multiplies while the first one waits at its barriers; this model counts that as "
+     "more."},
 };
 
 /* The first candidate of [from, to) with the geometry of paper_tiles[p]; -1: none. */
@@ -447,7 +446,8 @@ static void print_fits(struct text *out, const struct listing *l) {
 }
 
 static void print_group(struct text *out, const struct listing *l, const char *kind) {
-    text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind, explain_count_kind(l, kind));
+    text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind,
+              explain_count_kind(l, kind));
     for (int i = l->fits; i < l->count; i++) {
         const struct cost *c = &l->item[i].cost;
         if (!same_kind(kind, c->reason))

@@ -28,13 +28,9 @@
         [SLICE_S8] = "arch_sm80_s8"                                                                          \
     }
 #define AMPERE_K                                                                                             \
-    {                                                                                                        \
-        [SLICE_F16] = 16, [SLICE_BF16] = 16, [SLICE_TF32] = 8, [SLICE_S8] = 32                               \
-    }
+    { [SLICE_F16] = 16, [SLICE_BF16] = 16, [SLICE_TF32] = 8, [SLICE_S8] = 32 }
 #define AMPERE_UNITS                                                                                         \
-    {                                                                                                        \
-        [SLICE_F16] = 18, [SLICE_BF16] = 18, [SLICE_TF32] = 10                                               \
-    }
+    { [SLICE_F16] = 18, [SLICE_BF16] = 18, [SLICE_TF32] = 10 }
 /* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
 #define LDMATRIX_TILES .mi = 16, .ni = 8, .fragment_k = 16, .b_tiles = 2, .d_cols = 2, .latency_divisor = 1
 
@@ -44,27 +40,27 @@
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
-        .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true,          \
-        .flushes_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3       \
+        .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
+        .flushes_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3           \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
-#define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)               \
+#define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip", .skeleton = "tile_mma",       \
         .prim = "prim_hip", .launch = "launch_plain", .hooks = {"stage_registers", "frag_mfma"},             \
         .mma_hooks = {[SLICE_F16] = "arch_gfx90a_f16",                                                       \
                       [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
                       [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
-        .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,              \
+            .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
         .sim_model = "gfx90a",                                                                               \
         .compile_flags = "--offload-arch=gfx90a -ffp-contract=off -Wno-unused-command-line-argument",        \
-        .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_,                 \
-        .b_tiles = 1, .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_,                     \
-        .register_unit = 512, .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,    \
-        .flushes_subnormals = true, .promote_k = 0,                                                      \
-        .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_},                            \
-        .tiny_units = 0, .group_units = 2                                                                    \
+        .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
+        .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
+        .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \
+        .flushes_subnormals = true, .promote_k = 0,                                                          \
+        .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_}, .tiny_units = 0,           \
+        .group_units = 2                                                                                     \
     }
 
 const struct isa isa_table[] = {

@@ -17,31 +17,33 @@ struct isa {
     const char *skeleton;  /* templates/SKELETON.cu */
     const char *prim;      /* templates/PRIM.cuh: how kernels touch the hardware */
     const char *launch;    /* templates/LAUNCH.cuh: whether a kernel may start before its predecessor ends */
-    const char *hooks[ISA_HOOKS_MAX]; /* templates/HOOKS.cuh, in this order, up to the first NULL: stages, fragments */
+    const char *hooks
+        [ISA_HOOKS_MAX]; /* templates/HOOKS.cuh, in this order, up to the first NULL: stages, fragments */
     const char
         *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
     const char *compile_flags;
-    int arch;       /* __CUDA_ARCH__ lower bound (750, 800, ...); for AMD what follows gfx, hexadecimal */
-    int wave_size;  /* threads of a warp (wavefront) */
-    int mi, ni; /* MMA shape used by the skeleton */
+    int arch;      /* __CUDA_ARCH__ lower bound (750, 800, ...); for AMD what follows gfx, hexadecimal */
+    int wave_size; /* threads of a warp (wavefront) */
+    int mi, ni;    /* MMA shape used by the skeleton */
     int mma_k[SLICE_TYPES]; /* its k for each slice type; 0: no such unit */
     int fragment_k; /* k of one FP16 fragment load (two m16n8k8 share one 16-wide load); others the same in bytes */
-    int b_tiles;    /* MMA column tiles that one load of B brings */
-    int d_cols;     /* columns among the accumulators that a lane has of an MMA tile */
+    int b_tiles;         /* MMA column tiles that one load of B brings */
+    int d_cols;          /* columns among the accumulators that a lane has of an MMA tile */
     int latency_divisor; /* the budget's MMA latency is that of the unit's main shape; this one's: divided */
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
     int accumulation_registers; /* of a thread's registers, those that MMAs alone can use (AccVGPRs) */
-    int smem_unit_bytes; /* shared memory is allocated to a block in multiples of this */
-    bool async_copy;     /* global -> shared without registers (cp.async) */
-    bool warpgroup;      /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
+    int smem_unit_bytes;        /* shared memory is allocated to a block in multiples of this */
+    bool async_copy;            /* global -> shared without registers (cp.async) */
+    bool
+        warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
     int promote_k; /* FP32 promotion interval for promoting chains, in k; 0: never; source in isa.c */
     /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */
     int align_units[SLICE_TYPES]; /* for one fragment of one product */
-    int tiny_units;  /* for one fragment of a product that lies below the sum's last bits */
-    int group_units; /* once, inside the groups that are added together */
+    int tiny_units;               /* for one fragment of a product that lies below the sum's last bits */
+    int group_units;              /* once, inside the groups that are added together */
 };
 
 extern const struct isa isa_table[];

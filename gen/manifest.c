@@ -26,9 +26,9 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
         /* of a warp and step of bk; a warpgroup kernel has no such step */
         const struct model_counts counts =
             p->isa->warpgroup ? (struct model_counts){0} : model_halftone_counts(p->isa, p->scheme, t);
-        text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", p->name, p->scheme->name,
-                  p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm, t->bn, t->bk, t->wm,
-                  t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
+        text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", p->name,
+                  p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
+                  t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
                   t->stages * tile_stage_bytes(t, p->scheme), p->cost.blocks_per_sm, p->why, counts.mma,
                   counts.load, counts.copy);
     }
@@ -76,7 +76,8 @@ struct bound_terms {
 
 static struct bound_terms bound_terms_of(const struct scheme *s, const struct isa *isa) {
     const int full = isa->align_units[s->slice];
-    struct bound_terms b = {.once_units = s->split_units + full + isa->group_units, .promote_k = plan_promote_k(s, isa)};
+    struct bound_terms b = {.once_units = s->split_units + full + isa->group_units,
+                            .promote_k = plan_promote_k(s, isa)};
     if (scheme_is_exact(s))
         return (struct bound_terms){.once_units = s->split_units};
     for (int i = 0; i < s->products; i++) {
@@ -85,7 +86,8 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
             continue;
         /* slice i is at most 2^-(slice bits * i): products below 2^-20 */
         const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > 20;
-        b.step_units += tiny ? isa->tiny_units : full; /* lo * lo cannot lose more than itself, but the sum is cut again */
+        b.step_units += tiny ? isa->tiny_units
+                             : full; /* lo * lo cannot lose more than itself, but the sum is cut again */
         if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16 */
             b.once_units += s->split == SPLIT_TRUNCATE ? 16 : 4;
     }
@@ -107,14 +109,15 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct bound_terms bound = bound_terms_of(s, c->isa);
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);
-        text_addf(out,
-                  "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-                  "\"%s\", %s_launch, %d, %d, %s%s},\n",
-                  s->name, emit_range_text(s, c->isa), s->bound_text, s->slices, scheme_atom_k(s), scheme_slice_bytes(s),
-                  s->scale == SCALE_ROW, s->products, isa_fragment_k(c->isa, s->slice), bound.step_units,
-                  bound.once_units, bound.promote_k, c->isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, name,
-                  name, s->atom_slices, s->exact_k, scheme_is_exact(s) ? reduce : "NULL",
-                  scheme_is_exact(s) ? "_launch" : "");
+        text_addf(
+            out,
+            "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
+            "\"%s\", %s_launch, %d, %d, %s%s},\n",
+            s->name, emit_range_text(s, c->isa), s->bound_text, s->slices, scheme_atom_k(s),
+            scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(c->isa, s->slice),
+            bound.step_units, bound.once_units, bound.promote_k,
+            c->isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, name, name, s->atom_slices, s->exact_k,
+            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "");
         count++;
     }
     text_add(out, "};\n\n");

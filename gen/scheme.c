@@ -68,11 +68,10 @@
 #define WIDE_RANGE_TEXT                                                                                      \
     "where all products of an element of C are below 2^-126 the error is absolute, as if they were that; "   \
     "Inf gives NaN"
-#define FLUSHED_PRODUCTS_TEXT                                                                                \
-    "products of slices below 2^-126 become 0, at most 2^-119 for each k; Inf gives NaN"
-#define F16X3_RANGE \
-    "finite input of any exponent; elements down to 2^-16 of the largest in their " \
-    "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute " \
+#define FLUSHED_PRODUCTS_TEXT "products of slices below 2^-126 become 0, at most 2^-119 for each k"
+#define F16X3_RANGE                                                                                          \
+    "finite input of any exponent; elements down to 2^-16 of the largest in their "                          \
+    "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "                           \
     "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"
 
 /* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
@@ -218,7 +217,8 @@ const struct scheme scheme_table[] = {
      .accumulators = 2,
      .promote = {PROMOTE_ISA, PROMOTE_NEVER},
      .split_units = 9,
-     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; two chains, that of the corrections 2^-11 as large",
+     .bound_text =
+         "inputs keep 22 bits, lo*lo (2^-22) left out; two chains, that of the corrections 2^-11 as large",
      .range_text = F16X3_RANGE,
      .flushed_range_text = F16X3_RANGE},
     {.name = "bf16",
@@ -238,8 +238,9 @@ const struct scheme scheme_table[] = {
                    "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
                    "bits, larger ones become Inf",
-     .flushed_range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones become "
-                           "0, larger ones Inf; " FLUSHED_PRODUCTS_TEXT},
+     .flushed_range_text =
+         "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones become "
+         "0, larger ones Inf; " FLUSHED_PRODUCTS_TEXT},
     {.name = "bf16x3",
      .paper = "halftone: two BF16 slices, lo*lo left out, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -254,14 +255,15 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_ISA},
      .split_units = 769,
-     .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, if the unit needs one, added in "
+     .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, if the "
+                   "unit needs one, added in "
                    "FP32 to nearest",
      .range_text =
          "elements of at least 2^-117, in a row of A (column of B) whose largest is below 2^-40 2^-78 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
      .flushed_range_text =
          "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
-         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT},
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
     {.name = "bf16x6",
      .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -283,7 +285,7 @@ const struct scheme scheme_table[] = {
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
      .flushed_range_text =
          "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
-         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT},
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
     {.name = "bf16x9",
      .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -299,15 +301,15 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_ISA},
      .split_units = 0,
-     .bound_text =
-         "inputs keep all 24 bits, nothing left out; chains of the promotion interval, if the unit needs one, added in FP32 "
-         "to nearest",
+     .bound_text = "inputs keep all 24 bits, nothing left out; chains of the promotion interval, if the unit "
+                   "needs one, added in FP32 "
+                   "to nearest",
      .range_text =
          "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
      .flushed_range_text =
          "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
-         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT},
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
      .hooks = "scheme_tf32",

@@ -61,7 +61,9 @@ static void every_space_is_ordered_and_legal(void **state) {
             if (!v.isa->mma_hooks[v.s->slice])
                 continue;
             tile_enumerate(v.isa, v.s, visit, &v);
-            if (v.count <= 50 || v.count >= 1000)
+            if (2 * isa_fragment_k(v.isa, v.s->slice) > (scheme_atom_k(v.s) > 64 ? scheme_atom_k(v.s) : 64))
+                assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
+            else if (v.count <= 50 || v.count >= 1000)
                 fail_msg("%s, %s: %d tiles", v.isa->name, v.s->name, v.count);
         }
     }
@@ -126,7 +128,8 @@ static void rows_are_consistent(void **state) {
         assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0);
         assert_non_null(s->bound_text);
         assert_non_null(s->range_text);
-        assert_true(s->scale == SCALE_RESIDUAL ? s->residual_shift > 0 : s->residual_shift == 0 || for_flushing);
+        assert_true(s->scale == SCALE_RESIDUAL ? s->residual_shift > 0
+                                               : s->residual_shift == 0 || for_flushing);
         /* A scheme that promises accuracy for every exponent may not leave its residual to be flushed. */
         if (s->slice == SLICE_BF16) /* the unit that flushes FP16 subnormals flushes BF16's */
             assert_non_null(s->flushed_range_text);
