@@ -1,6 +1,6 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
-# PART: check (correctness, sanitizers, vendored sets), bench (the tables of the README) or report (errors).
+# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README) or report (errors).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
 part=$1 bin=$2 out=$3 commit=$4
@@ -11,7 +11,7 @@ stamp="--commit $commit --toolkit ${toolkit:-unknown}"
 check() {
     {
         nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
-        for set in h200 a800 t4; do
+        for set in ${SETS:-h200 a800 t4}; do
             echo "==== check of $set, commit $commit"
             sh tests/check_gpu.sh "$bin/$set"
         done

@@ -6,7 +6,7 @@ for set in a800 t4 h200; do
     make -s GPU=$set
     make -s check-gpu-build GPU=$set
     mkdir -p "$bin/$set"
-    for program in halftone test_product bits bits-sim graph; do
+    for program in halftone test_product test_reproducible bits bits-sim graph; do
         [ -x out/$set/$program ] && cp out/$set/$program "$bin/$set/"
     done
 done
@@ -17,3 +17,4 @@ nvcc=$(command -v nvcc || echo out/toolchain/nvidia/cu13/bin/nvcc)
 cp out/bin/halftone-gen "$bin/"
 sh tests/vendored/on_gpu_prepare.sh "$bin"
 cp /usr/lib/*/libcmocka.so.0 "$bin/"
+find "$bin" -type f -perm -100 -exec strip {} + 2>/dev/null || true # less to carry

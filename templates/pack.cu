@@ -312,17 +312,20 @@ HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, in
     return most;
 }
 
-// The last block of a row block to have read the published magnitudes leaves the meeting as it was before. `order`: what
-// thread 0 found in at.arrived, which counts from -1.
+// The last block of a row block to have read the published magnitudes leaves the meeting as it was before: its first warp
+// does, while the others end. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
 HT_DEVICE void leave_meeting(const pack_place &at, int order)
 {
-    ht_barrier();
-    if (threadIdx.x == 0)
-        ht_sts4(at.room, ht_as_float((unsigned)order));
-    ht_barrier();
-    if ((int)ht_as_uint(ht_lds4(at.room)) != at.pieces - 2)
+    if (threadIdx.x >= 32)
         return;
-    for (int i = (int)threadIdx.x; i < at.pieces * 64; i += PACK_THREADS)
+    order |= ht_shfl_xor(order, 16);
+    order |= ht_shfl_xor(order, 8);
+    order |= ht_shfl_xor(order, 4);
+    order |= ht_shfl_xor(order, 2);
+    order |= ht_shfl_xor(order, 1);
+    if (order != at.pieces - 2)
+        return;
+    for (int i = (int)threadIdx.x; i < at.pieces * 64; i += 32)
         ht_st_relaxed_i32(at.published + i, -1);
     if (threadIdx.x == 0)
         ht_st_relaxed_i32(at.arrived, -1);
