@@ -592,6 +592,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? pack_tiles(c->gpu) : 1); /* nothing to exchange */
     param(&written, "SMS", (long)c->gpu->sms);
+    param(&written, "WAVE", c->isa->wave_size);
     known = written;
     derived(&known, "AHEAD", 8);
     derived(&known, "LOADS_AHEAD", 1);

@@ -312,18 +312,18 @@ HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, in
     return most;
 }
 
-// The last block of a row block to have read the published magnitudes leaves the meeting as it was before: its first warp
-// does, while the others end. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
+// The last block of a row block to have read the published magnitudes leaves the meeting as it was before: 32 threads of
+// its first warp do, while the others end. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
 HT_DEVICE void leave_meeting(const pack_place &at, int order)
 {
-    if (threadIdx.x >= 32)
+    if (threadIdx.x >= WAVE)
         return;
     order |= ht_shfl_xor(order, 16);
     order |= ht_shfl_xor(order, 8);
     order |= ht_shfl_xor(order, 4);
     order |= ht_shfl_xor(order, 2);
     order |= ht_shfl_xor(order, 1);
-    if (order != at.pieces - 2)
+    if (threadIdx.x >= 32 || order != at.pieces - 2) // the upper half of a wavefront of 64 has not heard of it
         return;
     for (int i = (int)threadIdx.x; i < at.pieces * 64; i += 32)
         ht_st_relaxed_i32(at.published + i, -1);
