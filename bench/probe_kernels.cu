@@ -165,7 +165,7 @@ __global__ void smem_rate(long long *clocks, int steps, float *sink) {
 #pragma unroll
         for (int i = 0; i < SMEM_LOADS; i++) {
             unsigned x, y, z, w;
-            asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "r"(at));
+            asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "r"(at));
             sum += x ^ y ^ z ^ w;
         }
     }
@@ -243,7 +243,7 @@ __global__ void load_clock(long long *result, int steps, float *sink) {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start_ns));
     const long long start = clock64();
     for (int s = 0; s < steps; s++) {
-        asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(at));
+        asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(at));
 #pragma unroll
         for (int u = 0; u < 4; u++) {
 #pragma unroll
