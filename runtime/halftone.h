@@ -27,7 +27,7 @@
  * 4. Workspace. Packed operands and split-K sums need device memory: halftone_workspace_bytes says how
  *    much. By default the handle owns a block that grows when a call needs more (this allocates and waits
  *    for the stream; it is refused with HALFTONE_WORKSPACE while the stream is being captured: call once
- *    before, or give a workspace), and from the first call that scales rows of more than 64 k on 8 MB in which packing
+ *    before, or give a workspace), and from the first call that scales rows of more than 64 k on up to 34 MB in which packing
  *    blocks meet. halftone_set_workspace gives the handle a block of yours instead; one
  *    that is too small gives HALFTONE_WORKSPACE before anything is launched, never a slower or less
  *    accurate way.
