@@ -100,6 +100,31 @@ template <int PENDING> HT_DEVICE void ht_wgmma_wait(void)
 // N of an MMA, to choose an overload.
 template <int N> struct ht_width {
 };
+
+// One MMA of a slice type. a, b: descriptors; use: 0 starts from zero, 1 from d.
+#define HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, N, A, B, USE, LIST, OUTPUTS)                                              \
+    HT_DEVICE void ht_wgmma_##KIND(ht_width<N>, ELEMENT *d, unsigned long long a, unsigned long long b, int use)       \
+    {                                                                                                                  \
+        asm volatile("{\n.reg .pred use;\nsetp.ne.b32 use, %" USE ", 0;\n"                                             \
+                     "wgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" LIST "}, %" A ", %" B ", use" TAIL ";\n}"         \
+                     : OUTPUTS                                                                                         \
+                     : "l"(a), "l"(b), "r"(use));                                                                      \
+    }
+
+// All that a slice type needs: its MMA for each N, and after a wait a pin, before which the compiler must not move uses of
+// d. C: asm constraint of an accumulator; SHAPE, TAIL: the instruction's k and types, and its operands after `use`.
+#define HT_WGMMA_TYPE(KIND, ELEMENT, C, SHAPE, TAIL)                                                                   \
+    template <int COUNT> HT_DEVICE void ht_wgmma_pin(ELEMENT *d)                                                       \
+    {                                                                                                                  \
+        _Pragma("unroll") for (int i = 0; i < COUNT; i++)                                                              \
+        {                                                                                                              \
+            asm volatile("" : C(d[i])::"memory");                                                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
+    HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 64, "32", "33", "34", HT_R32, HT_D32(C, d, 0))                                \
+    HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 128, "64", "65", "66", HT_R64, HT_D64(C, d))                                  \
+    HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 192, "96", "97", "98", HT_R96, HT_D96(C, d))                                  \
+    HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 256, "128", "129", "130", HT_R128, HT_D128(C, d))
 #endif
 
 // Descriptor of an operand that starts at a multiple of 1024 in shared memory: address / 16, rows of 128 bytes in groups
