@@ -362,8 +362,8 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
               "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from packed %s slices, scheme "
               "%s:\n//   %s\n//\n",
               p->name, slice_title(p->scheme->slice), p->scheme->name, p->scheme->paper);
-    text_addf(out, "// Tile: block %d x %d x %d, warp %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
-              t->bm, t->bn, t->bk, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
+    text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
+              t->bm, t->bn, t->bk, p->isa->warpgroup ? "warpgroup" : "warp", t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
               variant_name(p->variant), p->why);
     if (p->isa->warpgroup)

@@ -29,7 +29,7 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", p->name,
                   p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
                   t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
-                  t->stages * tile_stage_bytes(t, p->scheme), p->cost.blocks_per_sm, p->why, counts.mma,
+                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma,
                   counts.load, counts.copy);
     }
 }

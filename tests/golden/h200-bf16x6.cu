@@ -3,7 +3,7 @@
 // C(m x n) = alpha * A * B + beta * C in FP32 from packed BF16 slices, scheme bf16x6:
 //   halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion
 //
-// Tile: block 128 x 128 x 64, warp 128 x 64, 2 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
+// Tile: block 128 x 128 x 64, warpgroup 128 x 64, 2 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
 // A warpgroup runs 24 wgmmas in each chunk of 64 k.
 //
 // Budget of h200 (sm_90a), used of limit; bound by tensor:

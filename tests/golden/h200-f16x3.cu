@@ -3,7 +3,7 @@
 // C(m x n) = alpha * A * B + beta * C in FP32 from packed FP16 slices, scheme f16x3:
 //   halftone: power-of-two scale per row and column, one chain, FP32 promotion
 //
-// Tile: block 128 x 256 x 32, warp 128 x 128, 4 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
+// Tile: block 128 x 256 x 32, warpgroup 128 x 128, 4 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
 // A warpgroup runs 24 wgmmas in each chunk of 64 k.
 //
 // Budget of h200 (sm_90a), used of limit; bound by tensor:

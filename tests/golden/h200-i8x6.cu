@@ -3,7 +3,7 @@
 // C(m x n) = alpha * A * B + beta * C in FP32 from packed INT8 slices, scheme i8x6:
 //   halftone: fixed point relative to the largest of the row (column), 3 signed 8-bit digits, exact integer sums by level, rounded once
 //
-// Tile: block 128 x 128 x 128, warp 128 x 64, 2 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
+// Tile: block 128 x 128 x 128, warpgroup 128 x 64, 2 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
 // A warpgroup runs 24 wgmmas in each chunk of 128 k.
 //
 // Budget of h200 (sm_90a), used of limit; bound by tensor:

@@ -3,7 +3,7 @@
 // C(m x n) = alpha * A * B + beta * C in FP32 from packed TF32 slices, scheme tf32x3:
 //   halftone: two TF32 slices rounded to nearest, lo*lo left out, FP32 promotion
 //
-// Tile: block 64 x 128 x 16, warp 64 x 64, 8 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
+// Tile: block 64 x 128 x 16, warpgroup 64 x 64, 8 stages, 384 threads. Chosen: fastest by model halftone at 4096x4096x4096, bound by tensor.
 // A warpgroup runs 24 wgmmas in each chunk of 64 k.
 //
 // Budget of h200 (sm_90a), used of limit; bound by tensor:
