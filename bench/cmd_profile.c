@@ -21,6 +21,7 @@ struct report {
     const struct sim_mma_model *simulator; /* NULL: its table has no such architecture */
     char simulator_name[16];
     int64_t random, seed;
+    const char *only; /* part of the names of the units asked for */
     struct tsv table;
     char wrong[TEXT]; /* the first unit that no model matches, or that the simulator computes otherwise */
 };
@@ -162,15 +163,21 @@ static int profile_one(struct report *r, const struct profile_unit *unit, struct
     return status;
 }
 
+static int is_asked(const struct report *r, const struct profile_unit *unit) {
+    return profile_unit_runs(unit, r->engine.device.capability) && strstr(unit->name, r->only) != NULL;
+}
+
 static int profile_all(struct report *r, struct fault *f) {
     struct progress progress;
-    const int capability = r->engine.device.capability;
     int status = 0, runs = 0;
     for (int i = 0; i < PROFILE_UNITS; i++)
-        runs += profile_unit_runs(&profile_units[i], capability);
+        runs += is_asked(r, &profile_units[i]);
+    if (runs == 0)
+        return fault_usage(f, "--only %s: no instruction of %s has that in its name", r->only,
+                           r->engine.device.name);
     progress_start(&progress, runs);
     for (int i = 0; i < PROFILE_UNITS && status == 0; i++) {
-        if (!profile_unit_runs(&profile_units[i], capability))
+        if (!is_asked(r, &profile_units[i]))
             continue;
         progress_step(&progress, profile_units[i].name);
         status = profile_one(r, &profile_units[i], f);
@@ -203,11 +210,14 @@ static int open_device(struct report *r, struct fault *f) {
 }
 
 static int run(int argc, char **argv, struct fault *f) {
-    struct report r = {.random = RANDOM_TILES, .seed = 1};
+    struct report r = {.random = RANDOM_TILES, .seed = 1, .only = ""};
     const char *out = NULL, *tiles = NULL, *seed = NULL, *none[1];
     int count = 0;
-    const struct option options[] = {
-        {"--out", &out, NULL}, {"--tiles", &tiles, NULL}, {"--seed", &seed, NULL}, {NULL, NULL, NULL}};
+    const struct option options[] = {{"--out", &out, NULL},
+                                     {"--tiles", &tiles, NULL},
+                                     {"--seed", &seed, NULL},
+                                     {"--only", &r.only, NULL},
+                                     {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         (tiles != NULL && args_number("--tiles", tiles, 1, 1000000, &r.random, f) != 0) ||
         (seed != NULL && args_number("--seed", seed, 0, INT32_MAX, &r.seed, f) != 0) ||
@@ -227,7 +237,7 @@ static int run(int argc, char **argv, struct fault *f) {
 
 const struct command cmd_profile = {
     "profile", "names the arithmetic of this GPU's matrix unit, bit by bit",
-    "Usage: halftone profile [--out FILE.tsv] [--tiles 10000] [--seed 1]\n\n"
+    "Usage: halftone profile [--out FILE.tsv] [--tiles 10000] [--seed 1] [--only TEXT]\n\n"
     "Runs every matrix instruction that the kernels use (mma.sync; on compute capability 9.0 also wgmma) on "
     "directed and\n"
     "random tiles, and compares each result, bit by bit, with candidate models on the CPU: alignment width, "
@@ -236,7 +246,8 @@ const struct command cmd_profile = {
     "TF32's low bits,\n"
     "and ordinary FP32 or FP16 arithmetic. Names the model that matches, what no input told from it, and on "
     "which input\n"
-    "the others fail; --out writes all of them as a table. Then holds the simulator's arithmetic of this "
+    "the others fail; --out writes all of them as a table. --tiles: random ones; --only: instructions with "
+    "this in their name. Then holds the simulator's arithmetic of this "
     "architecture\n"
     "against the same tiles. In the simulator's build it profiles the simulated unit.\n"
     "Exit code 1 when no model matches a unit or the simulator differs from it.\n",

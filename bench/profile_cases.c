@@ -206,7 +206,7 @@ static void add_results(struct builder *s) {
 /* A product of 2 or more: does it align as its exponents' sum, or normalised? Zeros: do they align at all? */
 static void add_products(struct builder *s) {
     const struct profile_unit *u = s->t->unit;
-    const int big = is_wide(u) ? 120 : 15;
+    const int big = is_wide(u) ? 127 : 15;
     const uint32_t half = 1u << (fraction_bits(u) - 1), most = 2 * half - 1;
     for (int shift = 20; shift <= 27; shift++)
         for (int way = 0; way < 4; way++) {
@@ -217,11 +217,11 @@ static void add_products(struct builder *s) {
                 product(u, &x, i, way & 1, -shift);
             add(s, &x, "product of %s, 4x2^-%d", way & 2 ? "1.5s" : "almost 2s", shift);
         }
-    for (int e = 0; e <= big; e += is_wide(u) ? 8 : 1)
-        for (int way = 0; way < 4; way++) { /* 2^-10 - 2^-32 keeps its last bit unless the zero aligns */
+    for (int e = big - 15; e <= big; e++)
+        for (int way = 0; way < 4; way++) { /* 2^-8 - 2^-30 keeps its last bit unless the zero aligns */
             struct dot x = {.c = way & 2 ? SIGN : 0};
             product(u, &x, 0, 0, -8);
-            product(u, &x, 2, 1, -28);
+            product(u, &x, 2, 1, -30);
             (way & 1 ? x.a : x.b)[1] = number(u, 0, e, 0);
             add(s, &x, "zero times 2^%d", e);
         }
@@ -250,28 +250,39 @@ static void add_subnormal_inputs(struct builder *s) {
         }
 }
 
-/* Tiny sums: 2^e - 2^-low is one FP32 step less than 2^e unless 2^-low was cut. c zero of either sign, subnormal, normal;
- * 2^e from normal numbers, or a subnormal times 1. */
-static void add_tiny_sums(struct builder *s) {
-    static const int exponents[] = {-149, -148, -141, -137, -134, -133, -132,
-                                    -131, -130, -128, -127, -126, -125};
-    static const uint32_t addends[] = {0, 0x80000000u, 1, 0x80000001u, 0x00800000u};
+enum tiny_form { TINY_PLAIN, TINY_SUBNORMAL, TINY_HALVES, TINY_FORMS };
+
+/* 2^e - 2^-low is one FP32 step less than 2^e unless 2^-low was cut. 2^e is a product of normal numbers, a subnormal times
+ * 1, or two halves. */
+static void add_tiny_sum(struct builder *s, enum tiny_form form, int e, int low, uint32_t c) {
+    static const char *const forms[] = {"", " (subnormal)", " (two halves)"};
     const struct profile_unit *u = s->t->unit;
-    for (size_t n = 0; n < sizeof exponents / sizeof *exponents; n++)
-        for (int low = 147; low <= 177; low++)
-            for (int way = 0; way < 10; way++) {
-                struct dot x = {.c = addends[way % 5]};
-                const int e = exponents[n], is_subnormal = way >= 5;
-                if (-low >= e || (is_subnormal && (e >= -126 || e < -126 - fraction_bits(u))))
-                    continue;
-                product(u, &x, 0, 0, e);
-                if (is_subnormal) {
-                    x.a[0] = number(u, 0, e, 0);
-                    x.b[0] = number(u, 0, 0, 0);
-                }
-                product(u, &x, low % 2 ? 1 : u->k - 1, 1, -low);
-                add(s, &x, "tiny 2^%d%s - 2^-%d, c %08x", e, is_subnormal ? " (subnormal)" : "", low, x.c);
-            }
+    struct dot x = {.c = c};
+    if (form == TINY_SUBNORMAL && (e >= -126 || e < -126 - fraction_bits(u)))
+        return;
+    product(u, &x, 0, 0, form == TINY_HALVES ? e - 1 : e);
+    if (form == TINY_HALVES)
+        product(u, &x, 1, 0, e - 1);
+    if (form == TINY_SUBNORMAL) {
+        x.a[0] = number(u, 0, e, 0);
+        x.b[0] = number(u, 0, 0, 0);
+    }
+    product(u, &x, low % 2 ? 2 : u->k - 1, 1, -low);
+    add(s, &x, "tiny 2^%d%s - 2^-%d, c %08x", e, forms[form], low, c);
+}
+
+/* The least exponent of the alignment: beside 2^-149 every place at which it may cut, beside larger ones those of the
+ * alignment itself; c zero of either sign, subnormal, normal. */
+static void add_tiny_sums(struct builder *s) {
+    static const int exponents[] = {-149, -140, -133, -130, -127, -126, -125};
+    static const uint32_t addends[] = {0, 0x80000000u, 1, 0x00800000u};
+    for (size_t n = 0; n < sizeof exponents / sizeof *exponents; n++) {
+        const int e = exponents[n], from = n == 0 ? 148 : 22 - e, to = n == 0 ? 178 : 29 - e;
+        for (int low = from; low <= to; low++)
+            for (int i = 0; i < 4 * TINY_FORMS; i++)
+                if (-low < e)
+                    add_tiny_sum(s, (enum tiny_form)(i / 4), e, low, addends[i % 4]);
+    }
 }
 
 /* Subnormal c and results. */
@@ -514,6 +525,10 @@ void profile_tiles_free(struct profile_tiles *t) {
     free(t->d);
     free(t->name);
     memset(t, 0, sizeof *t);
+}
+
+int profile_tile_period(const struct profile_tiles *t, int tile) {
+    return tile < t->directed && t->unit->k < t->unit->rows ? t->unit->k : t->unit->rows;
 }
 
 void profile_tile_name(const struct profile_tiles *t, int tile, char *text, size_t size) {

@@ -25,6 +25,8 @@ struct profile_tiles {
 int profile_tiles_make(struct profile_tiles *t, const struct profile_unit *unit, int random, uint64_t seed,
                        int overflow, struct fault *f);
 void profile_tiles_free(struct profile_tiles *t);
+/* Row r of the tile repeats row r modulo this, c included. */
+int profile_tile_period(const struct profile_tiles *t, int tile);
 void profile_tile_name(const struct profile_tiles *t, int tile, char *text, size_t size);
 /* The dot's nonzero inputs in hex: "c=3f800000 k0:3c00*0c00 k7:..." */
 void profile_tile_dot(const struct profile_tiles *t, int tile, int row, int column, char *text, size_t size);

@@ -59,8 +59,8 @@ static const struct {
                               {SUBNORMAL_FLUSHED, "subnormal inputs flushed"}}},
     [DIM_ADDEND_SUBNORMAL] = {0,
                               {{SUBNORMAL_LEAST, "subnormal c kept"},
-                               {SUBNORMAL_NORMALISED, "subnormal c normalised"},
-                               {SUBNORMAL_FLUSHED, "subnormal c flushed"}}},
+                               {SUBNORMAL_FLUSHED, "subnormal c flushed"},
+                               {SUBNORMAL_NORMALISED, "subnormal c normalised"}}},
     [DIM_RESULT_SUBNORMAL] = {0, {{0, "subnormal results kept"}, {1, "subnormal results flushed"}}},
     [DIM_OVERFLOW] = {0, {{0, "overflow is infinity"}, {1, "overflow is the largest number"}}},
     [DIM_NAN] = {0, {{0x7fffffff, "NaN 7fffffff"}, {0x7fc00000, "NaN 7fc00000"}}},
@@ -83,25 +83,41 @@ int profile_model_is_main(enum profile_dimension dimension) {
     return dimension_table[dimension].main;
 }
 
-int profile_model_values(const struct profile_unit *unit, enum profile_dimension dimension) {
-    const int is_integer = unit->type == PROFILE_S8;
-    int count = 0;
-    if (is_integer != (dimension == DIM_INTEGER))
-        return 0;
-    if ((dimension == DIM_LOW_BITS || dimension == DIM_LOW_NAN) && unit->type != PROFILE_TF32)
-        return 0;
-    while (count < CHOICES_MOST && dimension_table[dimension].choice[count].text != NULL &&
-           (dimension != DIM_GROUP || dimension_table[dimension].choice[count].value <= unit->k))
-        count++;
-    return count;
-}
-
 static int value_of(const struct profile_model *m, enum profile_dimension dimension) {
     return dimension_table[dimension].choice[m->choice[dimension]].value;
 }
 
 static const char *text_of(const struct profile_model *m, enum profile_dimension dimension) {
     return dimension_table[dimension].choice[m->choice[dimension]].text;
+}
+
+int profile_model_matters(const struct profile_unit *unit, const struct profile_model *model,
+                          enum profile_dimension d) {
+    if (unit->type == PROFILE_S8)
+        return d == DIM_INTEGER;
+    if (value_of(model, DIM_KIND) != KIND_ALIGNED)
+        return d == DIM_KIND || d == DIM_INPUT_SUBNORMAL || d == DIM_NAN || d == DIM_LOW_BITS ||
+               d == DIM_LOW_NAN;
+    return d != DIM_ORDER || value_of(model, DIM_GROUP) < unit->k;
+}
+
+int profile_model_values(const struct profile_unit *unit, enum profile_dimension dimension) {
+    const int is_integer = unit->type == PROFILE_S8;
+    int count = 0;
+    if (is_integer != (dimension == DIM_INTEGER))
+        return 0;
+    /* Nonzero products of FP16 are 2^-48 to 2^32: no least exponent and no overflow comes into play, and how a subnormal c
+     * aligns beside them does not show, only whether it is flushed where they are zero. */
+    if (unit->type == PROFILE_F16 && (dimension == DIM_LEAST || dimension == DIM_OVERFLOW))
+        return 0;
+    if (unit->type == PROFILE_F16 && dimension == DIM_ADDEND_SUBNORMAL)
+        return 2;
+    if ((dimension == DIM_LOW_BITS || dimension == DIM_LOW_NAN) && unit->type != PROFILE_TF32)
+        return 0;
+    while (count < CHOICES_MOST && dimension_table[dimension].choice[count].text != NULL &&
+           (dimension != DIM_GROUP || dimension_table[dimension].choice[count].value <= unit->k))
+        count++;
+    return count;
 }
 
 void profile_model_name(const struct profile_unit *unit, const struct profile_model *model, char *text,
@@ -146,6 +162,8 @@ struct profile_decoded {
     const struct profile_unit *unit;
     int value[PROFILE_DIMENSIONS];
     struct format format; /* as decoded: TF32 whose low bits are used is FP32 */
+    int special;          /* something is infinite or NaN */
+    int order[PROFILE_MOST_K];
     struct term a[PROFILE_MOST_ROWS * PROFILE_MOST_K], b[PROFILE_COLUMNS * PROFILE_MOST_K];
     int8_t integer_a[PROFILE_MOST_ROWS * PROFILE_MOST_K], integer_b[PROFILE_COLUMNS * PROFILE_MOST_K];
 };
@@ -193,7 +211,7 @@ static struct term decode_tf32(const struct profile_decoded *d, uint32_t bits) {
     return decode(tf32, bits >> 13, d->value[DIM_INPUT_SUBNORMAL]);
 }
 
-static void decode_matrix(const struct profile_decoded *d, int count, const void *from, struct term *to) {
+static void decode_matrix(struct profile_decoded *d, int count, const void *from, struct term *to) {
     const unsigned char *bytes = from;
     for (int i = 0; i < count; i++) {
         uint16_t half;
@@ -205,11 +223,22 @@ static void decode_matrix(const struct profile_decoded *d, int count, const void
             memcpy(&half, bytes + 2 * i, sizeof half);
             to[i] = decode(d->format, half, d->value[DIM_INPUT_SUBNORMAL]);
         }
+        d->special |= to[i].is != TERM_FINITE;
+    }
+}
+
+/* Places along k in the order in which they are added. */
+static void make_order(struct profile_decoded *d) {
+    const int k = d->unit->k, group = d->value[DIM_GROUP], groups = k / group;
+    for (int n = 0; n < k; n++) {
+        const int place = d->value[DIM_ORDER] == ORDER_DOWN ? groups - 1 - n / group : n / group;
+        d->order[n] =
+            d->value[DIM_ORDER] == ORDER_STRIDED ? n % group * groups + n / group : place * group + n % group;
     }
 }
 
 void profile_decode(struct profile_decoded *d, const struct profile_unit *unit,
-                    const struct profile_model *model, const void *a, const void *b) {
+                    const struct profile_model *model, int rows, const void *a, const void *b) {
     static const struct format formats[] = {
         [PROFILE_F16] = {5, 10}, [PROFILE_BF16] = {8, 7}, [PROFILE_TF32] = {8, 10}, [PROFILE_S8] = {0, 0}};
     d->unit = unit;
@@ -218,11 +247,13 @@ void profile_decode(struct profile_decoded *d, const struct profile_unit *unit,
     d->format =
         unit->type == PROFILE_TF32 && d->value[DIM_LOW_BITS] == LOW_USED ? format_f32 : formats[unit->type];
     if (unit->type == PROFILE_S8) {
-        memcpy(d->integer_a, a, (size_t)(unit->rows * unit->k));
+        memcpy(d->integer_a, a, (size_t)(rows * unit->k));
         memcpy(d->integer_b, b, (size_t)(PROFILE_COLUMNS * unit->k));
         return;
     }
-    decode_matrix(d, unit->rows * unit->k, a, d->a);
+    d->special = 0;
+    make_order(d);
+    decode_matrix(d, rows * unit->k, a, d->a);
     decode_matrix(d, PROFILE_COLUMNS * unit->k, b, d->b);
 }
 
@@ -276,9 +307,11 @@ static uint32_t to_f32(const struct profile_decoded *d, int64_t sum, int unit) {
     return sign | (uint32_t)(field + kept);
 }
 
-struct group { /* terms of one addition */
+/* Terms of one addition: c and `count` products of a[at[i]] and b[at[i]]. */
+struct group {
     int count;
-    const struct term *a[PROFILE_MOST_K], *b[PROFILE_MOST_K];
+    const int *at;
+    const struct term *a, *b;
     struct term c;
 };
 
@@ -287,7 +320,7 @@ static int special(const struct profile_decoded *d, const struct group *g, uint3
     int nan = g->c.is == TERM_NAN, up = g->c.is == TERM_INFINITE && !g->c.negative,
         down = g->c.is == TERM_INFINITE && g->c.negative;
     for (int i = 0; i < g->count; i++) {
-        const struct term *a = g->a[i], *b = g->b[i];
+        const struct term *a = &g->a[g->at[i]], *b = &g->b[g->at[i]];
         if (a->is == TERM_FINITE && b->is == TERM_FINITE)
             continue;
         nan |= a->is == TERM_NAN || b->is == TERM_NAN || a->significand == 0 || b->significand == 0;
@@ -300,8 +333,10 @@ static int special(const struct profile_decoded *d, const struct group *g, uint3
 
 static int all_negative_zero(const struct group *g) {
     int all = g->c.negative && g->c.significand == 0;
-    for (int i = 0; i < g->count; i++)
-        all &= g->a[i]->significand * g->b[i]->significand == 0 && g->a[i]->negative != g->b[i]->negative;
+    for (int i = 0; i < g->count; i++) {
+        const struct term *a = &g->a[g->at[i]], *b = &g->b[g->at[i]];
+        all &= a->significand * b->significand == 0 && a->negative != b->negative;
+    }
     return all;
 }
 
@@ -309,23 +344,26 @@ static uint32_t add_group(const struct profile_decoded *d, const struct group *g
     const int bits = d->value[DIM_WIDTH], rule = d->value[DIM_CUT], fraction = 2 * d->format.fraction_bits;
     const int64_t two = (int64_t)1 << (fraction + 1);
     int64_t product[PROFILE_MOST_K];
-    int exponent[PROFILE_MOST_K], top = d->value[DIM_LEAST];
+    int exponent[PROFILE_MOST_K], nonzero = 0, top = d->value[DIM_LEAST];
     uint32_t result;
-    if (special(d, g, &result))
+    if ((d->special || g->c.is != TERM_FINITE) && special(d, g, &result))
         return result;
     if (g->c.significand != 0 && g->c.exponent > top)
         top = g->c.exponent;
     for (int i = 0; i < g->count; i++) {
-        product[i] = g->a[i]->significand * g->b[i]->significand;
-        exponent[i] = g->a[i]->exponent + g->b[i]->exponent;
-        const int wide = d->value[DIM_PRODUCT] && (product[i] >= two || product[i] <= -two);
-        if ((product[i] != 0 || d->value[DIM_ZERO]) && exponent[i] + wide > top)
-            top = exponent[i] + wide;
+        const struct term *a = &g->a[g->at[i]], *b = &g->b[g->at[i]];
+        const int64_t p = a->significand * b->significand;
+        const int wide = d->value[DIM_PRODUCT] && (p >= two || p <= -two), e = a->exponent + b->exponent;
+        if ((p != 0 || d->value[DIM_ZERO]) && e + wide > top)
+            top = e + wide;
+        product[nonzero] = p;
+        exponent[nonzero] = e;
+        nonzero += p != 0;
     }
     int64_t sum =
         g->c.significand == 0 ? 0 : shifted(g->c.significand, g->c.exponent - 23 - (top - bits), rule);
-    for (int i = 0; i < g->count; i++)
-        sum += product[i] == 0 ? 0 : shifted(product[i], exponent[i] - fraction - (top - bits), rule);
+    for (int i = 0; i < nonzero; i++)
+        sum += shifted(product[i], exponent[i] - fraction - (top - bits), rule);
     if (sum == 0 && d->value[DIM_ZERO_SIGN] && all_negative_zero(g))
         return 0x80000000u;
     return to_f32(d, sum, top - bits);
@@ -333,19 +371,12 @@ static uint32_t add_group(const struct profile_decoded *d, const struct group *g
 
 static uint32_t aligned_sums(const struct profile_decoded *d, const struct term *a, const struct term *b,
                              uint32_t c) {
-    const int k = d->unit->k, group = d->value[DIM_GROUP], groups = (k + group - 1) / group;
-    for (int n = 0; n < groups; n++) {
-        struct group g = {.count = 0};
-        const int place = d->value[DIM_ORDER] == ORDER_DOWN ? groups - 1 - n : n;
-        for (int i = 0; i < group && i < k; i++) {
-            const int at = d->value[DIM_ORDER] == ORDER_STRIDED ? i * groups + n : place * group + i;
-            g.a[g.count] = &a[at];
-            g.b[g.count++] = &b[at];
-        }
-        const uint32_t addend = d->value[DIM_ADDEND] == ADDEND_AFTER ? 0 : c;
-        g.c = decode(format_f32, addend, d->value[DIM_ADDEND_SUBNORMAL]);
+    const int after = d->value[DIM_ADDEND] == ADDEND_AFTER, group = d->value[DIM_GROUP];
+    for (int first = 0; first < d->unit->k; first += group) {
+        const struct group g = {group, d->order + first, a, b,
+                                decode(format_f32, after ? 0 : c, d->value[DIM_ADDEND_SUBNORMAL])};
         const uint32_t sum = add_group(d, &g);
-        c = d->value[DIM_ADDEND] == ADDEND_AFTER ? bits_of(float_of(c) + float_of(sum)) : sum;
+        c = after ? bits_of(float_of(c) + float_of(sum)) : sum;
     }
     return (c & 0x7fffffffu) > 0x7f800000u ? (uint32_t)d->value[DIM_NAN] : c;
 }

@@ -46,6 +46,9 @@ struct profile_model {
 
 /* How many values the dimension has for this unit; 0: it says nothing of such a unit. */
 int profile_model_values(const struct profile_unit *unit, enum profile_dimension dimension);
+/* Does the dimension say anything of a model whose other choices are these? */
+int profile_model_matters(const struct profile_unit *unit, const struct profile_model *model,
+                          enum profile_dimension dimension);
 /* Is this dimension one of those whose every combination is tried first? */
 int profile_model_is_main(enum profile_dimension dimension);
 /* "24 bits, cut toward zero, groups of 8", then what differs from the first value of other dimensions. */
@@ -56,12 +59,12 @@ void profile_model_name(const struct profile_unit *unit, const struct profile_mo
 void profile_model_change(const struct profile_model *from, const struct profile_model *model, char *text,
                           size_t size);
 
-/* One tile decoded once for all of its dots. */
+/* One tile, of which `rows` of A, decoded once for all of its dots. */
 struct profile_decoded;
 struct profile_decoded *profile_decoded_new(void);
 void profile_decoded_free(struct profile_decoded *d);
 void profile_decode(struct profile_decoded *d, const struct profile_unit *unit,
-                    const struct profile_model *model, const void *a, const void *b);
+                    const struct profile_model *model, int rows, const void *a, const void *b);
 uint32_t profile_dot(const struct profile_decoded *d, int row, int column, uint32_t c);
 
 #endif

@@ -1,30 +1,92 @@
 /* profile_search.c: see profile_search.h. */
 #include "profile_search.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 static void count(struct profile_verdict *v, int tile, int row, int column, uint32_t unit, uint32_t model) {
     if (v->failed++ == 0)
         *v = (struct profile_verdict){1, tile, row, column, unit, model};
 }
 
+/* One host thread's share of the tiles: every `step`-th from `first` on. */
+struct share {
+    const struct profile_tiles *t;
+    const struct profile_model *model;
+    struct profile_decoded *decoded;
+    struct profile_verdict verdict;
+    int first, step;
+};
+
 /* A tile counts once, at its first difference. */
-static void judge(struct profile_verdict *v, const struct profile_tiles *t, const struct profile_model *model,
-                  struct profile_decoded *decoded) {
-    memset(v, 0, sizeof *v);
-    for (int tile = 0; tile < t->count; tile++) {
-        const size_t first = (size_t)tile * t->values;
-        profile_decode(decoded, t->unit, model, t->a + (size_t)tile * t->a_bytes,
-                       t->b + (size_t)tile * t->b_bytes);
-        for (size_t i = 0; i < t->values; i++) {
-            const int row = (int)i / PROFILE_COLUMNS, column = (int)i % PROFILE_COLUMNS;
-            const uint32_t bits = profile_dot(decoded, row, column, t->c[first + i]);
-            if (bits == t->d[first + i])
-                continue;
-            count(v, tile, row, column, t->d[first + i], bits);
-            break;
+static void judge_tile(struct share *s, int tile) {
+    const struct profile_tiles *t = s->t;
+    const uint32_t *c = t->c + (size_t)tile * t->values, *d = t->d + (size_t)tile * t->values;
+    uint32_t bits[PROFILE_MOST_ROWS * PROFILE_COLUMNS];
+    const int period = profile_tile_period(t, tile);
+    profile_decode(s->decoded, t->unit, s->model, period, t->a + (size_t)tile * t->a_bytes,
+                   t->b + (size_t)tile * t->b_bytes);
+    for (int i = 0; i < (int)t->values; i++) {
+        const int row = i / PROFILE_COLUMNS, column = i % PROFILE_COLUMNS;
+        bits[i] =
+            row < period ? profile_dot(s->decoded, row, column, c[i]) : bits[i - period * PROFILE_COLUMNS];
+        if (bits[i] != d[i]) {
+            count(&s->verdict, tile, row, column, d[i], bits[i]);
+            return;
         }
     }
+}
+
+static void *judge_share(void *share) {
+    struct share *s = share;
+    for (int tile = s->first; tile < s->t->count; tile += s->step)
+        judge_tile(s, tile);
+    return NULL;
+}
+
+enum { THREADS_MOST = 16 };
+struct judges {
+    int count;
+    struct profile_decoded *decoded[THREADS_MOST];
+};
+
+static int open_judges(struct judges *j, struct fault *f) {
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int wanted = cores < 1 ? 1 : cores < THREADS_MOST ? (int)cores : THREADS_MOST;
+    for (j->count = 0; j->count < wanted; j->count++)
+        if ((j->decoded[j->count] = profile_decoded_new()) == NULL)
+            break;
+    return j->count > 0 ? 0 : fault_memory(f, 1e5, "a decoded tile");
+}
+
+static void close_judges(struct judges *j) {
+    while (j->count > 0)
+        profile_decoded_free(j->decoded[--j->count]);
+}
+
+/* A share whose thread does not start is done here. */
+static void judge(struct profile_verdict *v, const struct profile_tiles *t, const struct profile_model *model,
+                  const struct judges *j) {
+    struct share share[THREADS_MOST];
+    pthread_t thread[THREADS_MOST];
+    int started[THREADS_MOST] = {0}, failed = 0;
+    memset(v, 0, sizeof *v);
+    for (int i = 0; i < j->count; i++) {
+        share[i] = (struct share){t, model, j->decoded[i], {0, 0, 0, 0, 0, 0}, i, j->count};
+        started[i] = i > 0 && pthread_create(&thread[i], NULL, judge_share, &share[i]) == 0;
+    }
+    for (int i = 0; i < j->count; i++) {
+        if (started[i])
+            (void)pthread_join(thread[i], NULL);
+        else
+            judge_share(&share[i]);
+        const struct profile_verdict *s = &share[i].verdict;
+        failed += s->failed;
+        if (s->failed > 0 && (v->failed == 0 || s->tile < v->tile))
+            *v = *s;
+    }
+    v->failed = failed;
 }
 
 /* ---- the simulator ---- */
@@ -87,7 +149,7 @@ void profile_simulator(struct profile_verdict *v, const struct profile_tiles *t,
 struct searching {
     struct profile_search *s;
     const struct profile_tiles *t;
-    struct profile_decoded *decoded;
+    struct judges judges;
 };
 
 static void try_model(struct searching *x, const struct profile_model *model) {
@@ -99,7 +161,7 @@ static void try_model(struct searching *x, const struct profile_model *model) {
         return;
     struct profile_candidate *made = &s->candidate[s->count];
     made->model = *model;
-    judge(&made->verdict, x->t, model, x->decoded);
+    judge(&made->verdict, x->t, model, &x->judges);
     if (s->count == 0 || made->verdict.failed < s->candidate[s->best].verdict.failed)
         s->best = s->count;
     s->count++;
@@ -120,37 +182,31 @@ static void try_main(struct searching *x, struct profile_model *model, int dimen
     model->choice[d] = 0;
 }
 
-/* Does the dimension say anything of a model of this kind? */
-static int matters(const struct profile_model *model, enum profile_dimension d) {
-    return model->choice[DIM_KIND] == KIND_ALIGNED || d == DIM_KIND || d == DIM_INPUT_SUBNORMAL ||
-           d == DIM_NAN || d == DIM_LOW_BITS || d == DIM_LOW_NAN;
-}
-
 static void try_neighbours(struct searching *x, const struct profile_model *from) {
     for (int i = 0; i < PROFILE_DIMENSIONS; i++) {
         const enum profile_dimension d = (enum profile_dimension)i;
         for (int value = 0; value < profile_model_values(x->t->unit, d); value++) {
             struct profile_model model = *from;
             model.choice[d] = value;
-            if (matters(from, d))
+            if (profile_model_matters(x->t->unit, from, d))
                 try_model(x, &model);
         }
     }
 }
 
 int profile_search(struct profile_search *s, const struct profile_tiles *t, struct fault *f) {
-    struct searching x = {s, t, profile_decoded_new()};
+    struct searching x = {s, t, {0, {NULL}}};
     struct profile_model model = {{0}};
     int from = -1;
     memset(s, 0, sizeof *s);
-    if (x.decoded == NULL)
-        return fault_memory(f, 1e5, "a decoded tile");
+    if (open_judges(&x.judges, f) != 0)
+        return -1;
     try_main(&x, &model, 0);
     while (from != s->best) { /* ends: each round has fewer failed tiles */
         from = s->best;
         model = s->candidate[from].model;
         try_neighbours(&x, &model);
     }
-    profile_decoded_free(x.decoded);
+    close_judges(&x.judges);
     return 0;
 }
