@@ -1,5 +1,6 @@
-/* profile_cases.c: see profile_cases.h. A directed case is one dot: pairs a[i], b[i] and c. Its tile holds it at row 0,
- * column 0; row r of A is turned by r places along k, column n of B by n, so that the other dots are more of its kind. */
+/* profile_cases.c: see profile_cases.h. A directed case is one dot: pairs a[i], b[i] and c. Its tile is "turned" where places
+ * along k matter: row r of A is turned by r places, column n of B by n, so that the dots beside the first are more of its
+ * kind. Or it is "repeated": the same dot everywhere, with one of several c in turn. */
 #include "profile_cases.h"
 
 #include <stdarg.h>
@@ -102,28 +103,46 @@ static void store(unsigned char *to, size_t bytes, uint32_t x) {
            bytes);
 }
 
-__attribute__((format(printf, 3, 4))) static void add(struct builder *s, const struct dot *x,
-                                                      const char *format, ...) {
+/* A tile without its name; -1 without memory. */
+static int add_tile(struct builder *s, const struct dot *x, int turned, const uint32_t *c, int count) {
     struct profile_tiles *t = s->t;
     const struct profile_unit *u = t->unit;
     const size_t element = (size_t)profile_element_bytes(u->type);
-    va_list arguments;
     if (s->failed || (t->count == s->capacity && more_room(s) != 0))
-        return;
-    for (int row = 0; row < u->rows; row++)
-        for (int i = 0; i < u->k; i++)
-            store(t->a + (size_t)t->count * t->a_bytes + (size_t)(row * u->k + i) * element, element,
-                  x->a[(i + row) % u->k]);
-    for (int column = 0; column < PROFILE_COLUMNS; column++)
-        for (int i = 0; i < u->k; i++)
-            store(t->b + (size_t)t->count * t->b_bytes + (size_t)(column * u->k + i) * element, element,
-                  x->b[(i + column) % u->k]);
+        return -1;
+    unsigned char *a = t->a + (size_t)t->count * t->a_bytes, *b = t->b + (size_t)t->count * t->b_bytes;
+    for (int i = 0; i < u->rows * u->k; i++)
+        store(a + (size_t)i * element, element, x->a[(i + turned * (i / u->k)) % u->k]);
+    for (int i = 0; i < PROFILE_COLUMNS * u->k; i++)
+        store(b + (size_t)i * element, element, x->b[(i + turned * (i / u->k)) % u->k]);
     for (size_t i = 0; i < t->values; i++)
-        t->c[(size_t)t->count * t->values + i] = x->c;
-    va_start(arguments, format);
-    vsnprintf(t->name[t->count].name, sizeof t->name[t->count].name, format, arguments);
-    va_end(arguments);
+        t->c[(size_t)t->count * t->values + i] = c[i % (size_t)count];
+    const int rows = u->k < u->rows ? u->k : u->rows;
+    t->name[t->count].period = turned ? rows * PROFILE_COLUMNS : count;
     t->count++;
+    return 0;
+}
+
+__attribute__((format(printf, 3, 4))) static void add(struct builder *s, const struct dot *x,
+                                                      const char *format, ...) {
+    va_list arguments;
+    if (add_tile(s, x, 1, &x->c, 1) != 0)
+        return;
+    char *name = s->t->name[s->t->count - 1].name;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof s->t->name->name, format, arguments);
+    va_end(arguments);
+}
+
+__attribute__((format(printf, 5, 6))) static void
+repeat(struct builder *s, const struct dot *x, const uint32_t *c, int count, const char *format, ...) {
+    va_list arguments;
+    if (add_tile(s, x, 0, c, count) != 0)
+        return;
+    char *name = s->t->name[s->t->count - 1].name;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof s->t->name->name, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- directed cases ---- */
@@ -250,56 +269,59 @@ static void add_subnormal_inputs(struct builder *s) {
         }
 }
 
-enum tiny_form { TINY_PLAIN, TINY_SUBNORMAL, TINY_HALVES, TINY_FORMS };
+enum tiny_form { TINY_PLAIN, TINY_SUBNORMAL, TINY_RAISED, TINY_HALVES, TINY_FORMS };
 
 /* 2^e - 2^-low is one FP32 step less than 2^e unless 2^-low was cut. 2^e is a product of normal numbers, a subnormal times
- * 1, or two halves. */
-static void add_tiny_sum(struct builder *s, enum tiny_form form, int e, int low, uint32_t c) {
-    static const char *const forms[] = {"", " (subnormal)", " (two halves)"};
+ * 1 or 2^6, or two halves. */
+static void add_tiny_sum(struct builder *s, enum tiny_form form, int e, int low) {
+    static const uint32_t addends[] = {0, 0x80000000u, 1, 0x80000001u, 0x400000, 0x00800000u};
+    static const char *const forms[] = {"", " (subnormal)", " (subnormal, raised)", " (two halves)"};
     const struct profile_unit *u = s->t->unit;
-    struct dot x = {.c = c};
-    if (form == TINY_SUBNORMAL && (e >= -126 || e < -126 - fraction_bits(u)))
+    struct dot x = {.c = 0};
+    const int raised = form == TINY_RAISED ? 6 : 0,
+              is_subnormal = form == TINY_SUBNORMAL || form == TINY_RAISED;
+    if (is_subnormal && (e - raised >= -126 || e - raised < -126 - fraction_bits(u)))
         return;
     product(u, &x, 0, 0, form == TINY_HALVES ? e - 1 : e);
     if (form == TINY_HALVES)
         product(u, &x, 1, 0, e - 1);
-    if (form == TINY_SUBNORMAL) {
-        x.a[0] = number(u, 0, e, 0);
-        x.b[0] = number(u, 0, 0, 0);
+    if (is_subnormal) {
+        x.a[0] = number(u, 0, e - raised, 0);
+        x.b[0] = number(u, 0, raised, 0);
     }
     product(u, &x, low % 2 ? 2 : u->k - 1, 1, -low);
-    add(s, &x, "tiny 2^%d%s - 2^-%d, c %08x", e, forms[form], low, c);
+    repeat(s, &x, addends, 6, "tiny 2^%d%s - 2^-%d", e, forms[form], low);
 }
 
 /* The least exponent of the alignment: beside 2^-149 every place at which it may cut, beside larger ones those of the
  * alignment itself; c zero of either sign, subnormal, normal. */
 static void add_tiny_sums(struct builder *s) {
     static const int exponents[] = {-149, -140, -133, -130, -127, -126, -125};
-    static const uint32_t addends[] = {0, 0x80000000u, 1, 0x00800000u};
     for (size_t n = 0; n < sizeof exponents / sizeof *exponents; n++) {
         const int e = exponents[n], from = n == 0 ? 148 : 22 - e, to = n == 0 ? 178 : 29 - e;
         for (int low = from; low <= to; low++)
-            for (int i = 0; i < 4 * TINY_FORMS; i++)
+            for (int form = 0; form < TINY_FORMS; form++)
                 if (-low < e)
-                    add_tiny_sum(s, (enum tiny_form)(i / 4), e, low, addends[i % 4]);
+                    add_tiny_sum(s, (enum tiny_form)form, e, low);
     }
 }
 
 /* Subnormal c and results. */
 static void add_subnormal_results(struct builder *s) {
-    static const uint32_t addends[] = {1,        2,        3,        0x1000,   0x7fffff,
-                                       0x400000, 0x800000, 0x800001, 0xc00000, 0x1000000};
+    static const uint32_t addends[] = {1,           2,           3,           0x1000,      0x7fffff,
+                                       0x400000,    0x800000,    0x800001,    0xc00000,    0x1000000,
+                                       0x80000001u, 0x80000002u, 0x80000003u, 0x80001000u, 0x807fffffu,
+                                       0x80400000u, 0x80800000u, 0x80800001u, 0x80c00000u, 0x81000000u};
+    enum { COUNT = sizeof addends / sizeof *addends };
     const struct profile_unit *u = s->t->unit;
-    for (size_t n = 0; n < sizeof addends / sizeof *addends; n++)
+    struct dot x = {.c = 0};
+    repeat(s, &x, addends, COUNT, "subnormal c alone");
+    x.a[0] = number(u, 0, 0, 0);
+    repeat(s, &x, addends, COUNT, "subnormal c and 1*0");
+    for (int e = -152; e <= -124 && is_wide(u); e++)
         for (int sign = 0; sign < 2; sign++) {
-            struct dot x = {.c = addends[n] | (sign ? SIGN : 0)};
-            add(s, &x, "c %08x alone", x.c);
-            x.a[0] = number(u, 0, 0, 0);
-            add(s, &x, "c %08x and 1*0", x.c);
-            for (int e = -152; e <= -124 && is_wide(u); e++) {
-                product(u, &x, 0, !sign, e);
-                add(s, &x, "c %08x %c 2^%d", x.c, sign ? '+' : '-', e);
-            }
+            product(u, &x, 0, sign, e);
+            repeat(s, &x, addends, COUNT, "subnormal c %c 2^%d", sign ? '-' : '+', e);
         }
 }
 
@@ -318,14 +340,12 @@ static void add_specials(struct builder *s) {
     const uint32_t addends[] = {0,           SIGN,        F32_ONE,     F32_INFINITY,      F32_INFINITY | SIGN,
                                 0x7fc00001u, 0xff800001u, F32_LARGEST, F32_LARGEST | SIGN};
     for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 8; j++)
-            for (int n = 0; n < 9; n++) {
-                struct dot x = {.c = addends[n]};
-                const int at = (i + j + n) % u->k;
-                x.a[at] = inputs[i];
-                x.b[at] = inputs[j];
-                add(s, &x, "special %x*%x, c %08x", inputs[i], inputs[j], addends[n]);
-            }
+        for (int j = 0; j < 8; j++) {
+            struct dot x = {.c = 0};
+            x.a[(i + j) % u->k] = inputs[i];
+            x.b[(i + j) % u->k] = inputs[j];
+            repeat(s, &x, addends, 9, "special %x*%x", inputs[i], inputs[j]);
+        }
     for (int q = 1; q < u->k; q++) { /* inf - inf, together or one after the other */
         struct dot x = {.c = 0};
         x.a[0] = infinity(u, 0);
@@ -333,13 +353,13 @@ static void add_specials(struct builder *s) {
         x.b[0] = x.b[q] = number(u, 0, 0, 0);
         add(s, &x, "inf at 0, -inf at %d", q);
     }
-    for (int way = 0; way < 8; way++) { /* only zeros of known signs */
-        struct dot x = {.c = way & 4 ? SIGN : 0};
+    for (int way = 0; way < 4; way++) { /* only zeros of known signs */
+        struct dot x = {.c = 0};
         for (int i = 0; i < u->k; i++) {
             x.a[i] = pack(u, way & 1, 0, 0);
             x.b[i] = way & 2 ? pack(u, 0, 0, 0) : number(u, 0, 0, 0);
         }
-        add(s, &x, "zeros, c %08x", x.c);
+        repeat(s, &x, addends, 2, "zeros, %c", way & 1 ? '-' : '+');
     }
 }
 
@@ -347,10 +367,11 @@ static void add_specials(struct builder *s) {
 static void add_overflows(struct builder *s) {
     const struct profile_unit *u = s->t->unit;
     for (int e = 100; e <= 130; e++)
-        for (int way = 0; way < 4; way++) {
-            struct dot x = {.c = way & 1 ? F32_LARGEST | SIGN : F32_LARGEST};
-            product(u, &x, 0, way >> 1, e);
-            add(s, &x, "overflow c %08x %c 2^%d", x.c, way & 2 ? '-' : '+', e);
+        for (int sign = 0; sign < 2; sign++) {
+            const uint32_t addends[] = {F32_LARGEST, F32_LARGEST | SIGN, 0};
+            struct dot x = {.c = 0};
+            product(u, &x, 0, sign, e);
+            repeat(s, &x, addends, 3, "overflow %c 2^%d", sign ? '-' : '+', e);
         }
     for (int q = 1; q < u->k; q++)
         for (int e = 126; e <= 130; e++) {
@@ -373,7 +394,7 @@ static void add_low_bits(struct builder *s) {
                 struct dot x = {.c = 0};
                 (n < 5 ? x.a : x.b)[0] = high[j] | low[i];
                 (n < 5 ? x.b : x.a)[0] = other[n % 5];
-                add(s, &x, "low bits %08x * %08x", high[j] | low[i], other[n % 5]);
+                repeat(s, &x, &x.c, 1, "low bits %08x * %08x", high[j] | low[i], other[n % 5]);
             }
 }
 
@@ -528,7 +549,7 @@ void profile_tiles_free(struct profile_tiles *t) {
 }
 
 int profile_tile_period(const struct profile_tiles *t, int tile) {
-    return tile < t->directed && t->unit->k < t->unit->rows ? t->unit->k : t->unit->rows;
+    return tile < t->directed ? t->name[tile].period : (int)t->values;
 }
 
 void profile_tile_name(const struct profile_tiles *t, int tile, char *text, size_t size) {

@@ -18,14 +18,15 @@ struct profile_tiles {
     uint32_t *c, *d; /* d: filled by whoever runs them */
     struct profile_case {
         char name[48];
-    } * name; /* of the directed ones */
+        int period; /* of its results */
+    } * name;       /* of the directed ones */
 };
 
 /* overflow: also sums of integers beyond 32 bits, which the simulator refuses. */
 int profile_tiles_make(struct profile_tiles *t, const struct profile_unit *unit, int random, uint64_t seed,
                        int overflow, struct fault *f);
 void profile_tiles_free(struct profile_tiles *t);
-/* Row r of the tile repeats row r modulo this, c included. */
+/* Result i of the tile, row by row, repeats result i - period: same inputs. A whole tile's, where none do. */
 int profile_tile_period(const struct profile_tiles *t, int tile);
 void profile_tile_name(const struct profile_tiles *t, int tile, char *text, size_t size);
 /* The dot's nonzero inputs in hex: "c=3f800000 k0:3c00*0c00 k7:..." */

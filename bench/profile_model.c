@@ -18,26 +18,28 @@ enum { CHOICES_MOST = 14 };
 
 /* The first value is what is assumed until inputs tell otherwise. */
 static const struct {
-    int main;
-    struct choice choice[CHOICES_MOST]; /* ends with a NULL text */
+    enum { REST, MAIN, MAIN_UNSAID } role; /* unsaid: a name leaves out its first value */
+    struct choice choice[CHOICES_MOST];    /* ends with a NULL text */
 } dimension_table[PROFILE_DIMENSIONS] = {
-    [DIM_KIND] = {0,
+    [DIM_KIND] = {REST,
                   {{KIND_ALIGNED, "aligned sums"},
                    {KIND_FMA_UP, "FP32 FMA chain, first k first"},
                    {KIND_FMA_DOWN, "FP32 FMA chain, last k first"},
                    {KIND_TREE, "FP32 additions in pairs, c last"},
                    {KIND_HALF, "FP16 products and sums"}}},
-    [DIM_WIDTH] = {1, {{23, "23 bits"}, {24, "24 bits"}, {25, "25 bits"}, {26, "26 bits"}, {27, "27 bits"}}},
-    [DIM_CUT] = {1, {{CUT_TO_ZERO, "cut toward zero"}, {CUT_NEAREST, "to nearest"}, {CUT_DOWN, "cut down"}}},
-    [DIM_GROUP] = {1, {{2, "groups of 2"}, {4, "groups of 4"}, {8, "groups of 8"}, {16, "groups of 16"}}},
-    [DIM_ORDER] = {0,
+    [DIM_WIDTH] = {MAIN,
+                   {{23, "23 bits"}, {24, "24 bits"}, {25, "25 bits"}, {26, "26 bits"}, {27, "27 bits"}}},
+    [DIM_CUT] = {MAIN,
+                 {{CUT_TO_ZERO, "cut toward zero"}, {CUT_NEAREST, "to nearest"}, {CUT_DOWN, "cut down"}}},
+    [DIM_GROUP] = {MAIN, {{2, "groups of 2"}, {4, "groups of 4"}, {8, "groups of 8"}, {16, "groups of 16"}}},
+    [DIM_ORDER] = {MAIN_UNSAID,
                    {{ORDER_UP, "first k first"},
                     {ORDER_DOWN, "last group first"},
                     {ORDER_STRIDED, "groups of distant k"}}},
-    [DIM_ADDEND] = {0,
+    [DIM_ADDEND] = {REST,
                     {{ADDEND_JOINS, "c in the first group"}, {ADDEND_AFTER, "c added by FP32 afterwards"}}},
-    [DIM_RESULT] = {0, {{CUT_TO_ZERO, "result cut"}, {CUT_NEAREST, "result to nearest"}}},
-    [DIM_LEAST] = {0,
+    [DIM_RESULT] = {REST, {{CUT_TO_ZERO, "result cut"}, {CUT_NEAREST, "result to nearest"}}},
+    [DIM_LEAST] = {REST,
                    {{PROFILE_NO_LEAST, "no least exponent"},
                     {-126, "aligned at -126 or above"},
                     {-127, "aligned at -127 or above"},
@@ -51,27 +53,27 @@ static const struct {
                     {-136, "aligned at -136 or above"},
                     {-140, "aligned at -140 or above"},
                     {-149, "aligned at -149 or above"}}},
-    [DIM_ZERO] = {0, {{0, "zero products do not align"}, {1, "zero products align"}}},
-    [DIM_PRODUCT] = {0, {{0, "products as they are"}, {1, "products normalised"}}},
-    [DIM_INPUT_SUBNORMAL] = {0,
+    [DIM_ZERO] = {REST, {{0, "zero products do not align"}, {1, "zero products align"}}},
+    [DIM_PRODUCT] = {REST, {{0, "products as they are"}, {1, "products normalised"}}},
+    [DIM_INPUT_SUBNORMAL] = {REST,
                              {{SUBNORMAL_LEAST, "subnormal inputs kept"},
                               {SUBNORMAL_NORMALISED, "subnormal inputs normalised"},
                               {SUBNORMAL_FLUSHED, "subnormal inputs flushed"}}},
-    [DIM_ADDEND_SUBNORMAL] = {0,
+    [DIM_ADDEND_SUBNORMAL] = {REST,
                               {{SUBNORMAL_LEAST, "subnormal c kept"},
                                {SUBNORMAL_FLUSHED, "subnormal c flushed"},
                                {SUBNORMAL_NORMALISED, "subnormal c normalised"}}},
-    [DIM_RESULT_SUBNORMAL] = {0, {{0, "subnormal results kept"}, {1, "subnormal results flushed"}}},
-    [DIM_OVERFLOW] = {0, {{0, "overflow is infinity"}, {1, "overflow is the largest number"}}},
-    [DIM_NAN] = {0, {{0x7fffffff, "NaN 7fffffff"}, {0x7fc00000, "NaN 7fc00000"}}},
-    [DIM_ZERO_SIGN] = {0, {{0, "zero sums are +0"}, {1, "sums of -0 are -0"}}},
-    [DIM_LOW_BITS] = {0,
+    [DIM_RESULT_SUBNORMAL] = {REST, {{0, "subnormal results kept"}, {1, "subnormal results flushed"}}},
+    [DIM_OVERFLOW] = {REST, {{0, "overflow is infinity"}, {1, "overflow is the largest number"}}},
+    [DIM_NAN] = {REST, {{0x7fffffff, "NaN 7fffffff"}, {0x7fc00000, "NaN 7fc00000"}}},
+    [DIM_ZERO_SIGN] = {REST, {{0, "zero sums are +0"}, {1, "sums of -0 are -0"}}},
+    [DIM_LOW_BITS] = {REST,
                       {{LOW_CUT, "low 13 bits cut"},
                        {LOW_NEAREST, "low 13 bits rounded to nearest even"},
                        {LOW_AWAY, "low 13 bits rounded to nearest, ties away"},
                        {LOW_USED, "all 32 bits used"}}},
-    [DIM_LOW_NAN] = {0, {{0, "NaN of low bits only is infinity"}, {1, "NaN of low bits only is NaN"}}},
-    [DIM_INTEGER] = {1,
+    [DIM_LOW_NAN] = {REST, {{0, "NaN of low bits only is infinity"}, {1, "NaN of low bits only is NaN"}}},
+    [DIM_INTEGER] = {MAIN,
                      {{INTEGER_WRAPS, "exact, wraps beyond 32 bits"},
                       {INTEGER_SATURATES, "exact, saturates beyond 32 bits"},
                       {INTEGER_FP32, "sums in FP32"},
@@ -80,7 +82,7 @@ static const struct {
 };
 
 int profile_model_is_main(enum profile_dimension dimension) {
-    return dimension_table[dimension].main;
+    return dimension_table[dimension].role != REST;
 }
 
 static int value_of(const struct profile_model *m, enum profile_dimension dimension) {
@@ -96,8 +98,9 @@ int profile_model_matters(const struct profile_unit *unit, const struct profile_
     if (unit->type == PROFILE_S8)
         return d == DIM_INTEGER;
     if (value_of(model, DIM_KIND) != KIND_ALIGNED)
-        return d == DIM_KIND || d == DIM_INPUT_SUBNORMAL || d == DIM_NAN || d == DIM_LOW_BITS ||
-               d == DIM_LOW_NAN;
+        return d == DIM_KIND || d == DIM_NAN || d == DIM_LOW_BITS || d == DIM_LOW_NAN;
+    if (d == DIM_ADDEND_SUBNORMAL)
+        return value_of(model, DIM_ADDEND) == ADDEND_JOINS;
     return d != DIM_ORDER || value_of(model, DIM_GROUP) < unit->k;
 }
 
@@ -126,7 +129,7 @@ void profile_model_name(const struct profile_unit *unit, const struct profile_mo
     const int chain = unit->type != PROFILE_S8 && value_of(model, DIM_KIND) != KIND_ALIGNED;
     for (int i = 0; i < PROFILE_DIMENSIONS && used < size; i++) {
         const enum profile_dimension d = (enum profile_dimension)i;
-        const int said = dimension_table[d].main ? !chain : model->choice[d] != 0;
+        const int said = dimension_table[d].role == MAIN ? !chain : model->choice[d] != 0;
         if (profile_model_values(unit, d) > 0 && said)
             used +=
                 (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", text_of(model, d));

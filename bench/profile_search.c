@@ -25,12 +25,11 @@ static void judge_tile(struct share *s, int tile) {
     const uint32_t *c = t->c + (size_t)tile * t->values, *d = t->d + (size_t)tile * t->values;
     uint32_t bits[PROFILE_MOST_ROWS * PROFILE_COLUMNS];
     const int period = profile_tile_period(t, tile);
-    profile_decode(s->decoded, t->unit, s->model, period, t->a + (size_t)tile * t->a_bytes,
-                   t->b + (size_t)tile * t->b_bytes);
+    profile_decode(s->decoded, t->unit, s->model, (period + PROFILE_COLUMNS - 1) / PROFILE_COLUMNS,
+                   t->a + (size_t)tile * t->a_bytes, t->b + (size_t)tile * t->b_bytes);
     for (int i = 0; i < (int)t->values; i++) {
         const int row = i / PROFILE_COLUMNS, column = i % PROFILE_COLUMNS;
-        bits[i] =
-            row < period ? profile_dot(s->decoded, row, column, c[i]) : bits[i - period * PROFILE_COLUMNS];
+        bits[i] = i < period ? profile_dot(s->decoded, row, column, c[i]) : bits[i - period];
         if (bits[i] != d[i]) {
             count(&s->verdict, tile, row, column, d[i], bits[i]);
             return;
@@ -152,16 +151,21 @@ struct searching {
     struct judges judges;
 };
 
-static void try_model(struct searching *x, const struct profile_model *model) {
+/* Models that differ only in what says nothing of them are one. */
+static void try_model(struct searching *x, const struct profile_model *asked) {
     struct profile_search *s = x->s;
+    struct profile_model model = *asked;
+    for (int i = 0; i < PROFILE_DIMENSIONS; i++)
+        if (!profile_model_matters(x->t->unit, asked, (enum profile_dimension)i))
+            model.choice[i] = 0;
     for (int i = 0; i < s->count; i++)
-        if (memcmp(&s->candidate[i].model, model, sizeof *model) == 0)
+        if (memcmp(&s->candidate[i].model, &model, sizeof model) == 0)
             return;
     if (s->count == PROFILE_CANDIDATES_MOST)
         return;
     struct profile_candidate *made = &s->candidate[s->count];
-    made->model = *model;
-    judge(&made->verdict, x->t, model, &x->judges);
+    made->model = model;
+    judge(&made->verdict, x->t, &model, &x->judges);
     if (s->count == 0 || made->verdict.failed < s->candidate[s->best].verdict.failed)
         s->best = s->count;
     s->count++;
@@ -188,8 +192,7 @@ static void try_neighbours(struct searching *x, const struct profile_model *from
         for (int value = 0; value < profile_model_values(x->t->unit, d); value++) {
             struct profile_model model = *from;
             model.choice[d] = value;
-            if (profile_model_matters(x->t->unit, from, d))
-                try_model(x, &model);
+            try_model(x, &model);
         }
     }
 }
