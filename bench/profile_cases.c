@@ -200,12 +200,12 @@ static void add_rounding(struct builder *s) {
     const uint32_t most = (1u << fraction_bits(u)) - 1, fractions[] = {0, most / 2 + 1, most, 1};
     for (int shift = 21; shift <= 28; shift++)
         for (int i = 0; i < 4; i++)
-            for (int way = 0; way < 4; way++) {
-                struct dot x = {.c = power(way & 1, 0)};
-                product(u, &x, u->k / 2, way >> 1, -shift);
+            for (int sign = 0; sign < 2; sign++) {
+                const uint32_t ones[] = {F32_ONE, F32_ONE | SIGN};
+                struct dot x = {.c = 0};
+                product(u, &x, u->k / 2, sign, -shift);
                 x.a[u->k / 2] |= u->type == PROFILE_TF32 ? fractions[i] << 13 : fractions[i];
-                add(s, &x, "rounding %c1%c1.%x*2^-%d", way & 1 ? '-' : '+', way & 2 ? '-' : '+', fractions[i],
-                    shift);
+                repeat(s, &x, ones, 2, "rounding 1%c1.%x*2^-%d", sign ? '-' : '+', fractions[i], shift);
             }
 }
 
@@ -218,7 +218,7 @@ static void add_results(struct builder *s) {
         for (int bit = 0; bit < 4; bit++)
             if ((i >> 1) >> bit & 1)
                 product(u, &x, 1 + bit % (u->k - 1), i & 1, -25 + bit);
-        add(s, &x, "result %c(1+%d*2^-25)", i & 1 ? '-' : '+', i >> 1);
+        repeat(s, &x, &x.c, 1, "result %c(1+%d*2^-25)", i & 1 ? '-' : '+', i >> 1);
     }
 }
 
@@ -234,15 +234,16 @@ static void add_products(struct builder *s) {
             x.b[0] = number(u, 0, 0, way & 2 ? half : most);
             for (int i = 1; i < 5; i++)
                 product(u, &x, i, way & 1, -shift);
-            add(s, &x, "product of %s, 4x2^-%d", way & 2 ? "1.5s" : "almost 2s", shift);
+            repeat(s, &x, &x.c, 1, "product of %s, 4x2^-%d", way & 2 ? "1.5s" : "almost 2s", shift);
         }
     for (int e = big - 15; e <= big; e++)
-        for (int way = 0; way < 4; way++) { /* 2^-8 - 2^-30 keeps its last bit unless the zero aligns */
-            struct dot x = {.c = way & 2 ? SIGN : 0};
+        for (int side = 0; side < 2; side++) { /* 2^-8 - 2^-30 keeps its last bit unless the zero aligns */
+            const uint32_t zeros[] = {0, SIGN};
+            struct dot x = {.c = 0};
             product(u, &x, 0, 0, -8);
             product(u, &x, 2, 1, -30);
-            (way & 1 ? x.a : x.b)[1] = number(u, 0, e, 0);
-            add(s, &x, "zero times 2^%d", e);
+            (side ? x.a : x.b)[1] = number(u, 0, e, 0);
+            repeat(s, &x, zeros, 2, "zero times 2^%d", e);
         }
 }
 
@@ -251,13 +252,14 @@ static void add_subnormal_inputs(struct builder *s) {
     const struct profile_unit *u = s->t->unit;
     const int least = least_exponent(u), bits = fraction_bits(u);
     for (int depth = 0; depth <= bits; depth++) /* 0: the least normal number, a subnormal's neighbour */
-        for (int way = 0; way < 8; way++) {
-            struct dot x = {.c = way & 4 ? power(0, is_wide(u) ? -126 : -24) : 0};
+        for (int way = 0; way < 4; way++) {
+            const uint32_t addends[] = {0, power(0, is_wide(u) ? -126 : -24)};
+            struct dot x = {.c = 0};
             const uint32_t small = number(u, way & 1, least - depth, 0);
             (way & 2 ? x.b : x.a)[0] = small;
             (way & 2 ? x.a : x.b)[0] = number(u, 0, 1, 1);
             x.a[1] = x.b[1] = small; /* a subnormal product of subnormals, lost for wide formats */
-            add(s, &x, "subnormal 2^%d * 2%s", least - depth, way & 4 ? " + c" : "");
+            repeat(s, &x, addends, 2, "subnormal 2^%d * 2", least - depth);
         }
     for (int depth = 1; depth <= bits && !is_wide(u); depth += 3)
         for (int e = -30; e >= -48; e--) { /* 2^(least-depth) * 1 aligns as `least` or as itself? */
@@ -265,7 +267,7 @@ static void add_subnormal_inputs(struct builder *s) {
             x.a[0] = number(u, 0, least - depth, 0);
             x.b[0] = number(u, 0, 0, 0);
             product(u, &x, 1, 1, e);
-            add(s, &x, "subnormal 2^%d - 2^%d", least - depth, e);
+            repeat(s, &x, &x.c, 1, "subnormal 2^%d - 2^%d", least - depth, e);
         }
 }
 

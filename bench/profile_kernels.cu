@@ -47,6 +47,13 @@ template <int COUNT> HT_DEVICE void ht_wgmma_pin(int *d) {
 }
 #endif
 
+/* Registers must be named by literals; the simulator's threads hold arrays, and its collectives may not be copied. */
+#ifdef HT_SIMULATOR
+#define UNROLL
+#else
+#define UNROLL _Pragma("unroll")
+#endif
+
 /* sm_75's code has no bodies for what came later, only sm_90a's has wgmma; nobody launches the empty ones. */
 #if defined(HT_SIMULATOR)
 #define HAS(ARCH) true
@@ -109,17 +116,17 @@ template <class UNIT> __global__ void one_mma(profile_args p) {
         const long long out = tile * UNIT::ROWS * 8 + g * 8 + 2 * t;
         unsigned a[4] = {0, 0, 0, 0}, b[2] = {0, 0};
         typename UNIT::acc d[4];
-#pragma unroll
+        UNROLL
         for (int i = 0; i < TALL * WIDE; i++)
             a[i] = (unsigned)ht_ldg_i32(a_rows + (g + 8 * (i % TALL)) * UNIT::WORDS + t + 4 * (i / TALL));
-#pragma unroll
+        UNROLL
         for (int i = 0; i < WIDE; i++)
             b[i] = (unsigned)ht_ldg_i32(b_rows + g * UNIT::WORDS + t + 4 * i);
-#pragma unroll
+        UNROLL
         for (int i = 0; i < 2 * TALL; i++)
             from_word(&d[i], ht_ldg_i32(p.c + out + i / 2 * 64 + i % 2));
         UNIT::run(d, a, b);
-#pragma unroll
+        UNROLL
         for (int i = 0; i < 2 * TALL; i++)
             ht_stg_i32(p.d + out + i / 2 * 64 + i % 2, to_word(d[i]));
     }
@@ -167,19 +174,19 @@ template <class UNIT> __global__ void __launch_bounds__(WARPGROUP) one_wgmma(pro
     const unsigned long long b = ht_descriptor(smem), a = ht_descriptor(smem + PROFILE_COLUMNS * PROFILE_IMAGE_ROW);
     typename UNIT::acc d[PROFILE_IMAGE_TILES][4];
     fetch(smem, p.a);
-#pragma unroll
+    UNROLL
     for (int i = 0; i < 4 * PROFILE_IMAGE_TILES; i++)
         from_word(&d[i / 4][i % 4], ht_ldg_i32(p.c + out + i / 4 * 512 + i / 2 % 2 * 64 + i % 2));
     ht_wgmma_fence();
-#pragma unroll
+    UNROLL
     for (int q = 0; q < PROFILE_IMAGE_TILES; q++)
         UNIT::run(d[q], a + 2 * (unsigned)q, b + 2 * (unsigned)q);
     ht_wgmma_commit();
     ht_wgmma_wait<0>();
-#pragma unroll
+    UNROLL
     for (int q = 0; q < PROFILE_IMAGE_TILES; q++)
         ht_wgmma_pin<4>(d[q]);
-#pragma unroll
+    UNROLL
     for (int i = 0; i < 4 * PROFILE_IMAGE_TILES; i++)
         ht_stg_i32(p.d + out + i / 4 * 512 + i / 2 % 2 * 64 + i % 2, to_word(d[i / 4][i % 4]));
 #endif

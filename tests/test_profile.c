@@ -77,6 +77,16 @@ static void assert_named(struct profile_tiles *t, const struct profile_model *mo
     }
 }
 
+static void assert_all_named(const char *unit, const struct change (*units)[CHANGES], size_t count) {
+    struct profile_tiles t;
+    make_tiles(&t, unit);
+    for (size_t i = 0; i < count; i++) {
+        const struct profile_model m = changed(t.unit, units[i]);
+        assert_named(&t, &m, units[i][0].dimension == DIM_KIND || units[i][1].dimension == DIM_KIND);
+    }
+    profile_tiles_free(&t);
+}
+
 /* FP16: what its range lets a unit do differently. {DIM_KIND, 0} ends a list. */
 static void half_units_are_named(void **state) {
     static const struct change units[][CHANGES] = {
@@ -86,14 +96,8 @@ static void half_units_are_named(void **state) {
         {{DIM_WIDTH, 4}, {DIM_CUT, 1}, {DIM_ZERO, 1}},
         {{DIM_INPUT_SUBNORMAL, 2}, {DIM_NAN, 1}, {DIM_ADDEND_SUBNORMAL, 1}},
     };
-    struct profile_tiles t;
     (void)state;
-    make_tiles(&t, "mma.sync m16n8k8 f16");
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const struct profile_model m = changed(t.unit, units[i]);
-        assert_named(&t, &m, units[i][0].dimension == DIM_KIND || units[i][1].dimension == DIM_KIND);
-    }
-    profile_tiles_free(&t);
+    assert_all_named("mma.sync m16n8k8 f16", units, sizeof units / sizeof *units);
 }
 
 /* TF32: its low bits, and everything about FP32's subnormal numbers and overflow. */
@@ -107,14 +111,8 @@ static void wide_units_are_named(void **state) {
         {{DIM_RESULT_SUBNORMAL, 1}, {DIM_LOW_BITS, 3}},
         {{DIM_WIDTH, 0}, {DIM_ADDEND, 1}, {DIM_RESULT, 1}},
     };
-    struct profile_tiles t;
     (void)state;
-    make_tiles(&t, "mma.sync m16n8k8 tf32");
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const struct profile_model m = changed(t.unit, units[i]);
-        assert_named(&t, &m, units[i][0].dimension == DIM_KIND || units[i][1].dimension == DIM_KIND);
-    }
-    profile_tiles_free(&t);
+    assert_all_named("mma.sync m16n8k8 tf32", units, sizeof units / sizeof *units);
 }
 
 /* Units that add in ordinary floating point. */
