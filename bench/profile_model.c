@@ -66,7 +66,10 @@ static const struct {
     [DIM_RESULT_SUBNORMAL] = {REST, {{0, "subnormal results kept"}, {1, "subnormal results flushed"}}},
     [DIM_OVERFLOW] = {REST, {{0, "overflow is infinity"}, {1, "overflow is the largest number"}}},
     [DIM_NAN] = {REST, {{0x7fffffff, "NaN 7fffffff"}, {0x7fc00000, "NaN 7fc00000"}}},
-    [DIM_ZERO_SIGN] = {REST, {{0, "zero sums are +0"}, {1, "sums of -0 are -0"}}},
+    [DIM_ZERO_SIGN] = {REST,
+                       {{ZERO_PLUS, "zero sums are +0"},
+                        {ZERO_OF_ZEROS, "sums of -0 are -0"},
+                        {ZERO_KEEPS, "sums cut to nothing keep their sign"}}},
     [DIM_LOW_BITS] = {REST,
                       {{LOW_CUT, "low 13 bits cut"},
                        {LOW_NEAREST, "low 13 bits rounded to nearest even"},
@@ -113,8 +116,8 @@ int profile_model_values(const struct profile_unit *unit, enum profile_dimension
      * aligns beside them does not show, only whether it is flushed where they are zero. */
     if (unit->type == PROFILE_F16 && (dimension == DIM_LEAST || dimension == DIM_OVERFLOW))
         return 0;
-    if (unit->type == PROFILE_F16 && dimension == DIM_ADDEND_SUBNORMAL)
-        return 2;
+    if (unit->type == PROFILE_F16 && (dimension == DIM_ADDEND_SUBNORMAL || dimension == DIM_ZERO_SIGN))
+        return 2; /* and no sum is cut to nothing */
     if ((dimension == DIM_LOW_BITS || dimension == DIM_LOW_NAN) && unit->type != PROFILE_TF32)
         return 0;
     while (count < CHOICES_MOST && dimension_table[dimension].choice[count].text != NULL &&
@@ -305,6 +308,8 @@ static uint32_t to_f32(const struct profile_decoded *d, int64_t sum, int unit) {
         return sign;
     /* Rounding up may carry into the exponent; the sum of fields does the right thing. */
     const uint64_t field = is_normal ? (uint64_t)(exponent + 126) << 23 : 0;
+    if (field + kept == 0 && d->value[DIM_ZERO_SIGN] != ZERO_KEEPS)
+        return 0;
     if (exponent > 127 || field + kept >= 0x7f800000u)
         return sign | (d->value[DIM_OVERFLOW] ? 0x7f7fffffu : 0x7f800000u);
     return sign | (uint32_t)(field + kept);
@@ -367,7 +372,7 @@ static uint32_t add_group(const struct profile_decoded *d, const struct group *g
         g->c.significand == 0 ? 0 : shifted(g->c.significand, g->c.exponent - 23 - (top - bits), rule);
     for (int i = 0; i < nonzero; i++)
         sum += shifted(product[i], exponent[i] - fraction - (top - bits), rule);
-    if (sum == 0 && d->value[DIM_ZERO_SIGN] && all_negative_zero(g))
+    if (sum == 0 && d->value[DIM_ZERO_SIGN] == ZERO_OF_ZEROS && all_negative_zero(g))
         return 0x80000000u;
     return to_f32(d, sum, top - bits);
 }

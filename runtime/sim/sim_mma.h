@@ -28,7 +28,7 @@ struct sim_mma_model {
     const char *name;
     int fraction_bits;  /* F: bits kept below the unit of the largest exponent */
     int group_k;        /* 16-bit inputs: products added together with c; TF32: half as many */
-    int least_exponent; /* of the alignment when c is zero; SIM_ZERO_EXPONENT: there is none */
+    int least_exponent; /* of the alignment: smaller terms align as if there were one of it */
     int lanes;          /* of a warp or wavefront */
     int smem_bytes;     /* most shared memory (LDS) of a block */
 };
