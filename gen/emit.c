@@ -482,10 +482,11 @@ void emit_head(struct text *out, const struct isa *isa) {
                   (unsigned)isa->arch, (unsigned)isa->arch, (unsigned)isa->arch);
     else
         text_addf(out,
-                  "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < %d\n"
-                  "#error \"this kernel needs compute capability %d.%d or newer\"\n#endif\n"
+                  "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ %s %d\n"
+                  "#error \"this kernel needs compute capability %d.%d%s\"\n#endif\n"
                   "#pragma nv_diag_suppress 177 // no kernel uses every primitive\n",
-                  isa->arch, isa->arch / 100, isa->arch / 10 % 10);
+                  isa_is_exact(isa) ? "!=" : "<", isa->arch, isa->arch / 100, isa->arch / 10 % 10,
+                  isa_is_exact(isa) ? ", and no other" : " or newer");
     text_add(out, "#endif\n\n");
 }
 

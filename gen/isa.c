@@ -138,3 +138,8 @@ int isa_mma_k(const struct isa *isa, enum slice_type t) {
 int isa_fragment_k(const struct isa *isa, enum slice_type t) {
     return isa->fragment_k * slice_bytes(SLICE_F16) / slice_bytes(t);
 }
+
+/* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
+bool isa_is_exact(const struct isa *isa) {
+    return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
+}

@@ -55,4 +55,7 @@ const struct isa *isa_find(const char *name); /* NULL: none */
 int isa_mma_k(const struct isa *isa, enum slice_type t);
 int isa_fragment_k(const struct isa *isa, enum slice_type t);
 
+/* Whether its code runs on that architecture alone. */
+bool isa_is_exact(const struct isa *isa);
+
 #endif

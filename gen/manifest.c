@@ -29,8 +29,7 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", p->name,
                   p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
                   t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
-                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma,
-                  counts.load, counts.copy);
+                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma, counts.load, counts.copy);
     }
 }
 
@@ -124,11 +123,6 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
     return count;
 }
 
-/* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
-static int is_exact(const struct isa *isa) {
-    return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
-}
-
 static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     const struct gpu *g = c->gpu;
     char reduce[PLAN_NAME_MAX];
@@ -145,7 +139,7 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
         ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
         ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s};\n\n",
         g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
-        is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
+        isa_is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
         g->launch_ns, set->count, schemes, g->name, g->name, reduce, c->tuned ? c->tuned->count : 0,
         c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "");
 }

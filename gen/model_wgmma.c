@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 enum {
-    CONSUMER_REGISTERS = 240, /* after setmaxnreg, two consumer warpgroups or one; HOPPER-TRIAL.md */
+    REGISTERS_MOST = 248, /* that setmaxnreg gives; one consumer warpgroup has it */
+    CONSUMER_REGISTERS = 240, /* of two; HOPPER-TRIAL.md. The same numbers in templates/tile_wgmma.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
     BARRIER_BYTES = 16, /* full and empty of a slot */
@@ -32,14 +33,15 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
     cost->regs_accumulators = s->accumulators * tile_parts(t) * part;
     cost->regs_fragments = model_promotes(s) ? part : 0;
     cost->regs_other = OTHER_REGISTERS;
-    const int most = tile_warpgroups(t) > 2 ? CONSUMER_REGISTERS_OF_THREE : CONSUMER_REGISTERS;
+    const int groups = tile_warpgroups(t);
+    const int most = groups > 2 ? CONSUMER_REGISTERS_OF_THREE : groups > 1 ? CONSUMER_REGISTERS : REGISTERS_MOST;
     const int need = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
     if (need > most)
         model_reject(cost, "registers: accumulators %d + chain %d + other %d = %d > %d of a consumer",
                      cost->regs_accumulators, cost->regs_fragments, cost->regs_other, need, most);
-    /* what the block is launched with: everything, evenly, in eights; 248 is the most that setmaxnreg gives */
+    /* what the block is launched with: everything, evenly, in eights */
     const int even = 65536 / tile_threads(t, isa) / 8 * 8;
-    cost->regs_per_thread = even > 248 ? 248 : even;
+    cost->regs_per_thread = even > REGISTERS_MOST ? REGISTERS_MOST : even;
 }
 
 static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {

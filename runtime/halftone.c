@@ -99,16 +99,25 @@ static int begin(halftone *h) {
 
 /* ---- handle ---- */
 
-/* Which GPUs the library has kernels for, and what the device is instead. */
+/* Which GPUs the library has kernels for, and what the device is instead. A library is of one vendor; AMD's numbers are the
+ * hexadecimal digits of a gfx name, which is also the name of the instruction set. */
 static int fail_wrong_gpu(halftone *h) {
-    size_t used = 0;
-    fail(h, HALFTONE_WRONG_GPU, "%s has capability %d.%d; this library has kernels for ", h->device.name,
-         h->device.capability / 100, h->device.capability / 10 % 10);
+    const int is_gfx = strncmp(ht_sets[0]->isa, "gfx", 3) == 0, have = h->device.capability;
+    if (is_gfx)
+        fail(h, HALFTONE_WRONG_GPU, "%s is gfx%x; this library has kernels for ", h->device.name, (unsigned)have);
+    else
+        fail(h, HALFTONE_WRONG_GPU, "%s has capability %d.%d; this library has kernels for ", h->device.name,
+             have / 100, have / 10 % 10);
     for (int i = 0; ht_sets[i] != NULL; i++) {
         const struct ht_set_desc *set = ht_sets[i];
-        used = strlen(h->detail);
-        snprintf(h->detail + used, sizeof h->detail - used, "%s%s (%s, %d.%d%s)", i > 0 ? ", " : "", set->gpu,
-                 set->isa, set->arch / 100, set->arch / 10 % 10, set->arch_exact ? " only" : " or later");
+        const size_t used = strlen(h->detail);
+        char *const at = h->detail + used;
+        const char *comma = i > 0 ? ", " : "", *limit = set->arch_exact ? " only" : " or later";
+        if (is_gfx)
+            snprintf(at, sizeof h->detail - used, "%s%s (%s%s)", comma, set->gpu, set->isa, limit);
+        else
+            snprintf(at, sizeof h->detail - used, "%s%s (%s, %d.%d%s)", comma, set->gpu, set->isa,
+                     set->arch / 100, set->arch / 10 % 10, limit);
     }
     return HALFTONE_WRONG_GPU;
 }
