@@ -31,6 +31,8 @@
     { [SLICE_F16] = 16, [SLICE_BF16] = 16, [SLICE_TF32] = 8, [SLICE_S8] = 32 }
 #define AMPERE_UNITS                                                                                         \
     { [SLICE_F16] = 18, [SLICE_BF16] = 18, [SLICE_TF32] = 10 }
+#define PROMOTE_64                                                                                           \
+    { [SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64 }
 /* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
 #define LDMATRIX_TILES .mi = 16, .ni = 8, .fragment_k = 16, .b_tiles = 2, .d_cols = 2, .latency_divisor = 1
 
@@ -41,7 +43,7 @@
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
-        .flushes_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3           \
+        .flushes_subnormals = false, .promote_k = PROMOTE_64, .align_units = AMPERE_UNITS, .tiny_units = 3   \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
@@ -58,7 +60,7 @@
         .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
         .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
         .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \
-        .flushes_subnormals = true, .promote_k = 0,                                                          \
+        .flushes_subnormals = true,                                                                          \
         .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_}, .tiny_units = 0,           \
         .group_units = 2                                                                                     \
     }
@@ -84,7 +86,7 @@ const struct isa isa_table[] = {
      .smem_unit_bytes = 256,
      .async_copy = false,
      .flushes_subnormals = false,
-     .promote_k = 64,
+     .promote_k = PROMOTE_64,
      .align_units = {[SLICE_F16] = 18},
      .tiny_units = 3},
     AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
@@ -114,7 +116,7 @@ const struct isa isa_table[] = {
      .async_copy = true,
      .warpgroup = true,
      .flushes_subnormals = false,
-     .promote_k = 64,
+     .promote_k = PROMOTE_64,
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
      .tiny_units = 3},
     /* The main shape first: it is the one budgets name. */
