@@ -147,8 +147,8 @@ out/obj/%.o: %.cpp out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CXX,$<,$(CXX) $(CXX_FLAGS) -c $< -o $@)
 
-out/obj/bench/cmd_bench.o: C_FLAGS += -include out/obj/build.h
-out/obj/bench/cmd_bench.o: out/obj/build.h
+out/obj/bench/stamp.o: C_FLAGS += -include out/obj/build.h
+out/obj/bench/stamp.o: out/obj/build.h
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
 out/obj/runtime/dev_hip.o: C_FLAGS += -D__HIP_PLATFORM_AMD__

@@ -11,15 +11,9 @@
 #include "native.h"
 #include "progress.h"
 #include "shapes.h"
+#include "stamp.h"
 #include "timing.h"
 #include "tsv.h"
-
-#ifndef HALFTONE_COMMIT
-#define HALFTONE_COMMIT "unknown"
-#endif
-#ifndef HALFTONE_TOOLKIT
-#define HALFTONE_TOOLKIT "unknown"
-#endif
 
 enum { SCHEMES_MOST = 32, SIZES_MOST = 32, SAMPLED_ROWS = 64, COMMENT_BYTES = 2048 };
 
@@ -54,7 +48,8 @@ struct bench {
     struct engine engine;
     struct yardstick *yardstick;
     struct device_facts *facts;
-    const char *out, *commit, *toolkit;
+    const char *out;
+    struct stamp stamp;
     struct shape_list shapes;
     const char *scheme[SCHEMES_MOST];
     int schemes, all_kernels;
@@ -74,7 +69,7 @@ struct round {
     struct engine_problem problem;
     void *half_a, *half_b; /* device, FP16; NULL without cuBLAS */
     enum yardstick_mode mode;
-    double yardstick_tflops[YARDSTICK_MODES]; /* -1: not measured */
+    double yardstick_tflops[YARDSTICK_TIMED]; /* -1: not measured */
     double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
 };
 
@@ -173,9 +168,9 @@ static void step(struct round *r, const char *contender) {
 }
 
 static int run_yardsticks(struct round *r, struct fault *f) {
-    for (int mode = 0; mode < YARDSTICK_MODES; mode++)
+    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
         r->yardstick_tflops[mode] = -1;
-    for (int mode = 0; mode < YARDSTICK_MODES && r->bench->yardstick != NULL; mode++) {
+    for (int mode = 0; mode < YARDSTICK_TIMED && r->bench->yardstick != NULL; mode++) {
         struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, 0};
         r->mode = (enum yardstick_mode)mode;
         step(r, l.contender);
@@ -342,29 +337,19 @@ static int run_shape(struct bench *b, const struct shape *s, struct fault *f) {
 }
 
 static void make_comments(struct bench *b) {
-    int cuda = facts_cuda_version(b->facts), cublas = yardstick_version(b->yardstick);
-    char versions[96] = "cuBLAS n/a";
-    if (cublas > 0)
-        snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10,
-                 cublas);
-    snprintf(
-        b->comments, sizeof b->comments,
-        "# halftone: %s, set %s (%s), commit %s\n# device: %s, %d multiprocessors\n"
-        "# driver: %s; toolkit %s; %s\n"
-        "# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least "
-        "and most "
-        "over the batches\n"
-        "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
-        "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
-        "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
-        "round, "
-        "bytes read and written%s\n",
-        halftone_version(), b->engine.set->gpu, b->engine.set->isa, b->commit, b->engine.device.name,
-        b->engine.device.sms, facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS,
-        b->plan.seconds,
-        b->engine.device.simulated
-            ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
-            : "");
+    char head[STAMP_BYTES];
+    stamp_write(head, &b->stamp, &b->engine, b->yardstick, b->facts);
+    snprintf(b->comments, sizeof b->comments,
+             "%s# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least and most "
+             "over the batches\n"
+             "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
+             "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
+             "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same round, "
+             "bytes read and written%s\n",
+             head, (int)SAMPLED_ROWS, b->plan.seconds,
+             b->engine.device.simulated
+                 ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
+                 : "");
 }
 
 static int count_steps(const struct bench *b) {
@@ -373,7 +358,7 @@ static int count_steps(const struct bench *b) {
         for (int k = 0; k < b->engine.set->kernels; k++)
             kernels += strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0;
     return b->shapes.count *
-           ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
+           ((b->yardstick != NULL ? YARDSTICK_TIMED : 0) + (b->all_kernels ? kernels : b->schemes));
 }
 
 static int run_all(struct bench *b, struct fault *f) {
@@ -451,12 +436,11 @@ static int run(int argc, char **argv, struct fault *f) {
     struct name_list names = {NULL, NULL, 0};
     int count = 0;
     memset(&b, 0, sizeof b);
-    b.commit = HALFTONE_COMMIT;
-    b.toolkit = HALFTONE_TOOLKIT;
+    b.stamp = stamp_built();
     const struct option options[] = {
         {"--sizes", &sizes, NULL},     {"--shapes", &file, NULL},       {"--schemes", &schemes, NULL},
         {"--kernels", &kernels, NULL}, {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
-        {"--commit", &b.commit, NULL}, {"--toolkit", &b.toolkit, NULL}, {NULL, NULL, NULL}};
+        {"--commit", &b.stamp.commit, NULL}, {"--toolkit", &b.stamp.toolkit, NULL}, {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0)
         return -1;

@@ -26,7 +26,8 @@ int engine_device_check(int code, const char *what, struct fault *f); /* the sam
 struct engine_problem {
     char trans_a, trans_b;
     int64_t m, n, k, lda, ldb;
-    float *a, *b, *c; /* device */
+    float *a, *b, *c;  /* device */
+    float alpha, beta; /* 1 and 0 */
     void *packed_a, *packed_b;
     size_t packed_a_bytes, packed_b_bytes;
 };

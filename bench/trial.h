@@ -1,0 +1,24 @@
+/* trial: one input family at one size, ready to be multiplied: matrices on host and device, and the reference. Products are
+ * n x k times k x n. Knows nothing of schemes. */
+#ifndef BENCH_TRIAL_H
+#define BENCH_TRIAL_H
+
+#include "engine.h"
+#include "families.h"
+#include "reference.h"
+
+struct trial {
+    const struct family *family;
+    int64_t n, k;
+    float *a, *b, *whole, *sample; /* whole: n * n, sample: as many as the reference has */
+    struct reference reference;
+    struct metrics_truth truth;
+    struct engine_problem problem;
+};
+
+/* rows_most: as reference_make. Odd n: leading dimensions are two more than the extents, so that columns are not aligned. */
+int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed, int64_t rows_most,
+               struct fault *f);
+void trial_close(struct trial *t);
+
+#endif
