@@ -337,7 +337,9 @@ static int choose_families(struct report *r, const char *text, struct name_list 
 static int choose_schemes(struct report *r, const char *text, struct name_list *names, struct fault *f) {
     r->schemes = 0;
     if (text == NULL) {
-        r->scheme[r->schemes++] = "auto";
+        struct fault unused;
+        if (engine_select(&r->engine, "auto", NULL, &unused) == 0) /* a library without f16x3 has no default */
+            r->scheme[r->schemes++] = "auto";
         for (int i = 0; r->schemes < CONTENDERS_MOST && halftone_schemes(r->engine.handle, i) != NULL; i++)
             r->scheme[r->schemes++] = halftone_schemes(r->engine.handle, i);
         return 0;
