@@ -1,6 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
-# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README) or report (errors).
+# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), report (errors,
+# with their page) or contract (whether auto keeps the accuracy contract; SCHEME in the environment names another).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
 part=$1 bin=$2 out=$3 commit=$4
@@ -40,12 +41,22 @@ tables() {
 
 report() {
     mkdir -p "$out/report"
-    "$bin/h200/halftone" report --sizes 64,256,1024,4096 --out "$out/report" 2>&1 | tail -3
+    "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" --html "$out/h200-report.html" 2>&1 | tail -6
+    cp "$out/report/report.tsv" "$out/h200-report.tsv"
+}
+
+contract() {
+    for kind in "" --special; do
+        start=$(date +%s)
+        "$bin/h200/halftone" contract $kind --scheme "${SCHEME:-auto}" $stamp --out "$out/h200-contract$kind.tsv" 2>&1
+        echo "exit code $?, $(($(date +%s) - start)) s"
+    done
 }
 
 case $part in
 check) check ;;
 bench) tables ;;
 report) report ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, report" >&2; exit 2 ;;
+contract) contract ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, report, contract" >&2; exit 2 ;;
 esac
