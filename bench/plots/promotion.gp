@@ -16,7 +16,7 @@ set xtics ("16" 16, "32" 32, "64" 64, "128" 128, "256" 256, "512" 512, "1k" 1024
 set xrange [11:6000]
 set xlabel "promotion interval, k" offset 0, 0.4
 set ylabel "relative Frobenius error" offset 1.2, 0
-set yrange [1e-8:1e-2]
+set yrange [2e-8:2e-3]
 set grid ytics lc rgb "#dddddd"
 place(dummy) = strcol(2) eq "none" ? 4096 : column(2)
 mine(scheme, family, k) = strcol(1) eq scheme && strcol(3) eq family && strcol(4) eq k
