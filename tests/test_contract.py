@@ -107,3 +107,28 @@ def test_a_warpgroups_long_chain_is_kept_between_chunks(tmp_path):
     gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--promote", "256", "--tiles", "128x128x32_w128x64_s6", "--out", tmp_path / "x")
     text = (tmp_path / "x/ht_f16x3_128x128x32_w128x64_s6_p256_sm90a.cu").read_text()
     assert text.count("chain > 0);") == 1 and "if (++chain == 4 || chunk + 1 == w.chunks) {" in text
+
+
+def interval_of_the_rule(table, scheme):
+    """bench/NOTES.md, promotion interval: the largest with which frob on both families is at most 3/4 of native FP32's at
+    every k >= 1000, or the smallest that was measured."""
+    native = {(r["family"], r["k"]): float(r["frob"]) for r in table if r["interval"] == "-"}
+    kept = {}
+    for r in table:
+        if r["contender"] == scheme and int(r["k"]) >= 1000:
+            interval = 0 if r["interval"] == "none" else int(r["interval"])
+            kept[interval] = kept.get(interval, True) and float(r["frob"]) <= 0.75 * native[r["family"], r["k"]]
+    assert kept and len(native) >= 4
+    if kept[0]:
+        return 0
+    return max((i for i in kept if kept[i]), default=min(i for i in kept if i > 0))
+
+
+@pytest.mark.parametrize("gpu", ["a800", "t4", "h200"])
+def test_the_interval_is_what_the_rule_takes_from_the_measurement(gpu, tmp_path):
+    results = ROOT / "bench/results"
+    measured = results / f"{gpu}-promotion.tsv" # on the GPU itself, else its arithmetic in the simulator
+    table = rows(measured if measured.exists() else results / f"sim-{gpu}-promotion.tsv")
+    schemes = sorted({r["contender"] for r in table if r["interval"] != "-"})
+    gen("emit", "--gpu", gpu, "--scheme", ",".join(schemes), "--lean", "--out", tmp_path / "x")
+    assert {s: bound_at(tmp_path / "x", s)[-2] for s in schemes} == {s: interval_of_the_rule(table, s) for s in schemes}
