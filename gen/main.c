@@ -291,7 +291,7 @@ static int run_emit(const struct options *o) {
 static int run_vendor(const struct options *o) {
     struct library_request request;
     if (o->tuned || o->promote)
-        err_user(NULL, 0, "--tuned and --promote are for emit");
+        err_user(NULL, 0, "%s is for emit", o->tuned ? "--tuned" : "--promote");
     if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
         vendor_write(&files, o->out)) {
         print_left_out(o);
