@@ -339,17 +339,20 @@ static int run_shape(struct bench *b, const struct shape *s, struct fault *f) {
 static void make_comments(struct bench *b) {
     char head[STAMP_BYTES];
     stamp_write(head, &b->stamp, &b->engine, b->yardstick, b->facts);
-    snprintf(b->comments, sizeof b->comments,
-             "%s# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least and most "
-             "over the batches\n"
-             "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
-             "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
-             "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same round, "
-             "bytes read and written%s\n",
-             head, (int)SAMPLED_ROWS, b->plan.seconds,
-             b->engine.device.simulated
-                 ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
-                 : "");
+    snprintf(
+        b->comments, sizeof b->comments,
+        "%s# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least "
+        "and most "
+        "over the batches\n"
+        "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
+        "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
+        "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
+        "round, "
+        "bytes read and written%s\n",
+        head, (int)SAMPLED_ROWS, b->plan.seconds,
+        b->engine.device.simulated
+            ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
+            : "");
 }
 
 static int count_steps(const struct bench *b) {
@@ -437,10 +440,15 @@ static int run(int argc, char **argv, struct fault *f) {
     int count = 0;
     memset(&b, 0, sizeof b);
     b.stamp = stamp_built();
-    const struct option options[] = {
-        {"--sizes", &sizes, NULL},     {"--shapes", &file, NULL},       {"--schemes", &schemes, NULL},
-        {"--kernels", &kernels, NULL}, {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
-        {"--commit", &b.stamp.commit, NULL}, {"--toolkit", &b.stamp.toolkit, NULL}, {NULL, NULL, NULL}};
+    const struct option options[] = {{"--sizes", &sizes, NULL},
+                                     {"--shapes", &file, NULL},
+                                     {"--schemes", &schemes, NULL},
+                                     {"--kernels", &kernels, NULL},
+                                     {"--seconds", &seconds, NULL},
+                                     {"--out", &b.out, NULL},
+                                     {"--commit", &b.stamp.commit, NULL},
+                                     {"--toolkit", &b.stamp.toolkit, NULL},
+                                     {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0)
         return -1;

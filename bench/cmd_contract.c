@@ -14,11 +14,12 @@
 #include "trial.h"
 #include "tsv.h"
 
-enum { SIZES_MOST = 16, FAMILIES_MOST = 64, HEAD_BYTES = 2 * STAMP_BYTES };
+enum { SIZES_MOST = 16, HEAD_BYTES = 2 * STAMP_BYTES };
 
 static const struct tsv_column contract_columns[] = {
-    {"family", 1}, {"n", 1},           {"k", 1},      {"frob", 1},   {"native_frob", 1}, {"frob_ratio", 1}, {"grade", 1},
-    {"native_grade", 1}, {"grade_ratio", 1}, {"allowed", 1}, {"places", 1}, {"verdict", 1}};
+    {"family", 1},      {"n", 1},          {"k", 1},      {"frob", 1},
+    {"native_frob", 1}, {"frob_ratio", 1}, {"grade", 1},  {"native_grade", 1},
+    {"grade_ratio", 1}, {"allowed", 1},    {"places", 1}, {"verdict", 1}};
 
 struct contract {
     struct engine engine;
@@ -28,11 +29,11 @@ struct contract {
     const char *out, *scheme;
     int64_t n[SIZES_MOST], k[SIZES_MOST], rows;
     int ns, ks, families;
-    const struct family *family[FAMILIES_MOST];
+    const struct family *family[TRIAL_FAMILIES_MOST];
     struct tsv table, broken; /* all rows; those that break the contract */
     struct progress progress;
     char head[HEAD_BYTES];
-    int violations[FAMILIES_MOST], trials;
+    int violations[TRIAL_FAMILIES_MOST], trials;
 };
 
 /* Errors as large as native FP32's are allowed on these, twice that on all others. */
@@ -44,21 +45,17 @@ static double allowed_of(const struct family *family) {
     return 2;
 }
 
-static int class_of(float x) {
-    return isnan(x) ? 3 : isinf(x) ? (x > 0 ? 1 : 2) : 0;
-}
-
 static int64_t count_places(const float *ours, const float *native, int64_t count) {
     int64_t different = 0;
     for (int64_t i = 0; i < count; i++)
-        different += class_of(ours[i]) != class_of(native[i]);
+        different += metrics_class(ours[i]) != metrics_class(native[i]);
     return different;
 }
 
 /* Where native FP32 itself is not finite, or the truth is not, there is no error to compare: both count as exact. */
 static void leave_out(const struct trial *t, float *ours, float *native) {
     for (int64_t i = 0; i < t->truth.count; i++)
-        if (class_of(native[i]) != 0 || class_of((float)t->truth.exact[i]) != 0) {
+        if (metrics_class(native[i]) != 0 || metrics_class((float)t->truth.exact[i]) != 0) {
             ours[i] = native[i] = 0;
             t->reference.exact[i] = t->reference.magnitude[i] = 0;
         }
@@ -69,8 +66,8 @@ static double ratio_of(double ours, double native) {
     return ours == 0 ? 0 : ours / native;
 }
 
-static void cells(struct tsv *table, const struct trial *t, const struct metrics *ours, const struct metrics *native,
-                  int64_t places, const char *verdict) {
+static void cells(struct tsv *table, const struct trial *t, const struct metrics *ours,
+                  const struct metrics *native, int64_t places, const char *verdict) {
     tsv_text(table, t->family->name);
     tsv_integer(table, t->n);
     tsv_integer(table, t->k);
@@ -121,7 +118,8 @@ static int native_product(struct contract *c, struct trial *t, float *whole, flo
     return 0;
 }
 
-static int compare(struct contract *c, struct trial *t, int family, float *whole, float *sample, struct fault *f) {
+static int compare(struct contract *c, struct trial *t, int family, float *whole, float *sample,
+                   struct fault *f) {
     if (native_product(c, t, whole, sample, f) != 0 || engine_multiply(&c->engine, &t->problem, f) != 0 ||
         engine_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
@@ -168,7 +166,8 @@ static int print_verdict(struct contract *c, struct fault *f) {
         total += c->violations[i];
     if (total > 0 && tsv_print(&c->broken, stdout, f) != 0)
         return -1;
-    printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, native_name(c->yardstick), total, c->trials);
+    printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, native_name(c->yardstick), total,
+           c->trials);
     const char *between = ": ";
     for (int i = 0; i < c->families; i++) {
         if (c->violations[i] > 0) {
@@ -215,34 +214,22 @@ static int run_special(struct contract *c, int64_t cases, struct fault *f) {
         printf("\n%s beside %s: %lld cases, %lld results of another class than native\n", c->scheme,
                native_name(c->yardstick), (long long)s.cases, (long long)s.differences);
         if (s.differences > 0)
-            status = fault_set(f, "%lld results are NaN, Inf or finite where native FP32 is not", (long long)s.differences);
+            status = fault_set(f, "%lld results are NaN, Inf or finite where native FP32 is not",
+                               (long long)s.differences);
     }
     special_free(&s);
     return status;
-}
-
-static int choose_families(struct contract *c, const char *text, struct name_list *names, struct fault *f) {
-    for (int i = 0; text == NULL && i < family_count; i++)
-        c->family[c->families++] = &family_table[i];
-    if (text == NULL)
-        return 0;
-    if (args_names("--families", text, names, f) != 0)
-        return -1;
-    for (int i = 0; i < names->count && i < FAMILIES_MOST; i++) {
-        c->family[c->families] = family_find(names->name[i]);
-        if (c->family[c->families++] == NULL)
-            return fault_usage(f, "--families: unknown family '%s'; `halftone report --list` prints them", names->name[i]);
-    }
-    return 0;
 }
 
 static void make_head(struct contract *c) {
     char stamp[STAMP_BYTES];
     stamp_write(stamp, &c->stamp, &c->engine, c->yardstick, c->facts);
     snprintf(c->head, sizeof c->head,
-             "%s# halftone contract: %s beside %s; errors of at most %lld rows against FP64; places: results of another class (NaN, "
+             "%s# halftone contract: %s beside %s; errors of at most %lld rows against FP64; places: results "
+             "of another class (NaN, "
              "+Inf, -Inf, finite) than native's, of all n x n\n",
-             stamp, c->scheme, native_name(c->yardstick), c->yardstick != NULL ? (long long)c->rows : (long long)c->n[c->ns - 1]);
+             stamp, c->scheme, native_name(c->yardstick),
+             c->yardstick != NULL ? (long long)c->rows : (long long)c->n[c->ns - 1]);
 }
 
 static int open_and_run(struct contract *c, int special, int64_t cases, struct fault *f) {
@@ -269,23 +256,40 @@ static int run(int argc, char **argv, struct fault *f) {
     struct name_list names = {NULL, NULL, 0};
     int count = 0, special = 0;
     int64_t most = 0;
-    const struct option options[] = {
-        {"--n", &n, NULL},       {"--k", &k, NULL},           {"--families", &families, NULL}, {"--scheme", &c.scheme, NULL},
-        {"--rows", &rows, NULL}, {"--cases", &cases, NULL},   {"--special", NULL, &special},   {"--out", &c.out, NULL},
-        {"--commit", &c.stamp.commit, NULL}, {"--toolkit", &c.stamp.toolkit, NULL}, {NULL, NULL, NULL}};
+    const struct option options[] = {{"--n", &n, NULL},
+                                     {"--k", &k, NULL},
+                                     {"--families", &families, NULL},
+                                     {"--scheme", &c.scheme, NULL},
+                                     {"--rows", &rows, NULL},
+                                     {"--cases", &cases, NULL},
+                                     {"--special", NULL, &special},
+                                     {"--out", &c.out, NULL},
+                                     {"--commit", &c.stamp.commit, NULL},
+                                     {"--toolkit", &c.stamp.toolkit, NULL},
+                                     {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_number("--rows", rows, 2, 65536, &c.rows, f) != 0 || engine_open(&c.engine, f) != 0)
         return -1;
     const int simulated = c.engine.device.simulated;
-    int status = args_numbers("--n", n != NULL ? n : simulated ? "64,65" : "64,257,1024,4096", 1, 16384, c.n, SIZES_MOST,
-                              &c.ns, f);
+    int status = args_numbers("--n",
+                              n != NULL   ? n
+                              : simulated ? "64,65"
+                                          : "64,257,1024,4096",
+                              1, 16384, c.n, SIZES_MOST, &c.ns, f);
     if (status == 0)
-        status = args_numbers("--k", k != NULL ? k : simulated ? "1,16,257" : "1,16,1000,65536", 1, 262144, c.k, SIZES_MOST,
-                              &c.ks, f);
+        status = args_numbers("--k",
+                              k != NULL   ? k
+                              : simulated ? "1,16,257"
+                                          : "1,16,1000,65536",
+                              1, 262144, c.k, SIZES_MOST, &c.ks, f);
     if (status == 0)
-        status = args_number("--cases", cases != NULL ? cases : simulated ? "60" : "3000", 1, 1000000, &most, f);
+        status = args_number("--cases",
+                             cases != NULL ? cases
+                             : simulated   ? "60"
+                                           : "3000",
+                             1, 1000000, &most, f);
     if (status == 0)
-        status = choose_families(&c, families, &names, f);
+        status = trial_families(families, &names, c.family, &c.families, f);
     if (status == 0)
         status = open_and_run(&c, special, most, f);
     engine_close(&c.engine);
@@ -295,16 +299,22 @@ static int run(int argc, char **argv, struct fault *f) {
 
 const struct command cmd_contract = {
     "contract", "whether the default keeps the accuracy contract, beside native FP32",
-    "Usage: halftone contract [--n 64,257,...] [--k 1,16,...] [--families a,b] [--scheme auto] [--rows N] [--out FILE.tsv]\n"
+    "Usage: halftone contract [--n 64,257,...] [--k 1,16,...] [--families a,b] [--scheme auto] [--rows N] "
+    "[--out FILE.tsv]\n"
     "       halftone contract --special [--cases N] [--scheme auto] [--out FILE.tsv]\n\n"
-    "Multiplies n x k by k x n on every input family with the default scheme and native FP32 (cuBLAS SGEMM, else the\n"
-    "CPU) and compares: frob and grade (see `halftone report --help`) at most twice native's, on uniform, uniform01,\n"
-    "llm and normal at most native's; NaN and Inf at the same places. Prints the trials that break this; fails if any do.\n"
-    "--special puts NaN, infinities, the largest numbers and zeros at every place of A, B and C in small products, with\n"
+    "Multiplies n x k by k x n on every input family with the default scheme and native FP32 (cuBLAS SGEMM, "
+    "else the\n"
+    "CPU) and compares: frob and grade (see `halftone report --help`) at most twice native's, on uniform, "
+    "uniform01,\n"
+    "llm and normal at most native's; NaN and Inf at the same places. Prints the trials that break this; "
+    "fails if any do.\n"
+    "--special puts NaN, infinities, the largest numbers and zeros at every place of A, B and C in small "
+    "products, with\n"
     "several alpha and beta, batched and one by one, and compares where NaN and Inf come out.\n\n"
     "  --n, --k       default 64,257,1024,4096 and 1,16,1000,65536; in the simulator 64,65 and 1,16,257\n"
     "  --rows N       rows whose errors are measured (default 64, evenly spread; without cuBLAS all)\n"
-    "  --cases N      of one pattern, alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more than that: a sample\n"
+    "  --cases N      of one pattern, alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more than "
+    "that: a sample\n"
     "                 (default 3000, which is every place and kind of 3 x 3 x 3; in the simulator 60)\n"
     "  --scheme NAME  another scheme in the default's place\n"
     "  --out FILE.tsv every trial\n"

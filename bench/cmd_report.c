@@ -27,11 +27,12 @@ enum {
 enum { NAMES_BYTES = 2048, VENDOR_MODES = 2, COLUMNS_MOST = CONTENDERS_MOST + 1 + VENDOR_MODES };
 static const enum yardstick_mode vendor_modes[VENDOR_MODES] = {YARDSTICK_TF32, YARDSTICK_BF16X9};
 
-static const struct tsv_column report_columns[] = {
-    {"family", 1},        {"exact", 0},     {"n", 1},           {"k", 0},           {"rows", 0},
-    {"contender", 1},     {"frob", 1},      {"grade", 1},       {"bound", 1},
-    {"grade/bound", 1},   {"max_error", 1}, {"mred", 1},        {"max_abs", 1},
-    {"max_error_cpu", 0}, {"mred_cpu", 0},  {"max_abs_cpu", 0}, {"misplaced", 1}};
+static const struct tsv_column report_columns[] = {{"family", 1},      {"exact", 0},         {"n", 1},
+                                                   {"k", 0},           {"rows", 0},          {"contender", 1},
+                                                   {"frob", 1},        {"grade", 1},         {"bound", 1},
+                                                   {"grade/bound", 1}, {"max_error", 1},     {"mred", 1},
+                                                   {"max_abs", 1},     {"max_error_cpu", 0}, {"mred_cpu", 0},
+                                                   {"max_abs_cpu", 0}, {"misplaced", 1}};
 static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},     {"contender", 1},
                                                       {"error", 1},  {"count", 1}, {"fraction", 1}};
 
@@ -44,15 +45,16 @@ struct report {
     char head[2 * STAMP_BYTES];
     int64_t size[SIZES_MOST], seed, histogram_size, outer; /* outer: m and n where they are not the size; 0 */
     int sizes, families;
-    const struct family *family[64];
+    const struct family *family[TRIAL_FAMILIES_MOST];
     const char *scheme[CONTENDERS_MOST];
     int schemes;
     struct tsv table, histogram;
     struct progress progress;
-    double largest_error_cpu[COLUMNS_MOST]; /* where the histogram is taken; native after the schemes, then vendor_modes */
+    double largest_error_cpu
+        [COLUMNS_MOST]; /* where the histogram is taken; native after the schemes, then vendor_modes */
     double mred_cpu[COLUMNS_MOST];
-    struct report_row *row;           /* what the page shows */
-    const char *range[COLUMNS_MOST];  /* of each scheme */
+    struct report_row *row;          /* what the page shows */
+    const char *range[COLUMNS_MOST]; /* of each scheme */
     int rows_made, row_room, bf16x9_trials, bf16x9_as_native;
 };
 
@@ -108,7 +110,8 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
         tsv_real(&r->table, rest[i], 3);
     tsv_integer(&r->table, e.misplaced);
     tsv_end_row(&r->table);
-    remember(r, &(struct report_row){t->family->name, contender, t->n, t->k, e.misplaced, e.frob, e.grade, (double)bound});
+    remember(r, &(struct report_row){t->family->name, contender, t->n, t->k, e.misplaced, e.frob, e.grade,
+                                     (double)bound});
     if (t->k == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
         add_histogram(r, t, contender);
         r->largest_error_cpu[index] = e.max_error_cpu;
@@ -130,11 +133,12 @@ static int run_scheme(struct report *r, struct trial *t, int index, struct fault
     return 0;
 }
 
-static int run_vendor_mode(struct report *r, struct trial *t, int index, const float *native, struct fault *f) {
+static int run_vendor_mode(struct report *r, struct trial *t, int index, const float *native,
+                           struct fault *f) {
     const struct engine_problem *p = &t->problem;
     const enum yardstick_mode mode = vendor_modes[index];
-    if (yardstick_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb,
-                           p->c) != 0)
+    if (yardstick_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b,
+                           p->ldb, p->c) != 0)
         return 0; /* this cuBLAS has no such mode */
     if (engine_problem_result(p, t->whole, f) != 0)
         return -1;
@@ -275,7 +279,8 @@ static void write_note(const struct report *r, char *out, size_t size) {
 }
 
 static int write_page(const struct report *r, struct fault *f) {
-    const char *name[COLUMNS_MOST], *range[COLUMNS_MOST], *family[64], *text[64];
+    const char *name[COLUMNS_MOST], *range[COLUMNS_MOST], *family[TRIAL_FAMILIES_MOST],
+        *text[TRIAL_FAMILIES_MOST];
     char note[160];
     for (int i = 0; i < r->families; i++) {
         family[i] = r->family[i]->name;
@@ -313,32 +318,12 @@ static int write_all(const struct report *r, struct fault *f) {
     return draw_plots(r, f);
 }
 
-static int choose_families(struct report *r, const char *text, struct name_list *names, struct fault *f) {
-    r->families = 0;
-    if (text == NULL) {
-        for (int i = 0; i < family_count; i++)
-            r->family[r->families++] = &family_table[i];
-    } else {
-        if (args_names("--families", text, names, f) != 0)
-            return -1;
-        if (names->count > 64)
-            return fault_usage(f, "--families: more than 64 names");
-        for (int i = 0; i < names->count; i++) {
-            r->family[r->families] = family_find(names->name[i]);
-            if (r->family[r->families++] == NULL)
-                return fault_usage(f, "--families: unknown family '%s'; `halftone report --list` prints them",
-                                   names->name[i]);
-        }
-    }
-    r->histogram_family = r->family[0]->name;
-    return 0;
-}
-
 static int choose_schemes(struct report *r, const char *text, struct name_list *names, struct fault *f) {
     r->schemes = 0;
     if (text == NULL) {
         struct fault unused;
-        if (engine_select(&r->engine, "auto", NULL, &unused) == 0) /* a library without f16x3 has no default */
+        if (engine_select(&r->engine, "auto", NULL, &unused) ==
+            0) /* a library without f16x3 has no default */
             r->scheme[r->schemes++] = "auto";
         for (int i = 0; r->schemes < CONTENDERS_MOST && halftone_schemes(r->engine.handle, i) != NULL; i++)
             r->scheme[r->schemes++] = halftone_schemes(r->engine.handle, i);
@@ -364,7 +349,8 @@ static int compare_sizes(const void *a, const void *b) {
 static void make_head(struct report *r) {
     char stamp[STAMP_BYTES];
     stamp_write(stamp, &r->stamp, &r->engine, r->yardstick, r->facts);
-    snprintf(r->head, sizeof r->head, "%s# halftone report: reference FP64; with more than %d rows the errors are those of %d\n",
+    snprintf(r->head, sizeof r->head,
+             "%s# halftone report: reference FP64; with more than %d rows the errors are those of %d\n",
              stamp, (int)ALL_ROWS_UP_TO, (int)SAMPLED_ROWS);
 }
 
@@ -419,11 +405,17 @@ static int run(int argc, char **argv, struct fault *f) {
     const char *sizes = NULL, *families = NULL, *schemes = NULL, *seed = "1", *outer = NULL, *none[1];
     struct name_list family_names = {NULL, NULL, 0}, scheme_names = {NULL, NULL, 0};
     int count = 0, list = 0;
-    const struct option options[] = {
-        {"--sizes", &sizes, NULL}, {"--families", &families, NULL}, {"--schemes", &schemes, NULL},
-        {"--seed", &seed, NULL},   {"--out", &r.out, NULL},         {"--list", NULL, &list},
-        {"--html", &r.html, NULL}, {"--outer", &outer, NULL},     {"--commit", &r.stamp.commit, NULL},
-        {"--toolkit", &r.stamp.toolkit, NULL}, {NULL, NULL, NULL}};
+    const struct option options[] = {{"--sizes", &sizes, NULL},
+                                     {"--families", &families, NULL},
+                                     {"--schemes", &schemes, NULL},
+                                     {"--seed", &seed, NULL},
+                                     {"--out", &r.out, NULL},
+                                     {"--list", NULL, &list},
+                                     {"--html", &r.html, NULL},
+                                     {"--outer", &outer, NULL},
+                                     {"--commit", &r.stamp.commit, NULL},
+                                     {"--toolkit", &r.stamp.toolkit, NULL},
+                                     {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
     if (list)
@@ -434,7 +426,9 @@ static int run(int argc, char **argv, struct fault *f) {
         return -1;
     if (sizes != NULL && args_numbers("--sizes", sizes, 1, 65536, r.size, SIZES_MOST, &r.sizes, f) != 0)
         return -1;
-    int status = choose_families(&r, families, &family_names, f);
+    int status = trial_families(families, &family_names, r.family, &r.families, f);
+    if (status == 0)
+        r.histogram_family = r.family[0]->name;
     if (status == 0 && r.out != NULL)
         status = outfile_folder(r.out, f);
     if (status == 0 && engine_open(&r.engine, f) == 0) {
@@ -468,7 +462,8 @@ const struct command cmd_report = {
     "  max_error, mred, max_abs   LE-GEMM eqs. 19 and 20, EGEMM-TC eq. 10, against FP64; the file has them\n"
     "             against the CPU's FP32 result too (columns _cpu), as in the papers\n"
     "  misplaced  results whose class (NaN, +Inf, -Inf, finite) is wrong; then every error is nan\n"
-    "Above n = 1024 the errors are those of 64 rows. Native FP32's row is followed by those of cuBLAS' TF32 and BF16x9 "
+    "Above n = 1024 the errors are those of 64 rows. Native FP32's row is followed by those of cuBLAS' TF32 "
+    "and BF16x9 "
     "modes, where it has them.\n\n"
     "  --out DIR    also write report.tsv, histogram.tsv and, with gnuplot, error.svg and histogram.svg "
     "there\n"

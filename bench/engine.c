@@ -146,9 +146,9 @@ int engine_multiply(struct engine *e, const struct engine_problem *p, struct fau
 }
 
 int engine_multiply_batch(struct engine *e, const struct engine_problem *p, int64_t batch, struct fault *f) {
-    const int code = halftone_sgemm_strided_batched(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a,
-                                                    p->lda, p->m * p->k, p->b, p->ldb, p->k * p->n, &p->beta, p->c,
-                                                    at_least_one(p->m), p->m * p->n, batch);
+    const int code = halftone_sgemm_strided_batched(
+        e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a, p->lda, p->m * p->k, p->b,
+        p->ldb, p->k * p->n, &p->beta, p->c, at_least_one(p->m), p->m * p->n, batch);
     return engine_check(e, code, "batched product", f);
 }
 

@@ -223,8 +223,8 @@ void family_fill(const struct family *family, uint64_t seed, char side, int64_t 
     family_fill_columns(family, seed, side, m, n, k, 0, side == 'A' ? k : n, out, ld);
 }
 
-void family_fill_columns(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
-                         int64_t first, int64_t last, float *out, int64_t ld) {
+void family_fill_columns(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n,
+                         int64_t k, int64_t first, int64_t last, float *out, int64_t ld) {
     int64_t rows = side == 'A' ? m : k;
     struct family_site site = {seed, side, m, n, k, 0, 0, family->parameter};
     for (site.col = first; site.col < last; site.col++)

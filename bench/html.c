@@ -17,7 +17,8 @@ static const char style[] =
 
 void html_begin(FILE *out, const char *title) {
     fprintf(out,
-            "<!doctype html>\n<html lang=en>\n<head><meta charset=utf-8><title>%s</title><style>\n%s</style></head>\n"
+            "<!doctype html>\n<html lang=en>\n<head><meta "
+            "charset=utf-8><title>%s</title><style>\n%s</style></head>\n"
             "<body>\n",
             title, style);
 }

@@ -10,14 +10,16 @@
 #include <string.h>
 
 #include "families.h"
+#include "metrics.h"
 
 enum { KINDS = 6, BATCH_MOST = 256, NOTE_BYTES = 160, ELEMENTS_MOST = 64 * 64 };
 
 static const char *const kind_names[KINDS] = {"nan", "inf", "-inf", "max", "-max", "0"};
 static const float kinds[KINDS] = {(float)NAN, (float)INFINITY, -(float)INFINITY, FLT_MAX, -FLT_MAX, 0};
 
-static const struct tsv_column columns[] = {{"m", 1},     {"n", 1},    {"k", 1},     {"alpha", 1},     {"beta", 1},
-                                            {"where", 1}, {"path", 1}, {"cases", 1}, {"differences", 1}, {"first", 1}};
+static const struct tsv_column columns[] = {{"m", 1},           {"n", 1},     {"k", 1},    {"alpha", 1},
+                                            {"beta", 1},        {"where", 1}, {"path", 1}, {"cases", 1},
+                                            {"differences", 1}, {"first", 1}};
 
 struct size {
     int64_t m, n, k;
@@ -30,8 +32,9 @@ struct pattern {
     int first, second; /* index of A, B, C; -1: none */
     int all_scalars;   /* with every pair below, not only with the first two */
 };
-static const struct pattern patterns[] = {{"A", 0, -1, 1},  {"B", 1, -1, 1}, {"C", 2, -1, 1}, {"A and B", 0, 1, 0},
-                                          {"A twice", 0, 0, 0}, {"B twice", 1, 1, 0}, {"A and C", 0, 2, 0}};
+static const struct pattern patterns[] = {{"A", 0, -1, 1},      {"B", 1, -1, 1},      {"C", 2, -1, 1},
+                                          {"A and B", 0, 1, 0}, {"A twice", 0, 0, 0}, {"B twice", 1, 1, 0},
+                                          {"A and C", 0, 2, 0}};
 struct scalars {
     float alpha, beta;
 };
@@ -65,7 +68,8 @@ static int64_t count_cases(const struct run *r) {
 static int case_places(const struct run *r, int64_t index, struct place place[2]) {
     const int64_t all = count_cases(r);
     const int operand[2] = {r->pattern->first, r->pattern->second};
-    int64_t number = r->cases < all ? (int64_t)(family_bits(7, 1, 2, (uint64_t)index) % (uint64_t)all) : index;
+    int64_t number =
+        r->cases < all ? (int64_t)(family_bits(7, 1, 2, (uint64_t)index) % (uint64_t)all) : index;
     int places = 0;
     for (; places < 2 && operand[places] >= 0; places++) {
         const int64_t elements = r->elements[operand[places]];
@@ -85,12 +89,14 @@ static void fill_case(const struct run *r, int64_t slot) {
     family_fill(uniform, seed + 1, 'B', z->m, z->n, z->m, r->host[2] + slot * r->elements[2], z->m);
     const int places = case_places(r, r->first_case + slot, place);
     for (int i = 0; i < places; i++)
-        r->host[place[i].operand][slot * r->elements[place[i].operand] + place[i].element] = kinds[place[i].kind];
+        r->host[place[i].operand][slot * r->elements[place[i].operand] + place[i].element] =
+            kinds[place[i].kind];
 }
 
 static int upload(const struct run *r, int operand, struct fault *f) {
     const size_t bytes = (size_t)(r->made * r->elements[operand]) * sizeof(float);
-    return engine_device_check(ht_dev_upload(r->device[operand], r->host[operand], bytes), "copy to the device", f);
+    return engine_device_check(ht_dev_upload(r->device[operand], r->host[operand], bytes),
+                               "copy to the device", f);
 }
 
 static int download(const struct run *r, float *to, struct fault *f) {
@@ -125,8 +131,9 @@ static int native_products(const struct run *r, struct fault *f) {
         if (on_cpu) {
             cpu_product(r, slot);
         } else if (yardstick_sgemm(r->special->yardstick, 'N', 'N', z->m, z->n, z->k, r->by.alpha,
-                                   r->device[0] + slot * r->elements[0], z->m, r->device[1] + slot * r->elements[1], z->k,
-                                   r->by.beta, r->device[2] + slot * r->elements[2]) != 0) {
+                                   r->device[0] + slot * r->elements[0], z->m,
+                                   r->device[1] + slot * r->elements[1], z->k, r->by.beta,
+                                   r->device[2] + slot * r->elements[2]) != 0) {
             return fault_set(f, "cuBLAS SGEMM failed; check that this cuBLAS fits the driver");
         }
     }
@@ -137,7 +144,8 @@ static int native_products(const struct run *r, struct fault *f) {
 
 static struct engine_problem problem_of(const struct run *r, int64_t slot) {
     const struct size *z = &r->size;
-    struct engine_problem p = {.trans_a = 'N', .trans_b = 'N', .m = z->m, .n = z->n, .k = z->k, .lda = z->m, .ldb = z->k};
+    struct engine_problem p = {
+        .trans_a = 'N', .trans_b = 'N', .m = z->m, .n = z->n, .k = z->k, .lda = z->m, .ldb = z->k};
     p.a = r->device[0] + slot * r->elements[0];
     p.b = r->device[1] + slot * r->elements[1];
     p.c = r->device[2] + slot * r->elements[2];
@@ -160,29 +168,26 @@ static int our_products(const struct run *r, int64_t every, struct fault *f) {
     return status == 0 ? download(r, r->ours, f) : status;
 }
 
-static int class_of(float x) {
-    return isnan(x) ? 0 : isinf(x) ? (x > 0 ? 1 : 2) : 3;
-}
-
 static void write_note(struct run *r, int64_t slot, int64_t at) {
-    static const char *const classes[] = {"nan", "inf", "-inf", "finite"};
+    static const char *const classes[] = {"finite", "inf", "-inf", "nan"};
     struct place place[2];
     const int places = case_places(r, r->first_case + slot, place);
     size_t used = 0;
     for (int i = 0; i < places; i++)
-        used += (size_t)snprintf(r->note + used, sizeof r->note - used, "%c[%lld] = %s, ", "ABC"[place[i].operand],
-                                 (long long)place[i].element, kind_names[place[i].kind]);
+        used +=
+            (size_t)snprintf(r->note + used, sizeof r->note - used, "%c[%lld] = %s, ",
+                             "ABC"[place[i].operand], (long long)place[i].element, kind_names[place[i].kind]);
     const int64_t index = slot * r->elements[2] + at;
     snprintf(r->note + used, sizeof r->note - used, "result (%lld, %lld): native %s, here %s",
-             (long long)(at % r->size.m), (long long)(at / r->size.m), classes[class_of(r->native[index])],
-             classes[class_of(r->ours[index])]);
+             (long long)(at % r->size.m), (long long)(at / r->size.m),
+             classes[metrics_class(r->native[index])], classes[metrics_class(r->ours[index])]);
 }
 
 static void compare(struct run *r, int64_t every) {
     for (int64_t slot = 0; slot < r->made; slot += every)
         for (int64_t i = 0; i < r->elements[2]; i++) {
             const int64_t at = slot * r->elements[2] + i;
-            if (class_of(r->native[at]) == class_of(r->ours[at]))
+            if (metrics_class(r->native[at]) == metrics_class(r->ours[at]))
                 continue;
             if (r->differences++ == 0)
                 write_note(r, slot, i);

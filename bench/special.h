@@ -10,8 +10,9 @@
 struct special {
     struct engine *engine;
     struct yardstick *yardstick; /* NULL: native FP32 is the CPU's loop */
-    int64_t cases_most;          /* of one pattern and pair of alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more: a sample */
-    int64_t single_every;        /* each case runs in a batch; one in this many also by itself */
+    int64_t
+        cases_most; /* of one pattern and pair of alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more: a sample */
+    int64_t single_every; /* each case runs in a batch; one in this many also by itself */
     struct tsv table;
     int64_t cases, differences; /* differences: elements of another class than native FP32's */
 };

@@ -15,12 +15,13 @@ struct stamp stamp_built(void) {
     return s;
 }
 
-void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct engine *e, const struct yardstick *y,
-                 const struct device_facts *facts) {
+void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct engine *e,
+                 const struct yardstick *y, const struct device_facts *facts) {
     int cuda = facts_cuda_version(facts), cublas = yardstick_version(y);
     char versions[96] = "cuBLAS n/a";
     if (cublas > 0)
-        snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10, cublas);
+        snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10,
+                 cublas);
     snprintf(out, STAMP_BYTES,
              "# halftone: %s, set %s (%s), commit %s\n# device: %s, %d multiprocessors\n"
              "# driver: %s; toolkit %s; %s\n",

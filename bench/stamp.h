@@ -16,7 +16,7 @@ struct stamp {
 
 struct stamp stamp_built(void); /* what the build knew */
 /* Comment lines "# key: value"; yardstick and facts may be NULL. */
-void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct engine *e, const struct yardstick *y,
-                 const struct device_facts *facts);
+void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct engine *e,
+                 const struct yardstick *y, const struct device_facts *facts);
 
 #endif

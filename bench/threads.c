@@ -30,7 +30,8 @@ static void *run_part(void *argument) {
     return p->work(p->context, p->first, p->last) == 0 ? NULL : argument; /* not NULL: failed */
 }
 
-int threads_run(int threads, int64_t items, int (*work)(void *context, int64_t first, int64_t last), void *context) {
+int threads_run(int threads, int64_t items, int (*work)(void *context, int64_t first, int64_t last),
+                void *context) {
     struct part part[THREADS_MOST];
     pthread_t thread[THREADS_MOST];
     int started[THREADS_MOST] = {0}, failed = 0;

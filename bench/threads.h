@@ -10,6 +10,7 @@ int threads_count(int wanted, int64_t items, int64_t cost);
 
 /* Calls work(context, first, last) on even parts of [0, items), each on a thread of its own. 0, or -1 if one of them did
  * not return 0. */
-int threads_run(int threads, int64_t items, int (*work)(void *context, int64_t first, int64_t last), void *context);
+int threads_run(int threads, int64_t items, int (*work)(void *context, int64_t first, int64_t last),
+                void *context);
 
 #endif

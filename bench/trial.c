@@ -39,8 +39,8 @@ void trial_close(struct trial *t) {
     memset(t, 0, sizeof *t);
 }
 
-int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed, int64_t rows_most,
-               struct fault *f) {
+int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed,
+               int64_t rows_most, struct fault *f) {
     const int64_t more = n % 2 != 0 ? 2 : 0, lda = n + more, ldb = k + more;
     memset(t, 0, sizeof *t);
     t->family = family;
@@ -55,11 +55,33 @@ int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t 
         status = reference_make(&t->reference, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, rows_most, 0);
     if (status != 0) {
         trial_close(t);
-        return fault_memory(f, (double)(lda * k + ldb * n) * 8 + (double)n * (double)n * 24, "matrices and reference");
+        return fault_memory(f, (double)(lda * k + ldb * n) * 8 + (double)n * (double)n * 24,
+                            "matrices and reference");
     }
     t->truth = reference_truth(&t->reference);
     if (engine_problem_open(&t->problem, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, f) == 0)
         return 0;
     trial_close(t);
     return -1;
+}
+
+int trial_families(const char *text, struct name_list *names, const struct family *out[TRIAL_FAMILIES_MOST],
+                   int *count, struct fault *f) {
+    *count = 0;
+    for (int i = 0; text == NULL && i < family_count; i++)
+        out[(*count)++] = &family_table[i];
+    if (text == NULL)
+        return 0;
+    if (args_names("--families", text, names, f) != 0)
+        return -1;
+    if (names->count > TRIAL_FAMILIES_MOST)
+        return fault_usage(f, "--families: more than %d names", (int)TRIAL_FAMILIES_MOST);
+    for (int i = 0; i < names->count; i++) {
+        out[i] = family_find(names->name[i]);
+        if (out[i] == NULL)
+            return fault_usage(f, "--families: unknown family '%s'; `halftone report --list` prints them",
+                               names->name[i]);
+    }
+    *count = names->count;
+    return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef BENCH_TRIAL_H
 #define BENCH_TRIAL_H
 
+#include "args.h"
 #include "engine.h"
 #include "families.h"
 #include "reference.h"
@@ -17,8 +18,13 @@ struct trial {
 };
 
 /* rows_most: as reference_make. Odd n: leading dimensions are two more than the extents, so that columns are not aligned. */
-int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed, int64_t rows_most,
-               struct fault *f);
+int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed,
+               int64_t rows_most, struct fault *f);
 void trial_close(struct trial *t);
+
+/* The families of --families a,b, or all (text NULL); `names` holds what was split and is the caller's to free. */
+enum { TRIAL_FAMILIES_MOST = 64 };
+int trial_families(const char *text, struct name_list *names, const struct family *out[TRIAL_FAMILIES_MOST],
+                   int *count, struct fault *f);
 
 #endif

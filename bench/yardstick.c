@@ -18,7 +18,8 @@ enum {
     GEMM_DEFAULT = -1
 };
 
-const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16", "cublas-bf16x9"};
+const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16",
+                                                      "cublas-bf16x9"};
 
 struct yardstick {
     void *library, *handle;
@@ -96,7 +97,9 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
                        float *c) {
     const float one = 1.0f, zero = 0.0f;
     int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
-    const int math = mode == YARDSTICK_TF32 ? MATH_TF32 : mode == YARDSTICK_BF16X9 ? MATH_BF16X9 : MATH_DEFAULT;
+    const int math = mode == YARDSTICK_TF32     ? MATH_TF32
+                     : mode == YARDSTICK_BF16X9 ? MATH_BF16X9
+                                                : MATH_DEFAULT;
     int status = y->set_math(y->handle, math);
     if (status != 0)
         return status;
@@ -108,12 +111,13 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
 }
 
 int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c) {
+                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                    float *c) {
     int status = y->set_math(y->handle, MATH_DEFAULT);
     if (status != 0)
         return status;
-    return y->sgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n, (int)k,
-                    &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)m);
+    return y->sgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n,
+                    (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)m);
 }
 
 static uint16_t to_half(float value) {

@@ -34,7 +34,8 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
 
 /* C = alpha op(A) op(B) + beta C in native FP32, everything else as above. */
 int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c);
+                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                    float *c);
 
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does. */
 void yardstick_to_half(const float *in, uint16_t *out, size_t count);
