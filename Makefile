@@ -56,7 +56,7 @@ GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 comma := ,
 space := $() $()
 joined = $(subst $(space),$(1),$(strip $(2)))
-GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED))
+GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED)) $(if $(PROMOTE),--promote $(PROMOTE))
 ifneq ($(strip $(GPU)),)
 SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
 BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))
@@ -147,8 +147,8 @@ out/obj/%.o: %.cpp out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CXX,$<,$(CXX) $(CXX_FLAGS) -c $< -o $@)
 
-out/obj/bench/cmd_bench.o: C_FLAGS += -include out/obj/build.h
-out/obj/bench/cmd_bench.o: out/obj/build.h
+out/obj/bench/stamp.o: C_FLAGS += -include out/obj/build.h
+out/obj/bench/stamp.o: out/obj/build.h
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
 out/obj/runtime/dev_hip.o: C_FLAGS += -D__HIP_PLATFORM_AMD__

@@ -11,17 +11,18 @@
 #include "native.h"
 #include "progress.h"
 #include "shapes.h"
+#include "stamp.h"
 #include "timing.h"
 #include "tsv.h"
 
-#ifndef HALFTONE_COMMIT
-#define HALFTONE_COMMIT "unknown"
-#endif
-#ifndef HALFTONE_TOOLKIT
-#define HALFTONE_TOOLKIT "unknown"
-#endif
-
-enum { SCHEMES_MOST = 32, SIZES_MOST = 32, TRANS_MOST = 4, SAMPLED_ROWS = 64, PAD_MOST = 4096, COMMENT_BYTES = 2048 };
+enum {
+    SCHEMES_MOST = 32,
+    SIZES_MOST = 32,
+    TRANS_MOST = 4,
+    SAMPLED_ROWS = 64,
+    PAD_MOST = 4096,
+    COMMENT_BYTES = 2048
+};
 
 /* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one
  * measurement. */
@@ -56,7 +57,8 @@ struct bench {
     struct engine engine;
     struct yardstick *yardstick;
     struct device_facts *facts;
-    const char *out, *commit, *toolkit;
+    const char *out;
+    struct stamp stamp;
     struct shape_list shapes;
     const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
@@ -80,7 +82,7 @@ struct round {
     struct engine_problem problem;
     void *half_a, *half_b; /* device, FP16; NULL without cuBLAS */
     enum yardstick_mode mode;
-    double yardstick_tflops[YARDSTICK_MODES]; /* -1: not measured */
+    double yardstick_tflops[YARDSTICK_TIMED]; /* -1: not measured */
     double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
 };
 
@@ -181,9 +183,9 @@ static void step(struct round *r, const char *contender) {
 }
 
 static int run_yardsticks(struct round *r, struct fault *f) {
-    for (int mode = 0; mode < YARDSTICK_MODES; mode++)
+    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
         r->yardstick_tflops[mode] = -1;
-    for (int mode = 0; mode < YARDSTICK_MODES && r->bench->yardstick != NULL; mode++) {
+    for (int mode = 0; mode < YARDSTICK_TIMED && r->bench->yardstick != NULL; mode++) {
         struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, 0};
         r->mode = (enum yardstick_mode)mode;
         step(r, l.contender);
@@ -372,16 +374,11 @@ static int run_shape(struct bench *b, const struct shape *s, const char *trans, 
 }
 
 static void make_comments(struct bench *b) {
-    int cuda = facts_cuda_version(b->facts), cublas = yardstick_version(b->yardstick);
-    char versions[96] = "cuBLAS n/a";
-    if (cublas > 0)
-        snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10,
-                 cublas);
+    char head[STAMP_BYTES];
+    stamp_write(head, &b->stamp, &b->engine, b->yardstick, b->facts);
     snprintf(
         b->comments, sizeof b->comments,
-        "# halftone: %s, set %s (%s), commit %s\n# device: %s, %d multiprocessors\n"
-        "# driver: %s; toolkit %s; %s\n"
-        "# data: uniform[-1,1], column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
+        "%s# data: uniform[-1,1], column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
         "and most "
         "over the batches\n"
         "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
@@ -389,9 +386,7 @@ static void make_comments(struct bench *b) {
         "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
         "round, "
         "bytes read and written%s\n",
-        halftone_version(), b->engine.set->gpu, b->engine.set->isa, b->commit, b->engine.device.name,
-        b->engine.device.sms, facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS,
-        b->plan.seconds,
+        head, (int)SAMPLED_ROWS, b->plan.seconds,
         b->engine.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
@@ -403,7 +398,7 @@ static int count_steps(const struct bench *b) {
         for (int k = 0; k < b->engine.set->kernels; k++)
             kernels += strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0;
     return b->shapes.count * b->transes *
-           ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
+           ((b->yardstick != NULL ? YARDSTICK_TIMED : 0) + (b->all_kernels ? kernels : b->schemes));
 }
 
 static int run_all(struct bench *b, struct fault *f) {
@@ -498,13 +493,18 @@ static int run(int argc, char **argv, struct fault *f) {
     struct name_list names = {NULL, NULL, 0}, trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0;
     memset(&b, 0, sizeof b);
-    b.commit = HALFTONE_COMMIT;
-    b.toolkit = HALFTONE_TOOLKIT;
-    const struct option options[] = {
-        {"--sizes", &sizes, NULL},     {"--shapes", &file, NULL},       {"--schemes", &schemes, NULL},
-        {"--kernels", &kernels, NULL}, {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
-        {"--commit", &b.commit, NULL}, {"--toolkit", &b.toolkit, NULL}, {"--trans", &trans, NULL},
-        {"--pad", &pad, NULL},         {NULL, NULL, NULL}};
+    b.stamp = stamp_built();
+    const struct option options[] = {{"--sizes", &sizes, NULL},
+                                     {"--shapes", &file, NULL},
+                                     {"--schemes", &schemes, NULL},
+                                     {"--kernels", &kernels, NULL},
+                                     {"--seconds", &seconds, NULL},
+                                     {"--out", &b.out, NULL},
+                                     {"--commit", &b.stamp.commit, NULL},
+                                     {"--toolkit", &b.stamp.toolkit, NULL},
+                                     {"--trans", &trans, NULL},
+                                      {"--pad", &pad, NULL},
+                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
         args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0)

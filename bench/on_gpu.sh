@@ -1,6 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
-# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), report (errors) or profile
+# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), report (errors,
+# with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
@@ -41,7 +42,16 @@ tables() {
 
 report() {
     mkdir -p "$out/report"
-    "$bin/h200/halftone" report --sizes 64,256,1024,4096 --out "$out/report" 2>&1 | tail -3
+    "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" --html "$out/h200-report.html" 2>&1 | tail -6
+    cp "$out/report/report.tsv" "$out/h200-report.tsv"
+}
+
+contract() {
+    for kind in "" --special; do
+        start=$(date +%s)
+        "$bin/h200/halftone" contract $kind --scheme "${SCHEME:-auto}" $stamp --out "$out/h200-contract$kind.tsv" 2>&1
+        echo "exit code $?, $(($(date +%s) - start)) s"
+    done
 }
 
 # Any set's command will do: SET. Fails when no model matches or the simulator differs; the table is there all the same.
@@ -62,5 +72,6 @@ check) check ;;
 bench) tables ;;
 report) report ;;
 profile) profile ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, report, profile" >&2; exit 2 ;;
+contract) contract ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, report, contract, profile" >&2; exit 2 ;;
 esac

@@ -95,7 +95,7 @@ static void tile_params(struct params *p, const struct plan *plan) {
     scheme_params(p, plan->scheme);
     param(p, "PROMOTE_STEPS", plan->promote_steps);
     if (plan->isa->warpgroup) {
-        param(p, "PROMOTES", model_promotes(plan->scheme));
+        param(p, "PROMOTES", model_promotes(plan->scheme, plan->isa));
         param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
         param(p, "SMS", (long)plan->gpu->sms);
     } else {
@@ -381,6 +381,8 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
                  (int64_t)p->cost.blocks_per_sm * (tile_threads(t, p->isa) / p->isa->wave_size), g->warps_per_sm);
     text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n", p->scheme->bound_text,
               emit_range_text(p->scheme, p->isa));
+    if (p->isa->ablation)
+        text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->isa->ablation);
     text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
               p->name);
     text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a %sError_t\n",

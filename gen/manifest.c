@@ -178,8 +178,9 @@ void manifest_rules(struct text *out, const struct library *l) {
     text_addf(out, "HT_EXTENSION := %s\n", l->set[0].context.isa->extension);
     for (int i = 0; i < l->units; i++) {
         const struct isa *isa = l->unit[i].context->isa;
+        const char *ablation = strrchr(isa->suffix, '_'); /* the Makefile looks a kernel's last word up */
         if (library_is_first_of_isa(l, i))
-            text_addf(out, "HT_FLAGS_%s := %s\n", isa->suffix, isa->compile_flags);
+            text_addf(out, "HT_FLAGS_%s := %s\n", ablation ? ablation + 1 : isa->suffix, isa->compile_flags);
     }
     text_add(out, "HT_KERNELS := \\\n");
     for (int i = 0; i < l->units; i++)

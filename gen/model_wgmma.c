@@ -31,7 +31,7 @@ static int64_t largest(int64_t x, int64_t y) {
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int part = tile_part_registers(t);
     cost->regs_accumulators = s->accumulators * tile_parts(t) * part;
-    cost->regs_fragments = model_promotes(s) ? part : 0;
+    cost->regs_fragments = model_promotes(s, isa) ? part : 0;
     cost->regs_other = OTHER_REGISTERS;
     const int groups = tile_warpgroups(t);
     const int most = groups > 2 ? CONSUMER_REGISTERS_OF_THREE : groups > 1 ? CONSUMER_REGISTERS : REGISTERS_MOST;
@@ -50,8 +50,13 @@ static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) 
 
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
                   struct cost *cost) {
-    const int chunk = model_chunk(s, isa, t), deeper = t->stages + chunk;
+    const int chunk = model_chunk(s, isa, t), promote_k = model_promote_k(s, isa, 0), deeper = t->stages + chunk;
     cost->smem_bytes = ring_bytes(s, t, t->stages);
+    if (promote_k > chunk * t->bk && model_promotes(s, isa) && tile_parts(t) > 1) {
+        model_reject(cost, "registers: %d parts cannot keep chains of %d k, longer than a chunk", tile_parts(t),
+                     promote_k);
+        return;
+    }
     if (t->stages % chunk != 0)
         model_reject(cost, "ring: %d stages are not whole chunks of %d (%d k between promotions)", t->stages, chunk,
                      chunk * t->bk);
@@ -79,7 +84,7 @@ static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const stru
 /* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions: one for each
  * result, four warps at one instruction a clock each. */
 static int64_t slot_gap(const struct scheme *s, const struct isa *isa, const struct tile *t) {
-    const int adds = model_promotes(s) ? tile_part_registers(t) : 0;
+    const int adds = model_promotes(s, isa) ? tile_part_registers(t) : 0;
     const int batches = s->promote[0] == PROMOTE_EACH_MMA ? t->bk / isa_mma_k(isa, s->slice) : 1;
     return (int64_t)(TURN_CLOCKS + adds) * batches * tile_parts(t) * 256 / model_chunk(s, isa, t);
 }

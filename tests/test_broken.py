@@ -77,7 +77,7 @@ def harness(gpu):
     other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
     objects = [ROOT / "out/obj/runtime/halftone.o", ROOT / "out/obj/runtime/ht_pick.o", ROOT / "out/obj/runtime/dev_sim.o",
                built / "obj/dispatch.o", *(ROOT / "out/obj/runtime/sim").glob("*.o"),
-               *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference")],
+               *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")],
                ROOT / "out/test/one_product.o"]
 
     def build(text, label):

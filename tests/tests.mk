@@ -37,7 +37,7 @@ out/test/%.o: tests/%.c out/obj/flags
 
 out/test/graph.o: C_FLAGS += -isystem $(CUDA)/include
 
-SET_TEST_OBJ := $(patsubst %,out/obj/bench/%.o,families metrics reference)
+SET_TEST_OBJ := $(patsubst %,out/obj/bench/%.o,families metrics reference threads)
 there = $(patsubst tests/%.c,%,$(wildcard $(1:%=tests/%.c)))
 SIM_PROGRAMS := $(patsubst %,$(SET)/%-sim,$(call there,$(SET_TESTS)))
 CUDA_PROGRAMS := $(patsubst %,$(SET)/%,$(call there,$(CUDA_TESTS)))
