@@ -39,14 +39,14 @@ def shell(command, folder, path, **env):
 
 
 def readme_line(folder):
-    (line,) = re.findall(r"(?m)^    (nvcc.* && ar rcs .*)$", (folder / "README.md").read_text())
+    (line,) = re.findall(r"(?m)^    ((?:nvcc|hipcc) .* && ar rcs .*)$", (folder / "README.md").read_text())
     return line
 
 
 def build(folder, into, path, options=""):
     """A copy of the folder, alone in the world, built by its own line."""
     shutil.copytree(folder, into)
-    run = shell(readme_line(into).replace("nvcc -O3", "nvcc -O3 " + options), into, path)
+    run = shell(readme_line(into).replace("cc -O3", "cc -O3 " + options), into, path)
     assert run.returncode == 0 and "warning" not in run.stderr, run.stderr
     return into
 
@@ -317,6 +317,39 @@ def test_runtime_is_also_cxx():
                             "-fsyntax-only", str(ROOT / "runtime" / source)], check=True)
         subprocess.run([compiler, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
                         "-I", str(ROOT / "runtime/sim/cuda"), str(ROOT / "runtime/dev_cuda.c")], check=True)
+
+
+OPENS = """#include <stdio.h>
+#include "STEM.h"
+int main(void) {
+    STEM *h;
+    int code = STEM_create(&h);
+    printf("%s\\n", STEM_strerror(code));
+    return STEM_destroy(h), code;
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc: apt-get install hipcc rocm-device-libs libamdhip64-dev")
+@pytest.mark.parametrize("kind", [(), ("--amalgamation", "--prefix", "myproj_")])
+def test_hipcc_alone_builds_it_without_warnings(tmp_path, kind):
+    """The README's line, names, C and C++ callers; what a caller hears on a machine without an AMD GPU."""
+    stem = "myproj" if kind else "halftone"
+    vendor(tmp_path / "set", "--scheme", "f16x3,bf16x6" if kind else "bf16x6", "--lean", *kind, gpu="mi210,mi250x" if kind else "mi210")
+    assert gen("verify", tmp_path / "set").returncode == 0
+    assert all(n.endswith((".hip", ".c", ".h", ".md", ".mk", ".txt")) for n in contents(tmp_path / "set") if n not in ("LICENSE", "manifest"))
+    built = build(tmp_path / "set", tmp_path / "copy", "", "-Wall -Wextra -Werror")
+    names = exported(built / f"lib{stem}.a")
+    assert names == {f"{stem}_{x}" for x in API} if kind else {f"{stem}_{x}" for x in API} <= names
+    assert all(n.startswith((stem + "_", "ht_") if not kind else stem + "_") for n in names), names
+    for extension in ("c", "cpp"):
+        (built / f"app.{extension}").write_text(OPENS.replace("STEM", stem))
+        run = shell(f"hipcc --offload-arch=gfx90a -Wall -Wextra -Werror -I. app.{extension} -L. -l{stem} -o app && ./app", built, "")
+        assert os.path.exists("/dev/kfd") or (run.returncode, run.stdout) == (2, "no usable GPU or driver was found\n"), run.stderr
+    kernel = next((tmp_path / "set").glob("*.hip"))
+    kernel.write_text(kernel.read_text() + "\n// mine\n")
+    run = gen("verify", tmp_path / "set", check=False)
+    assert run.returncode == 1 and kernel.name in run.stderr
 
 
 @pytest.mark.parametrize("kind", [(), ("--prefix", "myproj_"), ("--amalgamation",), ("--amalgamation", "--prefix", "myproj_")])
