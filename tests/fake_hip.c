@@ -1,5 +1,6 @@
 /* fake_hip: a HIP runtime of host memory and one card whose name the test chooses, so that runtime/dev_hip.c and what
  * lies above it run without AMD's. Prints what went wrong; exit 0: nothing. */
+#define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
