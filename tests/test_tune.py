@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import ROOT, full_disk, gen
+from conftest import GEN, ROOT, full_disk, gen
 from test_page import Page
 
 COMMAND = ROOT / "out/a800/halftone-sim"
@@ -144,6 +144,24 @@ def test_probe_needs_a_gpu(tmp_path):
 
 
 # ---- sets from a table
+
+def test_what_is_held_against_the_hand_written_budget(tmp_path):
+    """bench/on_gpu_probe.sh with two budgets that are there already: values with ratios, picks side by side."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/halftone-gen").symlink_to(GEN)
+    text = (ROOT / "gen/gpus/h200.gpu").read_text()
+    for run, l2 in (("first", 5100), ("second", 4998)):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "h200.gpu").write_text("# Noise: -2 %\n" + re.sub(r"(?m)^l2_gbps = 8500", f"l2_gbps = {l2}", text))
+    subprocess.run(["sh", "bench/on_gpu_probe.sh", tmp_path / "bin", tmp_path], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    values = {l.split("\t")[0]: l.split("\t")[1:] for l in (tmp_path / "probe-h200.tsv").read_text().splitlines()}
+    assert values["l2_gbps"] == ["8500", "5100", "4998", "0.600", "0.980"] and values["isa"][3:] == ["same", "same"]
+    assert len(values) == 1 + len(re.findall(r"(?m)^\w+ = ", text))
+    picks = [l.split("\t") for l in (tmp_path / "probe-picks.tsv").read_text().splitlines()[1:]]
+    assert len(picks) == 48 and {p[6] for p in picks} == {"equal", "different"}  # a slower L2 moves some
+    for scheme, shape, hand, hand_us, first, first_us, same, other in picks:
+        assert (same == "equal") == (hand == first) and float(other) >= float(hand_us), (scheme, shape)
+
 
 def changed(table, path, times):
     """The table with the measured time of each (n, kernel) replaced."""
