@@ -11,6 +11,7 @@ from conftest import AMD, ROOT, gen
 
 sys.path.insert(0, str(ROOT / "bench"))
 import gfx90a_instructions as measured  # noqa: E402
+import gfx90a_waits as waits  # noqa: E402
 
 TABLE = ROOT / "bench/results/gfx90a-instructions.tsv"
 needs_hipcc = pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc: apt-get install hipcc rocm-device-libs libamdhip64-dev")
@@ -70,6 +71,30 @@ def test_every_kernel_compiles_as_planned(compiled, emitted, capsys):
         print(f"\n{len(compiled)} gfx90a sources compiled, no spills, no scratch; hipcc's registers (VGPR and AGPR) less the "
               f"plan's: {min(differences)[0]:+d} ({min(differences)[1]}) to {max(differences)[0]:+d} ({max(differences)[1]})")
     assert max(differences)[0] <= 64, max(differences)
+
+
+@needs_hipcc
+def test_every_access_is_waited_for(compiled, emitted):
+    names = {r["name"] for gpu in AMD for r in measured.manifest(emitted(gpu))}
+    loops = {path.stem: measured.loop_blocks(assembly) for path, (assembly, _) in compiled.items() if path.stem in names}
+    assert len(loops) >= 30 and all(loops.values())
+    assert not [f"{name}: {fault}" for name, loop in loops.items() for fault in waits.faults(loop)]
+
+
+@needs_hipcc
+def test_a_missing_wait_is_caught(compiled):
+    """Each s_waitcnt left out in turn; those that wait for nothing, right after a barrier, may be."""
+    caught = set()
+    for scheme in ("f16x3", "bf16x6", "i8x10"):
+        loop = measured.loop_blocks(compiled[next(p for p in compiled if p.stem.startswith(f"ht_{scheme}_"))][0])
+        for name, block in loop.items():
+            for i, line in enumerate(block):
+                if line.startswith("s_waitcnt") and (i == 0 or block[i - 1] != "s_barrier"):
+                    found = waits.faults({**loop, name: block[:i] + block[i + 1:]})
+                    assert found, (scheme, name, i, line)
+                    caught.update(found)
+    for kind in ("s_barrier while under way: ds_write", "too early after ds_read", "too early after global_load"):
+        assert any(kind in fault for fault in caught), kind
 
 
 @needs_hipcc

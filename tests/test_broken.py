@@ -83,6 +83,9 @@ LAYOUTS = {  # the other types, on both shapes: BF16 on 32 x 32 tiles, INT8 on 1
         **LANES,
         "C transposed in the tile": mma("float", "ht_mma_half(d, a, b);", "ht_mma_half(d, a + 2, b + 2);"),
         "halves of a chunk mixed": mma("float", "ht_mma_half(d, b, a + 2);", "ht_mma_half(d, b + 2, a);"),
+        # one buffer: a barrier before the next stage lands in it, one after
+        "lands in a stage that is read": (r"ht_stage_free\(\);", 0, ";"),
+        "reads a stage before it landed": (r"ht_barrier\(\);", 0, ";"),
         "two k of a lane, as before _1k": mma("float", "ht_mma_half(d, b, a);", "ht_mma_half(d, b + 1, a + 1);"),
     },
     "i8x6": {
