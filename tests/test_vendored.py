@@ -115,6 +115,16 @@ def test_amalgamation_exports_the_header_alone(tmp_path, compilers, prefix):
     assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
 
 
+@pytest.mark.parametrize("gpu, own", [("a800", "cp.async.cg"), ("t4", "m16n8k8"), ("h200", "wgmma"), ("mi210", "mfma")])
+def test_amalgamation_has_the_hooks_of_its_instruction_set_alone(tmp_path, gpu, own):
+    vendor(tmp_path / "set", *SMALL, "--amalgamation", gpu=gpu)
+    text = next((tmp_path / "set").glob("halftone.[ch][ui]*")).read_text()
+    foreign = {"a800": ["wgmma", "mbarrier", "setmaxnreg", "m16n8k8"], "t4": ["wgmma", "mbarrier", "cp.async", "m16n8k16"],
+               "h200": ["cp.async.cg", "mma.sync.aligned"], "mi210": ["wgmma", "mbarrier", "cp.async", "mma.sync.aligned", "cudaMalloc"]}
+    found = [w for w in foreign[gpu] + (["mfma", "hipMalloc"] if gpu != "mi210" else []) if w in re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)]
+    assert own in text and not found
+
+
 def test_amalgamation_is_of_one_instruction_set(tmp_path):
     run = vendor(tmp_path / "set", *SMALL, "--amalgamation", gpu="a800,h200", check=False)
     assert run.returncode == 1 and "one instruction set" in run.stderr and not list(tmp_path.iterdir())
