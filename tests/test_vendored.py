@@ -1,11 +1,13 @@
 """Vendored folders, amalgamations and installed packages, used as other projects use them. Without nvcc the commands of the
 README written into each folder run with tests/vendored/nvcc-sim in nvcc's place, in the simulator."""
 import os
+import pathlib
 import re
 import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 from conftest import GEN, ROOT, gen, nvcc
@@ -291,6 +293,28 @@ def test_a_destination_that_cannot_be_written_stays_as_it_was(tmp_path):
     run = subprocess.run([GEN, "vendor", "--gpu", "a800", "--out", tmp_path / "set", *SMALL, "--root", ROOT], preexec_fn=small_disk,
                          capture_output=True, text=True)
     assert run.returncode == 1 and "cannot write" in run.stderr and [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_read_only_destination_stays_as_it_was():
+    """As a user who may not write there: root may write everywhere, so as root the generator runs as nobody."""
+    as_user = (lambda: os.setuid(65534)) if os.geteuid() == 0 else None
+    if subprocess.run(["test", "-r", ROOT / "gen/main.c", "-a", "-x", GEN], preexec_fn=as_user).returncode != 0:
+        pytest.skip("nobody may not read this repository")
+    place = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        vendor(place / "old", "--scheme", "half", "--lean")
+        before = contents(place / "old")
+        for folder in (place / "old", place):
+            folder.chmod(0o555)
+        for name in ("old", "new"):
+            run = subprocess.run([GEN, "vendor", "--gpu", "a800", "--out", place / name, *SMALL, "--root", ROOT], preexec_fn=as_user,
+                                 capture_output=True, text=True)
+            assert run.returncode == 1 and len(run.stderr.splitlines()) == 1 and str(place / name) in run.stderr, run.stderr
+        assert [p.name for p in place.iterdir()] == ["old"] and contents(place / "old") == before
+    finally:
+        for folder in (place, place / "old"):
+            folder.chmod(0o755)
+        shutil.rmtree(place)
 
 
 @pytest.mark.parametrize("prefix", ["myproj", "my-", "9x_", "_x_", "", "a b_", "x" * 60 + "_"])
