@@ -151,7 +151,6 @@ out/obj/bench/stamp.o: C_FLAGS += -include out/obj/build.h
 out/obj/bench/stamp.o: out/obj/build.h
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
-out/obj/runtime/dev_hip.o: C_FLAGS += -D__HIP_PLATFORM_AMD__
 
 # The simulator alone, for sources that come from elsewhere (tests/vendored/nvcc-sim).
 out/obj/libsim.a: $(SIM_OBJ)

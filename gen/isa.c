@@ -56,7 +56,9 @@
                       [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
             .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
         .sim_model = "gfx90a",                                                                               \
-        .compile_flags = "--offload-arch=gfx90a -ffp-contract=off -Wno-unused-command-line-argument",        \
+        /* the language is said here, because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */ \
+        .compile_flags =                                                                                     \
+            "--offload-arch=gfx90a -std=c++17 -ffp-contract=off -Wno-unused-command-line-argument",          \
         .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
         .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
         .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \

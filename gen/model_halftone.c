@@ -267,6 +267,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     cost->coefficients.step_bytes = tile_stage_bytes(t, s);
     cost->coefficients.step_k = t->bk;
     cost->coefficients.exact_k = s->exact_k;
+    cost->coefficients.part_cycles = (int)g->l2_latency_cycles;
 }
 
 /* L2 if it is what a wave waits for, else the largest part of the SM's step, in a wave as full as the shape

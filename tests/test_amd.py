@@ -11,6 +11,7 @@ from conftest import AMD, ROOT, gen
 
 sys.path.insert(0, str(ROOT / "bench"))
 import gfx90a_instructions as measured  # noqa: E402
+import gfx90a_waits as waits  # noqa: E402
 
 TABLE = ROOT / "bench/results/gfx90a-instructions.tsv"
 needs_hipcc = pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc: apt-get install hipcc rocm-device-libs libamdhip64-dev")
@@ -96,6 +97,30 @@ def test_every_kernel_compiles_as_planned(compiled, emitted, capsys):
 
 
 @needs_hipcc
+def test_every_access_is_waited_for(compiled, emitted):
+    names = {r["name"] for gpu in AMD for r in measured.manifest(emitted(gpu))}
+    loops = {path.stem: measured.loop_blocks(assembly) for path, (assembly, _) in compiled.items() if path.stem in names}
+    assert len(loops) >= 30 and all(loops.values())
+    assert not {name: waits.fault(loop) for name, loop in loops.items() if waits.fault(loop)}
+
+
+@needs_hipcc
+def test_a_missing_wait_is_caught(compiled):
+    """Each s_waitcnt left out in turn; those that wait for nothing, right after a barrier, may be."""
+    caught = set()
+    for scheme, buffers in (("f16x3", "s2"), ("bf16x6", "s1"), ("i8x10", "s1")):
+        loop = measured.loop_blocks(compiled[next(p for p in compiled if re.match(f"ht_{scheme}_.*_{buffers}_", p.stem))][0])
+        for name, block in loop.items():
+            for i, line in enumerate(block):
+                if line.startswith("s_waitcnt") and (i == 0 or block[i - 1] != "s_barrier"):
+                    found = waits.fault({**loop, name: block[:i] + block[i + 1:]})
+                    assert found, (scheme, name, i, line)
+                    caught.add(found)
+    for kind in ("s_barrier while under way: ds_write", "too early after ds_read", "too early after global_load"):
+        assert any(kind in fault for fault in caught), (kind, caught)
+
+
+@needs_hipcc
 def test_committed_table_is_of_these_kernels(emitted):
     """bench/results/gfx90a-instructions.tsv: same kernels, same plan; what the compiler did may differ by its version."""
     lines = TABLE.read_text().splitlines()
@@ -165,7 +190,7 @@ def test_hip_device_layer(tmp_path):
     """dev_hip.c against a HIP runtime of the test's own: errors, wrong architecture, no device."""
     warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror".split()
     program = tmp_path / "dev_hip"
-    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D__HIP_PLATFORM_AMD__", *warnings, f"-I{ROOT}/runtime", "-o",
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", *warnings, f"-I{ROOT}/runtime", "-o",
                     str(program), str(ROOT / "tests/fake_hip.c"), str(ROOT / "runtime/dev_hip.c"), str(ROOT / "runtime/halftone.c"),
                     str(ROOT / "runtime/ht_pick.c")], check=True)
     run = subprocess.run([str(program)], capture_output=True, text=True)
