@@ -14,6 +14,7 @@ struct engine {
     halftone *handle;
     const struct ht_set_desc *set; /* the handle's */
     struct ht_dev_info device;
+    int packs; /* the scheme selected now does; 0: its kernels read the matrices as they are */
 };
 
 int engine_open(struct engine *e, struct fault *f);
@@ -45,7 +46,8 @@ int engine_query(struct engine *e, const struct engine_problem *p, struct halfto
 int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f); /* asynchronous */
 /* `batch` products of dense operands that lie one after the other; a, b and c of the problem are those of the first. */
 int engine_multiply_batch(struct engine *e, const struct engine_problem *p, int64_t batch, struct fault *f);
-/* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. */
+/* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. For a scheme that reads the
+ * matrices as they are the product alone is the whole call, and packing nothing. */
 int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault *f);
 int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *f);
 int engine_multiply_packed(struct engine *e, const struct engine_problem *p, struct fault *f);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
-# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), report (errors,
+# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
+# products by scheme fp32), report (errors,
 # with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
@@ -40,6 +41,12 @@ tables() {
     table a800 h200-ablations --sizes 4096,8192 --schemes egemm,legemm --kernels all --seconds 0.2
 }
 
+# Every kernel of fp32 on small and skinny shapes, 27 x 6 rows: about four minutes.
+direct() {
+    table h200 h200-native-direct --shapes bench/shapes-direct.txt --schemes fp32 --kernels all --seconds 0.05
+    table h200 h200-native-direct-pick --shapes bench/shapes-direct.txt --schemes fp32,f16x3 --seconds 0.1
+}
+
 report() {
     mkdir -p "$out/report"
     "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" --html "$out/h200-report.html" 2>&1 | tail -6
@@ -70,8 +77,9 @@ profile() {
 case $part in
 check) check ;;
 bench) tables ;;
+direct) direct ;;
 report) report ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, report, contract, profile" >&2; exit 2 ;;
 esac

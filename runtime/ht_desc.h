@@ -10,7 +10,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 3
+#define HT_ABI_VERSION 4
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -35,7 +35,25 @@ struct ht_gemm_args {
     int splits;   /* k is cut into this many ordered parts */
     int batch;
     float alpha, beta;
+    /* Kernels that read the operands as they are, instead of panels: element (row, k) is src[row * ld + k] when
+     * k_contiguous, else src[k * ld + row]; rows are those of A, or columns of B. */
+    const float *a_src, *b_src;
+    long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
+    int a_k_contiguous, b_k_contiguous, k;
+    int fma_only; /* they multiply in FP32 from the start, without looking at the data */
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+     * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
+    const int *a_tame, *b_tame;
+    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
+    int pieces, piece_k;
 };
+/* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
+ * fewer tiles: 1 x n. */
+static inline int ht_direct_swaps(long long m, long long n, int bm, int bn) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped < straight;
+}
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
@@ -87,6 +105,8 @@ struct ht_cost_coefficients {
     int32_t start_cycles;  /* once a launch: persistent blocks start only once */
     int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
     int32_t part_cycles;   /* of the split-K reduction for each part: it reads one after the other */
+    int32_t element_bytes; /* kernels that read the operands as they are: of an element, whose way from device memory
+                            * is part of the cost; 0: panels */
 };
 
 struct ht_kernel_desc {
@@ -95,6 +115,7 @@ struct ht_kernel_desc {
     const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
+    int direct; /* 1: reads a_src, b_src; 0: panels */
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
@@ -110,13 +131,14 @@ struct ht_scheme_desc {
     int flush_exponent; /* the unit flushes subnormals: an element that is a normal number of the slice type loses up
                          * to 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
     const char *pack_name;
-    /* operands: 1 or 2, packed in one launch */
+    /* operands: 1 or 2, packed in one launch; NULL: the kernels read the operands as they are */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);
     int atom_slices; /* slices side by side in an atom's rows */
     /* Fixed point with exact sums: most k of one part. The bound is then relative to k * largest of the row of A * largest
      * of the column of B, and NaN or Inf in a row make its results NaN. 0: FP32 sums */
     int exact_k;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
+    int fma_k; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
@@ -192,6 +214,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
  * gaps (the square is fitted to measurements).
  *
+ * A kernel that reads the operands as they are (element_bytes) may exchange them (ht_direct_swaps), and cannot end before
+ * device memory has delivered them once and taken C.
+ *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
  * m = n = k = 4096. L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns = 1247 clocks, so the busy pipe
@@ -211,6 +236,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
+    const int swapped = c->element_bytes > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
+    bn = swapped ? bm : bn;
+    bm = rows;
     int64_t tiles = ht_mul(ht_mul(ht_ceil_div(m, bm), ht_ceil_div(n, bn)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
     int64_t slots = sms * c->blocks_per_sm;
@@ -233,6 +261,11 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
+    if (c->element_bytes > 0) {
+        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), c->element_bytes), ht_mul(ht_mul(m, n), 4));
+        const int64_t dram = ht_mul(once, batch) / dram_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
+        ns = ns > dram ? ns : dram;
+    }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
         ns = ht_add(ns, launch_ns + splits * c->part_cycles * 1000 / clock_mhz);
@@ -314,6 +347,8 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     if (s->exact_k > 0) /* no chain loses anything */
         return s->split_units + 4;
+    if (k <= s->fma_k) /* k rounded multiply-adds; one more addition and alpha, beta */
+        return k + 4;
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
     int64_t chain = (int64_t)s->align_units * ht_ceil_div(chain_k, s->mma_k);
     int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) - 1 : 0;
@@ -333,6 +368,15 @@ struct ht_choice {
  * scheme. */
 HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
                                   int64_t k, int64_t batch, int64_t partial_bytes);
+
+/* ns of all a call needs but the launch of its kernel: choice.predicted_ns, and packing with its launches where the kernel
+ * reads panels. What schemes are compared by. */
+HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
+                             int64_t k, int64_t batch);
+
+/* The packing in it; 0 where nothing is packed. */
+HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                               int64_t batch);
 
 /* The same for one kernel, whatever its variant: only the split is chosen. */
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
