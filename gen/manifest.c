@@ -60,7 +60,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread);
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d},\n     0, %s_init, %s_launch},\n", k->blocks_per_sm,
                   k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k,
                   k->exact_k, p->name, p->name);
     }
@@ -112,12 +112,13 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         text_addf(
             out,
             "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-            "\"%s\", %s_launch, %d, %d, %s%s},\n",
+            "\"%s\", %s_launch, %d, %d, %s%s, %ld},\n",
             s->name, emit_range_text(s, c->isa), s->bound_text, s->slices, scheme_atom_k(s),
             scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(c->isa, s->slice),
             bound.step_units, bound.once_units, bound.promote_k,
             c->isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, name, name, s->atom_slices, s->exact_k,
-            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "");
+            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "",
+            s->checked ? emit_pack_tiles(c->gpu) : 0);
         count++;
     }
     text_add(out, "};\n\n");

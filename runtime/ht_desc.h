@@ -10,7 +10,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 3
+#define HT_ABI_VERSION 4
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -35,6 +35,18 @@ struct ht_gemm_args {
     int splits;   /* k is cut into this many ordered parts */
     int batch;
     float alpha, beta;
+    /* Kernels that read the matrices themselves: element (row, k) of A is a_src[row * a_ld + k] when a_k_contiguous, else
+     * a_src[k * a_ld + row]; column n of B is its row. */
+    const float *a_src, *b_src;
+    long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements */
+    int a_k_contiguous, b_k_contiguous, k;
+    int fma_only; /* FP32 arithmetic from the start */
+    /* The data check: what packing found in each 64 rows and piece of k (struct ht_pack_args), row block by row block. NULL:
+     * no check. Else each 64 x 64 block of C is stored by one of two launches: by that of the scheme that packed where the
+     * data suits it, else by one that reads the matrices. */
+    const int *a_tame, *b_tame;
+    long long a_tame_stride, b_tame_stride; /* elements between batch entries; 0: shared */
+    int pieces, piece_k;                    /* of k; the last piece may be shorter */
 };
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
@@ -52,6 +64,13 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int meeting_clean; /* the same for both operands of a launch */
+    /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
+     * one number: how many of the piece's elements are large beside their row's largest, in the row that has fewest; -1:
+     * all are zero; -2: one is NaN or Inf. */
+    int *tame;
+    float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
+    long long tame_stride, copy_stride; /* elements between batch entries */
+    int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; 0: as the launcher likes */
 };
 #endif
 /*@end*/
@@ -93,6 +112,7 @@ struct ht_kernel_desc {
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     struct ht_cost_coefficients cost;
+    int direct;        /* 1: reads the matrices, not panels */
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
@@ -114,6 +134,7 @@ struct ht_scheme_desc {
      * of the column of B, and NaN or Inf in a row make its results NaN. 0: FP32 sums */
     int exact_k;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
+    int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
