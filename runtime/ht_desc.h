@@ -35,19 +35,25 @@ struct ht_gemm_args {
     int splits;   /* k is cut into this many ordered parts */
     int batch;
     float alpha, beta;
-    /* Kernels that read the matrices themselves: element (row, k) of A is a_src[row * a_ld + k] when a_k_contiguous, else
-     * a_src[k * a_ld + row]; column n of B is its row. */
+    /* Kernels that read the operands as they are, instead of panels: element (row, k) is src[row * ld + k] when
+     * k_contiguous, else src[k * ld + row]; rows are those of A, or columns of B. */
     const float *a_src, *b_src;
-    long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements */
+    long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
-    int fma_only; /* FP32 arithmetic from the start */
-    /* The data check: what packing found in each 64 rows and piece of k (struct ht_pack_args), row block by row block. NULL:
-     * no check. Else each 64 x 64 block of C is stored by one of two launches: by that of the scheme that packed where the
-     * data suits it, else by one that reads the matrices. */
+    int fma_only; /* they multiply in FP32 from the start, without looking at the data */
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+     * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
-    long long a_tame_stride, b_tame_stride; /* elements between batch entries; 0: shared */
-    int pieces, piece_k;                    /* of k; the last piece may be shorter */
+    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
+    int pieces, piece_k;
 };
+/* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
+ * fewer tiles: 1 x n. */
+static inline int ht_direct_swaps(long long m, long long n, int bm, int bn) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped < straight;
+}
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
