@@ -60,7 +60,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread);
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d},\n     0, %s_init, %s_launch},\n", k->blocks_per_sm,
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
                   k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k,
                   k->exact_k, p->name, p->name);
     }

@@ -118,7 +118,6 @@ struct ht_kernel_desc {
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     struct ht_cost_coefficients cost;
-    int direct;        /* 1: reads the matrices, not panels */
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
