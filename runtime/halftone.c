@@ -320,6 +320,15 @@ static int scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
     return HALFTONE_OK;
 }
 
+/* Of calls about packed operands. */
+static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
+    int code = scheme_of_call(h, scheme);
+    if (code == HALFTONE_OK && (*scheme)->pack == NULL)
+        return fail(h, HALFTONE_NOT_SUPPORTED,
+                    "scheme '%s' reads the matrices as they are: nothing is packed, call halftone_sgemm", (*scheme)->name);
+    return code;
+}
+
 /* Entries of a batch that one launch takes. */
 static int64_t grid_batch(int64_t entries) {
     return entries < HT_GRID_BATCH ? entries : (int64_t)HT_GRID_BATCH;
@@ -351,9 +360,11 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     p->kernel = choice.kernel;
     p->splits = choice.splits;
     p->kernel_ns = choice.predicted_ns;
-    p->a = operand_of(p->scheme, m, k, a_entries);
-    p->b = operand_of(p->scheme, n, k, b_entries);
-    p->k_blocks = (int)ht_k_blocks(p->scheme, k);
+    if (!h->set->kernel[p->kernel].direct) {
+        p->a = operand_of(p->scheme, m, k, a_entries);
+        p->b = operand_of(p->scheme, n, k, b_entries);
+        p->k_blocks = (int)ht_k_blocks(p->scheme, k);
+    }
     p->a_exponents_at = place(&p->bytes, p->a.exponent_bytes);
     p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
     p->a_panels_at = place(&p->bytes, p->a.panel_bytes);
@@ -700,6 +711,11 @@ static int launch(halftone *h, int kernel, struct ht_gemm_args args, int64_t bat
         args.c += HT_GRID_BATCH * args.c_stride;
         if (kernel == NO_KERNEL)
             continue;
+        if (h->set->kernel[kernel].direct) {
+            args.a_src += HT_GRID_BATCH * args.a_src_stride;
+            args.b_src += HT_GRID_BATCH * args.b_src_stride;
+            continue;
+        }
         args.a_panels += HT_GRID_BATCH * args.a_stride;
         args.b_panels += HT_GRID_BATCH * args.b_stride;
         if (args.a_exponents != NULL) {
@@ -741,19 +757,46 @@ static struct panels panels_of_blobs(const struct plan *p, const struct call *x)
     return there;
 }
 
+/* The operands of a kernel that reads them as they are. */
+static void add_sources(const struct plan *p, const struct call *x, struct ht_gemm_args *args) {
+    args->a_src = x->a;
+    args->b_src = x->b;
+    args->a_ld = x->lda;
+    args->b_ld = x->ldb;
+    args->a_src_stride = x->stride_a;
+    args->b_src_stride = x->stride_b;
+    args->a_k_contiguous = is_trans(x->transa);
+    args->b_k_contiguous = !is_trans(x->transb);
+    args->k = (int)x->k;
+    args->fma_only = x->k <= p->scheme->fma_k;
+}
+
+static int multiply_direct(halftone *h, const struct call *x, const struct plan *p, char *work) {
+    struct ht_gemm_args args = args_of(h, x);
+    args.splits = p->splits;
+    args.partial = p->splits > 1 ? (float *)(void *)(work + p->partials_at) : NULL;
+    add_sources(p, x, &args);
+    return launch(h, p->kernel, args, x->batch);
+}
+
 static int multiply(halftone *h, const struct call *x, bool is_packed) {
     struct plan p;
     struct panels at;
     char *work = NULL;
     int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
     int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
-    int code = make_plan(h, x->m, x->n, x->k, x->batch, a_entries, b_entries, &p);
+    const struct ht_scheme_desc *scheme = NULL;
+    int code = is_packed ? packing_scheme_of_call(h, &scheme) : HALFTONE_OK;
+    if (code == HALFTONE_OK)
+        code = make_plan(h, x->m, x->n, x->k, x->batch, a_entries, b_entries, &p);
     if (code == HALFTONE_OK)
         code = get_workspace(h, (size_t)p.bytes, &work);
     if (code == HALFTONE_OK)
         code = ready_kernel(h, p.kernel);
     if (code != HALFTONE_OK)
         return code;
+    if (h->set->kernel[p.kernel].direct)
+        return multiply_direct(h, x, &p, work);
     if (is_packed)
         at = panels_of_blobs(&p, x);
     else if ((code = pack_both(h, &p, x, work, &at)) != HALFTONE_OK)
@@ -867,6 +910,8 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
     code = check_question(handle, &x, bytes, &scheme);
+    if (code == HALFTONE_OK)
+        code = packing_scheme_of_call(handle, &scheme);
     if (code != HALFTONE_OK)
         return code;
     struct operand o = operand_of(scheme, rows, k, 1);
@@ -903,7 +948,7 @@ static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed
     if (code == HALFTONE_OK)
         code = check_extent(h, is_a ? "A" : "B", ld, stored_rows, stored_cols, 0, 1);
     if (code == HALFTONE_OK)
-        code = scheme_of_call(h, &scheme);
+        code = packing_scheme_of_call(h, &scheme);
     if (code != HALFTONE_OK || out->empty)
         return code;
     out->operand = operand_of(scheme, rows, x->k, 1);
@@ -927,7 +972,7 @@ static int pack_blobs(halftone *h, const struct call *x, bool with_a, void *pack
     if (code == HALFTONE_OK && with_b)
         code = check_blob(h, x, false, packed_b, &b);
     if (code == HALFTONE_OK)
-        code = scheme_of_call(h, &scheme);
+        code = packing_scheme_of_call(h, &scheme);
     if (code != HALFTONE_OK || (a.empty && b.empty))
         return code;
     if (!a.empty)
@@ -994,11 +1039,6 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
 
 /* ---- questions ---- */
 
-static int64_t pack_ns(const halftone *h, const struct ht_scheme_desc *s, int64_t rows, int64_t k,
-                       int64_t batch) {
-    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, h->set->copy_gbps, rows, k, batch);
-}
-
 static void describe(const halftone *h, const struct plan *p, const struct call *x,
                      struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
@@ -1010,10 +1050,7 @@ static void describe(const halftone *h, const struct plan *p, const struct call 
     out->wn = kernel->wn;
     out->stages = kernel->stages;
     out->splits = p->splits;
-    int64_t launches = p->scheme->scales_rows ? 2 : 1;
-    out->pack_ns = ht_add(
-        ht_add(pack_ns(h, p->scheme, x->m, x->k, x->batch), pack_ns(h, p->scheme, x->n, x->k, x->batch)),
-        launches * h->set->launch_ns);
+    out->pack_ns = ht_packing_ns(h->set, p->scheme->name, x->m, x->n, x->k, x->batch);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;

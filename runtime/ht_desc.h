@@ -109,6 +109,8 @@ struct ht_cost_coefficients {
     int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes */
     int32_t step_k;     /* bk */
     int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
+    int32_t element_bytes; /* kernels that read the operands as they are: of an element, whose way from device memory
+                            * is part of the cost; 0: panels */
 };
 
 struct ht_kernel_desc {
@@ -117,6 +119,7 @@ struct ht_kernel_desc {
     const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
+    int direct; /* 1: reads a_src, b_src; 0: panels */
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
@@ -132,13 +135,14 @@ struct ht_scheme_desc {
     int flush_exponent; /* the unit flushes subnormals: an element that is a normal number of the slice type loses up
                          * to 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
     const char *pack_name;
-    /* operands: 1 or 2, packed in one launch */
+    /* operands: 1 or 2, packed in one launch; NULL: the kernels read the operands as they are */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);
     int atom_slices; /* slices side by side in an atom's rows */
     /* Fixed point with exact sums: most k of one part. The bound is then relative to k * largest of the row of A * largest
      * of the column of B, and NaN or Inf in a row make its results NaN. 0: FP32 sums */
     int exact_k;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
+    int fma_k; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
     int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
 };
 
@@ -215,6 +219,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
  * gaps (the square is fitted to measurements).
  *
+ * A kernel that reads the operands as they are (element_bytes) may exchange them (ht_direct_swaps), and cannot end before
+ * device memory has delivered them once and taken C.
+ *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
  * m = n = k = 4096. L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns = 1247 clocks, so the busy pipe
@@ -228,6 +235,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
+    const int swapped = c->element_bytes > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
+    bn = swapped ? bm : bn;
+    bm = rows;
     int64_t tiles = ht_mul(ht_mul(ht_ceil_div(m, bm), ht_ceil_div(n, bn)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
     int64_t slots = sms * c->blocks_per_sm;
@@ -248,6 +258,11 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         cycles = ht_add(cycles, ht_mul(waves, ht_add(c->fixed_cycles, ht_mul(steps, step) / 256)));
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
+    if (c->element_bytes > 0) {
+        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), c->element_bytes), ht_mul(ht_mul(m, n), 4));
+        const int64_t dram = ht_mul(once, batch) / dram_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
+        ns = ns > dram ? ns : dram;
+    }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
         ns = ht_add(ns, launch_ns);
@@ -329,6 +344,8 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     if (s->exact_k > 0) /* no chain loses anything */
         return s->split_units + 4;
+    if (k <= s->fma_k) /* k rounded multiply-adds; one more addition and alpha, beta */
+        return k + 4;
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
     int64_t chain = (int64_t)s->align_units * ht_ceil_div(chain_k, s->mma_k);
     int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) - 1 : 0;
@@ -348,6 +365,15 @@ struct ht_choice {
  * scheme. */
 HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
                                   int64_t k, int64_t batch, int64_t partial_bytes);
+
+/* ns of all a call needs but the launch of its kernel: choice.predicted_ns, and packing with its launches where the kernel
+ * reads panels. What schemes are compared by. */
+HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
+                             int64_t k, int64_t batch);
+
+/* The packing in it; 0 where nothing is packed. */
+HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                               int64_t batch);
 
 /* The same for one kernel, whatever its variant: only the split is chosen. */
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,

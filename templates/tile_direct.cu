@@ -49,6 +49,25 @@ HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, int warp, in
     return at;
 }
 
+// One row of a warp's tiles.
+HT_DEVICE void multiply_row(ht_acc (*acc)[D_REGS], unsigned (*a)[4], unsigned (*b)[NI][2])
+{
+    //@emit products
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        ht_mma(acc[j], a[2], b[2][j]);
+        ht_mma(acc[j], a[2], b[1][j]);
+        ht_mma(acc[j], a[1], b[2][j]);
+        ht_mma(acc[j], a[2], b[0][j]);
+        ht_mma(acc[j], a[1], b[1][j]);
+        ht_mma(acc[j], a[0], b[2][j]);
+        ht_mma(acc[j], a[1], b[0][j]);
+        ht_mma(acc[j], a[0], b[1][j]);
+        ht_mma(acc[j], a[0], b[0][j]);
+    }
+    //@end
+}
+
 // One stage on the matrix unit: numbers are cut into slices as they become fragments.
 HT_DEVICE void multiply_slices(ht_acc (*acc)[NI][D_REGS], unsigned stage, const ht_place &at)
 {
@@ -66,20 +85,7 @@ HT_DEVICE void multiply_slices(ht_acc (*acc)[NI][D_REGS], unsigned stage, const 
             ht_load_row<2, 4>(&a[0][0], stage + at.a + (unsigned)(i * MMA_M * at.a_row + s * FRAGMENT_K * at.a_k), at.a_k);
             ht_load_row<2, 4>(&a[0][1], stage + at.a + (unsigned)((i * MMA_M + 8) * at.a_row + s * FRAGMENT_K * at.a_k),
                               at.a_k);
-            //@emit products
-#pragma unroll
-            for (int j = 0; j < NI; j++) {
-                ht_mma(acc[i][j], a[2], b[2][j]);
-                ht_mma(acc[i][j], a[2], b[1][j]);
-                ht_mma(acc[i][j], a[1], b[2][j]);
-                ht_mma(acc[i][j], a[2], b[0][j]);
-                ht_mma(acc[i][j], a[1], b[1][j]);
-                ht_mma(acc[i][j], a[0], b[2][j]);
-                ht_mma(acc[i][j], a[1], b[0][j]);
-                ht_mma(acc[i][j], a[0], b[1][j]);
-                ht_mma(acc[i][j], a[0], b[0][j]);
-            }
-            //@end
+            multiply_row(acc[i], a, b);
         }
     }
 }
