@@ -41,6 +41,7 @@ struct isa {
     bool
         warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
+    int native_k;  /* f16x3 is no worse than native FP32 from this k on; source in isa.c */
     int promote_k; /* FP32 promotion interval for promoting chains, in k; 0: never; source in isa.c */
     /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */
     int align_units[SLICE_TYPES]; /* for one fragment of one product */

@@ -144,6 +144,9 @@ struct ht_scheme_desc {
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
     int fma_k; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
     int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
+    /* From this k on its errors are no larger than those of native FP32 on the data it is for, as `auto` promises (measured:
+     * bench/ERROR_BOUNDS.md, section 9); 0: for no k */
+    int native_k;
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
@@ -201,6 +204,15 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
+}
+
+/* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
+ * it by itself, and a function of k alone, because pieces of operands that are packed apart must match.
+ *
+ * Worked line (a test holds it): 132 SMs, at most 4 tiles: k = 1024 has 16 tiles -> 256 / 132 = 1; 1536 -> 4; 64 -> 1. */
+static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
+    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD, share = ht_mul(tiles, tiles) / sms;
+    return share < 1 ? 1 : share < s->pack_tiles ? (int)share : s->pack_tiles;
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */
@@ -351,6 +363,11 @@ static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) 
     int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) - 1 : 0;
     int64_t lost = chain + adds;
     return s->split_units + lost + lost / 25 + 4;
+}
+
+/* The same for FP32 multiply-adds whose chains are added up every 64 k. */
+static inline int64_t ht_fma_bound_units(int64_t k) {
+    return (k < 64 ? k : 64) + ht_ceil_div(k, 64) - 1 + 4;
 }
 
 struct ht_choice {
