@@ -281,10 +281,10 @@ FAKE_KERNEL(2, 2)
 FAKE_KERNEL(3, 1)
 
 #define COST(bm, bn)                                                                                         \
-    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0 }
+    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0 }
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
-        name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, COST(bm, bn),              \
+        name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, 0, COST(bm, bn),              \
             init_##index, launch_##index                                                                     \
     }
 
@@ -296,9 +296,9 @@ static const struct ht_kernel_desc fake_kernels[] = {
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
-    {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, "pack_half", pack_one, 1, 0, NULL},
-    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL},
-    {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL},
+    {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, "pack_half", pack_one, 1, 0, NULL, 0},
+    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0},
+    {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0},
 };
 
 static const struct ht_set_desc fake_set = {
