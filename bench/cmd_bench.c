@@ -217,7 +217,7 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
     if (engine_select(&b->engine, scheme, kernel, f) != 0 ||
         engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
         engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
-        timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0 ||
+        (b->engine.packs && timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0) ||
         timing_measure(&b->plan, call_packed, r, &l.product, f) != 0 ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
         return -1;
