@@ -363,9 +363,9 @@ static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **sch
     return code;
 }
 
-/* Whether calls look at their data: `auto`, where the set has what that needs. */
+/* Whether calls look at their data: `auto`, where the set has what that needs; s: what the call would run otherwise. */
 static bool has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return h->is_auto && h->forced_kernel == NO_KERNEL && s->pack_tiles > 0 &&
+    return h->is_auto && strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 &&
            find_scheme(h->set, RESCUE_SCHEME) != NULL;
 }
 
@@ -393,19 +393,31 @@ static int64_t place(int64_t *end, int64_t bytes) {
     return at;
 }
 
+/* Whether f16x3 with the data check is what `auto` runs, rather than the scheme that rescues alone. */
+static bool checks_shape(const halftone *h, const struct plan *p, const struct ht_choice *choice,
+                         const struct ht_choice *direct, int64_t m, int64_t n, int64_t k, int64_t batch) {
+    if (k > CHECKED_K_MAX || !has_check(h, p->scheme))
+        return false;
+    if (h->forced_kernel != NO_KERNEL)
+        return true;
+    return k >= p->scheme->native_k &&
+           ht_add(ht_total_ns(h->set, choice, m, n, k, batch), h->set->launch_ns) <=
+               ht_total_ns(h->set, direct, m, n, k, batch);
+}
+
 /* Which scheme, kernel and split a call runs, and what for with `auto`. */
 static struct ht_choice choose(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
-    if (h->forced_kernel != NO_KERNEL)
-        return ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES);
-    const struct ht_choice choice = ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+    const struct ht_choice choice =
+        h->forced_kernel != NO_KERNEL
+            ? ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES)
+            : ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     const struct ht_scheme_desc *rescue = find_scheme(h->set, RESCUE_SCHEME);
-    if (!h->is_auto || rescue == NULL || (rescue != p->scheme && !has_check(h, p->scheme)))
+    p->fma_only = k <= p->scheme->fma_k;
+    if (!has_check(h, p->scheme))
         return choice;
     const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
-    const bool fits = has_check(h, p->scheme) && k >= p->scheme->native_k && k <= CHECKED_K_MAX;
-    p->fma_only = rescue->native_k == 0 || k < rescue->native_k;
-    if (fits && (p->fma_only || ht_add(ht_total_ns(h->set, &choice, m, n, k, batch), h->set->launch_ns) <=
-                                    ht_total_ns(h->set, &direct, m, n, k, batch))) {
+    p->fma_only = k <= rescue->fma_k;
+    if (checks_shape(h, p, &choice, &direct, m, n, k, batch)) {
         p->rescue = ht_pick(h->set, rescue->name, m, n, k, batch, 0).kernel; /* not split: its parts have no verdict */
         return choice;
     }
@@ -430,7 +442,6 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     p->kernel = choice.kernel;
     p->splits = choice.splits;
     p->kernel_ns = p->rescue != NO_KERNEL ? ht_add(choice.predicted_ns, h->set->launch_ns) : choice.predicted_ns;
-    p->fma_only = p->fma_only || k <= p->scheme->fma_k;
     if (!h->set->kernel[p->kernel].direct) {
         p->a = operand_of(p->scheme, m, k, a_entries);
         p->b = operand_of(p->scheme, n, k, b_entries);
@@ -1182,31 +1193,26 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
 static const char CHECKED_RANGE[] =
     "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed again by scheme fp32 "
     "(NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)";
-static const char FMA_BOUND[] = "FP32 multiply-adds in chains of 64 k, added in FP32 to nearest";
-
 /* Bound and range, which may differ from the scheme's own for `auto`. */
-static void describe_accuracy(const struct plan *p, int64_t k, struct halftone_plan *out) {
-    const int64_t fma = ht_fma_bound_units(k);
+static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
     out->scheme = p->scheme->name;
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
     out->bound_units = ht_bound_units(p->scheme, k);
     out->fixed_point = p->scheme->exact_k > 0;
-    if (p->rescue != NO_KERNEL) {
-        out->range = CHECKED_RANGE;
-        out->bound_units += CHECK_UNITS;
-        if (p->fma_only && out->bound_units < fma)
-            out->bound_units = fma;
-    } else if (p->fma_only) {
-        out->bound = FMA_BOUND;
-        out->bound_units = fma;
-    }
+    if (p->rescue == NO_KERNEL)
+        return;
+    const int64_t rescued = ht_bound_units(find_scheme(h->set, RESCUE_SCHEME), k);
+    out->range = CHECKED_RANGE;
+    out->bound_units += CHECK_UNITS;
+    if (out->bound_units < rescued)
+        out->bound_units = rescued;
 }
 
 static void describe(const halftone *h, const struct plan *p, const struct call *x,
                      struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
-    describe_accuracy(p, x->k, out);
+    describe_accuracy(h, p, x->k, out);
     out->kernel = kernel->name;
     out->bm = kernel->bm;
     out->bn = kernel->bn;

@@ -131,7 +131,8 @@ int halftone_set_scheme(halftone *handle, const char *name);
 /* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are. */
 int halftone_set_pointer_mode(halftone *handle, int mode);
 
-/* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. */
+/* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. While "auto" is set
+ * a kernel of f16x3 has its data checked. */
 int halftone_set_kernel(halftone *handle, const char *name);
 
 /* ---- products ---- */

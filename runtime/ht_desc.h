@@ -144,8 +144,8 @@ struct ht_scheme_desc {
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
     int fma_k; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
     int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
-    /* From this k on its errors are no larger than those of native FP32 on the data it is for, as `auto` promises (measured:
-     * bench/ERROR_BOUNDS.md, section 9); 0: for no k */
+    /* Of a scheme whose packing checks the data: from this k on its errors on uniform and normal data are no larger than
+     * those of native FP32, and on all that passes no more than twice (measured: bench/ERROR_BOUNDS.md, section 9) */
     int native_k;
 };
 
@@ -363,11 +363,6 @@ static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) 
     int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) - 1 : 0;
     int64_t lost = chain + adds;
     return s->split_units + lost + lost / 25 + 4;
-}
-
-/* The same for FP32 multiply-adds whose chains are added up every 64 k. */
-static inline int64_t ht_fma_bound_units(int64_t k) {
-    return (k < 64 ? k : 64) + ht_ceil_div(k, 64) - 1 + 4;
 }
 
 struct ht_choice {
