@@ -21,6 +21,11 @@ def manifest(folder):
     return [dict(zip(head, line.split("\t"))) for line in lines[2:]]
 
 
+def matrix_kernels(folder):
+    """Those with MFMAs: kernels that read the operands as they are have a loop of another kind."""
+    return [row for row in manifest(folder) if int(row["mmas"]) > 0]
+
+
 def kernel_flags(folder):
     text = (pathlib.Path(folder) / "rules.mk").read_text()
     return re.search(r"HT_FLAGS_gfx90a := (.*)", text).group(1).split()
@@ -104,7 +109,7 @@ def table_row(row, data, counts, shape):
 
 def main():
     folder = sys.argv[1]
-    flags, rows = kernel_flags(folder), manifest(folder)
+    flags, rows = kernel_flags(folder), matrix_kernels(folder)
     print("# main loop of one K step (bk), per wavefront; lds_*: all wavefronts of a workgroup; clocks: of a CU with one "
           "workgroup, LDS at 128 bytes a clock")
     print("\t".join(COLUMNS))

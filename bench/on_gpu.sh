@@ -1,6 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
-# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README) or report (errors).
+# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README),
+# direct (small and skinny products by scheme fp32) or report (errors).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
 part=$1 bin=$2 out=$3 commit=$4
@@ -38,6 +39,12 @@ tables() {
     table a800 h200-ablations --sizes 4096,8192 --schemes egemm,legemm --kernels all --seconds 0.2
 }
 
+# Every kernel of fp32 on small and skinny shapes, 27 x 6 rows: about four minutes.
+direct() {
+    table h200 h200-native-direct --shapes bench/shapes-direct.txt --schemes fp32 --kernels all --seconds 0.05
+    table h200 h200-native-direct-pick --shapes bench/shapes-direct.txt --schemes fp32,f16x3 --seconds 0.1
+}
+
 report() {
     mkdir -p "$out/report"
     "$bin/h200/halftone" report --sizes 64,256,1024,4096 --out "$out/report" 2>&1 | tail -3
@@ -46,6 +53,7 @@ report() {
 case $part in
 check) check ;;
 bench) tables ;;
+direct) direct ;;
 report) report ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, report" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, report" >&2; exit 2 ;;
 esac

@@ -334,7 +334,12 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
 
 /* The MMAs of a row of tiles of tile_direct: product by product, so that neighbours use different accumulators. */
 static void hole_products(struct text *out, int indent, const struct plan *p) {
-    for (int q = 0; p->isa->direct_mma && q < p->scheme->products; q++) {
+    if (!p->isa->direct_mma) { /* FAST is 0: multiply-adds only */
+        line(out, indent, "(void)a;");
+        line(out, indent, "(void)b;");
+        return;
+    }
+    for (int q = 0; q < p->scheme->products; q++) {
         for (int j = 0; j < sched_ni(p); j++)
             line(out, indent, "ht_mma(chain[%d], a[%d], b[%d][%d]);", j, p->scheme->product[q].a,
                  p->scheme->product[q].b, j);

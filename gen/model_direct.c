@@ -12,9 +12,8 @@
 #include <stdio.h>
 
 enum {
-    CUT_INSTRUCTIONS_X2 = 18, /* of a number that becomes part of a fragment, twice: 1 load, 2 ands, 2 subtractions, half of
-                               * three packings; the rest addresses: 1050 in a step of 64 numbers a lane less 144 MMAs, 136 of
-                               * parts, 72 of the loop and promotion = 11 a number; 2 of those are loads for odd matrices */
+    CUT_INSTRUCTIONS = 9, /* of a number that becomes part of a fragment: 1 load, 2 ands, 2 subtractions, half of three
+                           * packings, 2.5 for addresses */
     PART_INSTRUCTIONS = 17,   /* of 16 bytes on their way: load, store, addresses, 3 for each number that is looked at */
     LOOP_INSTRUCTIONS = 40,   /* as model_halftone: counters, offsets, barrier */
     MMA_SYNC_PERCENT = 75, /* of the unit's rate: 78 measured on the H200 (bench/NOTES.md, schedule); elsewhere a guess */
@@ -39,8 +38,8 @@ static int parts_of(const struct isa *isa, const struct tile *t) {
 }
 
 /* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 2 * 32 sums, 2 * 48 for fragments, 8 parts of 4, 40 = 232
- * (247 where 255 are allowed); 64x32, warps 32x16: 32 + 72 + 24 + 40 = 168 (168); 128x8, warps 32x8: 16 + 60 + 36 + 40 =
- * 152 (160). */
+ * (241 where 255 are allowed); 64x32, warps 32x16: 32 + 72 + 24 + 40 = 168 (168); 128x8, warps 32x8: 16 + 60 + 36 + 40 =
+ * 152 (167 where 168 are). */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int slices = has_mma(isa) ? s->slices : 1;
     cost->regs_accumulators = 2 * t->wm * t->wn / isa->wave_size;
@@ -57,18 +56,19 @@ static int stage_bytes(const struct tile *t, int rows) {
 }
 
 /* Clocks x256 of one step of a block beside blocks_per_sm - 1 others. Worked line: 64x64x32, 4 warps of 32x32, sm_90a, 2
- * blocks: a warp has 64 numbers a lane to cut and 144 MMAs: 576 + 144 + 8 * 17 + 40 + 16 = 912 instructions, four warps on
- * four schedulers; unit 9 * 64 * 64 * 32 / 2048 * 4 / 3 = 768; from L2 16384 / 64 = 256 clocks. */
+ * blocks: a warp has 64 numbers a lane to cut, 144 MMAs and 2 * 32 sums to add to: 576 + 144 + 8 * 17 + 40 + 64 = 960
+ * instructions, four warps on four schedulers; unit 9 * 64 * 64 * 32 / 2048 * 4 / 3 = 768; from L2 16384 / 64 = 256. */
 static int64_t step_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                          int blocks_per_sm) {
     const int64_t warps = tile_warps(t), resident = warps * blocks_per_sm, lanes = isa->wave_size;
     const int64_t active = resident < g->schedulers_per_sm ? resident : g->schedulers_per_sm;
     const int64_t area = (int64_t)t->wm * t->wn, numbers = (int64_t)(t->wm + t->wn) * t->bk / lanes;
     const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * (t->bk / isa->fragment_k);
-    const int64_t own = parts_of(isa, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes / 2;
+    const int chains = has_mma(isa) ? t->bk / isa->fragment_k : 1; /* added up in a step */
+    const int64_t own = parts_of(isa, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes * chains;
     const int64_t fma_loads = (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes; /* rows are shared by 4 lanes, columns by the others */
     const int64_t issue =
-        has_mma(isa) ? numbers * CUT_INSTRUCTIONS_X2 / 2 + mmas + own : area * t->bk / lanes + 2 * fma_loads + own;
+        has_mma(isa) ? numbers * CUT_INSTRUCTIONS + mmas + own : area * t->bk / lanes + 2 * fma_loads + own;
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm /
                          active * 100 / (has_mma(isa) ? MMA_SYNC_PERCENT : 100);
     const int64_t loads = has_mma(isa) ? numbers : fma_loads;

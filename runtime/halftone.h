@@ -40,7 +40,8 @@
  * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
  *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. "auto" is f16x3 today. The fixed-point schemes i8x3, i8x6,
  *    i8x10 have exact integer sums: their results are the same bits on every device and in the simulator, whatever
- *    kernel, split, batch or packing; they never switch to another scheme by themselves, so look at their range. The data check that will
+ *    kernel, split, batch or packing. "fp32" reads the matrices as they are, packs nothing and holds on all data: FP32 with
+ *    NaN and Inf where native SGEMM has them; for small and skinny products, by name. The fixed-point ones never switch to another scheme by themselves, so look at their range. The data check that will
  *    make the accuracy contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see
  *    halftone_query) small elements lose bits silently. Named schemes run their paper's algorithm as it is.
  *
@@ -150,7 +151,8 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
 
 /* ---- packed operands ---- */
 
-/* An operand that is used often (weights, centroids) can be packed once. The blob is plain device memory
+/* An operand that is used often (weights, centroids) can be packed once; not under scheme fp32, which packs nothing
+ * (HALFTONE_NOT_SUPPORTED). The blob is plain device memory
  * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels. It
  * belongs to the scheme and the size it was packed for, which the caller must keep: a blob of scheme X used
  * under scheme Y gives garbage. It does not depend on transposes, on the other operand or on the kernel.

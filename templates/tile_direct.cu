@@ -112,26 +112,30 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht
             ht_clear(chain[i][j]);
         }
     }
-    for (int k = 0; k < BK; k++) {
-        float x[FMA_ROWS], y[FMA_COLS];
+#pragma unroll 1
+    for (int k = 0; k < BK; k += 2) {
 #pragma unroll
-        for (int i = 0; i < FMA_ROWS; i++) {
-            x[i] = ht_lds4(from_a + (unsigned)((i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4)) * at.a_row));
-        }
+        for (int h = 0; h < 2; h++) {
+            float x[FMA_ROWS], y[FMA_COLS];
 #pragma unroll
-        for (int j = 0; j < FMA_COLS; j++) {
-            y[j] = ht_lds4(from_b + (unsigned)((j / D_COLS * MMA_N + j % D_COLS) * at.b_row));
-        }
-#pragma unroll
-        for (int i = 0; i < FMA_ROWS; i++) {
+            for (int i = 0; i < FMA_ROWS; i++) {
+                x[i] = ht_lds4(from_a + (unsigned)((i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4)) * at.a_row + h * at.a_k));
+            }
 #pragma unroll
             for (int j = 0; j < FMA_COLS; j++) {
-                chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
-                    __fmaf_rn(x[i], y[j], chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
+                y[j] = ht_lds4(from_b + (unsigned)((j / D_COLS * MMA_N + j % D_COLS) * at.b_row + h * at.b_k));
+            }
+#pragma unroll
+            for (int i = 0; i < FMA_ROWS; i++) {
+#pragma unroll
+                for (int j = 0; j < FMA_COLS; j++) {
+                    chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
+                        __fmaf_rn(x[i], y[j], chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
+                }
             }
         }
-        from_a += (unsigned)at.a_k;
-        from_b += (unsigned)at.b_k;
+        from_a += (unsigned)(2 * at.a_k);
+        from_b += (unsigned)(2 * at.b_k);
     }
 #pragma unroll
     for (int i = 0; i < MI; i++) {

@@ -49,11 +49,11 @@ BREAKS_OF = {
         "half a warp leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 16) ht_mma(acc[0][0][0]"),
     },
     "a800-direct": {
-        "a missing MMA": (r"ht_mma\(acc[^\n]*\n", 35, ""),
+        "a missing MMA": (r"ht_mma\(chain[^\n]*\n", 8, ""),
         "two slices exchanged": (r"a\[1\], b\[0\]\[2\]\)", 0, "a[0], b[1][2])"),
         "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
         "the stage that is read is written": (r"(ht_store_parts<BM, A_PARTS>\()write", 0, r"\g<1>read"),
-        "a promotion left out": (r"ht_promote\(master\[0\]\[1\][^\n]*\n", 0, ""),
+        "a chain left out": (r"ht_promote\(sum\[1\][^\n]*\n", 0, ""),
         "one row too far": (r"HT_DEVICE ht_source ht_open_source([^}]*?)rows - row;", 0,
                             r"HT_DEVICE ht_source ht_open_source\g<1>rows - row + 1;"),
         "the last lines are loaded whole": (r"HT_DEVICE uint4 ht_load_some([^}]*?)there > 3", 0,

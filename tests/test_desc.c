@@ -112,6 +112,57 @@ static struct ht_set_desc set_of(const struct ht_kernel_desc *kernel, int kernel
     return set;
 }
 
+/* A kernel that reads the operands as they are: device memory bounds it, and operands change places. 1000 MHz, 1 byte/ns. */
+static void test_direct_cost_worked_lines(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = {.blocks_per_sm = 1,
+                                     .step_busy_x256 = 1000 * 256,
+                                     .step_latency_x256 = 1000 * 256,
+                                     .fixed_cycles = 500,
+                                     .step_bytes = 1,
+                                     .step_k = 32};
+    /* 64 steps in one tile of 128 x 8 */
+    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 64500);
+    c.element_bytes = 4; /* 4 * 101 * 2048 bytes, C 400, start 500 */
+    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 4 * 101 * 2048 + 400 + 500);
+    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 100, 1, 2048, 1, 1), 64500);
+    /* 1 x 100: 13 tiles as it stands, 1 the other way round */
+    assert_int_equal(ht_direct_swaps(1, 100, 128, 8), 1);
+    assert_int_equal(ht_direct_swaps(100, 1, 128, 8), 0);
+    assert_int_equal(ht_direct_swaps(100, 100, 64, 64), 0);
+    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 64500);
+    c.element_bytes = 0; /* panels stay where they are: two waves on 10 SMs */
+    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 2 * 64500);
+}
+
+static int pack_nothing(const struct ht_pack_args *operands, int count, void *stream) {
+    (void)operands;
+    (void)count;
+    (void)stream;
+    return 0;
+}
+
+/* Packing and its launches count where there are panels. */
+static void test_total_time(void **state) {
+    (void)state;
+    struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("fp32", "", 64, 64)};
+    const int64_t some = 4096;
+    const struct ht_scheme_desc scheme[2] = {
+        {.name = "f16x3", .slices = 2, .slice_bytes = 2, .scales_rows = 1, .pack = pack_nothing}, {.name = "fp32", .fma_k = 64}};
+    struct ht_set_desc set = set_of(kernel, 2);
+    set.schemes = 2;
+    set.copy_gbps = 1600;
+    set.scheme = scheme;
+    const int64_t pack = ht_pack_ns(4, set.copy_gbps, some, some, 1);
+    const struct ht_choice panels = ht_pick(&set, "f16x3", some, some, some, 1, 0),
+                           direct = ht_pick(&set, "fp32", some, some, some, 1, 0);
+    assert_int_equal(ht_total_ns(&set, &panels, some, some, some, 1), panels.predicted_ns + 2 * pack + 2 * set.launch_ns);
+    assert_int_equal(ht_total_ns(&set, &direct, some, some, some, 1), direct.predicted_ns);
+    /* up to fma_k a rounding for each k */
+    assert_int_equal(ht_bound_units(&scheme[1], 1), 5);
+    assert_int_equal(ht_bound_units(&scheme[1], 64), 68);
+}
+
 static const int64_t PLENTY = INT64_C(1) << 40;
 
 static void test_pick_takes_the_cheapest_of_the_scheme(void **state) {
@@ -256,6 +307,8 @@ int main(void) {
         cmocka_unit_test(test_absurd_shapes_saturate),
         cmocka_unit_test(test_exact_sums_limit_parts),
         cmocka_unit_test(test_pack_worked_line),
+        cmocka_unit_test(test_direct_cost_worked_lines),
+        cmocka_unit_test(test_total_time),
         cmocka_unit_test(test_bound_worked_line),
         cmocka_unit_test(test_pick_takes_the_cheapest_of_the_scheme),
         cmocka_unit_test(test_pick_predicts_what_it_compares),

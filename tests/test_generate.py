@@ -161,7 +161,7 @@ def test_explain_has_one_pick(gpu, model):
     for scheme in SCHEMES:
         rows = explain_rows("--gpu", gpu, "--scheme", scheme, "--model", model)
         verdicts = [r["verdict"] for r in rows]
-        assert set(verdicts) <= {"pick", "fit", "reject"} and len(rows) > 50
+        assert set(verdicts) <= {"pick", "fit", "reject"} and len(rows) > (20 if scheme == "fp32" else 50)
         fits = {"egemm": scheme == "egemm" and gpu not in ("h100", "h200", *AMD), "legemm": scheme in FP16,
                 "halftone": not rows[0]["reason"].startswith("unit:")}[model]
         if not fits and "pick" not in verdicts:

@@ -194,6 +194,35 @@ static void worked_halftone(void **state) {
                      4 * model_halftone_step(&g, sm80, f16x3, &lonely, 4).tensor);
 }
 
+/* Kernels that read the operands as they are, model_direct.c. */
+static void worked_direct(void **state) {
+    (void)state;
+    const struct gpu h200 = budget("h200"), t4 = budget("t4");
+    const struct scheme *s = scheme_find("fp32");
+    const struct tile t = {64, 64, 32, 32, 32, 16, 2}, slim = {128, 8, 32, 32, 8, 16, 2};
+    const struct shape vector = {8192, 1, 8192};
+    struct cost c;
+    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a")), s, &t, &cube, &c);
+    assert_true(c.fits);
+    assert_int_equal(c.regs_per_thread, 232);
+    assert_int_equal(c.smem_bytes, 36864);
+    assert_int_equal(c.blocks_per_sm, 2);
+    assert_int_equal(c.coefficients.step_busy_x256, 960 * 256);
+    assert_int_equal(c.coefficients.step_bytes, 16384);
+    assert_int_equal(c.coefficients.element_bytes, 4);
+    assert_string_equal(c.binding, "issue");
+    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a")), s, &slim, &vector, &c);
+    assert_int_equal(c.regs_per_thread, 152);
+    assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800); /* never faster than its bytes */
+    /* Without BF16 units multiply-adds of FP32: 64 a clock on an SM of Turing */
+    assert_int_equal(model_fma_per_cycle(&t4, s), 9 * t4.fp32_fma_per_cycle);
+    model_cost(MODEL_HALFTONE, &t4, isa_direct(isa_find("sm_75")), s, &t, &cube, &c);
+    assert_string_equal(c.binding, "fp32");
+    assert_true(c.coefficients.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
+    model_cost(MODEL_EGEMM, &h200, isa_direct(isa_find("sm_90a")), s, &t, &cube, &c);
+    assert_false(c.fits);
+}
+
 static void worked_egemm(void **state) {
     (void)state;
     const struct gpu g = worked_t4();
@@ -555,6 +584,7 @@ int main(void) {
         cmocka_unit_test(names),
         cmocka_unit_test(worked_shared),
         cmocka_unit_test(worked_halftone),
+        cmocka_unit_test(worked_direct),
         cmocka_unit_test(worked_egemm),
         cmocka_unit_test(worked_legemm),
         cmocka_unit_test(egemm_picks_table_4),
