@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README),
-# direct (small and skinny products by scheme fp32) or report (errors).
+# direct (small and skinny products by scheme fp32), auto (the data check's cost, and errors) or report (errors).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
 part=$1 bin=$2 out=$3 commit=$4
@@ -45,6 +45,13 @@ direct() {
     table h200 h200-native-direct-pick --shapes bench/shapes-direct.txt --schemes fp32,f16x3 --seconds 0.1
 }
 
+# What the data check costs: auto beside f16x3, which is the same without the check, and fp32. About two minutes.
+auto() {
+    mkdir -p "$out/report-auto"
+    table h200 h200-native-auto --sizes 256,512,1024,2048,4096,8192 --schemes auto,f16x3,fp32 --seconds 0.3
+    "$bin/h200/halftone" report --sizes 64,257,1024,4096 --schemes auto --out "$out/report-auto" 2>&1 | tail -3
+}
+
 report() {
     mkdir -p "$out/report"
     "$bin/h200/halftone" report --sizes 64,256,1024,4096 --out "$out/report" 2>&1 | tail -3
@@ -54,6 +61,7 @@ case $part in
 check) check ;;
 bench) tables ;;
 direct) direct ;;
+auto) auto ;;
 report) report ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, report" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, auto, report" >&2; exit 2 ;;
 esac

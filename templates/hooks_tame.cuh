@@ -1,5 +1,5 @@
 // hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; bench/ERROR_BOUNDS.md, section 9, has the proof. Packing has counted
+// small ones' absolute errors could show in C; bench/ERROR_BOUNDS.md, section 11, has the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide which of two launches stores a block of C ask here.
 constexpr int HT_TAME_EMPTY = -1, HT_TAME_WILD = -2;
 
