@@ -85,6 +85,15 @@ static void scheme_params(struct params *p, const struct scheme *s) {
     param(p, "CHECKS", s->checked);
 }
 
+/* Blocks that the compiler must leave registers for. ptxas takes what it gets, so where shared memory allows fewer blocks
+ * tile_direct still gets no more than planned. */
+static long min_blocks(const struct plan *p) {
+    const struct cost *c = &p->cost;
+    if (scheme_is_direct(p->scheme) && p->isa->direct_mma)
+        return model_occupancy(p->gpu, p->isa, tile_warps(&p->tile), c->regs_per_thread, 0, NULL);
+    return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
+}
+
 static void tile_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     param(p, "BM", t->bm);
@@ -101,7 +110,7 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
         param(p, "SMS", (long)plan->gpu->sms);
     } else {
-        param(p, "MIN_BLOCKS", plan->cost.blocks_per_sm > 0 ? plan->cost.blocks_per_sm : 1);
+        param(p, "MIN_BLOCKS", min_blocks(plan));
         param(p, "WAVE", plan->isa->wave_size);
         param(p, "MMA_M", plan->isa->mi);
         param(p, "MMA_N", plan->isa->ni);

@@ -22,14 +22,16 @@ static bool begins(const char *word, size_t len, const char *start) {
     return len >= strlen(start) && memcmp(word, start, strlen(start)) == 0;
 }
 
-/* Whether the abi text declares the word: "struct WORD {" or "#define WORD ". */
+/* Whether the abi text declares the word: "struct WORD {", "#define WORD " or "static inline int WORD(". */
 static bool is_declared(const struct rename *r, const char *word, size_t len) {
+    static const char *const forms[] = {"struct %.*s {", "#define %.*s ", "static inline int %.*s("};
     char text[128];
-    snprintf(text, sizeof text, "struct %.*s {", (int)len, word);
-    if (strstr(r->abi, text))
-        return true;
-    snprintf(text, sizeof text, "#define %.*s ", (int)len, word);
-    return strstr(r->abi, text) != NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        snprintf(text, sizeof text, forms[i], (int)len, word);
+        if (strstr(r->abi, text))
+            return true;
+    }
+    return false;
 }
 
 static bool is_renamed(const struct rename *r, const char *word, size_t len, enum rename_scope scope,

@@ -115,6 +115,14 @@ def test_amalgamation_exports_the_header_alone(tmp_path, compilers, prefix):
     assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
 
 
+def test_a_scheme_without_packing_under_another_prefix(tmp_path, compilers):
+    """Its kernels call a function of the ABI text, which has the prefix too."""
+    vendor(tmp_path / "set", "--scheme", "fp32", "--lean", "--amalgamation", "--prefix", "myproj_")
+    text = (tmp_path / "set/myproj.cu").read_text()
+    assert "myproj_ht_direct_swaps(" in text and not re.search(r"\bht_direct_swaps", text) and "pack_launch" not in text
+    build(tmp_path / "set", tmp_path / "copy", compilers["simulator"])
+
+
 def test_amalgamation_is_of_one_instruction_set(tmp_path):
     run = vendor(tmp_path / "set", *SMALL, "--amalgamation", gpu="a800,h200", check=False)
     assert run.returncode == 1 and "one instruction set" in run.stderr and not list(tmp_path.iterdir())
