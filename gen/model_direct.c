@@ -91,6 +91,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->element_bytes = 4;
+    c->part_cycles = (int)g->l2_latency_cycles;
 }
 
 static void check(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {

@@ -24,7 +24,7 @@ static const struct shape shapes[] = {{200, 150, 300, "normal"},
                                       {513, 257, 1000, "normal"},
                                       {1500, 1300, 1030, "normal"},
                                       {1500, 1300, 1030, "phi4"}};
-enum { SHAPES = sizeof shapes / sizeof *shapes, REPLAYS = 3, REPEATS = 100, ROUNDS = 20 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, REPLAYS = 3, REPEATS = 1000, ROUNDS = 20 };
 
 static void cuda(cudaError_t error, const char *what) {
     if (error != cudaSuccess)
