@@ -45,7 +45,7 @@
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .direct_mma = "arch_sm80_bf16", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
-        .flushes_subnormals = false, .native_k = 512, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
+        .flushes_subnormals = false, .native_k = 256, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
@@ -90,7 +90,7 @@ const struct isa isa_table[] = {
      .smem_unit_bytes = 256,
      .async_copy = false,
      .flushes_subnormals = false,
-     .native_k = 512,
+     .native_k = 256,
      .promote_k = {[SLICE_F16] = 32},
      .align_units = {[SLICE_F16] = 18},
      .tiny_units = 3},
