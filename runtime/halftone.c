@@ -33,7 +33,7 @@ static const char AUTO_SCHEME[] = "f16x3", RESCUE_SCHEME[] = "fp32";
 /* Longer sums are the second's: the verdict counts in 32 bits (hooks_tame). */
 static const int64_t CHECKED_K_MAX = INT64_C(1) << 28;
 
-/* Units of the bound that the data check adds to the scheme's own (bench/ERROR_BOUNDS.md, section 11). */
+/* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
 enum { CHECK_UNITS = 4 };
 
 struct halftone {

@@ -148,7 +148,7 @@ struct ht_scheme_desc {
     int fma_k; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
     int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
     /* Of a scheme whose packing checks the data: from this k on its errors on uniform and normal data are no larger than
-     * those of native FP32, and on all that passes no more than twice (measured: bench/ERROR_BOUNDS.md, section 11) */
+     * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */
     int native_k;
 };
 

@@ -1,5 +1,5 @@
 // hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; bench/ERROR_BOUNDS.md, section 11, has the proof. Packing has counted
+// small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide which of two launches stores a block of C ask here.
 constexpr int HT_TAME_EMPTY = -1, HT_TAME_WILD = -2;
 
@@ -17,7 +17,6 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
         if (x >= 0 && y >= 0)
             spare += 4 * (x + y) - 5 * (left < g.piece_k ? left : g.piece_k);
     }
-#pragma unroll
     for (int m = 16; m > 0; m /= 2) {
         spare += ht_shfl_xor(spare, m);
         wild |= ht_shfl_xor(wild, m);

@@ -16,7 +16,7 @@
 // They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
 // CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
-// (hooks_tame, and bench/ERROR_BOUNDS.md, section 11); CHECK 2 copies the matrix as well, for products of packed operands.
+// (hooks_tame); CHECK 2 copies the matrix as well, for products of packed operands.
 // Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
 // the last block to read a row block's words makes them so again for the next launch.
 constexpr int PACK_THREADS = 256;
