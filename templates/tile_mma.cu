@@ -55,10 +55,9 @@ HT_DEVICE unsigned stage_row(int row)
 // in any case, the reduction asks again.
 HT_DEVICE unsigned tame_blocks(const ht_gemm_args &g, int row0, int col0)
 {
-    unsigned tame = 0;
-    if (!CHECKS || !g.a_tame || g.splits > 1)
-        return ~0u;
-    for (int i = 0; i < M_BLOCKS * N_BLOCKS; i++) {
+    const bool asks = CHECKS && g.a_tame && g.splits == 1;
+    unsigned tame = asks ? 0 : ~0u;
+    for (int i = 0; asks && i < M_BLOCKS * N_BLOCKS; i++) {
         const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
         if (row < g.m && col < g.n && ht_is_tame(g, blockIdx.z, row / 64, col / 64))
             tame |= 1u << i;

@@ -274,10 +274,9 @@ HT_DEVICE bool is_calm_tile(const ht_gemm_args &g, const work &w, const scalars 
 // stored in any case, the reduction asks again.
 HT_DEVICE unsigned tame_rows(const ht_gemm_args &g, const work &w, int n0)
 {
+    const bool asks = CHECKS && g.a_tame && g.splits == 1 && n0 < g.n;
     unsigned tame = (1u << A_BLOCKS) - 1;
-    if (!CHECKS || !g.a_tame || g.splits > 1 || n0 >= g.n)
-        return tame;
-    for (int i = 0; i < A_BLOCKS && w.m0 + i * 64 < g.m; i++) {
+    for (int i = 0; asks && i < A_BLOCKS && w.m0 + i * 64 < g.m; i++) {
         if (!ht_is_tame(g, w.entry, w.m0 / 64 + i, n0 / 64))
             tame &= ~(1u << i);
     }
