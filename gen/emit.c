@@ -11,7 +11,7 @@
 #include "sched.h"
 #include "tpl.h"
 
-enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 40 };
+enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 48 };
 
 struct params {
     struct tpl_param list[PARAMS_MAX];
@@ -82,6 +82,7 @@ static void scheme_params(struct params *p, const struct scheme *s) {
     param(p, "SCALE_LOW", s->scale_low);
     param(p, "SCALE_HIGH", s->scale_high);
     param(p, "SCALE_ROOM", s->scale_room);
+    param(p, "CHECKS", s->checked);
 }
 
 /* Blocks that the compiler must leave registers for. ptxas takes what it gets, so where shared memory allows fewer blocks
@@ -465,7 +466,7 @@ struct frame {
 };
 
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], mma, scale, sum, chain, scheme, stage, tame, skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], mma, scale, sum, tame, chain, scheme, stage, skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -488,6 +489,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = read_template(&t->launch, f->c, isa->launch, "cuh") && ok;
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
+    ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
     if (f->has_init) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
@@ -496,7 +498,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     }
     ok = (!f->has_split || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
     if (is_direct(f))
-        ok = read_template(&t->stage, f->c, "stage_direct", "cuh") && read_template(&t->tame, f->c, "hooks_tame", "cuh") && ok;
+        ok = read_template(&t->stage, f->c, "stage_direct", "cuh") && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
@@ -509,16 +511,16 @@ static void free_parts(struct parts *t) {
     text_free(&t->mma);
     text_free(&t->scale);
     text_free(&t->sum);
+    text_free(&t->tame);
     text_free(&t->chain);
     text_free(&t->scheme);
     text_free(&t->stage);
-    text_free(&t->tame);
     text_free(&t->skeleton);
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
     const struct text *const all[] = {&t->abi,     &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->mma,
-                                      &t->scale,   &t->sum,  &t->chain,  &t->scheme,  &t->stage,   &t->tame,
+                                      &t->scale,   &t->sum,  &t->tame,   &t->chain,   &t->scheme,  &t->stage,
                                       &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -598,14 +600,14 @@ static bool write_file(struct text *out, const struct frame *f) {
         banner_licence(out, f->c, sum_parts(&t, f->c->gpu));
         write_head(out, f, &t);
         add_part(out, &t.scale);
-        if (f->has_sums)
+        if (f->has_sums) {
             add_part(out, &t.sum);
-        if (f->has_split)
-            add_part(out, &t.scheme);
-        if (is_direct(f)) {
-            add_part(out, &t.stage);
             add_part(out, &t.tame);
         }
+        if (f->has_split)
+            add_part(out, &t.scheme);
+        if (is_direct(f))
+            add_part(out, &t.stage);
         if (tpl_expand(out, t.skeleton.data, t.skeleton.len, &options))
             write_tail(out, f);
     }
@@ -643,7 +645,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
 /* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes
  * cheap, several blocks on an SM load and write while others wait. Three blocks where each then has at least four tiles,
  * else two, else one. Measured on the H200 (bench/NOTES.md, packing). */
-static long pack_tiles(const struct gpu *g) {
+long emit_pack_tiles(const struct gpu *g) {
     enum { ENOUGH = 4, FEW = 3, MANY = 4, ROOM_BYTES = 2048 };
     const int64_t tile = 64 * 64 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
     const int64_t three = (g->smem_per_sm_bytes / 3 - own) / tile, two = (g->smem_per_sm_bytes / 2 - own) / tile,
@@ -658,7 +660,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
-    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? pack_tiles(c->gpu) : 1); /* nothing to exchange */
+    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1); /* nothing to exchange */
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "WAVE", c->isa->wave_size);
     known = written;
@@ -692,6 +694,7 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     param(&written, "SCALE_LOW", exact ? s->scale_low : 0);
     param(&written, "SCALE_HIGH", exact ? s->scale_high : 0);
     param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
+    param(&written, "CHECKS", !exact && scheme_for("f16x3", c->isa->flushes_subnormals)->checked);
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,

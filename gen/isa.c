@@ -11,6 +11,8 @@
  * shared/HOPPER-TRIAL.md, "error". gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
  * times fewer roundings than in a native FP32 product, so nothing is promoted.
  *
+ * native_k: bench/ERROR_BOUNDS.md, section 11.
+ *
  * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
  * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
  * sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded up; gfx90a one rounded addition to
@@ -43,7 +45,7 @@
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .direct_mma = "arch_sm80_bf16", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
-        .flushes_subnormals = false, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
+        .flushes_subnormals = false, .native_k = 256, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
@@ -88,6 +90,7 @@ const struct isa isa_table[] = {
      .smem_unit_bytes = 256,
      .async_copy = false,
      .flushes_subnormals = false,
+     .native_k = 256,
      .promote_k = {[SLICE_F16] = 32},
      .align_units = {[SLICE_F16] = 18},
      .tiny_units = 3},
@@ -119,6 +122,7 @@ const struct isa isa_table[] = {
      .async_copy = true,
      .warpgroup = true,
      .flushes_subnormals = false,
+     .native_k = 256,
      .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
      .tiny_units = 3},

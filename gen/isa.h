@@ -41,6 +41,7 @@ struct isa {
     bool
         warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
+    int native_k; /* f16x3 is no worse than native FP32 from this k on; source in isa.c */
     int promote_k[SLICE_TYPES]; /* k between two FP32 promotions of a promoting chain; 0: never; source in isa.c */
     const char *ablation;       /* what a changed copy of a row differs in, for banners; NULL: the row itself */
     /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */

@@ -56,6 +56,18 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
         plan_tiles(&set->plans, &set->gpu, set->context.isa, s, r->tiles);
 }
 
+static void plan_named(struct kernel_set *set, const struct library_request *r, const char *name) {
+    const struct isa *isa = set->context.isa;
+    const struct scheme *s = scheme_for(name, isa->flushes_subnormals);
+    if (s && !model_has_unit(&set->gpu, isa, s))
+        err_user(set->gpu.name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme",
+                 name, slice_title(s->slice), isa->name);
+    else if (s)
+        plan_one(set, s, r);
+    else
+        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+}
+
 static void plan_schemes(struct kernel_set *set, const struct library_request *r) {
     const char *list = r->schemes;
     const struct isa *isa = set->context.isa;
@@ -68,14 +80,9 @@ static void plan_schemes(struct kernel_set *set, const struct library_request *r
         char name[64];
         const size_t len = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, list);
-        const struct scheme *s = scheme_for(name, isa->flushes_subnormals);
-        if (s && !model_has_unit(&set->gpu, isa, s))
-            err_user(set->gpu.name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme",
-                     name, slice_title(s->slice), isa->name);
-        else if (s)
-            plan_one(set, s, r);
-        else
-            err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+        plan_named(set, r, strcmp(name, "auto") == 0 ? "f16x3" : name);
+        if (strcmp(name, "auto") == 0) /* what the library's auto is made of */
+            plan_named(set, r, "fp32");
         list += len + (list[len] == ',');
     }
 }

@@ -183,6 +183,7 @@ const struct scheme scheme_table[] = {
                            "Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
+     .checked = true,
      .hooks = "scheme_f16x3",
      .slice = SLICE_F16,
      .slices = 2,

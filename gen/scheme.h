@@ -26,6 +26,7 @@ struct scheme {
     /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room * 2^-23, is
      * brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
+    bool checked; /* packing can count what the data check needs (templates/hooks_tame.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */

@@ -38,12 +38,23 @@
  *    call. Handles share nothing.
  *
  * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
- *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. "auto" is f16x3 today. The fixed-point schemes i8x3, i8x6,
+ *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. The fixed-point schemes i8x3, i8x6,
  *    i8x10 have exact integer sums: their results are the same bits on every device and in the simulator, whatever
  *    kernel, split, batch or packing. "fp32" reads the matrices as they are, packs nothing and holds on all data: FP32 with
- *    NaN and Inf where native SGEMM has them; for small and skinny products, by name. The fixed-point ones never switch to another scheme by themselves, so look at their range. The data check that will
- *    make the accuracy contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see
- *    halftone_query) small elements lose bits silently. Named schemes run their paper's algorithm as it is.
+ *    NaN and Inf where native SGEMM has them; for small and skinny products, by name. The fixed-point ones never switch to another scheme by themselves, so look at their range. Named
+ *    schemes run their paper's algorithm as it is, without a look at the data.
+ *
+ *    "auto", the default, is for every input. It promises: errors (largest and Frobenius) at most twice those of native
+ *    FP32 on any finite data, not above them on uniform and normal data; NaN and Inf where native FP32 has them; overflow,
+ *    underflow and subnormal results as native. Short k, small and skinny shapes run scheme fp32, which holds this by
+ *    itself. The others run f16x3, and packing looks at the data: 64 x 64 blocks of C whose rows of A and columns of B
+ *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are left to a last launch, which computes them by
+ *    fp32 from the matrices. This is decided on the device: no call waits, and graphs may hold it. It costs a few
+ *    instructions in packing and one launch that finds nothing to do. It is slow where much fails: each such block costs
+ *    f16x3 and fp32. That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their
+ *    row, for exponents that run over more than a few binades. Ask for "fp32" where you know that; halftone_query says
+ *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32, and AMD, have no check:
+ *    there "auto" is f16x3, and outside its range (see halftone_query) small elements lose bits silently.
  *
  * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
  *    same in every function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked
@@ -132,7 +143,8 @@ int halftone_set_scheme(halftone *handle, const char *name);
 /* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are. */
 int halftone_set_pointer_mode(halftone *handle, int mode);
 
-/* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. */
+/* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. While "auto" is set
+ * a kernel of f16x3 has its data checked. */
 int halftone_set_kernel(halftone *handle, const char *name);
 
 /* ---- products ---- */
@@ -152,7 +164,8 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
 
 /* An operand that is used often (weights, centroids) can be packed once; not under scheme fp32, which packs nothing
  * (HALFTONE_NOT_SUPPORTED). The blob is plain device memory
- * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels. It
+ * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels; for "auto" also
+ * what the data check found and the matrix itself, twice the bytes in all. It
  * belongs to the scheme and the size it was packed for, which the caller must keep: a blob of scheme X used
  * under scheme Y gives garbage. It does not depend on transposes, on the other operand or on the kernel.
  * Results are bit for bit those of halftone_sgemm. */

@@ -70,6 +70,13 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int meeting_clean; /* the same for both operands of a launch */
+    /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
+     * one number: how many of the piece's elements are large beside their row's largest, in the row that has fewest; -1:
+     * all are zero; -2: one is NaN or Inf. */
+    int *tame;
+    float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
+    long long tame_stride, copy_stride; /* elements between batch entries */
+    int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; 0: as the launcher likes */
 };
 #endif
 /*@end*/
@@ -139,6 +146,10 @@ struct ht_scheme_desc {
     int exact_k;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
     int fma_k; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
+    int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
+    /* Of a scheme whose packing checks the data: from this k on its errors on uniform and normal data are no larger than
+     * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */
+    int native_k;
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
@@ -196,6 +207,15 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
+}
+
+/* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
+ * it by itself, and a function of k alone, because pieces of operands that are packed apart must match.
+ *
+ * Worked line (a test holds it): 132 SMs, at most 4 tiles: k = 1024 has 16 tiles -> 256 / 132 = 1; 1536 -> 4; 64 -> 1. */
+static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
+    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD, share = ht_mul(tiles, tiles) / sms;
+    return share < 1 ? 1 : share < s->pack_tiles ? (int)share : s->pack_tiles;
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */

@@ -16,9 +16,14 @@
 
 struct shape {
     int64_t m, n, k;
+    const char *family;
 };
-static const struct shape shapes[] = {
-    {200, 150, 300}, {64, 64, 8192}, {513, 257, 1000}}; /* the second splits k */
+/* The second splits k; the last two are large enough for packing, and the last has data that fails the data check. */
+static const struct shape shapes[] = {{200, 150, 300, "normal"},
+                                      {64, 64, 8192, "normal"},
+                                      {513, 257, 1000, "normal"},
+                                      {1500, 1300, 1030, "normal"},
+                                      {1500, 1300, 1030, "phi4"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, REPLAYS = 3, REPEATS = 1000, ROUNDS = 20 };
 
 static void cuda(cudaError_t error, const char *what) {
@@ -57,7 +62,7 @@ static float *host_floats(int64_t count) {
 /* New numbers into the same device memory; C becomes NaN, so that a call that does nothing shows. */
 static void lane_data(struct lane *l, uint64_t seed) {
     const struct shape *s = &l->shape;
-    const struct family *family = family_find("normal");
+    const struct family *family = family_find(s->family);
     family_fill(family, seed, 'A', s->m, s->n, s->k, l->host_a, s->m);
     family_fill(family, seed, 'B', s->m, s->n, s->k, l->host_b, s->k);
     cuda(cudaMemcpy(l->a, l->host_a, (size_t)(s->m * s->k) * sizeof(float), cudaMemcpyHostToDevice),

@@ -305,8 +305,19 @@ static void test_pick_set_by_device(void **state) {
     assert_null(ht_pick_set(&all[4], 800, 108));
 }
 
+/* The worked line of ht_checked_tiles, and that the other operand has no say. */
+static void test_checked_tiles(void **state) {
+    const struct ht_scheme_desc s = {.atom_k = 32, .pack_tiles = 4};
+    (void)state;
+    assert_int_equal(ht_checked_tiles(&s, 132, 1024), 1);
+    assert_int_equal(ht_checked_tiles(&s, 132, 1536), 4);
+    assert_int_equal(ht_checked_tiles(&s, 132, 64), 1);
+    assert_int_equal(ht_checked_tiles(&s, 132, INT64_C(1) << 31), 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_checked_tiles),
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_narrow_stores_worked_lines),
         cmocka_unit_test(test_cost_latency_and_residency),

@@ -326,8 +326,8 @@ static int *counts(int64_t rows, int pieces, int piece_k, int64_t k, int wild_bl
     assert_non_null(x);
     for (int64_t i = 0; i < blocks * pieces; i++) {
         const int64_t left = k - i % pieces * piece_k, length = left < piece_k ? left : piece_k;
-        /* two halves that overlap by a third of the piece, just; one less does not */
-        x[i] = (int)((4 * length + 5) / 6) - (i / pieces == wild_block && i % pieces == wild_piece);
+        /* with the other operand's 5/4 of the piece, just; one less is not enough */
+        x[i] = (int)((5 * length + 7) / 8) - (i / pieces == wild_block && i % pieces == wild_piece);
     }
     return x;
 }

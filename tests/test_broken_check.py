@@ -1,0 +1,34 @@
+"""test_check must disagree when the data check is wrong: the verdict, the kernels that ask for it and what packing counts are
+broken on purpose. About 20 seconds."""
+import subprocess
+
+import pytest
+from conftest import ROOT, SIM
+
+BUILT = ROOT / "out" / "a800"
+GEMM, PACK, REDUCE = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*"
+BREAKS = {
+    "no threshold": (GEMM, "return spare >= 0 && wild == 0;", "return wild == 0;"),
+    "the last piece is not looked at": (REDUCE, "p < g.pieces; p += 32) {\n        const int x", "p < g.pieces - 1; p += 32) {\n        const int x"),
+    "smaller elements count": (PACK, "TALLY_LEAST = 0x58005800u", "TALLY_LEAST = 0x57ff57ffu"),
+    "NaN goes unseen": (PACK, "odd ? TAME_WILD : count", "count"),
+}
+
+
+@pytest.mark.parametrize("label", BREAKS)
+def test_a_broken_check_is_caught(label, tmp_path):
+    pattern, whole, broken = BREAKS[label]
+    source = next(BUILT.glob(pattern + ".cu"))
+    text = source.read_text()
+    assert text.count(whole) == 1, label
+    (tmp_path / "broken.cu").write_text(text.replace(whole, broken))
+    subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
+    objects = [o for o in (BUILT / "sim").glob("*.o") if o.stem != source.stem]
+    objects += [ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_pick", "dev_sim")]
+    objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")]
+    objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), BUILT / "obj/dispatch.o", ROOT / "out/test/test_check.o", tmp_path / "broken.o"]
+    program = tmp_path / "test_check"
+    subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-lpthread", "-lm"], check=True)
+    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=120)
+    print(f"{label}: {[line for line in run.stderr.splitlines() if 'ERROR' in line or 'holds' in line][:1]}")
+    assert run.returncode == 1, f"nobody noticed: {label}\n{run.stdout}{run.stderr}"
