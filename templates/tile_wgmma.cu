@@ -12,11 +12,21 @@
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
 // Blocks are persistent: each takes every SMS-th work item, and copies of the next begin while the last is stored.
+//
+// CLUSTER 2: two blocks take neighbouring tiles together and share the panels that both need, those of B (SHARES_B: the tiles
+// are neighbours along m) or of A (along n). Each copies half of every shared atom to both:
+//
+//   block 0, slot: [ own A ][ B, upper halves: own copy | lower halves: from block 1 ]
+//   block 1, slot: [ own A ][ B, upper halves: from block 0 | lower halves: own copy ]
+//
+// so a slot is full when both have copied, and empty when the consumers of both have said so to both. A block that has no
+// tile, at an odd edge, takes part with the last panels and stores nothing.
 constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: results of a thread in 64 columns
 constexpr int THREADS = (WGS + 1) * 128;
 constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
 constexpr int A_BYTES = A_BLOCKS * 8192;
 constexpr int SLOT_BYTES = (A_BLOCKS + B_BLOCKS) * 8192;
+constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
 constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
 constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
 constexpr int FULL = SLOTS * SLOT_BYTES;        // offsets of the barriers, 8 bytes each
@@ -25,7 +35,7 @@ constexpr int SMEM_BYTES = TURN + WGS * 8;
 constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 240 : 248;
 constexpr int TEMPS = PROMOTES ? REGS : 1;
 
-// One work item: a tile of C, or one split's part of it.
+// One work item: a tile of C, or one split's part of it; of a cluster, its blocks' tiles.
 struct work {
     int m0, n0, entry, split, first, chunks;
 };
@@ -34,14 +44,14 @@ struct work {
 // share panels in L2.
 HT_DEVICE work find_work(const ht_gemm_args &g, int item)
 {
-    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
+    const int tiles_m = (g.m + CLUSTER_M - 1) / CLUSTER_M, tiles_n = (g.n + CLUSTER_N - 1) / CLUSTER_N;
     const int tile = item / g.splits % (tiles_m * tiles_n), per_group = RASTER * tiles_n;
     const int row = tile / per_group * RASTER, inside = tile % per_group;
     const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
     const int total = g.k_blocks / CHUNK_SLOTS;
     work w;
-    w.m0 = (row + inside % height) * BM;
-    w.n0 = inside / height * BN;
+    w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0);
+    w.n0 = inside / height * CLUSTER_N + (SHARES_A ? ht_cluster_rank() * BN : 0);
     w.entry = item / g.splits / (tiles_m * tiles_n);
     w.split = item % g.splits;
     w.first = (int)((long long)total * w.split / g.splits);
@@ -51,7 +61,7 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
 
 HT_DEVICE int count_work(const ht_gemm_args &g)
 {
-    return ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * g.splits * g.batch;
+    return ((g.m + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + CLUSTER_N - 1) / CLUSTER_N) * g.splits * g.batch;
 }
 
 // First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
@@ -61,13 +71,23 @@ HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block,
     return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
 }
 
+// An atom of a slot; of one that the cluster shares this block's part, for all.
+template <int SHARED> HT_DEVICE void copy_atom(unsigned to, const unsigned char *from, unsigned full)
+{
+    constexpr int PART = 8192 / CLUSTER;
+    if (SHARED)
+        ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
+    else
+        ht_bulk_copy(to, from, 8192, full);
+}
+
 // ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
 HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 {
     const int items = count_work(g);
     int slot = 0;
     unsigned phase = 1; // nobody has to empty the first round
-    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
+    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
         const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
@@ -84,12 +104,21 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
             ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
             ht_mbar_expect(full, SLOT_BYTES);
 #pragma unroll
-            for (int i = 0; i < A_BLOCKS + B_BLOCKS; i++) {
-                ht_bulk_copy(to + i * 8192, src[i] + (long long)k * 8192, 8192, full);
+            for (int i = 0; i < A_BLOCKS; i++) {
+                copy_atom<SHARES_A>(to + i * 8192, src[i] + (long long)k * 8192, full);
+            }
+#pragma unroll
+            for (int i = 0; i < B_BLOCKS; i++) {
+                copy_atom<SHARES_B>(to + A_BYTES + i * 8192, src[A_BLOCKS + i] + (long long)k * 8192, full);
             }
             slot = slot + 1 == SLOTS ? 0 : slot + 1;
             phase ^= slot == 0;
         }
+    }
+    for (int s = 0; CLUSTER > 1 && s < SLOTS; s++) { // the block stays until the other has arrived for the last time
+        ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
+        slot = slot + 1 == SLOTS ? 0 : slot + 1;
+        phase ^= slot == 0;
     }
 }
 
@@ -296,6 +325,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const int wg = (int)threadIdx.x / 128, lane = (int)threadIdx.x & 31, items = count_work(g);
     const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
     const unsigned long long cols = ht_descriptor(smem), rows = ht_descriptor(smem + A_BYTES + wg * SUBS * 8192);
+    const unsigned everyone = ht_cluster_address(smem, lane % CLUSTER); // lane r of a warp speaks to block r
     scalars by;
     by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
@@ -304,7 +334,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
     ht_acc acc[ACCS][SUBS][REGS];
     ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
-    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
+    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
 #pragma unroll
         for (int l = 0; l < ACCS; l++) {
@@ -350,10 +380,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                     ht_mbar_arrive(next_turn);
                 ht_wgmma_wait<0>();
                 ht_wgmma_pin<REGS>(temp);
-                if (s == SUBS - 1 && lane == 0) {
+                if (s == SUBS - 1 && lane < CLUSTER) {
 #pragma unroll
                     for (int c = 0; c < CHUNK; c++) {
-                        ht_mbar_arrive(smem + EMPTY + (slot + c) * 8);
+                        ht_mbar_arrive_cluster(everyone + EMPTY + (slot + c) * 8);
                     }
                 }
                 ht_promote_chain<REGS>(acc[0][s], temp);
@@ -376,13 +406,13 @@ static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
     if (threadIdx.x == 0) {
         for (int s = 0; s < SLOTS; s++) {
             ht_mbar_init(smem + FULL + s * 8, 1);
-            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4); // one arrival of each consumer warp
+            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4 * CLUSTER); // one arrival of each consumer warp
         }
         for (int w = 0; w < WGS; w++)
             ht_mbar_init(smem + TURN + w * 8, 4);
         ht_mbar_init_done();
     }
-    ht_barrier();
+    ht_cluster_barrier();
     ht_grid_wait();
     ht_grid_release();
     if (threadIdx.x / 128 == WGS) {
@@ -402,9 +432,9 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const long long tiles = (long long)((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN);
-    const long long items = tiles * g.splits * g.batch;
+    const long long tiles = (long long)((g.m + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + CLUSTER_N - 1) / CLUSTER_N);
+    const long long items = tiles * g.splits * g.batch, most = SMS / CLUSTER;
     if (items > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than the kernel can count
-    return ht_launch_dependent(gemm, items < SMS ? (unsigned)items : SMS, 1, 1, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch_dependent(gemm, (unsigned)(items < most ? items : most) * CLUSTER, 1, 1, THREADS, SMEM_BYTES, stream, g, CLUSTER);
 }

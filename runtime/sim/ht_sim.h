@@ -147,8 +147,8 @@ void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int li
 
 /* Clusters: a block's rank; a shared address as another block's; copies to the same place of all blocks, completing on the
  * same barrier of each. */
-unsigned ht_cluster_rank(void);
-unsigned ht_cluster_address(unsigned s, unsigned rank);
+int ht_cluster_rank(void);
+unsigned ht_cluster_address(unsigned s, int rank);
 HT_SIM_COLLECTIVE void ht_cluster_barrier(int line = __builtin_LINE());
 void ht_mbar_arrive_cluster(unsigned bar, int line = __builtin_LINE());
 void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());

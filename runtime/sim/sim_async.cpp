@@ -400,12 +400,13 @@ void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int li
 
 /* ---- clusters ---- */
 
-unsigned ht_cluster_rank(void) {
-    return current_engine != nullptr ? rank_of(*current_engine, current_engine->running->index) : 0;
+int ht_cluster_rank(void) {
+    request r("ht_cluster_rank", 0);
+    return r.e != nullptr ? static_cast<int>(rank_of(*r.e, r.who.thread)) : 0;
 }
 
-unsigned ht_cluster_address(unsigned s, unsigned rank) {
-    return s + ((rank + 1) << CLUSTER_SHIFT);
+unsigned ht_cluster_address(unsigned s, int rank) {
+    return s + ((static_cast<unsigned>(rank) + 1) << CLUSTER_SHIFT);
 }
 
 void ht_mbar_arrive_cluster(unsigned bar, int line) {
