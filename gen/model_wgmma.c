@@ -19,6 +19,7 @@ enum {
     SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
     START_CLOCKS = 5000, /* launch to first result, and from the last one to the next launch */
+    CLUSTER_CLOCKS = 2000, /* more of it in clusters: not measured yet, so much that none is chosen before */
     STORE_CLOCKS_PER_KB = 60 /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
 };
 
@@ -91,10 +92,13 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->blocks_per_sm = 1;
     c->step_busy_x256 = (int32_t)largest(busy, own);
     c->step_latency_x256 = c->step_busy_x256;
-    c->fixed_cycles = START_CLOCKS + (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
-    c->step_bytes = tile_stage_bytes(t, s);
+    c->fixed_cycles = START_CLOCKS + (t->cluster > 1 ? CLUSTER_CLOCKS : 0) +
+                      (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
+    c->step_bytes = tile_fetched_bytes(t, s);
     c->step_k = t->bk;
     c->exact_k = s->exact_k;
+    c->cluster_m = tile_cluster_m(t);
+    c->cluster_n = tile_cluster_n(t);
 }
 
 void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,

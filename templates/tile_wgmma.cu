@@ -72,10 +72,10 @@ HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block,
 }
 
 // An atom of a slot; of one that the cluster shares this block's part, for all.
-template <int SHARED> HT_DEVICE void copy_atom(unsigned to, const unsigned char *from, unsigned full)
+HT_DEVICE void copy_atom(int shared, unsigned to, const unsigned char *from, unsigned full)
 {
     constexpr int PART = 8192 / CLUSTER;
-    if (SHARED)
+    if (shared)
         ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
     else
         ht_bulk_copy(to, from, 8192, full);
@@ -105,11 +105,11 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
             ht_mbar_expect(full, SLOT_BYTES);
 #pragma unroll
             for (int i = 0; i < A_BLOCKS; i++) {
-                copy_atom<SHARES_A>(to + i * 8192, src[i] + (long long)k * 8192, full);
+                copy_atom(SHARES_A, to + i * 8192, src[i] + (long long)k * 8192, full);
             }
 #pragma unroll
             for (int i = 0; i < B_BLOCKS; i++) {
-                copy_atom<SHARES_B>(to + A_BYTES + i * 8192, src[A_BLOCKS + i] + (long long)k * 8192, full);
+                copy_atom(SHARES_B, to + A_BYTES + i * 8192, src[A_BLOCKS + i] + (long long)k * 8192, full);
             }
             slot = slot + 1 == SLOTS ? 0 : slot + 1;
             phase ^= slot == 0;

@@ -74,11 +74,11 @@ static void the_papers_tiles_are_in_the_space(void **state) {
     const struct {
         const char *isa, *scheme;
         struct tile t;
-    } cases[] = {{"sm_75", "egemm", {128, 128, 32, 64, 32, 8, 1}},
-                 {"sm_80", "legemm", {128, 256, 32, 64, 64, 16, 2}},
-                 {"gfx90a", "legemm", {128, 128, 32, 32, 32, 8, 2}},
-                 {"sm_80", "half", {128, 128, 64, 64, 64, 16, 5}},
-                 {"sm_90a", "f16x3", {192, 128, 32, 192, 64, 16, 4}}};
+    } cases[] = {{"sm_75", "egemm", {128, 128, 32, 64, 32, 8, 1, 1}},
+                 {"sm_80", "legemm", {128, 256, 32, 64, 64, 16, 2, 1}},
+                 {"gfx90a", "legemm", {128, 128, 32, 32, 32, 8, 2, 1}},
+                 {"sm_80", "half", {128, 128, 64, 64, 64, 16, 5, 1}},
+                 {"sm_90a", "f16x3", {192, 128, 32, 192, 64, 16, 4, 1}}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen v = {
             .isa = isa_find(cases[i].isa), .s = scheme_find(cases[i].scheme), .want = cases[i].t};
@@ -89,7 +89,7 @@ static void the_papers_tiles_are_in_the_space(void **state) {
 
 static void geometry(void **state) {
     (void)state;
-    const struct tile t = {128, 128, 32, 64, 32, 16, 3};
+    const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(tile_warps(&t), 8);
     assert_int_equal(tile_threads(&t, isa_find("sm_80")), 256);
     assert_int_equal(tile_threads(&t, isa_find("gfx90a")), 512);
