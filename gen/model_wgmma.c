@@ -19,7 +19,7 @@ enum {
     SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
     START_CLOCKS = 5000, /* launch to first result, and from the last one to the next launch */
-    CLUSTER_CLOCKS = 2000, /* more of it in clusters: not measured yet, so much that none is chosen before */
+    CLUSTER_CLOCKS = 1000, /* more of it where two blocks start and end together: a guess, not measured yet */
     STORE_CLOCKS_PER_KB = 60 /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
 };
 
