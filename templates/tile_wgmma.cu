@@ -125,7 +125,6 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 // ---- the epilogue -----------------------------------------------------------------------------------------------
 struct scalars {
     float alpha, beta;
-    bool wide; // four rows of C can be read and written at once
 };
 
 // Exponents between -CALM and CALM are far from the ends of FP32's range: multiplying by one scale after the other cannot
@@ -135,6 +134,12 @@ constexpr int CALM = 62;
 HT_DEVICE bool is_calm(int exponent)
 {
     return exponent >= -CALM && exponent <= CALM;
+}
+
+// Rows from here to the first that begins at a multiple of 16 bytes.
+HT_DEVICE int rows_to_vector(const float *c)
+{
+    return (int)((0 - ((unsigned long long)c >> 2)) & 3);
 }
 
 // Four sums of one column, rows row .. row + 3: stored as a split-K part or combined with C. beta == 0 does not read C.
@@ -160,7 +165,7 @@ HT_DEVICE void store_four(const ht_gemm_args &g, const work &w, const scalars &b
     float r[4];
     for (int q = 0; q < 4; q++) // alpha == 0 ignores A and B, NaN included
         r[q] = by.alpha != 0.0f ? __fmul_rn(by.alpha, ht_finish(sum[q], exponent[q])) : 0.0f;
-    if (by.wide && row + 3 < g.m) {
+    if (rows_to_vector(c) == 0 && row + 3 < g.m) {
         if (by.beta != 0.0f) {
             const uint4 old = ht_ld16(c);
             r[0] = __fmaf_rn(by.beta, ht_as_float(old.x), r[0]);
@@ -224,29 +229,82 @@ HT_DEVICE int first_column(int n0)
     return n0 + ((int)threadIdx.x >> 5 & 3) * 16 + ((int)threadIdx.x >> 2 & 7);
 }
 
-// All of the tile inside C, nothing read from C, no parts, calm scales: no questions.
+// Whether it holds for all lanes of the warp.
+HT_DEVICE bool all_lanes(bool x)
+{
+    int all = x;
+    all &= ht_shfl_xor(all, 16);
+    all &= ht_shfl_xor(all, 8);
+    all &= ht_shfl_xor(all, 4);
+    all &= ht_shfl_xor(all, 2);
+    all &= ht_shfl_xor(all, 1);
+    return all != 0;
+}
+
+// Rows first_row() + j * 16 to + 3 of a column, scaled, for calm scales.
+HT_DEVICE void calm_four(const scalars &by, const ht_acc *first, const ht_acc *second, const float *row, float column, float *r)
+{
+    ht_sum v[4];
+    gather_four(first, second, (int)threadIdx.x & 1, v);
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        r[q] = __fmul_rn(by.alpha, ht_finish_calm(v[q], row[q], column));
+    }
+}
+
+// Columns of C that do not begin at a multiple of 16 bytes: the vectors that do begin there are `shift` rows further down, so a
+// lane stores the lower rows of its four and the upper ones of the next four. Lanes t = 0, 2, 1, 3 hold fours in sequence;
+// after lane 3 comes lane 0 of the 16 rows before which this part is stored, `after`.
+//
+//   rows       0 1 2 3 | 4 5 6 7 | 8 9 ...       shift 3, lane 0: row 3 of its own, rows 4, 5, 6 of lane 2
+//   vectors  . . . 0 0   0 0 2 2   2 2 1 ...     the first and the last rows of the tile: one by one
+HT_DEVICE void store_shifted(float *c, const float *r, float *after, bool is_first, bool is_last)
+{
+    const int shift = rows_to_vector(c);
+    const int t = (int)threadIdx.x & 3, next = t < 2 ? 2 : 3; // next ^ t: the lane that holds the next four
+    float x[7] = {r[0], r[1], r[2], r[3]};
+#pragma unroll
+    for (int q = 0; q < 3; q++) {
+        const float got = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(r[q]), next));
+        x[4 + q] = t == 3 ? after[q] : got;
+        after[q] = got;
+    }
+    for (int q = 0; q < 4; q++) {
+        if ((is_first && t == 0 && q < shift) || (is_last && t == 3 && q >= shift && shift > 0))
+            ht_stg4(c + q, r[q]);
+    }
+    if (is_last && t == 3 && shift > 0)
+        return;
+    for (int q = 0; q < 5; q++)
+        x[q] = shift & 2 ? x[q + 2] : x[q];
+    for (int q = 0; q < 4; q++)
+        x[q] = shift & 1 ? x[q + 1] : x[q];
+    ht_stg16(c + shift, make_uint4(ht_as_uint(x[0]), ht_as_uint(x[1]), ht_as_uint(x[2]), ht_as_uint(x[3])));
+}
+
+// All of the tile inside C, nothing read from C, no parts, calm scales: no questions but whether columns begin at vectors.
 HT_DEVICE void store_calm_part(const ht_gemm_args &g, const work &w, const scalars &by, const int *column_exponent,
                                const ht_acc *acc, int n0)
 {
-    const int odd = (int)threadIdx.x & 1;
     const float column[2] = {ht_pow2(column_exponent[0]), ht_pow2(column_exponent[1])};
     float *c = g.c + (long long)w.entry * g.c_stride + (long long)first_column(n0) * g.ldc + first_row(w);
+    const bool wide = all_lanes(rows_to_vector(c) == 0 && g.ldc % 4 == 0); // four rows can be written at once
+    float after[2][3];
 #pragma unroll
-    for (int j = 0; j < BM / 16; j++) {
+    for (int i = 0; i < BM / 16; i++) {
+        const int j = BM / 16 - 1 - i; // from the last rows to the first: store_shifted
         int e[4];
         exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
-#pragma unroll
-            for (int q = 0; q < 4; q++) {
-                r[q] = __fmul_rn(by.alpha, ht_finish_calm(v[q], row[q], column[h]));
-            }
-            ht_stg16(c + h * 8 * g.ldc + j * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, row, column[h], r);
+            if (wide)
+                ht_stg16(c + h * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + h * 8 * g.ldc + j * 16, r, after[h], j == 0, j == BM / 16 - 1);
         }
     }
 }
@@ -271,23 +329,11 @@ HT_DEVICE void store_any_part(const ht_gemm_args &g, const work &w, const scalar
     }
 }
 
-// Whether it holds for all lanes of the warp.
-HT_DEVICE bool all_lanes(bool x)
-{
-    int all = x;
-    all &= ht_shfl_xor(all, 16);
-    all &= ht_shfl_xor(all, 8);
-    all &= ht_shfl_xor(all, 4);
-    all &= ht_shfl_xor(all, 2);
-    all &= ht_shfl_xor(all, 1);
-    return all != 0;
-}
-
 // Whether the whole tile can be stored without questions, columns apart; the warp goes one way together.
 HT_DEVICE bool is_calm_tile(const ht_gemm_args &g, const work &w, const scalars &by)
 {
     const bool inside = w.m0 + BM <= g.m && g.splits == 1;
-    const bool plain = by.wide && by.beta == 0.0f && by.alpha != 0.0f;
+    const bool plain = by.beta == 0.0f && by.alpha != 0.0f;
     bool calm = inside && plain;
     for (int j = 0; SCALES_ROWS && calm && j < BM / 16; j++) {
         int e[4];
@@ -329,7 +375,6 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     scalars by;
     by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    by.wide = g.ldc % 4 == 0 && g.c_stride % 4 == 0 && ((unsigned long long)g.c & 15) == 0;
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
     ht_acc acc[ACCS][SUBS][REGS];

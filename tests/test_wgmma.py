@@ -69,6 +69,15 @@ PAIR_BREAKS = {
     "an odd grid": (r"\(items < most \? items : most\) \* CLUSTER", "3", "in a grid of whole clusters"),
 }
 
+# vectors that begin below the lane's own four rows, in a C whose columns begin anywhere
+SHIFTED_CASE = ("387", "66", "64", "1", "0", "1")
+SHIFTED_BREAKS = {
+    "rows of the wrong neighbour": (r"t < 2 \? 2 : 3;", "t < 2 ? 3 : 2;"),
+    "no rows from the next 16": (r"t == 3 \? after\[q\] : got", "got"),
+    "the first rows forgotten": (r"is_first && t == 0 && q < shift", "false"),
+    "shifted by the wrong count": (r"shift & 2 \? x\[q \+ 2\]", "shift & 2 ? x[q + 1]"),
+}
+
 
 def pair(templates, shared="B"):
     """The sample as two blocks that share the panels of B, or A."""
@@ -89,9 +98,9 @@ def break_text(templates, pattern, replacement):
     assert hits > 0, f"nothing to break: {pattern}"
 
 
-def expect_caught(program, label, expected, seeds=("0", "3")):
+def expect_caught(program, label, expected, seeds=("0", "3"), case=CASE):
     for seed in seeds:
-        code, text = run(program, *CASE, seed=seed)
+        code, text = run(program, *case, seed=seed)
         print(f"{label}, seed {seed}: {text.strip()}")
         assert code == 1, f"nobody noticed: {label}"
         assert re.search(expected, text), text
@@ -139,6 +148,12 @@ def test_the_template_is_right(whole, seed):
 def test_a_broken_template_is_caught(build, label):
     pattern, replacement, expected = BREAKS[label]
     expect_caught(build(lambda templates: break_text(templates, pattern, replacement)), label, expected)
+
+
+@pytest.mark.parametrize("label", SHIFTED_BREAKS)
+def test_a_broken_store_is_caught(build, label):
+    pattern, replacement = SHIFTED_BREAKS[label]
+    expect_caught(build(lambda templates: break_text(templates, pattern, replacement)), label, "element \\d+:|grade", ("0",), SHIFTED_CASE)
 
 
 @pytest.mark.parametrize("shared", ["A", "B"])
