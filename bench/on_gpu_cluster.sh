@@ -11,6 +11,7 @@ mkdir -p "$out"
 {
     echo "commit $commit"
     nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
+    "$bin/max_clusters"
     for set in h200cluster h200cluster8; do
         echo "== $set: the same bits"
         timeout 60 "$bin/$set/same_bits" large || echo "FAILED ($?)"

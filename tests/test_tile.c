@@ -95,6 +95,12 @@ static void geometry(void **state) {
     assert_int_equal(tile_threads(&t, isa_find("gfx90a")), 512);
     assert_int_equal(tile_stage_bytes(&t, scheme_find("f16x3")), 32768); /* 256 rows of 128 bytes */
     assert_int_equal(tile_stage_bytes(&t, scheme_find("half")), 16384);
+    const struct tile wide = {64, 128, 32, 64, 64, 16, 8, 2}, tall = {192, 128, 32, 192, 64, 16, 4, 2};
+    assert_int_equal(tile_fetched_bytes(&t, scheme_find("f16x3")), 32768);
+    assert_int_equal(tile_fetched_bytes(&wide, scheme_find("f16x3")), 8192 + 16384 / 2); /* B is shared along m */
+    assert_int_equal(tile_cluster_m(&wide) * 10 + tile_cluster_n(&wide), 21);
+    assert_int_equal(tile_fetched_bytes(&tall, scheme_find("f16x3")), 24576 / 2 + 16384);
+    assert_int_equal(tile_cluster_m(&tall) * 10 + tile_cluster_n(&tall), 12);
     struct tile larger = t;
     larger.stages = 4;
     assert_int_equal(tile_compare(&t, &t), 0);
