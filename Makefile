@@ -56,7 +56,7 @@ GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 comma := ,
 space := $() $()
 joined = $(subst $(space),$(1),$(strip $(2)))
-GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED)) $(if $(TILES),--tiles $(TILES))
+GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED)) $(if $(TILES),--tiles $(TILES)) $(if $(PROMOTE),--promote $(PROMOTE))
 ifneq ($(strip $(GPU)),)
 SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
 BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))
@@ -147,11 +147,10 @@ out/obj/%.o: %.cpp out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CXX,$<,$(CXX) $(CXX_FLAGS) -c $< -o $@)
 
-out/obj/bench/cmd_bench.o: C_FLAGS += -include out/obj/build.h
-out/obj/bench/cmd_bench.o: out/obj/build.h
+out/obj/bench/stamp.o: C_FLAGS += -include out/obj/build.h
+out/obj/bench/stamp.o: out/obj/build.h
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
-out/obj/runtime/dev_hip.o: C_FLAGS += -D__HIP_PLATFORM_AMD__
 
 # The simulator alone, for sources that come from elsewhere (tests/vendored/nvcc-sim).
 out/obj/libsim.a: $(SIM_OBJ)
@@ -218,10 +217,21 @@ out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/fault.
 	@mkdir -p $(@D)
 	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
-$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) $(PROBE_OBJ) $(SET)/libhalftone.a
+# What `halftone profile` runs on the device, and the simulator's arithmetic that it holds against it.
+PROFILE_KERNELS := bench/profile_kernels.cu bench/profile.h bench/fault.h $(wildcard templates/prim_cuda.cuh templates/arch_sm*.cuh)
+PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile_kernels.o)
+out/obj/bench/profile_kernels.o: $(PROFILE_KERNELS) out/obj/nvcc
+	@mkdir -p $(@D)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+
+out/obj/bench/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
+	@mkdir -p $(@D)
+	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -c $< -o $@)
+
+$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ $(DEVICE_LINK) -lm)
 
-$(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) $(SET)/libhalftone-sim.a
+$(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/profile_kernels-sim.o $(SET)/libhalftone-sim.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ -ldl -lpthread -lm)
 endif
 # ---- using it

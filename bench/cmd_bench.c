@@ -11,23 +11,26 @@
 #include "native.h"
 #include "progress.h"
 #include "shapes.h"
+#include "stamp.h"
 #include "timing.h"
 #include "tsv.h"
 
-#ifndef HALFTONE_COMMIT
-#define HALFTONE_COMMIT "unknown"
-#endif
-#ifndef HALFTONE_TOOLKIT
-#define HALFTONE_TOOLKIT "unknown"
-#endif
-
-enum { SCHEMES_MOST = 32, SIZES_MOST = 32, SAMPLED_ROWS = 64, COMMENT_BYTES = 2048 };
+enum {
+    SCHEMES_MOST = 32,
+    SIZES_MOST = 32,
+    TRANS_MOST = 4,
+    SAMPLED_ROWS = 64,
+    PAD_MOST = 4096,
+    COMMENT_BYTES = 2048
+};
 
 /* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one
  * measurement. */
 static const struct tsv_column bench_columns[] = {{"m", 1},
                                                   {"n", 1},
                                                   {"k", 1},
+                                                  {"trans", 1},
+                                                  {"pad", 0},
                                                   {"contender", 1},
                                                   {"kernel", 1},
                                                   {"end_tflops", 1},
@@ -54,8 +57,12 @@ struct bench {
     struct engine engine;
     struct yardstick *yardstick;
     struct device_facts *facts;
-    const char *out, *commit, *toolkit;
+    const char *out;
+    struct stamp stamp;
     struct shape_list shapes;
+    const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
+    int transes;
+    int64_t pad; /* leading dimensions of A and B are their rows and this */
     const char *scheme[SCHEMES_MOST];
     int schemes, all_kernels;
     struct timing_plan plan;
@@ -68,13 +75,14 @@ struct bench {
 struct round {
     struct bench *bench;
     struct shape shape;
+    const char *trans;
     float *a, *b, *whole, *sample;
     struct reference reference;
     struct metrics_truth truth;
     struct engine_problem problem;
     void *half_a, *half_b; /* device, FP16; NULL without cuBLAS */
     enum yardstick_mode mode;
-    double yardstick_tflops[YARDSTICK_MODES]; /* -1: not measured */
+    double yardstick_tflops[YARDSTICK_TIMED]; /* -1: not measured */
     double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
 };
 
@@ -117,6 +125,8 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
     tsv_integer(t, r->shape.m);
     tsv_integer(t, r->shape.n);
     tsv_integer(t, r->shape.k);
+    tsv_text(t, r->trans);
+    tsv_integer(t, b->pad);
     tsv_text(t, l->contender);
     tsv_text(t, l->kernel);
     speed_cells(t, r, &l->end);
@@ -167,15 +177,15 @@ static int call_packed(void *context, struct fault *f) {
 
 static void step(struct round *r, const char *contender) {
     char what[200];
-    snprintf(what, sizeof what, "%lld x %lld x %lld %s", (long long)r->shape.m, (long long)r->shape.n,
-             (long long)r->shape.k, contender);
+    snprintf(what, sizeof what, "%lld x %lld x %lld %s %s", (long long)r->shape.m, (long long)r->shape.n,
+             (long long)r->shape.k, r->trans, contender);
     progress_step(&r->bench->progress, what);
 }
 
 static int run_yardsticks(struct round *r, struct fault *f) {
-    for (int mode = 0; mode < YARDSTICK_MODES; mode++)
+    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
         r->yardstick_tflops[mode] = -1;
-    for (int mode = 0; mode < YARDSTICK_MODES && r->bench->yardstick != NULL; mode++) {
+    for (int mode = 0; mode < YARDSTICK_TIMED && r->bench->yardstick != NULL; mode++) {
         struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, 0};
         r->mode = (enum yardstick_mode)mode;
         step(r, l.contender);
@@ -207,7 +217,17 @@ static int products_of(const struct ht_set_desc *set, const char *scheme) {
     return 0;
 }
 
-/* kernel NULL: the library's pick. The end-to-end call comes last, so that its result is what is judged. */
+/* Packing alone and the product of packed operands. */
+static int time_pieces(struct round *r, struct line *l, struct fault *f) {
+    struct bench *b = r->bench;
+    if (engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
+        timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
+        timing_measure(&b->plan, call_packed, r, &l->product, f) != 0)
+        return -1;
+    return 0;
+}
+
+/* kernel NULL: the library's pick; kernels that read the matrices themselves have no pieces. The end-to-end call comes last, so that its result is what is judged. */
 static int run_scheme(struct round *r, const char *scheme, const char *kernel, struct fault *f) {
     struct bench *b = r->bench;
     const struct ht_set_desc *set = b->engine.set;
@@ -216,9 +236,7 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
     step(r, kernel != NULL ? kernel : scheme);
     if (engine_select(&b->engine, scheme, kernel, f) != 0 ||
         engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
-        engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
-        timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0 ||
-        timing_measure(&b->plan, call_packed, r, &l.product, f) != 0 ||
+        (plan.pack_ns > 0 && time_pieces(r, &l, f) != 0) ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
         return -1;
     l.kernel = plan.kernel;
@@ -266,31 +284,45 @@ static int upload_half(void **device, const float *host, int64_t count, struct f
     return status;
 }
 
-static int round_open(struct round *r, struct bench *b, const struct shape *s, struct fault *f) {
-    const struct family *family = family_find("uniform");
-    size_t a_count = (size_t)(s->m * s->k), b_count = (size_t)(s->k * s->n), c_count = (size_t)(s->m * s->n);
+/* One operand as it is stored, with the family's numbers in it: *ld x columns. */
+static float *make_matrix(const struct round *r, char which, int64_t *ld, int64_t *count) {
+    const int is_a = which == 'A', is_trans = r->trans[is_a ? 0 : 1] == 'T';
+    const int64_t rows = is_a ? r->shape.m : r->shape.k, cols = is_a ? r->shape.k : r->shape.n;
+    const int64_t stored_rows = is_trans ? cols : rows, stored_cols = is_trans ? rows : cols;
+    *ld = stored_rows + r->bench->pad;
+    *count = *ld * stored_cols;
+    float *x = calloc((size_t)*count, sizeof(float));
+    if (x != NULL && is_a)
+        family_fill(family_find("uniform"), 1, 'A', stored_rows, r->shape.n, stored_cols, x, *ld);
+    else if (x != NULL)
+        family_fill(family_find("uniform"), 1, 'B', r->shape.m, stored_cols, stored_rows, x, *ld);
+    return x;
+}
+
+static int round_open(struct round *r, struct bench *b, const struct shape *s, const char *trans,
+                      struct fault *f) {
+    const char ta = trans[0], tb = trans[1];
+    int64_t lda, ldb, a_count, b_count;
     memset(r, 0, sizeof *r);
     r->bench = b;
     r->shape = *s;
-    r->a = malloc(a_count * sizeof(float));
-    r->b = malloc(b_count * sizeof(float));
-    r->whole = malloc(c_count * sizeof(float));
+    r->trans = trans;
+    r->a = make_matrix(r, 'A', &lda, &a_count);
+    r->b = make_matrix(r, 'B', &ldb, &b_count);
+    r->whole = malloc((size_t)(s->m * s->n) * sizeof(float));
     r->sample = malloc((size_t)(SAMPLED_ROWS * s->n) * sizeof(float));
     if (r->a == NULL || r->b == NULL || r->whole == NULL || r->sample == NULL)
-        return fault_memory(f, 4.0 * (double)(a_count + b_count + c_count), "matrices");
-    family_fill(family, 1, 'A', s->m, s->n, s->k, r->a, s->m);
-    family_fill(family, 1, 'B', s->m, s->n, s->k, r->b, s->k);
-    if (reference_make(&r->reference, 'N', 'N', s->m, s->n, s->k, r->a, s->m, r->b, s->k, SAMPLED_ROWS, 0) !=
-        0)
+        return fault_memory(f, 4.0 * (double)(a_count + b_count + s->m * s->n), "matrices");
+    if (reference_make(&r->reference, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, SAMPLED_ROWS, 0) != 0)
         return fault_memory(f, 32.0 * (double)(SAMPLED_ROWS * s->n), "a reference");
     r->truth = reference_truth(&r->reference);
-    if (engine_problem_open(&r->problem, 'N', 'N', s->m, s->n, s->k, r->a, s->m, r->b, s->k, f) != 0)
+    if (engine_problem_open(&r->problem, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, f) != 0)
         return -1;
     if (b->yardstick == NULL)
         return 0;
-    if (upload_half(&r->half_a, r->a, (int64_t)a_count, f) != 0)
+    if (upload_half(&r->half_a, r->a, a_count, f) != 0)
         return -1;
-    return upload_half(&r->half_b, r->b, (int64_t)b_count, f);
+    return upload_half(&r->half_b, r->b, b_count, f);
 }
 
 /* A and B, each into the same buffer: what packing at least moves, with the same data. */
@@ -326,9 +358,9 @@ static double measure_copy(const struct round *r) {
 }
 
 /* The file is written after every shape, so that an interrupted run keeps what it measured. */
-static int run_shape(struct bench *b, const struct shape *s, struct fault *f) {
+static int run_shape(struct bench *b, const struct shape *s, const char *trans, struct fault *f) {
     struct round r;
-    int status = round_open(&r, b, s, f);
+    int status = round_open(&r, b, s, trans, f);
     if (status == 0)
         status = run_yardsticks(&r, f);
     if (status == 0) {
@@ -342,16 +374,11 @@ static int run_shape(struct bench *b, const struct shape *s, struct fault *f) {
 }
 
 static void make_comments(struct bench *b) {
-    int cuda = facts_cuda_version(b->facts), cublas = yardstick_version(b->yardstick);
-    char versions[96] = "cuBLAS n/a";
-    if (cublas > 0)
-        snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10,
-                 cublas);
+    char head[STAMP_BYTES];
+    stamp_write(head, &b->stamp, &b->engine, b->yardstick, b->facts);
     snprintf(
         b->comments, sizeof b->comments,
-        "# halftone: %s, set %s (%s), commit %s\n# device: %s, %d multiprocessors\n"
-        "# driver: %s; toolkit %s; %s\n"
-        "# data: uniform[-1,1], column-major NN, same memory for all; TFLOPS = 2mnk / time; median, least "
+        "%s# data: uniform[-1,1], column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
         "and most "
         "over the batches\n"
         "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
@@ -359,9 +386,7 @@ static void make_comments(struct bench *b) {
         "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
         "round, "
         "bytes read and written%s\n",
-        halftone_version(), b->engine.set->gpu, b->engine.set->isa, b->commit, b->engine.device.name,
-        b->engine.device.sms, facts_driver(b->facts), b->toolkit, versions, (int)SAMPLED_ROWS,
-        b->plan.seconds,
+        head, (int)SAMPLED_ROWS, b->plan.seconds,
         b->engine.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
@@ -372,8 +397,8 @@ static int count_steps(const struct bench *b) {
     for (int i = 0; i < b->schemes && b->all_kernels; i++)
         for (int k = 0; k < b->engine.set->kernels; k++)
             kernels += strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0;
-    return b->shapes.count *
-           ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
+    return b->shapes.count * b->transes *
+           ((b->yardstick != NULL ? YARDSTICK_TIMED : 0) + (b->all_kernels ? kernels : b->schemes));
 }
 
 static int run_all(struct bench *b, struct fault *f) {
@@ -393,7 +418,8 @@ static int run_all(struct bench *b, struct fault *f) {
     tsv_init(&b->table, bench_columns, (int)(sizeof bench_columns / sizeof bench_columns[0]));
     progress_start(&b->progress, count_steps(b));
     for (int i = 0; i < b->shapes.count && status == 0; i++)
-        status = run_shape(b, &b->shapes.shape[i], f);
+        for (int t = 0; t < b->transes && status == 0; t++)
+            status = run_shape(b, &b->shapes.shape[i], b->trans[t], f);
     progress_end(&b->progress);
     struct fault print_fault; /* what was measured before a failure is still shown */
     if (tsv_print(&b->table, stdout, &print_fault) != 0 && status == 0) {
@@ -428,6 +454,21 @@ static int choose_schemes(struct bench *b, const char *text, struct name_list *n
     return 0;
 }
 
+static int choose_trans(struct bench *b, const char *text, struct name_list *names, struct fault *f) {
+    static const char *const known[TRANS_MOST] = {"NN", "NT", "TN", "TT"};
+    if (args_names("--trans", text, names, f) != 0)
+        return -1;
+    for (int i = 0; i < names->count; i++) {
+        int found = 0;
+        while (found < TRANS_MOST && strcmp(known[found], names->name[i]) != 0)
+            found++;
+        if (found == TRANS_MOST || b->transes == TRANS_MOST)
+            return fault_usage(f, "--trans: '%s' is none of NN, NT, TN, TT, or one too many", names->name[i]);
+        b->trans[b->transes++] = known[found];
+    }
+    return 0;
+}
+
 static int choose_shapes(struct bench *b, const char *sizes, const char *file, struct fault *f) {
     int64_t size[SIZES_MOST];
     int count = 0;
@@ -448,17 +489,25 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
 static int run(int argc, char **argv, struct fault *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
-    struct name_list names = {NULL, NULL, 0};
-    int count = 0;
+    const char *trans = "NN", *pad = "0";
+    struct name_list names = {NULL, NULL, 0}, trans_names = {NULL, NULL, 0};
+    int count = 0, pads = 0;
     memset(&b, 0, sizeof b);
-    b.commit = HALFTONE_COMMIT;
-    b.toolkit = HALFTONE_TOOLKIT;
-    const struct option options[] = {
-        {"--sizes", &sizes, NULL},     {"--shapes", &file, NULL},       {"--schemes", &schemes, NULL},
-        {"--kernels", &kernels, NULL}, {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
-        {"--commit", &b.commit, NULL}, {"--toolkit", &b.toolkit, NULL}, {NULL, NULL, NULL}};
+    b.stamp = stamp_built();
+    const struct option options[] = {{"--sizes", &sizes, NULL},
+                                     {"--shapes", &file, NULL},
+                                     {"--schemes", &schemes, NULL},
+                                     {"--kernels", &kernels, NULL},
+                                     {"--seconds", &seconds, NULL},
+                                     {"--out", &b.out, NULL},
+                                     {"--commit", &b.stamp.commit, NULL},
+                                     {"--toolkit", &b.stamp.toolkit, NULL},
+                                     {"--trans", &trans, NULL},
+                                      {"--pad", &pad, NULL},
+                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
-        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0)
+        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
+        args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0)
         return -1;
     if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
         return fault_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
@@ -469,11 +518,14 @@ static int run(int argc, char **argv, struct fault *f) {
         if (status == 0)
             status = choose_schemes(&b, schemes, &names, f);
         if (status == 0)
+            status = choose_trans(&b, trans, &trans_names, f);
+        if (status == 0)
             status = run_all(&b, f);
         engine_close(&b.engine);
     }
     shapes_free(&b.shapes);
     args_names_free(&names);
+    args_names_free(&trans_names);
     return status;
 }
 
@@ -481,7 +533,8 @@ const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
     "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--kernels pick|all] "
     "[--seconds S]\n"
-    "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n\n"
+    "                      [--trans NN,NT,TN,TT] [--pad P] [--out FILE.tsv] [--commit TEXT] [--toolkit "
+    "TEXT]\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
     "(uniform[-1,1]), each running back to back for S seconds in 9 batches after a warm-up. Prints medians "
@@ -493,6 +546,8 @@ const struct command cmd_bench = {
     "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the "
     "library's pick)\n"
     "  --seconds S    per measurement (default 0.5)\n"
+    "  --trans LIST   every shape with each of these (default NN)\n"
+    "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run};

@@ -7,12 +7,13 @@
 
 #include "args.h"
 #include "cmd.h"
-#include "families.h"
-#include "metrics.h"
 #include "native.h"
 #include "outfile.h"
 #include "plot.h"
 #include "progress.h"
+#include "report_page.h"
+#include "stamp.h"
+#include "trial.h"
 #include "tsv.h"
 
 enum {
@@ -23,78 +24,39 @@ enum {
     SAMPLED_ROWS = 64,
     GRID_COLUMNS = 5
 };
-enum { NAMES_BYTES = 2048 };
+enum { NAMES_BYTES = 2048, VENDOR_MODES = 2, COLUMNS_MOST = CONTENDERS_MOST + 1 + VENDOR_MODES };
+static const enum yardstick_mode vendor_modes[VENDOR_MODES] = {YARDSTICK_TF32, YARDSTICK_BF16X9};
 
-static const struct tsv_column report_columns[] = {
-    {"family", 1},        {"exact", 0},     {"n", 1},           {"rows", 0},
-    {"contender", 1},     {"frob", 1},      {"grade", 1},       {"bound", 1},
-    {"grade/bound", 1},   {"max_error", 1}, {"mred", 1},        {"max_abs", 1},
-    {"max_error_cpu", 0}, {"mred_cpu", 0},  {"max_abs_cpu", 0}, {"misplaced", 1}};
+static const struct tsv_column report_columns[] = {{"family", 1},      {"exact", 0},         {"n", 1},
+                                                   {"k", 0},           {"rows", 0},          {"contender", 1},
+                                                   {"frob", 1},        {"grade", 1},         {"bound", 1},
+                                                   {"grade/bound", 1}, {"max_error", 1},     {"mred", 1},
+                                                   {"max_abs", 1},     {"max_error_cpu", 0}, {"mred_cpu", 0},
+                                                   {"max_abs_cpu", 0}, {"misplaced", 1}};
 static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},     {"contender", 1},
                                                       {"error", 1},  {"count", 1}, {"fraction", 1}};
 
 struct report {
     struct engine engine;
     struct yardstick *yardstick;
-    const char *out, *histogram_family;
-    int64_t size[SIZES_MOST], seed, histogram_size;
+    struct device_facts *facts;
+    struct stamp stamp;
+    const char *out, *html, *histogram_family;
+    char head[2 * STAMP_BYTES];
+    int64_t size[SIZES_MOST], seed, histogram_size, outer; /* outer: m and n where they are not the size; 0 */
     int sizes, families;
-    const struct family *family[64];
+    const struct family *family[TRIAL_FAMILIES_MOST];
     const char *scheme[CONTENDERS_MOST];
     int schemes;
     struct tsv table, histogram;
     struct progress progress;
-    double largest_error_cpu[CONTENDERS_MOST + 1]; /* where the histogram is taken, native last */
-    double mred_cpu[CONTENDERS_MOST + 1];
+    double largest_error_cpu
+        [COLUMNS_MOST]; /* where the histogram is taken; native after the schemes, then vendor_modes */
+    double mred_cpu[COLUMNS_MOST];
+    struct report_row *row;          /* what the page shows */
+    const char *range[COLUMNS_MOST]; /* of each scheme */
+    int rows_made, row_room, bf16x9_trials, bf16x9_as_native;
 };
-
-/* One family at one size. */
-struct trial {
-    const struct family *family;
-    int64_t n;
-    float *a, *b, *whole, *sample;
-    struct reference reference;
-    struct metrics_truth truth;
-    struct engine_problem problem;
-};
-
-static void trial_close(struct trial *t) {
-    engine_problem_close(&t->problem);
-    reference_free(&t->reference);
-    free(t->a);
-    free(t->b);
-    free(t->whole);
-    free(t->sample);
-    memset(t, 0, sizeof *t);
-}
-
-static int trial_open(struct trial *t, const struct family *family, int64_t n, uint64_t seed,
-                      struct fault *f) {
-    size_t count = (size_t)(n * n);
-    memset(t, 0, sizeof *t);
-    t->family = family;
-    t->n = n;
-    t->a = malloc(count * sizeof *t->a);
-    t->b = malloc(count * sizeof *t->b);
-    t->whole = malloc(count * sizeof *t->whole);
-    t->sample = malloc(count * sizeof *t->sample);
-    int status = t->a == NULL || t->b == NULL || t->whole == NULL || t->sample == NULL ? -1 : 0;
-    if (status == 0) {
-        family_fill(family, seed, 'A', n, n, n, t->a, n);
-        family_fill(family, seed, 'B', n, n, n, t->b, n);
-        status = reference_make(&t->reference, 'N', 'N', n, n, n, t->a, n, t->b, n,
-                                n > ALL_ROWS_UP_TO ? SAMPLED_ROWS : 0, 0);
-    }
-    if (status != 0) {
-        trial_close(t);
-        return fault_memory(f, (double)count * 32, "matrices and reference");
-    }
-    t->truth = reference_truth(&t->reference);
-    if (engine_problem_open(&t->problem, 'N', 'N', n, n, n, t->a, n, t->b, n, f) == 0)
-        return 0;
-    trial_close(t);
-    return -1;
-}
 
 static void add_histogram(struct report *r, const struct trial *t, const char *contender) {
     int64_t bins[BINS];
@@ -110,6 +72,20 @@ static void add_histogram(struct report *r, const struct trial *t, const char *c
     }
 }
 
+static void remember(struct report *r, const struct report_row *row) {
+    if (r->rows_made == r->row_room) {
+        const int room = r->row_room > 0 ? 2 * r->row_room : 256;
+        struct report_row *grown = realloc(r->row, (size_t)room * sizeof *grown);
+        if (grown == NULL) {
+            r->table.failed = 1; /* the table says so when it is printed */
+            return;
+        }
+        r->row = grown;
+        r->row_room = room;
+    }
+    r->row[r->rows_made++] = *row;
+}
+
 /* One row from t->sample; bound 0: the contender promises none. `index` is the scheme's, r->schemes for
  * native. */
 static void add_row(struct report *r, const struct trial *t, const char *contender, int64_t bound,
@@ -119,6 +95,7 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
     tsv_text(&r->table, t->family->name);
     tsv_integer(&r->table, t->family->exact);
     tsv_integer(&r->table, t->n);
+    tsv_integer(&r->table, t->k);
     tsv_integer(&r->table, t->reference.rows);
     tsv_text(&r->table, contender);
     tsv_real(&r->table, e.frob, 3);
@@ -133,7 +110,9 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
         tsv_real(&r->table, rest[i], 3);
     tsv_integer(&r->table, e.misplaced);
     tsv_end_row(&r->table);
-    if (t->n == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
+    remember(r, &(struct report_row){t->family->name, contender, t->n, t->k, e.misplaced, e.frob, e.grade,
+                                     (double)bound});
+    if (t->k == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
         add_histogram(r, t, contender);
         r->largest_error_cpu[index] = e.max_error_cpu;
         r->mred_cpu[index] = e.mred_cpu;
@@ -148,21 +127,56 @@ static int run_scheme(struct report *r, struct trial *t, int index, struct fault
         engine_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
+    r->range[index] = plan.range;
     add_row(r, t, r->scheme[index], plan.fixed_point ? 0 : plan.bound_units,
             index); /* that bound is no grade */
     return 0;
 }
 
-static int run_trial(struct report *r, const struct family *family, int64_t n, struct fault *f) {
+static int run_vendor_mode(struct report *r, struct trial *t, int index, const float *native,
+                           struct fault *f) {
+    const struct engine_problem *p = &t->problem;
+    const enum yardstick_mode mode = vendor_modes[index];
+    if (yardstick_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b,
+                           p->ldb, p->c) != 0)
+        return 0; /* this cuBLAS has no such mode */
+    if (engine_problem_result(p, t->whole, f) != 0)
+        return -1;
+    reference_sample(&t->reference, t->whole, t->n, t->sample);
+    if (mode == YARDSTICK_BF16X9) {
+        r->bf16x9_trials++;
+        r->bf16x9_as_native += metrics_first_difference(t->sample, native, t->truth.count) < 0;
+    }
+    add_row(r, t, yardstick_names[mode], 0, r->schemes + 1 + index);
+    return 0;
+}
+
+/* Native FP32 and cuBLAS' own modes. */
+static int run_native(struct report *r, struct trial *t, struct fault *f) {
+    int status = native_sample(r->yardstick, &t->problem, &t->reference, t->whole, t->sample, f);
+    if (status != 0)
+        return status;
+    add_row(r, t, native_name(r->yardstick), 0, r->schemes);
+    const size_t bytes = (size_t)t->truth.count * sizeof(float);
+    float *native = malloc(bytes);
+    if (native == NULL)
+        return fault_memory(f, (double)bytes, "a copy of the result");
+    memcpy(native, t->sample, bytes);
+    for (int i = 0; i < VENDOR_MODES && r->yardstick != NULL && status == 0; i++)
+        status = run_vendor_mode(r, t, i, native, f);
+    free(native);
+    return status;
+}
+
+static int run_trial(struct report *r, const struct family *family, int64_t size, struct fault *f) {
     struct trial t;
     char what[160];
-    if (trial_open(&t, family, n, (uint64_t)r->seed, f) != 0)
+    const int64_t n = r->outer > 0 ? r->outer : size;
+    if (trial_open(&t, family, n, size, (uint64_t)r->seed, n > ALL_ROWS_UP_TO ? SAMPLED_ROWS : 0, f) != 0)
         return -1;
-    int status = native_sample(r->yardstick, &t.problem, &t.reference, t.whole, t.sample, f);
-    if (status == 0)
-        add_row(r, &t, native_name(r->yardstick), 0, r->schemes);
+    int status = run_native(r, &t, f);
     for (int i = 0; i < r->schemes && status == 0; i++) {
-        snprintf(what, sizeof what, "%s n = %lld %s", family->name, (long long)n, r->scheme[i]);
+        snprintf(what, sizeof what, "%s k = %lld %s", family->name, (long long)size, r->scheme[i]);
         progress_step(&r->progress, what);
         status = run_scheme(r, &t, i, f);
     }
@@ -186,6 +200,22 @@ static void print_ordering(const struct report *r) {
         printf("  %-14s max_error x %-10.4g mred x %.4g\n",
                i < r->schemes ? r->scheme[i] : native_name(r->yardstick),
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
+}
+
+/* Contenders in the order of plots; returns how many. */
+static int list_contenders(const struct report *r, const char **name, const char **range) {
+    int count = 0;
+    name[count] = native_name(r->yardstick);
+    range[count++] = "";
+    for (int i = 0; i < VENDOR_MODES && r->yardstick != NULL; i++) {
+        name[count] = yardstick_names[vendor_modes[i]];
+        range[count++] = "";
+    }
+    for (int i = 0; i < r->schemes; i++) {
+        name[count] = r->scheme[i];
+        range[count++] = r->range[i];
+    }
+    return count;
 }
 
 static void append_word(char *list, const char *word) {
@@ -219,9 +249,10 @@ static int draw(const struct report *r, const char *script, const char *name, co
 
 static int draw_plots(const struct report *r, struct fault *f) {
     char contenders[NAMES_BYTES] = "", families[NAMES_BYTES] = "", settings[3 * NAMES_BYTES];
-    append_word(contenders, native_name(r->yardstick));
-    for (int i = 0; i < r->schemes; i++)
-        append_word(contenders, r->scheme[i]);
+    const char *name[COLUMNS_MOST], *range[COLUMNS_MOST];
+    const int count = list_contenders(r, name, range);
+    for (int i = 0; i < count; i++)
+        append_word(contenders, name[i]);
     for (int i = 0; i < r->families; i++)
         append_word(families, r->family[i]->name);
     int columns = r->families < GRID_COLUMNS ? r->families : GRID_COLUMNS;
@@ -232,15 +263,44 @@ static int draw_plots(const struct report *r, struct fault *f) {
     if (r->histogram.rows == 0)
         return 0;
     snprintf(settings, sizeof settings, "family='%s'; n=%lld; contenders='%s'; columns=3; rows=%d",
-             r->histogram_family, (long long)r->histogram_size, contenders, (r->schemes + 1 + 2) / 3);
+             r->histogram_family, (long long)r->histogram_size, contenders, (count + 2) / 3);
     return draw(r, "histogram.gp", "histogram.svg", settings, f);
+}
+
+static void write_note(const struct report *r, char *out, size_t size) {
+    if (r->yardstick == NULL)
+        snprintf(out, size, "Native FP32 is the CPU's loop: there is no cuBLAS here.");
+    else if (r->bf16x9_trials == 0)
+        snprintf(out, size, "This cuBLAS has no BF16x9 mode.");
+    else
+        snprintf(out, size, "cuBLAS' BF16x9 mode gave the bits of its native FP32 in %d of %d trials%s.",
+                 r->bf16x9_as_native, r->bf16x9_trials,
+                 r->bf16x9_as_native == r->bf16x9_trials ? ": it runs native FP32 on this GPU" : "");
+}
+
+static int write_page(const struct report *r, struct fault *f) {
+    const char *name[COLUMNS_MOST], *range[COLUMNS_MOST], *family[TRIAL_FAMILIES_MOST],
+        *text[TRIAL_FAMILIES_MOST];
+    char note[160];
+    for (int i = 0; i < r->families; i++) {
+        family[i] = r->family[i]->name;
+        text[i] = r->family[i]->text;
+    }
+    write_note(r, note, sizeof note);
+    const int contenders = list_contenders(r, name, range);
+    const struct report_sheet sheet = {r->head, name[0],    note,   r->row, r->rows_made, name,
+                                       range,   contenders, family, text,   r->families};
+    if (report_page(&sheet, r->html, f) != 0)
+        return -1;
+    printf("wrote %s\n", r->html);
+    return 0;
 }
 
 static int write_file(const struct report *r, const struct tsv *table, const char *name, struct fault *f) {
     char *path = outfile_join(r->out, name);
     if (path == NULL)
         return fault_memory(f, 100, "a file name");
-    int status = tsv_write(table, path, NULL, f);
+    int status = tsv_write(table, path, r->head, f);
     if (status == 0)
         printf("wrote %s\n", path);
     free(path);
@@ -248,6 +308,8 @@ static int write_file(const struct report *r, const struct tsv *table, const cha
 }
 
 static int write_all(const struct report *r, struct fault *f) {
+    if (r->html != NULL && write_page(r, f) != 0)
+        return -1;
     if (r->out == NULL)
         return 0;
     if (write_file(r, &r->table, "report.tsv", f) != 0 ||
@@ -256,31 +318,14 @@ static int write_all(const struct report *r, struct fault *f) {
     return draw_plots(r, f);
 }
 
-static int choose_families(struct report *r, const char *text, struct name_list *names, struct fault *f) {
-    r->families = 0;
-    if (text == NULL) {
-        for (int i = 0; i < family_count; i++)
-            r->family[r->families++] = &family_table[i];
-    } else {
-        if (args_names("--families", text, names, f) != 0)
-            return -1;
-        if (names->count > 64)
-            return fault_usage(f, "--families: more than 64 names");
-        for (int i = 0; i < names->count; i++) {
-            r->family[r->families] = family_find(names->name[i]);
-            if (r->family[r->families++] == NULL)
-                return fault_usage(f, "--families: unknown family '%s'; `halftone report --list` prints them",
-                                   names->name[i]);
-        }
-    }
-    r->histogram_family = r->family[0]->name;
-    return 0;
-}
-
 static int choose_schemes(struct report *r, const char *text, struct name_list *names, struct fault *f) {
     r->schemes = 0;
     if (text == NULL) {
-        for (int i = 0; i < CONTENDERS_MOST && halftone_schemes(r->engine.handle, i) != NULL; i++)
+        struct fault unused;
+        if (engine_select(&r->engine, "auto", NULL, &unused) ==
+            0) /* a library without f16x3 has no default */
+            r->scheme[r->schemes++] = "auto";
+        for (int i = 0; r->schemes < CONTENDERS_MOST && halftone_schemes(r->engine.handle, i) != NULL; i++)
             r->scheme[r->schemes++] = halftone_schemes(r->engine.handle, i);
         return 0;
     }
@@ -301,12 +346,22 @@ static int compare_sizes(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static void make_head(struct report *r) {
+    char stamp[STAMP_BYTES];
+    stamp_write(stamp, &r->stamp, &r->engine, r->yardstick, r->facts);
+    snprintf(r->head, sizeof r->head,
+             "%s# halftone report: reference FP64; with more than %d rows the errors are those of %d\n",
+             stamp, (int)ALL_ROWS_UP_TO, (int)SAMPLED_ROWS);
+}
+
 static int run_all(struct report *r, struct fault *f) {
     const char *why = "";
     int status = 0;
     r->yardstick = r->engine.device.simulated ? NULL : yardstick_open(&why);
     if (r->yardstick == NULL && !r->engine.device.simulated)
         fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
+    r->facts = r->engine.device.simulated ? NULL : facts_open();
+    make_head(r);
     tsv_init(&r->table, report_columns, (int)(sizeof report_columns / sizeof report_columns[0]));
     tsv_init(&r->histogram, histogram_columns, (int)(sizeof histogram_columns / sizeof histogram_columns[0]));
     progress_start(&r->progress, r->sizes * r->families * r->schemes);
@@ -325,7 +380,9 @@ static int run_all(struct report *r, struct fault *f) {
     }
     tsv_free(&r->table);
     tsv_free(&r->histogram);
+    free(r->row);
     yardstick_close(r->yardstick);
+    facts_close(r->facts);
     return status;
 }
 
@@ -344,23 +401,34 @@ static int64_t histogram_size(const struct report *r) {
 }
 
 static int run(int argc, char **argv, struct fault *f) {
-    struct report r = {.seed = 1};
-    const char *sizes = NULL, *families = NULL, *schemes = NULL, *seed = "1", *none[1];
+    struct report r = {.seed = 1, .stamp = stamp_built()};
+    const char *sizes = NULL, *families = NULL, *schemes = NULL, *seed = "1", *outer = NULL, *none[1];
     struct name_list family_names = {NULL, NULL, 0}, scheme_names = {NULL, NULL, 0};
     int count = 0, list = 0;
-    const struct option options[] = {
-        {"--sizes", &sizes, NULL}, {"--families", &families, NULL}, {"--schemes", &schemes, NULL},
-        {"--seed", &seed, NULL},   {"--out", &r.out, NULL},         {"--list", NULL, &list},
-        {NULL, NULL, NULL}};
+    const struct option options[] = {{"--sizes", &sizes, NULL},
+                                     {"--families", &families, NULL},
+                                     {"--schemes", &schemes, NULL},
+                                     {"--seed", &seed, NULL},
+                                     {"--out", &r.out, NULL},
+                                     {"--list", NULL, &list},
+                                     {"--html", &r.html, NULL},
+                                     {"--outer", &outer, NULL},
+                                     {"--commit", &r.stamp.commit, NULL},
+                                     {"--toolkit", &r.stamp.toolkit, NULL},
+                                     {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
     if (list)
         return list_families();
     if (args_number("--seed", seed, 0, INT64_MAX, &r.seed, f) != 0)
         return -1;
-    if (sizes != NULL && args_numbers("--sizes", sizes, 1, 32768, r.size, SIZES_MOST, &r.sizes, f) != 0)
+    if (outer != NULL && args_number("--outer", outer, 1, 32768, &r.outer, f) != 0)
         return -1;
-    int status = choose_families(&r, families, &family_names, f);
+    if (sizes != NULL && args_numbers("--sizes", sizes, 1, 65536, r.size, SIZES_MOST, &r.sizes, f) != 0)
+        return -1;
+    int status = trial_families(families, &family_names, r.family, &r.families, f);
+    if (status == 0)
+        r.histogram_family = r.family[0]->name;
     if (status == 0 && r.out != NULL)
         status = outfile_folder(r.out, f);
     if (status == 0 && engine_open(&r.engine, f) == 0) {
@@ -385,7 +453,7 @@ static int run(int argc, char **argv, struct fault *f) {
 const struct command cmd_report = {
     "report", "how wrong every scheme is on every input family, beside native FP32",
     "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--seed N] [--out DIR] "
-    "[--list]\n\n"
+    "[--html FILE] [--outer N] [--list]\n\n"
     "Prints for every family, size n (m = n = k) and scheme, beside native FP32 (cuBLAS SGEMM, else the "
     "CPU):\n"
     "  frob       ||C-R||_F / ||R||_F, R the FP64 product\n"
@@ -394,11 +462,16 @@ const struct command cmd_report = {
     "  max_error, mred, max_abs   LE-GEMM eqs. 19 and 20, EGEMM-TC eq. 10, against FP64; the file has them\n"
     "             against the CPU's FP32 result too (columns _cpu), as in the papers\n"
     "  misplaced  results whose class (NaN, +Inf, -Inf, finite) is wrong; then every error is nan\n"
-    "Above n = 1024 the errors are those of 64 rows.\n\n"
+    "Above n = 1024 the errors are those of 64 rows. Native FP32's row is followed by those of cuBLAS' TF32 "
+    "and BF16x9 "
+    "modes, where it has them.\n\n"
     "  --out DIR    also write report.tsv, histogram.tsv and, with gnuplot, error.svg and histogram.svg "
     "there\n"
+    "  --html FILE  also write one page with plots: where each scheme's guarantee ends\n"
+    "  --outer N    sizes are k alone, and m = n = N\n"
     "  --sizes      default 64,256,1024,4096; in the simulator 32,64,128\n"
     "  --families   default all; the first one gives the histogram (n = 1024 or the largest). --list prints "
     "their names\n"
-    "  --seed N     another sample of the random families (default 1)\n",
+    "  --seed N     another sample of the random families (default 1)\n"
+    "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run};

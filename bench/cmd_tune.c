@@ -181,8 +181,9 @@ static unsigned set_mark(const struct ht_set_desc *set) {
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *k = &set->kernel[i];
         char text[256];
-        snprintf(text, sizeof text, "%s %d %d %d %d", k->name, k->cost.step_busy_x256,
-                 k->cost.step_latency_x256, k->cost.fixed_cycles, k->cost.blocks_per_sm);
+        snprintf(text, sizeof text, "%s %d %d %d %d %d %d %d", k->name, k->cost.step_busy_x256,
+                 k->cost.step_latency_x256, k->cost.fixed_cycles, k->cost.blocks_per_sm, k->cost.start_cycles,
+                 k->cost.narrow_cycles, k->cost.part_cycles);
         for (const char *c = text; *c != '\0'; c++)
             mark = (mark ^ (unsigned char)*c) * 16777619u;
     }
@@ -237,32 +238,87 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
     return status;
 }
 
+/* What this set's model says of a measured row. splits 0: the set has no such kernel. */
+static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
+    const struct engine_problem p = {.trans_a = 'N',
+                                     .trans_b = 'N',
+                                     .m = r->shape.m,
+                                     .n = r->shape.n,
+                                     .k = r->shape.k,
+                                     .lda = r->shape.m,
+                                     .ldb = r->shape.k};
+    struct halftone_plan plan;
+    int is_there = 0;
+    for (int i = 0; i < t->engine.set->kernels; i++)
+        is_there = is_there || strcmp(t->engine.set->kernel[i].name, r->kernel) == 0;
+    r->splits = 0;
+    if (!is_there)
+        return 0;
+    if (engine_select(&t->engine, r->scheme, NULL, f) != 0 || engine_query(&t->engine, &p, &plan, f) != 0)
+        return -1;
+    r->is_pick = strcmp(plan.kernel, r->kernel) == 0;
+    if (engine_select(&t->engine, r->scheme, r->kernel, f) != 0 ||
+        engine_query(&t->engine, &p, &plan, f) != 0)
+        return -1;
+    r->splits = plan.splits;
+    r->predicted_us = (double)plan.kernel_ns / 1000;
+    return 0;
+}
+
+/* The picks and predictions of this set's model for the times of another run. A row whose kernel would now have another
+ * number of parts was not measured so: it is left out and counted. */
+static int run_again(struct tuning *t, const char *table, const char *html, struct fault *f) {
+    int kept = 0, lost = 0, lost_picks = 0;
+    if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
+        return -1;
+    for (int i = 0; i < t->log.rows; i++) {
+        struct tune_row r = t->log.row[i];
+        if (predict(t, &r, f) != 0)
+            return -1;
+        if (r.splits == t->log.row[i].splits) {
+            t->log.row[kept++] = r;
+        } else {
+            lost++;
+            lost_picks += r.splits > 0 && r.is_pick;
+        }
+    }
+    t->log.rows = kept;
+    printf("%s# picks and predictions of today's model; left out, because their kernel is not there or would "
+           "be split "
+           "otherwise: %d of %d times, %d of them of a pick\n",
+           t->head, lost, kept + lost, lost_picks);
+    int status = print_summary(t->engine.set, &t->log, f);
+    if (status == 0 && html != NULL)
+        status = tune_page(&t->log, t->head, html, f);
+    tune_close(&t->log);
+    return status;
+}
+
 static int run(int argc, char **argv, struct fault *f) {
     struct tuning t;
-    const char *file = NULL, *schemes = NULL, *seconds = "0.05", *budget = NULL, *out = NULL, *html = NULL,
-               *none[1];
+    const char *again = NULL, *file = NULL, *schemes = NULL, *seconds = "0.05", *budget = NULL, *out = NULL,
+               *html = NULL, *none[1];
     struct name_list names = {NULL, NULL, 0};
     int count = 0;
     double budget_seconds = 0;
-    const struct option options[] = {{"--shapes", &file, NULL},
-                                     {"--out", &out, NULL},
-                                     {"--schemes", &schemes, NULL},
-                                     {"--seconds", &seconds, NULL},
-                                     {"--budget", &budget, NULL},
-                                     {"--html", &html, NULL},
-                                     {NULL, NULL, NULL}};
+    const struct option options[] = {{"--shapes", &file, NULL},     {"--out", &out, NULL},
+                                     {"--schemes", &schemes, NULL}, {"--seconds", &seconds, NULL},
+                                     {"--budget", &budget, NULL},   {"--html", &html, NULL},
+                                     {"--again", &again, NULL},     {NULL, NULL, NULL}};
     memset(&t, 0, sizeof t);
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &t.plan.seconds, f) != 0 ||
         (budget != NULL && args_seconds("--budget", budget, &budget_seconds, f) != 0))
         return -1;
-    if (file == NULL || out == NULL)
+    if (again == NULL && (file == NULL || out == NULL))
         return fault_usage(
             f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes.txt holds public shapes");
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
     float *fill = make_fill();
     t.fill = fill;
-    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : shapes_read(&t.shapes, file, f);
+    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : 0;
+    if (status == 0 && file != NULL)
+        status = shapes_read(&t.shapes, file, f);
     if (status == 0 && schemes != NULL)
         status = args_names("--schemes", schemes, &names, f);
     if (status == 0)
@@ -271,7 +327,7 @@ static int run(int argc, char **argv, struct fault *f) {
         struct device_facts *facts = t.engine.device.simulated ? NULL : facts_open();
         t.plan.simulated = t.engine.device.simulated;
         t.plan.facts = facts;
-        status = run_all(&t, &names, out, html, f);
+        status = again != NULL ? run_again(&t, again, html, f) : run_all(&t, &names, out, html, f);
         facts_close(facts);
         engine_close(&t.engine);
     }
@@ -295,5 +351,7 @@ const struct command cmd_tune = {
     "  --shapes FILE  lines `m n k`, # comments (bench/shapes.txt)\n"
     "  --seconds S    per measurement, after a warm-up (default 0.05)\n"
     "  --budget S     stops before the measurement that would begin after S seconds\n"
-    "  --html FILE    a page: measured against predicted, loss for every shape\n",
+    "  --html FILE    a page: measured against predicted, loss for every shape\n"
+    "  --again TSV    measures nothing: what this set picks and predicts, held against the times of a table; "
+    "no --out\n",
     run};

@@ -77,7 +77,7 @@ static int is_transposed(char trans) {
 int engine_problem_open(struct engine_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                         const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f) {
     struct engine_problem made = {
-        .trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb};
+        .trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .alpha = 1};
     *p = made;
     int64_t c_elements = m * n, a_elements = lda * (is_transposed(trans_a) ? m : k);
     int64_t b_elements = ldb * (is_transposed(trans_b) ? k : n);
@@ -138,12 +138,18 @@ static int64_t at_least_one(int64_t ld) {
 }
 
 int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f) {
-    const float one = 1.0f, zero = 0.0f;
     return engine_check(e,
-                        halftone_sgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &one, p->a,
-                                       at_least_one(p->lda), p->b, at_least_one(p->ldb), &zero, p->c,
+                        halftone_sgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a,
+                                       at_least_one(p->lda), p->b, at_least_one(p->ldb), &p->beta, p->c,
                                        at_least_one(p->m)),
                         "product", f);
+}
+
+int engine_multiply_batch(struct engine *e, const struct engine_problem *p, int64_t batch, struct fault *f) {
+    const int code = halftone_sgemm_strided_batched(
+        e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a, p->lda, p->m * p->k, p->b,
+        p->ldb, p->k * p->n, &p->beta, p->c, at_least_one(p->m), p->m * p->n, batch);
+    return engine_check(e, code, "batched product", f);
 }
 
 static int grow(void **memory, size_t *have, size_t wanted, struct fault *f) {

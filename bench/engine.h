@@ -26,7 +26,8 @@ int engine_device_check(int code, const char *what, struct fault *f); /* the sam
 struct engine_problem {
     char trans_a, trans_b;
     int64_t m, n, k, lda, ldb;
-    float *a, *b, *c; /* device */
+    float *a, *b, *c;  /* device */
+    float alpha, beta; /* 1 and 0 */
     void *packed_a, *packed_b;
     size_t packed_a_bytes, packed_b_bytes;
 };
@@ -42,6 +43,8 @@ int engine_select(struct engine *e, const char *scheme, const char *kernel, stru
 int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,
                  struct fault *f);
 int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f); /* asynchronous */
+/* `batch` products of dense operands that lie one after the other; a, b and c of the problem are those of the first. */
+int engine_multiply_batch(struct engine *e, const struct engine_problem *p, int64_t batch, struct fault *f);
 /* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. */
 int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault *f);
 int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *f);

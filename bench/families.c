@@ -220,9 +220,14 @@ const struct family *family_find(const char *name) {
 
 void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
                  float *out, int64_t ld) {
-    int64_t rows = side == 'A' ? m : k, cols = side == 'A' ? k : n;
+    family_fill_columns(family, seed, side, m, n, k, 0, side == 'A' ? k : n, out, ld);
+}
+
+void family_fill_columns(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n,
+                         int64_t k, int64_t first, int64_t last, float *out, int64_t ld) {
+    int64_t rows = side == 'A' ? m : k;
     struct family_site site = {seed, side, m, n, k, 0, 0, family->parameter};
-    for (site.col = 0; site.col < cols; site.col++)
+    for (site.col = first; site.col < last; site.col++)
         for (site.row = 0; site.row < rows; site.row++)
             out[site.col * ld + site.row] = family->value(&site);
 }

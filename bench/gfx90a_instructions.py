@@ -45,21 +45,27 @@ def metadata(assembly):
     return kernels
 
 
-def main_loop(assembly):
-    """Mnemonics of the loop that holds the MFMAs; LLVM notes at each block to which loop it belongs."""
-    blocks, loop = {}, None
+def loop_blocks(assembly):
+    """{label: instructions} of the loop that holds the MFMAs, in order; LLVM notes at each block to which loop it belongs."""
+    loops, block = {}, None
     for line in assembly.splitlines():
-        if re.match(r"(\.LBB\d+_\d+|; %bb\.\d+):", line):
-            label = re.match(r"\.L(BB\d+_\d+):", line)
+        label = re.match(r"(?:; )?[.%](LBB\d+_\d+|bb\.\d+):", line)
+        if label:
             header = re.search(r"in Loop: Header=(BB\d+_\d+)", line)
-            loop = header.group(1) if header else label.group(1) if label and "Loop Header" in line else None
-        elif loop and re.match(r"\s+[a-z]", line) and not line.lstrip().startswith((";", ".")):
-            blocks.setdefault(loop, []).append(line.split()[0])
-    loops = [b for b in blocks.values() if any(m.startswith("v_mfma") for m in b)]
-    return loops[0] if len(loops) == 1 else []
+            loop = "L" + header.group(1) if header else label.group(1) if "Loop Header" in line else None
+            block = loops.setdefault(loop, {}).setdefault(label.group(1), []) if loop else None
+        elif block is not None and re.match(r"\s+[a-z]", line) and not line.lstrip().startswith((";", ".")):
+            block.append(" ".join(line.split(";")[0].split()))
+    found = [blocks for blocks in loops.values() if any(i.startswith("v_mfma") for block in blocks.values() for i in block)]
+    return found[0] if len(found) == 1 else {}
 
 
-def group_of(mnemonic):
+def main_loop(assembly):
+    return [instruction for block in loop_blocks(assembly).values() for instruction in block]
+
+
+def group_of(instruction):
+    mnemonic = instruction.split()[0]
     if mnemonic.startswith("v_mfma"):
         return "mfma"
     if mnemonic in ("ds_read_b128", "ds_write_b128", "global_load_dwordx4", "s_barrier", "s_waitcnt", "s_nop"):
@@ -81,8 +87,8 @@ def measure(row, folder, flags):
         raise SystemExit(f"{row['name']}: {log}")
     loop = main_loop(assembly)
     counts = {g: 0 for g in GROUPS}
-    for mnemonic in loop:
-        counts[group_of(mnemonic)] += 1
+    for instruction in loop:
+        counts[group_of(instruction)] += 1
     shape = re.search(r"v_mfma_[a-z]+32_(\d+x\d+x\d+)", assembly).group(1)
     return row, metadata(assembly)[0], counts, shape
 

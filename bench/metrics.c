@@ -6,7 +6,7 @@
 
 #define FLOAT_UNIT 0x1p-24 /* half a unit in the last place of 1.0f */
 
-static int class_of(float x) {
+int metrics_class(float x) {
     return isnan(x) ? 3 : isinf(x) ? (x > 0 ? 1 : 2) : 0;
 }
 
@@ -42,8 +42,8 @@ void metrics_compute(const struct metrics_truth *t, const float *result, struct 
     int64_t used = 0, used_cpu = 0;
     memset(out, 0, sizeof *out);
     for (int64_t i = 0; i < t->count; i++) {
-        int wanted = class_of((float)t->exact[i]);
-        if (class_of(result[i]) != wanted) {
+        int wanted = metrics_class((float)t->exact[i]);
+        if (metrics_class(result[i]) != wanted) {
             out->misplaced++;
             continue;
         }
@@ -55,7 +55,7 @@ void metrics_compute(const struct metrics_truth *t, const float *result, struct 
         truth2 += truth * truth;
         grade = fmax(grade, ratio(error, FLOAT_UNIT * t->magnitude[i]));
         add_pair(&exact, (double)result[i], truth);
-        if (t->single != NULL && class_of(t->single[i]) == 0) {
+        if (t->single != NULL && metrics_class(t->single[i]) == 0) {
             used_cpu++;
             add_pair(&cpu, (double)result[i], (double)t->single[i]);
         }

@@ -31,6 +31,9 @@ struct metrics {
     int64_t misplaced;
 };
 
+/* 0: finite, 1: +Inf, 2: -Inf, 3: NaN. */
+int metrics_class(float x);
+
 void metrics_compute(const struct metrics_truth *truth, const float *result, struct metrics *out);
 
 /* LE-GEMM figs. 12 and 13: how often each signed error C - R occurs, in equal bins over [-limit, limit];

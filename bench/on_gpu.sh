@@ -1,6 +1,8 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
-# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README) or report (errors).
+# PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), report (errors,
+# with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
+# (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
 part=$1 bin=$2 out=$3 commit=$4
@@ -40,12 +42,36 @@ tables() {
 
 report() {
     mkdir -p "$out/report"
-    "$bin/h200/halftone" report --sizes 64,256,1024,4096 --out "$out/report" 2>&1 | tail -3
+    "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" --html "$out/h200-report.html" 2>&1 | tail -6
+    cp "$out/report/report.tsv" "$out/h200-report.tsv"
+}
+
+contract() {
+    for kind in "" --special; do
+        start=$(date +%s)
+        "$bin/h200/halftone" contract $kind --scheme "${SCHEME:-auto}" $stamp --out "$out/h200-contract$kind.tsv" 2>&1
+        echo "exit code $?, $(($(date +%s) - start)) s"
+    done
+}
+
+# Any set's command will do: SET. Fails when no model matches or the simulator differs; the table is there all the same.
+profile() {
+    code=0
+    "$bin/${SET:-h200}/halftone" profile --out "$out/profile.part" >"$out/profile.txt" 2>"$out/profile.log" || code=$?
+    cat "$out/profile.txt"
+    grep '^halftone' "$out/profile.log"
+    if [ -f "$out/profile.part" ]; then
+        { echo "# commit: $commit"; cat "$out/profile.part"; } >"$out/profile.tsv"
+        rm "$out/profile.part"
+    fi
+    exit $code
 }
 
 case $part in
 check) check ;;
 bench) tables ;;
 report) report ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, report" >&2; exit 2 ;;
+profile) profile ;;
+contract) contract ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, report, contract, profile" >&2; exit 2 ;;
 esac

@@ -1,44 +1,60 @@
 #!/bin/sh
 # `halftone probe` twice, held against a budget written by hand: on_gpu_probe.sh BINARIES RESULTS [GPU [SET]]
-# BINARIES is made by on_gpu_prepare.sh; RESULTS receives both budgets, value by value comparisons with ratios, and the
-# tiles of every scheme from each of the three budgets. GPU: the hand-written budget (h200); SET: whose command (a800).
+# BINARIES is made by on_gpu_prepare.sh; without a GPU, RESULTS/first and RESULTS/second may hold the budgets already. RESULTS receives
+#   first/GPU.gpu, second/GPU.gpu   the budgets
+#   probe-GPU.tsv                   every value of the three budgets, with ratios
+#   probe-picks.tsv                 for twelve shapes and the schemes below: the tile picked from each budget, with both predicted times
+#   probe-GPU.html                  the page of explain --compare
+# GPU: the hand-written budget (h200); SET: whose command (a800).
 set -eu
 bin=$1 out=$2 gpu=${3:-h200} set=${4:-a800}
+schemes="f16x3 i8x6 bf16x6 tf32x3"
+shapes="512x512x512 1024x1024x1024 2048x2048x2048 4096x4096x4096 8192x8192x8192 4096x128x4096 4096x16x4096 128x128x32768
+    65536x256x128 16384x64x64 513x4096x31 1001x999x1003"
 export LD_LIBRARY_PATH="$PWD/$bin:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-}"
 gen() { "$bin/halftone-gen" "$@" --root .; }
 for run in first second; do
     mkdir -p "$out/$run"
-    "$bin/$set/halftone" probe --out "$out/$run/$gpu.gpu"
+    [ -f "$out/$run/$gpu.gpu" ] || "$bin/$set/halftone" probe --out "$out/$run/$gpu.gpu"
 done
-gen explain --gpu "$out/first/$gpu.gpu" --compare "$out/second/$gpu.gpu" >"$out/probe-noise.txt"
-gen explain --gpu "$gpu" --compare "$out/first/$gpu.gpu" >"$out/probe-against-$gpu.txt"
-gen explain --gpu "$gpu" --compare "$out/first/$gpu.gpu" --html "$out/probe-against-$gpu.html"
-sed -n '/budget values/,$p' "$out/probe-against-$gpu.txt"
-echo "second run against the first:"
-sed -n '/budget values/,$p' "$out/probe-noise.txt"
+hand=gen/gpus/$gpu.gpu first=$out/first/$gpu.gpu second=$out/second/$gpu.gpu
 
-# Kernels of the sets that the three budgets give; a name in one column only is a pick that moved.
-picks() { # picks BUDGET FOLDER
-    gen emit --gpu "$1" --out "$out/set-$2" >/dev/null
-    sed 1,2d "$out/set-$2/manifest" | cut -f1,14 | sort >"$out/picks-$2.tsv"
-    rm -r "$out/set-$2"
+awk -F' *[=#] *' '
+    BEGIN { print "key\thand\tfirst\tsecond\tfirst/hand\tsecond/first" }
+    FNR == 1 { file++ }
+    $1 ~ /^[a-z]/ && $2 != "" { if (!($1 in seen)) { seen[$1] = 1; key[++keys] = $1 } value[file, $1] = $2 }
+    function ratio(x, y) { return x ~ /^[0-9]+$/ && y > 0 ? sprintf("%.3f", x / y) : x == y ? "same" : "other" }
+    END {
+        for (i = 1; i <= keys; i++) {
+            k = key[i]
+            print k "\t" value[1, k] "\t" value[2, k] "\t" value[3, k] "\t" ratio(value[2, k], value[1, k]) "\t" ratio(value[3, k], value[2, k])
+        }
+    }' "$hand" "$first" "$second" >"$out/probe-$gpu.tsv"
+
+# The first two files are tables of explain --tsv: picks of both, and what the first budget thinks of the other's.
+side_by_side() { # side_by_side SCHEME SHAPE
+    awk -F'\t' -v scheme="$1" -v shape="$2" '
+        function tile() { return $2 "x" $3 "x" $4 "_w" $5 "x" $6 "_s" $8 }
+        FNR == 1 { file++; next }
+        $1 != "reject" { us[file, tile()] = $14 }
+        $1 == "pick" { pick[file] = tile() }
+        END {
+            if (pick[1] == "" && pick[2] == "") exit
+            other = (1, pick[2]) in us ? us[1, pick[2]] : "n/a"
+            print scheme "\t" shape "\t" pick[1] "\t" us[1, pick[1]] "\t" pick[2] "\t" us[2, pick[2]] "\t" \
+                  (pick[1] == pick[2] ? "equal" : "different") "\t" other
+        }' "$out/of-hand" "$out/of-first"
 }
-picks "$gpu" hand
-picks "$out/first/$gpu.gpu" first
-picks "$out/second/$gpu.gpu" second
-for pair in "hand first" "first second"; do
-    set -- $pair
-    cut -f1 "$out/picks-$1.tsv" >"$out/a"
-    cut -f1 "$out/picks-$2.tsv" >"$out/b"
-    echo "kernels of $1 and $2: $(comm -12 "$out/a" "$out/b" | wc -l) the same, only $1: $(comm -23 "$out/a" "$out/b" | tr '\n' ' '); only $2: $(comm -13 "$out/a" "$out/b" | tr '\n' ' ')"
-done
-rm "$out/a" "$out/b"
-for s in $(gen list schemes); do
-    for n in 1024 4096; do
-        for budget in "$gpu" "$out/first/$gpu.gpu" "$out/second/$gpu.gpu"; do
-            gen explain --gpu "$budget" --scheme "$s" --shape "${n}x${n}x${n}" --tsv |
-                awk -F'\t' -v s="$s" -v n="$n" -v b="$budget" 'NR == 2 { print s, n, $2 "x" $3 "x" $4 "_w" $5 "x" $6 "_s" $8, $14 " us", $15, b }'
-        done
+echo "scheme	shape	hand_pick	hand_us	first_pick	first_us	picks	hand_us_of_first_pick" >"$out/probe-picks.tsv"
+for scheme in $schemes; do
+    for shape in $shapes; do
+        gen explain --gpu "$hand" --scheme "$scheme" --shape "$shape" --tsv >"$out/of-hand"
+        gen explain --gpu "$first" --scheme "$scheme" --shape "$shape" --tsv >"$out/of-first"
+        side_by_side "$scheme" "$shape"
     done
-done >"$out/probe-picks.txt"
-cat "$out/probe-picks.txt"
+done >>"$out/probe-picks.tsv"
+rm "$out/of-hand" "$out/of-first"
+gen explain --gpu "$hand" --compare "$first" --html "$out/probe-$gpu.html" >/dev/null
+cat "$out/probe-$gpu.tsv" "$out/probe-picks.tsv"
+grep '^# Noise' "$first" "$second"
+grep -c 'equal	' "$out/probe-picks.tsv" | sed 's/$/ picks equal/'

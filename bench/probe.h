@@ -17,6 +17,7 @@ extern "C" {
     X(CLOCK_MHZ, "MHz", "clock counter against wall clock while every SM runs MMAs and shared-memory loads") \
     X(COPY_GBPS, "GB/s", "large device-to-device copy, read plus written")                                   \
     X(L2_GBPS, "GB/s", "every SM reads a quarter of L2 again and again, past L1")                            \
+    X(L2_BULK_GBPS, "GB/s", "the same by bulk copies of 8 KB into shared memory, 16 under way on each SM")   \
     X(SMEM_BYTES, "bytes per clock", "32 warps of an SM load 16 bytes per thread without conflicts")         \
     X(F16_K8, "FMA", "mma.sync m16n8k8 f16, FP32 sums")                                                      \
     X(F16_K16, "FMA", "mma.sync m16n8k16 f16, FP32 sums")                                                    \
@@ -32,7 +33,10 @@ extern "C" {
     X(L2_LATENCY, "clocks", "pointer chase over 2 MB, past L1")                                              \
     X(DRAM_LATENCY, "clocks", "pointer chase over lines that are in no cache")                               \
     X(LAUNCH_NS, "ns", "empty kernels back to back in one stream")                                           \
-    X(WGMMA_F16, "FMA", "wgmma m64n256k16 f16, both operands in shared memory, FP32 sums")
+    X(WGMMA_F16, "FMA", "wgmma m64n256k16 f16, both operands in shared memory, FP32 sums")                   \
+    X(WGMMA_BF16, "FMA", "wgmma m64n256k16 bf16, both operands in shared memory, FP32 sums")                 \
+    X(WGMMA_TF32, "FMA", "wgmma m64n256k8 tf32, both operands in shared memory, FP32 sums")                  \
+    X(WGMMA_S8, "FMA", "wgmma m64n256k32 s8, both operands in shared memory")
 
 enum probe_what {
 #define PROBE_ENUM(name, unit, words) PROBE_##name,

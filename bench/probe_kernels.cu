@@ -267,11 +267,11 @@ __global__ void load_clock(long long *result, int steps, float *sink) {
             *sink = 1;
 }
 
-/* ---- wgmma ---- */
+/* ---- Hopper: wgmma, bulk copies. PTX ISA 9.0, "wgmma.mma_async", "cp.async.bulk", "mbarrier" ---- */
 
-enum { WG_THREADS = 256, WG_A_BYTES = 64 * 128, WG_B_BYTES = 256 * 128, WG_BATCH = 16 };
+enum { WG_THREADS = 256, WG_A_BYTES = 64 * 128, WG_B_BYTES = 256 * 128, WG_BYTES = 2 * WG_A_BYTES + WG_B_BYTES, WG_BATCH = 16 };
+enum { BULK_BYTES = 8192, BULK_RING = 16 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define WG_REGISTERS                                                                                         \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -281,10 +281,33 @@ enum { WG_THREADS = 256, WG_A_BYTES = 64 * 128, WG_B_BYTES = 256 * 128, WG_BATCH
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define WG_8(d, i)                                                                                           \
-    "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
-        "+f"(d[i + 7])
-#define WG_32(d, i) WG_8(d, i), WG_8(d, i + 8), WG_8(d, i + 16), WG_8(d, i + 24)
+#define WG_8(C, d, i) C(d[i]), C(d[i + 1]), C(d[i + 2]), C(d[i + 3]), C(d[i + 4]), C(d[i + 5]), C(d[i + 6]), C(d[i + 7])
+#define WG_32(C, d, i) WG_8(C, d, i), WG_8(C, d, i + 8), WG_8(C, d, i + 16), WG_8(C, d, i + 24)
+
+/* An MMA of a warpgroup, 64 x 256 and 32 bytes deep. TAIL: signs, and for 16-bit types the majorness of A and B. */
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define WGMMA(NAME, SHAPE, TAIL, ACC, C, K)                                                                  \
+    struct NAME {                                                                                            \
+        enum { FMA = 64 * 256 * K };                                                                         \
+        typedef ACC acc;                                                                                     \
+        static __device__ void run(acc (&d)[128], unsigned long long a, unsigned long long b) {              \
+            asm volatile("wgmma.mma_async.sync.aligned." SHAPE " {" WG_REGISTERS "}, %128, %129, 1" TAIL ";"  \
+                         : WG_32(C, d, 0), WG_32(C, d, 32), WG_32(C, d, 64), WG_32(C, d, 96)                 \
+                         : "l"(a), "l"(b));                                                                  \
+        }                                                                                                    \
+    };
+#else
+#define WGMMA(NAME, SHAPE, TAIL, ACC, C, K)                                                                  \
+    struct NAME {                                                                                            \
+        enum { FMA = 64 * 256 * K };                                                                         \
+        typedef ACC acc;                                                                                     \
+    };
+#endif
+
+WGMMA(wg_f16, "m64n256k16.f32.f16.f16", ", 1, 1, 0, 0", float, "+f", 16)
+WGMMA(wg_bf16, "m64n256k16.f32.bf16.bf16", ", 1, 1, 0, 0", float, "+f", 16)
+WGMMA(wg_tf32, "m64n256k8.f32.tf32.tf32", ", 1, 1", float, "+f", 8)
+WGMMA(wg_s8, "m64n256k32.s32.s8.s8", "", int, "+r", 32)
 
 /* Shared-memory descriptor (PTX ISA, "Matrix descriptor format"): address / 16, stride between groups of 8 rows 1024
  * bytes, 128-byte swizzle. */
@@ -292,43 +315,69 @@ __device__ unsigned long long wg_descriptor(unsigned address) {
     return (unsigned long long)(address >> 4 & 0x3fff) | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
 }
 
-__device__ void wg_multiply(float (&d)[128], unsigned long long a, unsigned long long b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" WG_REGISTERS "}, %128, %129, 1, 1, 1, 0, 0;"
-                 : WG_32(d, 0), WG_32(d, 32), WG_32(d, 64), WG_32(d, 96)
-                 : "l"(a), "l"(b));
-}
-#endif
-
-__global__ void wgmma_rate(long long *clocks, int steps, float *sink) {
+/* clocks: of every block, and behind those every block's nanoseconds. */
+template <class MMA> __global__ void wgmma_rate(long long *clocks, int steps, float *sink) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     extern __shared__ __align__(1024) unsigned char shared[];
     unsigned *words = (unsigned *)shared;
-    for (int i = threadIdx.x; i < (2 * WG_A_BYTES + WG_B_BYTES) / 4; i += blockDim.x)
+    for (int i = threadIdx.x; i < WG_BYTES / 4; i += blockDim.x)
         words[i] = halves(i);
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     const unsigned base = smem_address(shared), group = threadIdx.x / 128;
-    float d[128] = {};
+    typename MMA::acc d[128] = {};
+    unsigned long long start_ns, end_ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start_ns));
     const long long start = clock64();
     for (int s = 0; s < steps; s++) {
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
         for (int i = 0; i < WG_BATCH; i++) /* the four k steps of a 128-byte row */
-            wg_multiply(d, wg_descriptor(base + WG_B_BYTES + group * WG_A_BYTES + i % 4 * 32),
-                        wg_descriptor(base + i % 4 * 32));
+            MMA::run(d, wg_descriptor(base + WG_B_BYTES + group * WG_A_BYTES + i % 4 * 32), wg_descriptor(base + i % 4 * 32));
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     }
     __syncthreads();
-    if (threadIdx.x == 0)
-        clocks[blockIdx.x] = clock64() - start;
-    float sum = 0;
+    const long long end = clock64();
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(end_ns));
+    if (threadIdx.x == 0) {
+        clocks[blockIdx.x] = end - start;
+        clocks[gridDim.x + blockIdx.x] = (long long)(end_ns - start_ns);
+    }
+    typename MMA::acc sum = 0;
     for (int i = 0; i < 128; i++)
         sum += d[i];
-    if (sum == -12345.0f)
+    if (sum == (typename MMA::acc) - 12345)
         *sink = 1;
 #else
     (void)clocks, (void)steps, (void)sink;
+#endif
+}
+
+/* Every block copies all `chunks` of BULK_BYTES from a start of its own, BULK_RING of them under way. */
+__global__ void l2_bulk(const char *data, int chunks) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    extern __shared__ __align__(1024) unsigned char shared[];
+    __shared__ unsigned long long full[BULK_RING];
+    const int first = (int)((long long)chunks * blockIdx.x / gridDim.x);
+    for (int s = 0; s < BULK_RING; s++)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(smem_address(&full[s])) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    for (int i = 0; i < chunks + BULK_RING; i++) {
+        const unsigned bar = smem_address(&full[i % BULK_RING]), phase = (unsigned)(i / BULK_RING + 1) % 2;
+        if (i >= BULK_RING) /* the copy before this one in the ring */
+            asm volatile("{\n.reg .pred done;\nagain_%=:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                         "@!done bra again_%=;\n}" ::"r"(bar), "r"(phase) : "memory");
+        if (i >= chunks)
+            continue;
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"((int)BULK_BYTES) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                         smem_address(shared) + i % BULK_RING * BULK_BYTES),
+                     "l"(__cvta_generic_to_global(data + (size_t)((first + i) % chunks) * BULK_BYTES)), "r"((int)BULK_BYTES), "r"(bar)
+                     : "memory");
+    }
+#else
+    (void)data, (void)chunks;
 #endif
 }
 
@@ -448,19 +497,23 @@ template <class MMA> int measure_mma(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_wgmma(double *value, struct fault *f) {
-    enum { STEPS = 64, BYTES = 2 * WG_A_BYTES + WG_B_BYTES };
-    const int sms = state.device.multiProcessorCount;
+/* One launch of wgmma_rate, and what every block tells of it. */
+template <class MMA> int run_wgmma(int steps, struct fault *f) {
+    if (check(cudaFuncSetAttribute((const void *)wgmma_rate<MMA>, cudaFuncAttributeMaxDynamicSharedMemorySize, WG_BYTES),
+              "shared memory", f) != 0)
+        return -1;
+    wgmma_rate<MMA><<<state.device.multiProcessorCount, WG_THREADS, WG_BYTES>>>(state.clocks, steps, state.sink);
+    return check(cudaGetLastError(), "launch", f);
+}
+
+template <class MMA> int measure_wgmma(double *value, struct fault *f) {
+    enum { STEPS = 64 };
     double clocks = 0;
     if (capability() != 90)
         return PROBE_ABSENT;
-    if (check(cudaFuncSetAttribute((const void *)wgmma_rate, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES),
-              "shared memory", f) != 0)
+    if (run_wgmma<MMA>(STEPS, f) != 0 || read_clocks(state.device.multiProcessorCount, &clocks, f) != 0)
         return -1;
-    wgmma_rate<<<sms, WG_THREADS, BYTES>>>(state.clocks, STEPS, state.sink);
-    if (read_clocks(sms, &clocks, f) != 0)
-        return -1;
-    *value = 64.0 * 256 * 16 * (WG_THREADS / 128) * WG_BATCH * STEPS / clocks;
+    *value = (double)MMA::FMA * (WG_THREADS / 128) * WG_BATCH * STEPS / clocks;
     return 0;
 }
 
@@ -576,6 +629,25 @@ int measure_l2(double *value, struct fault *f) {
     return 0;
 }
 
+int measure_l2_bulk(double *value, struct fault *f) {
+    enum { TIMES = 4, BYTES = BULK_RING * BULK_BYTES };
+    const int sms = state.device.multiProcessorCount, chunks = state.device.l2CacheSize / 4 / BULK_BYTES;
+    double ns = 0;
+    if (capability() != 90 || chunks < 1)
+        return PROBE_ABSENT;
+    if (check(cudaFuncSetAttribute((const void *)l2_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES), "shared memory",
+              f) != 0)
+        return -1;
+    const auto read = [=] {
+        for (int i = 0; i < TIMES; i++)
+            l2_bulk<<<sms, 1, BYTES>>>(state.memory, chunks);
+    };
+    if (time_ns(read, &ns, f) != 0 || time_ns(read, &ns, f) != 0) /* the first fills L2 */
+        return -1;
+    *value = (double)BULK_BYTES * chunks * (double)sms * TIMES / ns;
+    return 0;
+}
+
 int measure_launch(double *value, struct fault *f) {
     enum { LAUNCHES = 2000 };
     const auto launch = [] {
@@ -588,16 +660,24 @@ int measure_launch(double *value, struct fault *f) {
     return 0;
 }
 
-/* A third of a second of load or more, in launches of about 20 ms (H200); the last one counts. */
+/* A third of a second of load or more, in launches of about 20 ms (H200); the last one counts. On Hopper the load is
+ * wgmma, as in its kernels. */
 int measure_clock(double *value, struct fault *f) {
-    enum { STEPS = 100000, LAUNCHES = 16 };
-    long long result[2] = {0, 0};
-    for (int i = 0; i < LAUNCHES; i++)
-        load_clock<<<state.device.multiProcessorCount, RATE_THREADS>>>(state.clocks, STEPS, state.sink);
+    enum { STEPS = 100000, WGMMA_STEPS = 7000, LAUNCHES = 16 };
+    const int sms = state.device.multiProcessorCount;
+    const bool hopper = capability() == 90;
+    long long clocks = 0, ns = 0;
+    for (int i = 0; i < LAUNCHES; i++) {
+        if (hopper && run_wgmma<wg_f16>(WGMMA_STEPS, f) != 0)
+            return -1;
+        if (!hopper)
+            load_clock<<<sms, RATE_THREADS>>>(state.clocks, STEPS, state.sink);
+    }
     if (check(cudaGetLastError(), "launch", f) != 0 ||
-        check(cudaMemcpy(result, state.clocks, sizeof result, cudaMemcpyDeviceToHost), "measuring", f) != 0)
+        check(cudaMemcpy(&clocks, state.clocks, sizeof clocks, cudaMemcpyDeviceToHost), "measuring", f) != 0 ||
+        check(cudaMemcpy(&ns, state.clocks + (hopper ? sms : 1), sizeof ns, cudaMemcpyDeviceToHost), "measuring", f) != 0)
         return -1;
-    *value = result[1] > 0 ? 1000.0 * (double)result[0] / (double)result[1] : 0;
+    *value = ns > 0 ? 1000.0 * (double)clocks / (double)ns : 0;
     return 0;
 }
 
@@ -639,8 +719,16 @@ int measure(enum probe_what what, double *value, struct fault *f) {
         return measure_dram_latency(value, f);
     case PROBE_LAUNCH_NS:
         return measure_launch(value, f);
+    case PROBE_L2_BULK_GBPS:
+        return measure_l2_bulk(value, f);
     case PROBE_WGMMA_F16:
-        return measure_wgmma(value, f);
+        return measure_wgmma<wg_f16>(value, f);
+    case PROBE_WGMMA_BF16:
+        return measure_wgmma<wg_bf16>(value, f);
+    case PROBE_WGMMA_TF32:
+        return measure_wgmma<wg_tf32>(value, f);
+    case PROBE_WGMMA_S8:
+        return measure_wgmma<wg_s8>(value, f);
     case PROBE_COUNT:
         break;
     }

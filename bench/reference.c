@@ -2,16 +2,15 @@
  *
  * The FP64 kernel holds TILE_ROWS x TILE_COLS sums and magnitudes in registers and runs over all of k, with A
  * repacked as [row tile][k][TILE_ROWS] doubles so that the compiler can use vector loads. */
-#define _POSIX_C_SOURCE 200809L
 #include "reference.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { TILE_ROWS = 4, TILE_COLS = 2, THREADS_MOST = 64 };
+#include "threads.h"
+
+enum { TILE_ROWS = 4, TILE_COLS = 2 };
 
 struct view { /* op(X), element (i, j) = data[i * row_step + j * col_step] */
     const float *data;
@@ -24,7 +23,6 @@ struct job {
     int64_t k;
     const double *a_tiles; /* [row tile][k][TILE_ROWS] */
     const float *a_rows;   /* [k][rows] */
-    int64_t first_col, last_col;
 };
 
 static struct view view_of(char trans, const float *data, int64_t ld) {
@@ -82,53 +80,19 @@ static void single_column(const struct job *w, int64_t col) {
     }
 }
 
-static void *work(void *argument) {
-    const struct job *w = argument;
+static int work(void *context, int64_t first_col, int64_t last_col) {
+    const struct job *w = context;
     double *b_tile = malloc((size_t)(w->k > 0 ? w->k : 1) * TILE_COLS * sizeof *b_tile);
     if (b_tile == NULL)
-        return argument; /* not NULL: failed */
-    for (int64_t col = w->first_col; col < w->last_col; col += TILE_COLS) {
-        int cols = w->last_col - col < TILE_COLS ? (int)(w->last_col - col) : TILE_COLS;
+        return -1;
+    for (int64_t col = first_col; col < last_col; col += TILE_COLS) {
+        int cols = last_col - col < TILE_COLS ? (int)(last_col - col) : TILE_COLS;
         exact_columns(w, col, cols, b_tile);
         for (int j = 0; j < cols; j++)
             single_column(w, col + j);
     }
     free(b_tile);
-    return NULL;
-}
-
-static int run_jobs(const struct job *whole, int threads) {
-    struct job jobs[THREADS_MOST];
-    pthread_t thread[THREADS_MOST];
-    int started[THREADS_MOST] = {0}, failed = 0;
-    int64_t cols = whole->last_col;
-    for (int i = 0; i < threads; i++) {
-        jobs[i] = *whole;
-        jobs[i].first_col = cols * i / threads;
-        jobs[i].last_col = cols * (i + 1) / threads;
-        started[i] = i > 0 && pthread_create(&thread[i], NULL, work, &jobs[i]) == 0;
-        if (i > 0 && !started[i] && work(&jobs[i]) != NULL)
-            failed = 1;
-    }
-    if (work(&jobs[0]) != NULL)
-        failed = 1;
-    for (int i = 1; i < threads; i++) {
-        void *result = NULL;
-        if (started[i] && (pthread_join(thread[i], &result) != 0 || result != NULL))
-            failed = 1;
-    }
-    return failed ? -1 : 0;
-}
-
-static int thread_count(int wanted, int64_t cols, int64_t work_items) {
-    long count = wanted > 0 ? wanted : sysconf(_SC_NPROCESSORS_ONLN);
-    if (count < 1 || work_items < 100000) /* starting threads would cost more than it saves */
-        count = 1;
-    if (count > THREADS_MOST)
-        count = THREADS_MOST;
-    if (count > cols)
-        count = cols > 0 ? (long)cols : 1;
-    return (int)count;
+    return 0;
 }
 
 static void pack_a(const struct reference *r, const struct view *a, int64_t k, double *tiles, float *rows) {
@@ -167,8 +131,8 @@ int reference_make(struct reference *r, char trans_a, char trans_b, int64_t m, i
     if (a_tiles != NULL && a_rows != NULL) {
         struct view a_view = view_of(trans_a, a, lda);
         pack_a(r, &a_view, k, a_tiles, a_rows);
-        struct job whole = {r, view_of(trans_b, b, ldb), k, a_tiles, a_rows, 0, n};
-        status = run_jobs(&whole, thread_count(threads, n, r->rows * n * k));
+        struct job whole = {r, view_of(trans_b, b, ldb), k, a_tiles, a_rows};
+        status = threads_run(threads_count(threads, n, r->rows * n * k), n, work, &whole);
     } else {
         status = -1;
     }

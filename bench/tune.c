@@ -137,6 +137,34 @@ int tune_open(struct tune_log *log, const char *path, const char *head, struct f
     return status;
 }
 
+int tune_read(struct tune_log *log, const char *path, char *head, size_t size, struct fault *f) {
+    char line[LINE_BYTES];
+    size_t used = 0;
+    int status = 0;
+    memset(log, 0, sizeof *log);
+    log->path = path;
+    log->stream = fopen(path, "r");
+    if (log->stream == NULL)
+        return fault_set(f, "%s: cannot be read: %s", path, strerror(errno));
+    head[0] = '\0';
+    for (int number = 1; status == 0 && fgets(line, sizeof line, log->stream) != NULL; number++) {
+        struct tune_row row;
+        if (line[0] == '#' && used + strlen(line) < size) {
+            strcpy(head + used, line);
+            used += strlen(line);
+        }
+        if (line[0] == '#' || strcmp(line, tune_columns) == 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        status = parse_row(line, &row) == 0
+                     ? remember(log, &row, f)
+                     : fault_set(f, "%s:%d: not a row of a tuning table", path, number);
+    }
+    if (status != 0)
+        tune_close(log);
+    return status;
+}
+
 int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *f) {
     print_row(log->stream, row);
     if (fflush(log->stream) != 0 || ferror(log->stream) || fsync(fileno(log->stream)) != 0)

@@ -32,6 +32,8 @@ extern const char tune_columns[];
 /* Opens the table for appending. head: comment lines that a table must begin with to be continued; a new file gets
  * them. A last line without its end, left by an interruption, is cut off. */
 int tune_open(struct tune_log *log, const char *path, const char *head, struct fault *f);
+/* Reads a whole table of whatever set and model and leaves the file as it is; head: its comment lines, cut to size. */
+int tune_read(struct tune_log *log, const char *path, char *head, size_t size, struct fault *f);
 const struct tune_row *tune_find(const struct tune_log *log, const struct shape *shape, const char *kernel);
 /* On the disk when it returns 0. */
 int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *f);

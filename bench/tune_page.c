@@ -4,40 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "html.h"
 #include "outfile.h"
 #include "tune.h"
 
 enum { PLOT_X = 64, PLOT_Y = 12, PLOT_W = 460, PLOT_H = 360, SCHEMES_MOST = 64 };
 
-static const char style[] =
-    "body{font:15px/1.45 system-ui,sans-serif;color:#1b1b19;background:#fff;max-width:900px;margin:24px "
-    "auto;padding:0 "
-    "16px}\nh1{font-size:22px;margin:0}h2{font-size:17px;margin:28px 0 6px;border-bottom:1px solid #d6d6d0}\n"
-    "pre,.quiet{color:#55554f}pre{white-space:pre-wrap;font-size:12px}table{border-collapse:collapse;font-"
-    "size:13px}\n"
-    "th,td{padding:2px 10px 2px 0;text-align:right;font-variant-numeric:tabular-nums}th{border-bottom:1px "
-    "solid #a9a9a2}"
-    ".t{text-align:left}.n{white-space:nowrap}\nsvg{display:block;max-width:100%;height:auto}svg "
-    "text{font:11.5px system-ui,sans-serif;"
-    "fill:#1b1b19}.grid{stroke:#e6e6e1}\n@page{margin:14mm}@media "
-    "print{body{margin:0;max-width:none}tr,svg{break-inside:"
-    "avoid}svg *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
-
-static void put_escaped(FILE *out, const char *text) {
-    for (; *text != '\0'; text++)
-        fputs(*text == '<'   ? "&lt;"
-              : *text == '&' ? "&amp;"
-              : *text == '>' ? "&gt;"
-                             : (char[]){*text, '\0'},
-              out);
-}
-
 static const char *colour_of(const char *const *schemes, int count, const char *scheme) {
-    static const char *const colours[] = {"#12447a", "#d9600a", "#3a7d44", "#8a4f9e", "#b8860b", "#5b8fc0",
-                                          "#a33b3b", "#2a8c8c", "#c06090", "#50602a", "#6a5acd", "#7a7a74"};
     for (int i = 0; i < count; i++)
         if (strcmp(schemes[i], scheme) == 0)
-            return colours[i % (int)(sizeof colours / sizeof *colours)];
+            return html_colour(i);
     return "#1b1b19";
 }
 
@@ -163,12 +139,9 @@ static void write_page(FILE *out, const struct tune_log *log, const char *head, 
                        int count) {
     const char *schemes[SCHEMES_MOST];
     const int schemes_count = list_schemes(log, schemes);
-    fprintf(out,
-            "<!doctype html>\n<html lang=en>\n<head><meta charset=utf-8><title>halftone "
-            "tune</title><style>\n%s</style></head>\n"
-            "<body>\n<h1>The analytic pick against every kernel</h1>\n<pre>",
-            style);
-    put_escaped(out, head);
+    html_begin(out, "halftone tune");
+    fputs("<h1>The analytic pick against every kernel</h1>\n<pre>", out);
+    html_escaped(out, head);
     fputs("</pre>\n<p>Kernel only, from packed operands. pick / best: time of the fastest kernel that the "
           "library could pick, over "
           "that of the one it picks; 100 % is no loss.</p>\n",
@@ -182,7 +155,7 @@ static void write_page(FILE *out, const struct tune_log *log, const char *head, 
         write_scatter(out, log, schemes, schemes_count);
     fputs("<h2>Every shape, the largest loss first</h2>\n", out);
     write_cases(out, cases, count);
-    fputs("</body>\n</html>\n", out);
+    html_end(out);
 }
 
 int tune_page(const struct tune_log *log, const char *head, const char *path, struct fault *f) {

@@ -11,13 +11,15 @@ enum {
     OP_T = 1,
     MATH_DEFAULT = 0,
     MATH_TF32 = 3,
+    MATH_BF16X9 = 4,
     R_32F = 0,
     R_16F = 2,
     COMPUTE_32F = 68,
     GEMM_DEFAULT = -1
 };
 
-const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16"};
+const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16",
+                                                      "cublas-bf16x9"};
 
 struct yardstick {
     void *library, *handle;
@@ -95,7 +97,10 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
                        float *c) {
     const float one = 1.0f, zero = 0.0f;
     int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
-    int status = y->set_math(y->handle, mode == YARDSTICK_TF32 ? MATH_TF32 : MATH_DEFAULT);
+    const int math = mode == YARDSTICK_TF32     ? MATH_TF32
+                     : mode == YARDSTICK_BF16X9 ? MATH_BF16X9
+                                                : MATH_DEFAULT;
+    int status = y->set_math(y->handle, math);
     if (status != 0)
         return status;
     if (mode == YARDSTICK_FP16)
@@ -103,6 +108,16 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
                           (int)ldb, &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
     return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c,
                     (int)m);
+}
+
+int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                    float *c) {
+    int status = y->set_math(y->handle, MATH_DEFAULT);
+    if (status != 0)
+        return status;
+    return y->sgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n,
+                    (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)m);
 }
 
 static uint16_t to_half(float value) {

@@ -7,7 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum yardstick_mode { YARDSTICK_SGEMM, YARDSTICK_TF32, YARDSTICK_FP16, YARDSTICK_MODES };
+/* The last one is cuBLAS' own FP32 emulation: refused by a cuBLAS before 12.9, and native FP32 on GPUs it was not made for
+ * (cuBLAS documentation, "Floating Point Emulation"); there is nothing to time then. */
+enum yardstick_mode {
+    YARDSTICK_SGEMM,
+    YARDSTICK_TF32,
+    YARDSTICK_FP16,
+    YARDSTICK_BF16X9,
+    YARDSTICK_MODES,
+    YARDSTICK_TIMED = YARDSTICK_BF16X9
+};
 extern const char *const yardstick_names[YARDSTICK_MODES];
 
 struct yardstick; /* NULL everywhere below means: not there */
@@ -22,6 +31,11 @@ int yardstick_version(const struct yardstick *y); /* as cublasGetVersion, 0: unk
 int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m,
                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                        float *c);
+
+/* C = alpha op(A) op(B) + beta C in native FP32, everything else as above. */
+int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                    float *c);
 
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does. */
 void yardstick_to_half(const float *in, uint16_t *out, size_t count);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -338,7 +339,7 @@ enum {
     PLOT_W = 440,
     PLOT_H = 300,
     LABEL_X = PLOT_X + PLOT_W + 26,
-    LABEL_STEP = 17
+    ROOF_WORDS_W = 130, ROOF_WORDS_H = 11, LABEL_STEP = 17
 };
 
 /* log2 in 1024ths, of x >= 1. */
@@ -435,9 +436,28 @@ static void plot_grid(struct text *out, const struct plot *p) {
     svg_text(out, PLOT_X - 46, PLOT_Y - 12, "start", "label", "TFLOPS");
 }
 
+/* Words at the left end of a ceiling, where no points are; beside others that are at that height already. */
+struct roof_words {
+    int at[CHART_POINTS_MAX][2]; /* y, column */
+    int count;
+};
+static void roof_text(struct text *out, struct roof_words *w, int x, int y, const char *label) {
+    int column = 0;
+    for (int i = 0; i < w->count; i++) {
+        if (w->at[i][1] == column && abs(w->at[i][0] - y) < ROOF_WORDS_H) {
+            column++;
+            i = -1; /* that column may be taken too */
+        }
+    }
+    w->at[w->count][0] = y;
+    w->at[w->count++][1] = column;
+    svg_text(out, x + ROOF_WORDS_H + 7 + column * ROOF_WORDS_W, y - 4, "start", "small", label);
+}
+
 /* Memory roof, then a ceiling for each number of products, then native FP32. */
 static void plot_roofs(struct text *out, const struct plot *p, const struct listing *points, int count) {
     const struct gpu *g = points->g;
+    struct roof_words words = {.count = 0};
     int64_t top = 0;
     char label[64];
     for (int i = 0; i < count; i++) {
@@ -454,12 +474,12 @@ static void plot_roofs(struct text *out, const struct plot *p, const struct list
         text_addf(out, "<path d=\"M%d %dH%d\" class=\"roof\"/>\n", x, y, PLOT_X + PLOT_W);
         snprintf(label, sizeof label, "%s, %d product%s: %" PRId64, slice_title(points[i].s->slice),
                  points[i].s->products, points[i].s->products > 1 ? "s" : "", ceiling / 1000);
-        svg_text(out, PLOT_X + PLOT_W - 4, y - 4, "end", "small", label);
+        roof_text(out, &words, x, y, label);
     }
     const int y_native = plot_y(p, g->native_fp32_gflops);
     text_addf(out, "<path d=\"M%d %dH%d\" class=\"native\"/>\n", PLOT_X, y_native, PLOT_X + PLOT_W);
     snprintf(label, sizeof label, "native FP32: %" PRId64, g->native_fp32_gflops / 1000);
-    svg_text(out, PLOT_X + PLOT_W - 4, y_native + 13, "end", "small", label);
+    svg_text(out, PLOT_X + PLOT_W - 4, y_native - 4, "end", "small", label);
     /* slope one in log-log: the same number of octaves to the left as down */
     const int x_top = log2_x1024(ht_mul(top, 1000) / g->dram_gbps);
     int x_from = x_top - (log2_x1024(top) - p->y_low), y_from = PLOT_Y + PLOT_H;
@@ -473,6 +493,11 @@ static void plot_roofs(struct text *out, const struct plot *p, const struct list
     snprintf(label, sizeof label, "device memory %" PRId64 " GB/s", g->dram_gbps);
     svg_text(out, (3 * x_from + plot_x(p, ht_mul(top, 1000) / g->dram_gbps)) / 4 + 8,
              (3 * y_from + plot_y(p, top)) / 4 + 14, "start", "small", label);
+}
+
+static void plot_circle(struct text *out, const struct plot *p, const struct listing *l, const char *colour) {
+    text_addf(out, "<circle cx=\"%d\" cy=\"%d\" r=\"4.5\" fill=\"%s\"/>\n", plot_x(p, intensity_milli(l)),
+              plot_y(p, point_gflops(l)), colour);
 }
 
 /* Points with their words in a column beside the plot, fastest first, joined by thin lines. */
@@ -495,10 +520,10 @@ static void plot_points(struct text *out, const struct plot *p, const struct lis
         snprintf(label, sizeof label, "%s: %" PRId64 ".%d, %" PRId64 " %% of its ceiling, %s", l->s->name,
                  gflops / 1000, (int)(gflops / 100 % 10), share, l->item[0].cost.binding);
         text_addf(out, "<path d=\"M%d %dL%d %d\" class=\"lead\"/>\n", x + 5, y, LABEL_X - 4, y_label - 4);
-        text_addf(out, "<circle cx=\"%d\" cy=\"%d\" r=\"4.5\" fill=\"%s\"/>\n", x, y,
-                  strcmp(l->s->name, points->s->name) == 0 ? "#d9600a" : "#12447a");
+        plot_circle(out, p, l, "#12447a");
         svg_text(out, LABEL_X, y_label, "start", "label", label);
     }
+    plot_circle(out, p, points, "#d9600a"); /* the page's own scheme: not under others at its place */
 }
 
 void chart_roofline(struct text *out, const struct listing *points, int count) {

@@ -95,7 +95,7 @@ static void tile_params(struct params *p, const struct plan *plan) {
     scheme_params(p, plan->scheme);
     param(p, "PROMOTE_STEPS", plan->promote_steps);
     if (plan->isa->warpgroup) {
-        param(p, "PROMOTES", model_promotes(plan->scheme));
+        param(p, "PROMOTES", model_promotes(plan->scheme, plan->isa));
         param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
         param(p, "SMS", (long)plan->gpu->sms);
         param(p, "CLUSTER", t->cluster);
@@ -387,6 +387,8 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
                  (int64_t)p->cost.blocks_per_sm * (tile_threads(t, p->isa) / p->isa->wave_size), g->warps_per_sm);
     text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n", p->scheme->bound_text,
               emit_range_text(p->scheme, p->isa));
+    if (p->isa->ablation)
+        text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->isa->ablation);
     text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
               p->name);
     text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a %sError_t\n",
@@ -491,10 +493,11 @@ void emit_head(struct text *out, const struct isa *isa) {
                   (unsigned)isa->arch, (unsigned)isa->arch, (unsigned)isa->arch);
     else
         text_addf(out,
-                  "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < %d\n"
-                  "#error \"this kernel needs compute capability %d.%d or newer\"\n#endif\n"
+                  "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ %s %d\n"
+                  "#error \"this kernel needs compute capability %d.%d%s\"\n#endif\n"
                   "#pragma nv_diag_suppress 177 // no kernel uses every primitive\n",
-                  isa->arch, isa->arch / 100, isa->arch / 10 % 10);
+                  isa_is_exact(isa) ? "!=" : "<", isa->arch, isa->arch / 100, isa->arch / 10 % 10,
+                  isa_is_exact(isa) ? ", and no other" : " or newer");
     text_add(out, "#endif\n\n");
 }
 

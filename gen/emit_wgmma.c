@@ -7,7 +7,12 @@
 enum { ROW_BYTES = 128, ATOM_UNITS = 8192 / 16, MMA_BYTES = 32, MMA_UNITS = MMA_BYTES / 16 };
 
 static bool is_promoted(const struct plan *p, int accumulator) {
-    return p->scheme->promote[accumulator] != PROMOTE_NEVER && !scheme_is_exact(p->scheme);
+    return model_promote_k(p->scheme, p->isa, accumulator) > 0 && !scheme_is_exact(p->scheme);
+}
+
+/* Chunks of one chain; above 1 the chain stays in `temp` between them. */
+static int chain_chunks(const struct plan *p) {
+    return is_promoted(p, 0) ? p->promote_steps / model_chunk(p->scheme, p->isa, &p->tile) : 1;
 }
 
 static bool each_mma(const struct plan *p) {
@@ -47,7 +52,8 @@ static void write_mma(struct text *out, int indent, const struct plan *p, int pa
     const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
     text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
     if (is_promoted(p, q->acc))
-        text_addf(out, "temp, rows + at + %d, cols + at + %d, %d);\n", b, a, from_zero ? 0 : 1);
+        text_addf(out, "temp, rows + at + %d, cols + at + %d, %s);\n", b, a,
+                  !from_zero ? "1" : chain_chunks(p) > 1 ? "chain > 0" : "0");
     else
         text_addf(out, "acc[%d][%d], rows + at + %d, cols + at + %d, 1);\n", q->acc, part, b, a);
 }
@@ -146,6 +152,17 @@ static void write_main_last(struct text *out, int indent, const struct plan *p, 
     }
 }
 
+/* The chunk's chain is complete, or one of several chunks, or the last there is. */
+static void write_promotion(struct text *out, int indent, const struct plan *p, int part) {
+    const int chunks = chain_chunks(p);
+    if (chunks > 1)
+        text_addf(out, "%*sif (++chain == %d || chunk + 1 == w.chunks) {\n%*schain = 0;\n", indent, "", chunks,
+                  indent + 4, "");
+    text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], temp);\n", chunks > 1 ? indent + 4 : indent, "", part);
+    if (chunks > 1)
+        text_addf(out, "%*s}\n", indent, "");
+}
+
 /* A whole chunk in flight at once. */
 static void write_chunk_part(struct text *out, int indent, const struct plan *p, int part) {
     if (part == 0 && scheme_is_exact(p->scheme))
@@ -157,7 +174,7 @@ static void write_chunk_part(struct text *out, int indent, const struct plan *p,
     write_wait(out, indent, p, part);
     write_release(out, indent, p, part);
     if (is_promoted(p, 0))
-        text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], temp);\n", indent, "", part);
+        write_promotion(out, indent, p, part);
     if (scheme_is_exact(p->scheme))
         write_carry(out, indent, p, part);
 }

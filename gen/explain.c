@@ -193,8 +193,12 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
     if (l->seen.warpgroup) {
-        text_addf(out, "  clocks of one bk step %d, of a block's start and end %d\n",
-                  c->cost.coefficients.step_busy_x256 / 256, c->cost.coefficients.fixed_cycles);
+        const struct ht_cost_coefficients *k = &c->cost.coefficients;
+        text_addf(
+            out,
+            "  clocks of one bk step %d, of a tile's start and end %d (%d more where m is no multiple of 4), "
+            "of a launch %d\n",
+            k->step_busy_x256 / 256, k->fixed_cycles, k->narrow_cycles, k->start_cycles);
     } else if (l->kind == MODEL_HALFTONE) {
         struct model_step s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
         text_addf(out,
@@ -248,7 +252,7 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
     part[1] = ht_mul(of_sm, s.fill) / 256;
     part[2] = ht_mul(of_sm, s.fp32) / 256;
     part[3] = ht_mul(of_sm, stall) / (256 * p * p * p);
-    part[4] = ht_mul(k->fixed_cycles, ht_ceil_div(c->cost.waves_milli, 1000));
+    part[4] = k->start_cycles + ht_mul(k->fixed_cycles, ht_ceil_div(c->cost.waves_milli, 1000));
     part[5] = ht_mul(c->cost.predicted_ns, model_clock_mhz(l->g)) / 1000;
     for (int i = 0; i < EXPLAIN_PARTS - 1; i++)
         part[EXPLAIN_PARTS - 1] -= part[i];

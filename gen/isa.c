@@ -6,10 +6,10 @@
  * Register allocation: CUDA occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per
  * lane, 8 * 64 (CDNA2 ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from
  * sm_80 (the same calculator); LDS 512 bytes on gfx90a. flushes_subnormals: ROCm documentation, "MI200 MFMA
- * behavior specifics" (FP16 and BF16 alike). promote_k 64: shared/HOPPER-TRIAL.md, "error": every 128 k loses to SGEMM on one-signed data
- * at n = 1024, every 64 k never did; units with fewer alignment bits (sm_75, sm_80) get the same interval until their
- * own is measured. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four times fewer
- * roundings than in a native FP32 product, so nothing is promoted.
+ * behavior specifics" (FP16 and BF16 alike). promote_k: by the rule of bench/NOTES.md, "Promotion interval", from the
+ * promotion tables in bench/results (the a800's arithmetic is that of sm_86 and sm_89); 64 on Hopper also by
+ * shared/HOPPER-TRIAL.md, "error". gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
+ * times fewer roundings than in a native FP32 product, so nothing is promoted.
  *
  * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
  * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
@@ -31,6 +31,8 @@
     { [SLICE_F16] = 16, [SLICE_BF16] = 16, [SLICE_TF32] = 8, [SLICE_S8] = 32 }
 #define AMPERE_UNITS                                                                                         \
     { [SLICE_F16] = 18, [SLICE_BF16] = 18, [SLICE_TF32] = 10 }
+#define PROMOTE_OF_MMA                                                                                       \
+    { [SLICE_F16] = 32, [SLICE_BF16] = 64, [SLICE_TF32] = 32 }
 /* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
 #define LDMATRIX_TILES .mi = 16, .ni = 8, .fragment_k = 16, .b_tiles = 2, .d_cols = 2, .latency_divisor = 1
 
@@ -41,7 +43,7 @@
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
-        .flushes_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3           \
+        .flushes_subnormals = false, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
@@ -54,11 +56,13 @@
                       [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
             .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
         .sim_model = "gfx90a",                                                                               \
-        .compile_flags = "--offload-arch=gfx90a -ffp-contract=off -Wno-unused-command-line-argument",        \
+        /* the language is said here, because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */ \
+        .compile_flags =                                                                                     \
+            "--offload-arch=gfx90a -std=c++17 -ffp-contract=off -Wno-unused-command-line-argument",          \
         .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
         .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
         .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \
-        .flushes_subnormals = true, .promote_k = 0,                                                          \
+        .flushes_subnormals = true,                                                                          \
         .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_}, .tiny_units = 0,           \
         .group_units = 2                                                                                     \
     }
@@ -84,7 +88,7 @@ const struct isa isa_table[] = {
      .smem_unit_bytes = 256,
      .async_copy = false,
      .flushes_subnormals = false,
-     .promote_k = 64,
+     .promote_k = {[SLICE_F16] = 32},
      .align_units = {[SLICE_F16] = 18},
      .tiny_units = 3},
     AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
@@ -114,7 +118,7 @@ const struct isa isa_table[] = {
      .async_copy = true,
      .warpgroup = true,
      .flushes_subnormals = false,
-     .promote_k = 64,
+     .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
      .tiny_units = 3},
     /* The main shape first: it is the one budgets name. */
@@ -137,4 +141,9 @@ int isa_mma_k(const struct isa *isa, enum slice_type t) {
 
 int isa_fragment_k(const struct isa *isa, enum slice_type t) {
     return isa->fragment_k * slice_bytes(SLICE_F16) / slice_bytes(t);
+}
+
+/* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
+bool isa_is_exact(const struct isa *isa) {
+    return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
 }

@@ -39,7 +39,8 @@ struct isa {
     bool
         warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
-    int promote_k; /* FP32 promotion interval for promoting chains, in k; 0: never; source in isa.c */
+    int promote_k[SLICE_TYPES]; /* k between two FP32 promotions of a promoting chain; 0: never; source in isa.c */
+    const char *ablation;       /* what a changed copy of a row differs in, for banners; NULL: the row itself */
     /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */
     int align_units[SLICE_TYPES]; /* for one fragment of one product */
     int tiny_units;               /* for one fragment of a product that lies below the sum's last bits */
@@ -54,5 +55,8 @@ const struct isa *isa_find(const char *name); /* NULL: none */
  * takes as many (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */
 int isa_mma_k(const struct isa *isa, enum slice_type t);
 int isa_fragment_k(const struct isa *isa, enum slice_type t);
+
+/* Whether its code runs on that architecture alone. */
+bool isa_is_exact(const struct isa *isa);
 
 #endif

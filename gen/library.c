@@ -2,6 +2,7 @@
 #include "library.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -21,7 +22,7 @@ static void write_recreate(struct library *l, const struct library_request *r) {
     text_add(&t, " --out DIR");
     const struct {
         const char *option, *value;
-    } options[] = {{"--scheme", r->schemes}, {"--tiles", r->tiles}, {"--prefix", r->prefix}};
+    } options[] = {{"--scheme", r->schemes}, {"--tiles", r->tiles}, {"--prefix", r->prefix}, {"--promote", r->promote}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].value)
             text_addf(&t, " %s %s", options[i].option, options[i].value);
@@ -34,8 +35,20 @@ static void write_recreate(struct library *l, const struct library_request *r) {
     text_free(&t);
 }
 
+/* Other schemes' chains are closed when their papers say; a kernel promotes at the end of a step, or of every 64 k. */
+static bool obeys_interval(const struct scheme *s, int interval) {
+    const int unit = interval > 64 ? 64 : scheme_atom_k(s);
+    if (s->promote[0] != PROMOTE_ISA)
+        err_user(NULL, 0, "scheme %s has no promotion interval to change; leave it out of --scheme", s->name);
+    else if (interval % unit != 0)
+        err_user(NULL, 0, "--promote %d: scheme %s can promote every multiple of %d k", interval, s->name, unit);
+    return err_count() == 0;
+}
+
 static void plan_one(struct kernel_set *set, const struct scheme *s, const struct library_request *r) {
     const int first = set->plans.count;
+    if (r->promote && !obeys_interval(s, set->changed.promote_k[s->slice]))
+        return;
     plan_scheme(&set->plans, &set->gpu, set->context.isa, s);
     if (r->lean)
         plan_lean(&set->plans, first);
@@ -67,6 +80,25 @@ static void plan_schemes(struct kernel_set *set, const struct library_request *r
     }
 }
 
+/* The instruction set with another promotion interval: names and banners say so, bounds follow. */
+static const struct isa *change_interval(struct kernel_set *set, const struct isa *isa, const char *promote) {
+    char *end = NULL;
+    const bool none = strcmp(promote, "none") == 0;
+    const long k = none ? 0 : strtol(promote, &end, 10);
+    if (!none && (*end != 0 || k < 16 || k > 65536))
+        err_user(NULL, 0, "--promote '%s' is neither a number of k from 16 to 65536 nor none", promote);
+    if (isa->other_shape)
+        err_user(set->gpu.name, 0, "--promote: chains of %s are never promoted; it is for NVIDIA", isa->name);
+    set->changed = *isa;
+    for (int t = 0; t < SLICE_TYPES; t++)
+        set->changed.promote_k[t] = (int)k;
+    snprintf(set->suffix, sizeof set->suffix, "p%.8s_%.16s", promote, isa->suffix);
+    snprintf(set->ablation, sizeof set->ablation, "promotion interval in k: %.8s", promote);
+    set->changed.suffix = set->suffix;
+    set->changed.ablation = set->ablation;
+    return &set->changed;
+}
+
 static void load_set(struct library *l, const struct library_request *r, const char *name) {
     if (l->sets == LIBRARY_SETS_MAX) {
         err_user(NULL, 0, "more than %d GPUs in one library", LIBRARY_SETS_MAX);
@@ -86,7 +118,9 @@ static void load_set(struct library *l, const struct library_request *r, const c
                  l->set[0].gpu.name, l->set[0].context.isa->vendor, set->gpu.name, isa->vendor);
     if (!isa)
         err_user(name, 0, "isa '%s' is unknown; see halftone-gen list isas", set->gpu.isa);
-    if (!isa)
+    if (isa && r->promote)
+        isa = change_interval(set, isa, r->promote);
+    if (!isa || err_count() > 0)
         return;
     const struct emit_context context = {
         .root = r->root, .recreate = l->recreate, .inner = r->amalgamation, .gpu = &set->gpu, .isa = isa};

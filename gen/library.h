@@ -12,11 +12,14 @@ enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, RECREATE_MAX = 1024 };
 /* What the command line asked for; lists are separated by commas, NULL: not given. */
 struct library_request {
     const char *command, *root, *gpus, *schemes, *tiles, *prefix, *tuned;
+    const char *promote; /* an ablation: k between promotions, or "none" */
     bool lean, amalgamation;
 };
 
 struct kernel_set {
     struct gpu gpu;
+    struct isa changed; /* the instruction set of an ablation, with its texts */
+    char suffix[32], ablation[64];
     struct emit_context context;
     struct plan_set plans;
 };

@@ -20,7 +20,7 @@ static const char usage[] =
     "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK]\n"
     "                       [--tsv | --html FILE] [--what-if KEY=VALUE]... [--compare G2]\n"
     "  halftone-gen emit --gpu G,... --out DIR [--scheme S,...] [--lean] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
-    "                    [--tuned FILE.tsv]\n"
+    "                    [--tuned FILE.tsv] [--promote K|none, an ablation]\n"
     "  halftone-gen vendor --gpu G,... --out DIR [--scheme S,...] [--lean] [--prefix P_] [--amalgamation]\n"
     "  halftone-gen verify DIR\n"
     "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
@@ -29,7 +29,7 @@ static const char usage[] =
 enum { WHAT_IFS_MAX = 32 };
 
 struct options {
-    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *prefix, *html, *compare, *tuned;
+    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *prefix, *html, *compare, *tuned, *promote;
     const char *what_if[WHAT_IFS_MAX];
     int what_ifs;
     bool tsv, lean, amalgamation;
@@ -56,7 +56,8 @@ static bool read_options(struct options *o, int argc, char **argv) {
     } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
                  {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
                  {"--tiles", &o->tiles}, {"--html", &o->html},     {"--compare", &o->compare},
-                 {"--tuned", &o->tuned}, {"--prefix", &o->prefix}, {"--what-if", NULL}};
+                 {"--tuned", &o->tuned}, {"--prefix", &o->prefix},
+                 {"--promote", &o->promote}, {"--what-if", NULL}};
     const struct {
         const char *name;
         bool *value;
@@ -239,6 +240,7 @@ static bool plan_library(const struct options *o, const char *command, struct li
                                           .tiles = o->tiles,
                                           .prefix = o->prefix,
                                           .tuned = o->tuned,
+                                          .promote = o->promote,
                                           .lean = o->lean,
                                           .amalgamation = o->amalgamation};
     *request = asked;
@@ -288,8 +290,8 @@ static int run_emit(const struct options *o) {
 
 static int run_vendor(const struct options *o) {
     struct library_request request;
-    if (o->tuned)
-        err_user(NULL, 0, "--tuned is for emit");
+    if (o->tuned || o->promote)
+        err_user(NULL, 0, "%s is for emit", o->tuned ? "--tuned" : "--promote");
     if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
         vendor_write(&files, o->out)) {
         print_left_out(o);

@@ -29,8 +29,8 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\n", p->name,
                   p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
                   t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
-                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma,
-                  counts.load, counts.copy, t->cluster);
+                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma, counts.load, counts.copy,
+                  t->cluster);
     }
 }
 
@@ -60,9 +60,10 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread);
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
-                  k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k,
-                  k->exact_k, k->cluster_m, k->cluster_n, p->name, p->name);
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
+                  k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
+                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->cluster_m,
+                  k->cluster_n, p->name, p->name);
     }
     text_add(out, "};\n\n");
 }
@@ -124,11 +125,6 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
     return count;
 }
 
-/* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
-static int is_exact(const struct isa *isa) {
-    return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
-}
-
 static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     const struct gpu *g = c->gpu;
     char reduce[PLAN_NAME_MAX];
@@ -145,7 +141,7 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
         ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
         ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s};\n\n",
         g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
-        is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
+        isa_is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
         g->launch_ns, set->count, schemes, g->name, g->name, reduce, c->tuned ? c->tuned->count : 0,
         c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "");
 }
@@ -184,8 +180,9 @@ void manifest_rules(struct text *out, const struct library *l) {
     text_addf(out, "HT_EXTENSION := %s\n", l->set[0].context.isa->extension);
     for (int i = 0; i < l->units; i++) {
         const struct isa *isa = l->unit[i].context->isa;
+        const char *ablation = strrchr(isa->suffix, '_'); /* the Makefile looks a kernel's last word up */
         if (library_is_first_of_isa(l, i))
-            text_addf(out, "HT_FLAGS_%s := %s\n", isa->suffix, isa->compile_flags);
+            text_addf(out, "HT_FLAGS_%s := %s\n", ablation ? ablation + 1 : isa->suffix, isa->compile_flags);
     }
     text_add(out, "HT_KERNELS := \\\n");
     for (int i = 0; i < l->units; i++)

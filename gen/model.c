@@ -55,7 +55,7 @@ int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulat
     case PROMOTE_EACH_MMA:
         return isa_mma_k(isa, s->slice);
     case PROMOTE_ISA:
-        return isa->promote_k;
+        return isa->promote_k[s->slice];
     default:
         return s->promote[accumulator];
     }
@@ -95,13 +95,17 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     return (int)bounds[least].blocks;
 }
 
-bool model_promotes(const struct scheme *s) {
-    return s->promote[0] != PROMOTE_NEVER && !scheme_is_exact(s);
+bool model_promotes(const struct scheme *s, const struct isa *isa) {
+    return model_promote_k(s, isa, 0) > 0 && !scheme_is_exact(s);
 }
+
+/* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
+enum { CHUNK_K_MAX = 64 };
 
 int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t) {
     const int k = s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(s, isa, 0);
-    return k > t->bk ? k / t->bk : 1;
+    const int chunk_k = k < CHUNK_K_MAX ? k : CHUNK_K_MAX;
+    return chunk_k > t->bk ? chunk_k / t->bk : 1;
 }
 
 /* Worked line: 4096 x 4096 in 128 x 128 tiles = 1024 blocks on 108 SMs, one each: 9.482 waves. */
@@ -125,6 +129,11 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
     cost->threads = tile_threads(t, isa);
     if (!model_has_unit(g, isa, s)) {
         model_reject(cost, "unit: there are no %s kernels for %s", slice_title(s->slice), isa->name);
+        return;
+    }
+    const int interval = s->promote[0] == PROMOTE_ISA ? model_promote_k(s, isa, 0) : 0;
+    if (kind == MODEL_HALFTONE && interval % t->bk != 0) {
+        model_reject(cost, "promotion: every %d k is not after whole steps of %d", interval, t->bk);
         return;
     }
     switch (kind) {

@@ -62,7 +62,7 @@ bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct sch
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator);
 
 /* Whether chains of accumulator 0 are closed and added up in FP32. */
-bool model_promotes(const struct scheme *s);
+bool model_promotes(const struct scheme *s, const struct isa *isa);
 
 /* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
  * is. */

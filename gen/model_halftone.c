@@ -122,7 +122,7 @@ static int products_into(const struct scheme *s, int accumulator) {
 }
 
 /* FP32 adds for each element of C per bk step, x256: after each MMA, or one per promotion interval. Worked
- * line: f16x3, bk 32, interval 64: half an add, 128. */
+ * line: f16x3, bk 32, interval 32: one add, 256. */
 static int64_t adds_per_element_x256(const struct isa *isa, const struct scheme *s, const struct tile *t) {
     int64_t adds = 0;
     for (int a = 0; a < s->accumulators; a++) {
@@ -173,8 +173,8 @@ static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t 
 
 /* Worked lines (unit test: 108 SMs at 1410 MHz, f16x3, 128x128x32, 8 warps of 64x32, 3 stages, 1024 FMA and
  * 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 29 / 262 / 500 clocks, 2039 GB/s): tensor 3 *
- * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 32 + 40) / 4 = 400;
- * fp32 16384 / 2 / 64 = 128; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
+ * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 64 + 40) / 4 = 464;
+ * fp32 16384 / 64 = 256; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
  * bytes from device memory take 249 clocks, half of them felt: 636; exposed 40 (two warps per scheduler; 160 with
  * one); copy ((262 + 500) / 2 + 29) * 2 = 820 less one and a half steps of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
@@ -211,8 +211,8 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
     return step;
 }
 
-/* Clocks x256 that a step keeps the SM busy. Worked line (the step above): 1536 + 636 + 128 + 768 / 16 =
- * 2348. */
+/* Clocks x256 that a step keeps the SM busy. Worked line (the step above): 1536 + 636 + 256 + 768 / 16 =
+ * 2476. */
 static int64_t busy(const struct model_step *s) {
     const int64_t pipes = largest(s->tensor, s->smem);
     return largest(pipes, s->issue) + s->fill + s->fp32 + (s->tensor + s->smem - pipes) / INTERFERENCE;
@@ -267,6 +267,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     cost->coefficients.step_bytes = tile_stage_bytes(t, s);
     cost->coefficients.step_k = t->bk;
     cost->coefficients.exact_k = s->exact_k;
+    cost->coefficients.part_cycles = (int)g->l2_latency_cycles;
 }
 
 /* L2 if it is what a wave waits for, else the largest part of the SM's step, in a wave as full as the shape

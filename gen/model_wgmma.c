@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 enum {
-    CONSUMER_REGISTERS = 240, /* after setmaxnreg, two consumer warpgroups or one; HOPPER-TRIAL.md */
+    REGISTERS_MOST = 248, /* that setmaxnreg gives; one consumer warpgroup has it */
+    CONSUMER_REGISTERS = 240, /* of two; HOPPER-TRIAL.md. The same numbers in templates/tile_wgmma.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
     BARRIER_BYTES = 16, /* full and empty of a slot */
@@ -18,9 +19,12 @@ enum {
     TURN_CLOCKS = 120,  /* last result of a chunk to first MMA of the next, additions apart */
     SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
-    START_CLOCKS = 5000, /* launch to first result, and from the last one to the next launch */
+    START_CLOCKS = 1500, /* launch to first copy, and from the last store to the next launch */
     CLUSTER_CLOCKS = 1000, /* more of it where two blocks start and end together: a guess, not measured yet */
-    STORE_CLOCKS_PER_KB = 60 /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
+    TILE_CLOCKS = 3000, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
+    STORE_CLOCKS_PER_KB = 60, /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
+    ROWS_STORED = 4 /* by one store, where C's columns begin at a multiple of 16 bytes; else four stores take their place
+                     * (fitted before whole tiles were stored shifted, and true of edges and parts still) */
 };
 
 static int64_t largest(int64_t x, int64_t y) {
@@ -31,16 +35,17 @@ static int64_t largest(int64_t x, int64_t y) {
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int part = tile_part_registers(t);
     cost->regs_accumulators = s->accumulators * tile_parts(t) * part;
-    cost->regs_fragments = model_promotes(s) ? part : 0;
+    cost->regs_fragments = model_promotes(s, isa) ? part : 0;
     cost->regs_other = OTHER_REGISTERS;
-    const int most = tile_warpgroups(t) > 2 ? CONSUMER_REGISTERS_OF_THREE : CONSUMER_REGISTERS;
+    const int groups = tile_warpgroups(t);
+    const int most = groups > 2 ? CONSUMER_REGISTERS_OF_THREE : groups > 1 ? CONSUMER_REGISTERS : REGISTERS_MOST;
     const int need = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
     if (need > most)
         model_reject(cost, "registers: accumulators %d + chain %d + other %d = %d > %d of a consumer",
                      cost->regs_accumulators, cost->regs_fragments, cost->regs_other, need, most);
-    /* what the block is launched with: everything, evenly, in eights; 248 is the most that setmaxnreg gives */
+    /* what the block is launched with: everything, evenly, in eights */
     const int even = 65536 / tile_threads(t, isa) / 8 * 8;
-    cost->regs_per_thread = even > 248 ? 248 : even;
+    cost->regs_per_thread = even > REGISTERS_MOST ? REGISTERS_MOST : even;
 }
 
 static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {
@@ -49,8 +54,13 @@ static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) 
 
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
                   struct cost *cost) {
-    const int chunk = model_chunk(s, isa, t), deeper = t->stages + chunk;
+    const int chunk = model_chunk(s, isa, t), promote_k = model_promote_k(s, isa, 0), deeper = t->stages + chunk;
     cost->smem_bytes = ring_bytes(s, t, t->stages);
+    if (promote_k > chunk * t->bk && model_promotes(s, isa) && tile_parts(t) > 1) {
+        model_reject(cost, "registers: %d parts cannot keep chains of %d k, longer than a chunk", tile_parts(t),
+                     promote_k);
+        return;
+    }
     if (t->stages % chunk != 0)
         model_reject(cost, "ring: %d stages are not whole chunks of %d (%d k between promotions)", t->stages, chunk,
                      chunk * t->bk);
@@ -78,7 +88,7 @@ static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const stru
 /* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions: one for each
  * result, four warps at one instruction a clock each. */
 static int64_t slot_gap(const struct scheme *s, const struct isa *isa, const struct tile *t) {
-    const int adds = model_promotes(s) ? tile_part_registers(t) : 0;
+    const int adds = model_promotes(s, isa) ? tile_part_registers(t) : 0;
     const int batches = s->promote[0] == PROMOTE_EACH_MMA ? t->bk / isa_mma_k(isa, s->slice) : 1;
     return (int64_t)(TURN_CLOCKS + adds) * batches * tile_parts(t) * 256 / model_chunk(s, isa, t);
 }
@@ -92,8 +102,11 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->blocks_per_sm = 1;
     c->step_busy_x256 = (int32_t)largest(busy, own);
     c->step_latency_x256 = c->step_busy_x256;
-    c->fixed_cycles = START_CLOCKS + (t->cluster > 1 ? CLUSTER_CLOCKS : 0) +
-                      (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
+    const int store = (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
+    c->start_cycles = START_CLOCKS + (t->cluster > 1 ? CLUSTER_CLOCKS : 0);
+    c->fixed_cycles = TILE_CLOCKS + store;
+    c->narrow_cycles = (ROWS_STORED - 1) * store;
+    c->part_cycles = (int)g->l2_latency_cycles; /* where a part of the size at which this matters still lies */
     c->step_bytes = tile_fetched_bytes(t, s);
     c->step_k = t->bk;
     c->exact_k = s->exact_k;

@@ -16,10 +16,12 @@ enum { PATH_BYTES = 4096 };
 /* How a vendor's sources are compiled, and the runtime's device layer for them. */
 struct toolchain {
     const char *vendor, *compiler, *device_layer, *language, *package, *link;
+    const char
+        *c_target; /* option of C sources too, before the instruction set: without one hipcc asks for a GPU */
 };
 static const struct toolchain toolchains[] = {
-    {"nvidia", "nvcc", "dev_cuda.c", "CUDA", "CUDAToolkit", "CUDA::cudart_static"},
-    {"amd", "hipcc", "dev_hip.c", "HIP", "hip", "hip::host"},
+    {"nvidia", "nvcc", "dev_cuda.c", "CUDA", "CUDAToolkit", "CUDA::cudart_static", NULL},
+    {"amd", "hipcc", "dev_hip.c", "HIP", "hip", "hip::host", "--offload-arch="},
 };
 
 static const struct toolchain *toolchain_of(const struct library *l) {
@@ -248,10 +250,18 @@ static void compile_line(struct text *out, const struct vendor *v, const struct 
         text_addf(out, "-c *_%s.%s && ", isa->suffix, isa->extension);
 }
 
+static void hole_c_flags(struct text *out, const struct vendor *v) {
+    if (v->toolchain->c_target)
+        text_addf(out, " %s%s", v->toolchain->c_target, v->library->set[0].context.isa->suffix);
+}
+
 static void hole_compile(struct text *out, const struct vendor *v) {
     each_isa(out, v, compile_line);
-    if (!v->request->amalgamation)
-        text_addf(out, "%s -O3 -c *.c && ", v->toolchain->compiler);
+    if (!v->request->amalgamation) {
+        text_addf(out, "%s -O3", v->toolchain->compiler);
+        hole_c_flags(out, v);
+        text_add(out, " -c *.c && ");
+    }
     text_addf(out, "ar rcs lib%s.a *.o", v->rename.stem);
 }
 
@@ -336,9 +346,9 @@ static void hole_exports(struct text *out, const struct vendor *v) {
 static const struct hole {
     const char *name;
     void (*write)(struct text *out, const struct vendor *v);
-} holes[] = {{"COMPILE", hole_compile}, {"CMAKE", hole_cmake},      {"OBJECTS", hole_objects},
-             {"RULES", hole_rules},     {"GPUS", hole_gpus},        {"SCHEMES", hole_schemes},
-             {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate}};
+} holes[] = {{"COMPILE", hole_compile}, {"CMAKE", hole_cmake},       {"OBJECTS", hole_objects},
+             {"RULES", hole_rules},     {"GPUS", hole_gpus},         {"SCHEMES", hole_schemes},
+             {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate}, {"C_FLAGS", hole_c_flags}};
 
 /* Length of "NAME@" at the text; 0: something else. */
 static size_t hole_length(const char *text, const char *name) {

@@ -1,5 +1,8 @@
 /* dev_hip.c: the device layer on AMD GPUs, by the HIP runtime's C interface. Meaning: ht_dev.h; the counterpart of
- * dev_cuda.c. Compile with -D__HIP_PLATFORM_AMD__, link with -lamdhip64. Never run on a GPU so far: none was at hand. */
+ * dev_cuda.c. Link with -lamdhip64. Never run on a GPU so far: none was at hand. */
+#ifndef __HIP_PLATFORM_AMD__ /* hipcc says so for HIP sources, but not for C */
+#define __HIP_PLATFORM_AMD__ 1
+#endif
 #include <hip/hip_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,16 +99,26 @@ static int begin(halftone *h) {
 
 /* ---- handle ---- */
 
+/* "8.0" or "gfx90a": of the numbers in ht_set_desc.arch AMD's are hexadecimal, from 0x900 on. */
+static const char *arch_text(char text[24], int arch) {
+    if (arch >= 0x900)
+        snprintf(text, 24, "gfx%x", (unsigned)arch);
+    else
+        snprintf(text, 24, "%d.%d", arch / 100, arch / 10 % 10);
+    return text;
+}
+
 /* Which GPUs the library has kernels for, and what the device is instead. */
 static int fail_wrong_gpu(halftone *h) {
     size_t used = 0;
-    fail(h, HALFTONE_WRONG_GPU, "%s has capability %d.%d; this library has kernels for ", h->device.name,
-         h->device.capability / 100, h->device.capability / 10 % 10);
+    char arch[24];
+    fail(h, HALFTONE_WRONG_GPU, "%s has %s %s; this library has kernels for ", h->device.name,
+         ht_sets[0]->arch >= 0x900 ? "architecture" : "capability", arch_text(arch, h->device.capability));
     for (int i = 0; ht_sets[i] != NULL; i++) {
         const struct ht_set_desc *set = ht_sets[i];
         used = strlen(h->detail);
-        snprintf(h->detail + used, sizeof h->detail - used, "%s%s (%s, %d.%d%s)", i > 0 ? ", " : "", set->gpu,
-                 set->isa, set->arch / 100, set->arch / 10 % 10, set->arch_exact ? " only" : " or later");
+        snprintf(h->detail + used, sizeof h->detail - used, "%s%s (%s, %s%s)", i > 0 ? ", " : "", set->gpu,
+                 set->isa, arch_text(arch, set->arch), set->arch_exact ? " only" : " or later");
     }
     return HALFTONE_WRONG_GPU;
 }

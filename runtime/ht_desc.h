@@ -80,11 +80,14 @@ struct ht_cost_coefficients {
     int32_t blocks_per_sm;     /* resident blocks */
     int32_t step_busy_x256;    /* clocks of the busiest SM pipe for one bk step of one block */
     int32_t step_latency_x256; /* least clocks of one bk step of a block that is alone on its SM */
-    int32_t fixed_cycles;      /* prologue, drain and epilogue of a block */
+    int32_t fixed_cycles;      /* prologue, drain and epilogue of a tile */
     int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes, less what other
                          * blocks of its cluster read for it */
     int32_t step_k;     /* bk */
     int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
+    int32_t start_cycles;  /* once a launch: persistent blocks start only once */
+    int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
+    int32_t part_cycles;   /* of the split-K reduction for each part: it reads one after the other */
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
 };
 
@@ -206,7 +209,13 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
  *
  * Worked line, split-K: the same GPU, m = n = 512, k = 4096, splits 4, dram 2000 GB/s, launch 3000 ns:
  * 64 blocks, one wave of 2000 + 32 x 1536 = 51152 clocks = 36278 ns; + 3000 for the reduction's launch,
- * + 5 x 1048576 / 2000 for its traffic and 4 x 1048576 / 2000 for the partial sums: 43996 ns. */
+ * + 5 x 1048576 / 2000 for its traffic and 4 x 1048576 / 2000 for the partial sums: 43996 ns; with 262 clocks a part
+ * 4 x 262 = 1048 clocks = 743 ns more.
+ *
+ * Worked line, persistent blocks that store by fours: the same GPU, m = 513, n = 4096, k = 32, start 1500, narrow 7680: 5 x
+ * 32 tiles are two waves; 1500 + 2 x (2000 + 7680 + 1536) = 23932 clocks = 16973 ns, and with m = 512, 4 x 32 tiles, 1500 +
+ * 2 x 3536 = 8572 clocks = 6079 ns. Of a tile that C does not fill only the stored part counts: m = n = 63, 7680 x 63 x 63 /
+ * 16384 = 1860. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
@@ -214,7 +223,9 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
     int64_t slots = sms * c->blocks_per_sm;
     int64_t full = tiles / slots, rest = tiles % slots;
-    int64_t cycles = 0;
+    int64_t stored = (m < bm ? m : bm) * (n < bn ? n : bn);
+    int64_t tile = c->fixed_cycles + (m % 4 != 0 ? c->narrow_cycles * stored / ((int64_t)bm * bn) : 0);
+    int64_t cycles = c->start_cycles;
     for (int last = 0; last < 2; last++) {
         int64_t waves = last ? (rest > 0) : full;
         int64_t blocks = last ? rest : slots;
@@ -227,12 +238,12 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         int64_t l2 = blocks * c->step_bytes * 256 / l2_gbps * clock_mhz / 1000;
         int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
         step = l2 > step ? l2 : step;
-        cycles = ht_add(cycles, ht_mul(waves, ht_add(c->fixed_cycles, ht_mul(steps, step) / 256)));
+        cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
-        ns = ht_add(ns, launch_ns);
+        ns = ht_add(ns, launch_ns + splits * c->part_cycles * 1000 / clock_mhz);
         ns = ht_add(ns, ht_mul(splits + 1, part) / dram_gbps);
         ns = ht_add(ns, ht_mul(splits, part) / dram_gbps);
     }

@@ -12,7 +12,7 @@
 #endif
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3;
 constexpr int WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 2, D_COLS = 2;
-constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 2;
+constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 1;
 constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, POISONS_ROWS = 0, SCALES_SUMS = 0;
 constexpr int MIN_BLOCKS = 1, RASTER = 8, PACK_TILES = 4, SMS = 108;
 #include "launch_plain.cuh"

@@ -14,4 +14,4 @@ $(@UPPER@OBJECTS): $(wildcard $(@UPPER@DIR)/*.h)
 
 @RULES@
 $(@UPPER@OUT)/%.o: $(@UPPER@DIR)/%.c
-	$(@UPPER@CC) $(@UPPER@FLAGS) -c $< -o $@
+	$(@UPPER@CC) $(@UPPER@FLAGS)@C_FLAGS@ -c $< -o $@

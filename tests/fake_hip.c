@@ -1,5 +1,6 @@
 /* fake_hip: a HIP runtime of host memory and one card whose name the test chooses, so that runtime/dev_hip.c and what
  * lies above it run without AMD's. Prints what went wrong; exit 0: nothing. */
+#define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,10 +119,12 @@ static void expect(const char *what, int found, int wanted) {
     wrong = 1;
 }
 
+static char detail[256];
 static int create(const char *name) {
     halftone *h = NULL;
     card = name;
     const int code = halftone_create(&h);
+    snprintf(detail, sizeof detail, "%s", halftone_last_detail(NULL));
     halftone_destroy(h);
     return code;
 }
@@ -133,6 +136,7 @@ int main(void) {
     double ms = 0;
     expect("an MI210", create("gfx90a:sramecc+:xnack-"), HALFTONE_OK);
     expect("an MI100", create("gfx908:sramecc+:xnack-"), HALFTONE_WRONG_GPU);
+    expect("what it is", strstr(detail, " has architecture gfx908; this library has kernels for mi210 (gfx90a, gfx90a only)") != NULL, 1);
     expect("an MI300X", create("gfx942"), HALFTONE_WRONG_GPU);
     expect("a card without a name", create(""), HALFTONE_WRONG_GPU);
     expect("no card", create(NULL), HALFTONE_NO_GPU);

@@ -19,7 +19,7 @@ struct shape {
 };
 static const struct shape shapes[] = {
     {200, 150, 300}, {64, 64, 8192}, {513, 257, 1000}}; /* the second splits k */
-enum { SHAPES = sizeof shapes / sizeof *shapes, REPLAYS = 3, REPEATS = 100, ROUNDS = 20 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, REPLAYS = 3, REPEATS = 1000, ROUNDS = 20 };
 
 static void cuda(cudaError_t error, const char *what) {
     if (error != cudaSuccess)

@@ -11,26 +11,49 @@ from conftest import AMD, ROOT, gen
 
 sys.path.insert(0, str(ROOT / "bench"))
 import gfx90a_instructions as measured  # noqa: E402
+import gfx90a_waits as waits  # noqa: E402
 
 TABLE = ROOT / "bench/results/gfx90a-instructions.tsv"
 needs_hipcc = pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc: apt-get install hipcc rocm-device-libs libamdhip64-dev")
 
 
 def code(path):
-    return "\n".join(line for line in path.read_text().splitlines() if not line.startswith("//"))
+    """What decides the machine code: not comments, nor the number of SMs, which only the launcher uses."""
+    return re.sub(r"\bSMS = \d+", "SMS", "\n".join(l for l in path.read_text().splitlines() if not l.startswith("//")))
+
+
+TOGETHER = 8  # sources that hipcc reads at once: half of its time on a small one are its start and the HIP headers
+
+
+def of_source(path, assembly):
+    """The functions of one source and its kernels' metadata, from the assembly of several; names are in its namespace."""
+    mine = f"_ZN{len(path.stem)}{path.stem}"
+    head, *functions = re.split(r"(?m)(?=^.*-- Begin function )", assembly)
+    kernels = assembly.split("amdhsa.kernels:")[-1].split("  - .agpr_count:")[1:]
+    return "".join([f.split("; -- End function")[0] for f in functions if "Begin function " + mine in f] + ["amdhsa.kernels:\n"] +
+                   ["  - .agpr_count:" + k for k in kernels if re.search(r"\.name:\s+" + mine, k)])
+
+
+def compile_together(paths, flags, folder):
+    source = folder / f"{paths[0].stem}.together.hip"
+    source.write_text("".join(f'#include "{path}"\n' for path in paths))
+    assembly, log = measured.assemble(source, flags)
+    return [(path, of_source(path, assembly) if assembly else "", log) for path in paths]
 
 
 @pytest.fixture(scope="module")
-def compiled(emitted):
+def compiled(emitted, tmp_path_factory):
     """Assembly of every source of the AMD sets; equal code under different banners is compiled once."""
-    jobs = {}
+    jobs, folder = {}, tmp_path_factory.mktemp("together")
     for gpu in AMD:
         flags = measured.kernel_flags(emitted(gpu))
         for path in sorted(emitted(gpu).glob("*.hip")):
             jobs.setdefault(code(path), (path, flags))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        done = pool.map(lambda j: (j[0], *measured.assemble(*j)), jobs.values())
-    return {path: (assembly, log) for path, assembly, log in done}
+        paths, flags = [path for path, _ in jobs.values()], next(iter(jobs.values()))[1]
+        assert all(other == flags for _, other in jobs.values())
+        done = pool.map(lambda i: compile_together(paths[i:i + TOGETHER], flags, folder), range(0, len(paths), TOGETHER))
+    return {path: (assembly, log) for some in done for path, assembly, log in some}
 
 
 @needs_hipcc
@@ -42,6 +65,7 @@ def test_every_kernel_compiles_as_planned(compiled, emitted, capsys):
         if not assembly:
             errors.append(f"{path.name}: {log}")
             continue
+        assert measured.metadata(assembly), path.name
         for kernel in measured.metadata(assembly):
             for key in ("private_segment_fixed_size", "vgpr_spill_count", "sgpr_spill_count"):
                 if kernel[key] != 0:
@@ -70,6 +94,30 @@ def test_every_kernel_compiles_as_planned(compiled, emitted, capsys):
         print(f"\n{len(compiled)} gfx90a sources compiled, no spills, no scratch; hipcc's registers (VGPR and AGPR) less the "
               f"plan's: {min(differences)[0]:+d} ({min(differences)[1]}) to {max(differences)[0]:+d} ({max(differences)[1]})")
     assert max(differences)[0] <= 64, max(differences)
+
+
+@needs_hipcc
+def test_every_access_is_waited_for(compiled, emitted):
+    names = {r["name"] for gpu in AMD for r in measured.manifest(emitted(gpu))}
+    loops = {path.stem: measured.loop_blocks(assembly) for path, (assembly, _) in compiled.items() if path.stem in names}
+    assert len(loops) >= 30 and all(loops.values())
+    assert not {name: waits.fault(loop) for name, loop in loops.items() if waits.fault(loop)}
+
+
+@needs_hipcc
+def test_a_missing_wait_is_caught(compiled):
+    """Each s_waitcnt left out in turn; those that wait for nothing, right after a barrier, may be."""
+    caught = set()
+    for scheme, buffers in (("f16x3", "s2"), ("bf16x6", "s1"), ("i8x10", "s1")):
+        loop = measured.loop_blocks(compiled[next(p for p in compiled if re.match(f"ht_{scheme}_.*_{buffers}_", p.stem))][0])
+        for name, block in loop.items():
+            for i, line in enumerate(block):
+                if line.startswith("s_waitcnt") and (i == 0 or block[i - 1] != "s_barrier"):
+                    found = waits.fault({**loop, name: block[:i] + block[i + 1:]})
+                    assert found, (scheme, name, i, line)
+                    caught.add(found)
+    for kind in ("s_barrier while under way: ds_write", "too early after ds_read", "too early after global_load"):
+        assert any(kind in fault for fault in caught), (kind, caught)
 
 
 @needs_hipcc
@@ -142,7 +190,7 @@ def test_hip_device_layer(tmp_path):
     """dev_hip.c against a HIP runtime of the test's own: errors, wrong architecture, no device."""
     warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror".split()
     program = tmp_path / "dev_hip"
-    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D__HIP_PLATFORM_AMD__", *warnings, f"-I{ROOT}/runtime", "-o",
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", *warnings, f"-I{ROOT}/runtime", "-o",
                     str(program), str(ROOT / "tests/fake_hip.c"), str(ROOT / "runtime/dev_hip.c"), str(ROOT / "runtime/halftone.c"),
                     str(ROOT / "runtime/ht_pick.c")], check=True)
     run = subprocess.run([str(program)], capture_output=True, text=True)

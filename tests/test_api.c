@@ -281,7 +281,7 @@ FAKE_KERNEL(2, 2)
 FAKE_KERNEL(3, 1)
 
 #define COST(bm, bn)                                                                                         \
-    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0 }
+    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0, 0, 0 }
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
         name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, COST(bm, bn),              \

@@ -15,9 +15,9 @@ from conftest import ROOT, SIM
 SETS = {"a800": "", "mi210": "_s2_"}  # what the kernel's name must hold: on the MI210 one with two buffers
 
 
-def kernel_name(gpu):
+def kernel_name(gpu, scheme):
     rows = [l.split("\t") for l in (ROOT / "out" / gpu / "manifest").read_text().splitlines()[2:]]
-    return next(r[0] for r in rows if r[1] == "f16x3" and SETS[gpu] in r[0])
+    return next(r[0] for r in rows if r[1] == scheme and (scheme != "f16x3" or SETS[gpu] in r[0]))
 
 
 def nth(text, pattern, n, replacement):
@@ -34,6 +34,23 @@ BREAKS = {
     "a missing MMA": (r"ht_mma\(acc[^\n]*\n", 5, ""),
     "a copy left out": (r"ht_stage_issue\(&staged\[1\][^\n]*\n", 0, ";\n"),
 }
+LANES = {  # what the types of MFMA share
+    "A's chunks exchanged": (r"HT_DEVICE int ht_a_chunk\(int lane\)\s*{\s*return lane / MMA_M;", 0,
+                             "HT_DEVICE int ht_a_chunk(int lane)\n{\n    return lane / MMA_M ^ 1;"),
+    "rows of 64 lanes": (r"HT_DEVICE int ht_a_row\(int lane\)\s*{\s*return lane % MMA_M;", 0,
+                         "HT_DEVICE int ht_a_row(int lane)\n{\n    return lane / 2;"),
+    "columns from registers, not from lanes": (r"HT_DEVICE int ht_d_col[^}]*}", 0,
+                                               "HT_DEVICE int ht_d_col(int lane, int j)\n{\n"
+                                               "    return j / 4 * (256 / MMA_M) + j % 4 * (64 / MMA_M) + lane / MMA_M;\n}"),
+}
+
+
+def mma(registers, *lines):
+    """ht_mma as these lines."""
+    return (rf"HT_DEVICE void ht_mma\({registers} \*d[^}}]*}}", 0,
+            f"HT_DEVICE void ht_mma({registers} *d, const unsigned *a, const unsigned *b)\n{{\n    " + "\n    ".join(lines) + "\n}")
+
+
 BREAKS_OF = {
     "a800": {
         "a copy to the wrong place": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + 4096,"),
@@ -53,31 +70,45 @@ BREAKS_OF = {
         "a fragment from the wrong place": (r"(ht_load_a\(a\[1\]\[0\]\[0\], a_at\[1\] \+ read \+ )0\)", 0, r"\g<1>2048)"),
         "half a wavefront leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 32) ht_mma(acc[0][0][0]"),
         # lane layouts
-        "A's chunks exchanged": (r"HT_DEVICE int ht_a_chunk\(int lane\)\s*{\s*return lane / MMA_M;", 0,
-                                 "HT_DEVICE int ht_a_chunk(int lane)\n{\n    return lane / MMA_M ^ 1;"),
-        "rows of 64 lanes": (r"HT_DEVICE int ht_a_row\(int lane\)\s*{\s*return lane % MMA_M;", 0,
-                             "HT_DEVICE int ht_a_row(int lane)\n{\n    return lane / 2;"),
+        **LANES,
         "C's columns as on 16 x 16 tiles": (r"HT_DEVICE int ht_d_col[^}]*}", 0,
                                             "HT_DEVICE int ht_d_col(int lane, int j)\n{\n    return lane / MMA_M * 16 + j;\n}"),
-        "C transposed in the tile": (r"HT_DEVICE void ht_mma\(float \*d[^}]*}", 0,
-                                     "HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)\n{\n"
-                                     "    ht_mma_half(d, a, b);\n    ht_mma_half(d, a + 2, b + 2);\n}"),
-        "halves of a chunk mixed": (r"HT_DEVICE void ht_mma\(float \*d[^}]*}", 0,
-                                    "HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)\n{\n"
-                                    "    ht_mma_half(d, b, a + 2);\n    ht_mma_half(d, b + 2, a);\n}"),
+        "C transposed in the tile": mma("float", "ht_mma_half(d, a, b);", "ht_mma_half(d, a + 2, b + 2);"),
+        "halves of a chunk mixed": mma("float", "ht_mma_half(d, b, a + 2);", "ht_mma_half(d, b + 2, a);"),
         "the other accumulator": (r"ht_mma\(acc\[1\]", 0, "ht_mma(acc[0]"),
     },
 }
+LAYOUTS = {  # the other types, on both shapes: BF16 on 32 x 32 tiles, INT8 on 16 x 16
+    "bf16x6": {
+        **LANES,
+        "C transposed in the tile": mma("float", "ht_mma_half(d, a, b);", "ht_mma_half(d, a + 2, b + 2);"),
+        "halves of a chunk mixed": mma("float", "ht_mma_half(d, b, a + 2);", "ht_mma_half(d, b + 2, a);"),
+        # one buffer: a barrier before the next stage lands in it, one after
+        "lands in a stage that is read": (r"ht_stage_free\(\);", 0, ";"),
+        "reads a stage before it landed": (r"ht_barrier\(\);", 0, ";"),
+        "two k of a lane, as before _1k": mma("float", "ht_mma_half(d, b, a);", "ht_mma_half(d, b + 1, a + 1);"),
+    },
+    "i8x6": {
+        **LANES,
+        "C transposed in the tile": mma("int", "for (int q = 0; q < 4; q++)", "    ht_mma_quarter(d, a + q, b + q);"),
+        "quarters of a chunk mixed": mma("int", "for (int q = 0; q < 4; q++)", "    ht_mma_quarter(d, b + q, a + (q ^ 1));"),
+        "two quarters, as FP16 has halves": mma("int", "for (int q = 0; q < 4; q += 2)", "    ht_mma_quarter(d, b + q, a + q);"),
+    },
+}
+
+
+
+
 @functools.cache
-def harness(gpu):
+def harness(gpu, scheme="f16x3"):
     """The kernel's text, and what builds and runs another one in its place: everything else of the simulator test."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"broken-{gpu}-"))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"broken-{gpu}-{scheme}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    name, built = kernel_name(gpu), ROOT / "out" / gpu
+    name, built = kernel_name(gpu, scheme), ROOT / "out" / gpu
     other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
     objects = [ROOT / "out/obj/runtime/halftone.o", ROOT / "out/obj/runtime/ht_pick.o", ROOT / "out/obj/runtime/dev_sim.o",
                built / "obj/dispatch.o", *(ROOT / "out/obj/runtime/sim").glob("*.o"),
-               *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference")],
+               *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")],
                ROOT / "out/test/one_product.o"]
 
     def build(text, label):
@@ -104,8 +135,8 @@ def bits(run):
 
 
 @functools.cache
-def whole(gpu):
-    text, build = harness(gpu)
+def whole(gpu, scheme="f16x3"):
+    text, build = harness(gpu, scheme)
     return build(text, "whole")
 
 
@@ -120,10 +151,17 @@ def caught_by(run, whole):
     return None
 
 
-@pytest.mark.parametrize("gpu", SETS)
-def test_the_kernel_as_generated_is_right(gpu):
-    assert whole(gpu).returncode == 0, whole(gpu).stdout + whole(gpu).stderr
-    assert bits(whole(gpu)) is not None, whole(gpu).stdout
+def hold_to_be_caught(gpu, scheme, label, broken):
+    text, build = harness(gpu, scheme)
+    reason = caught_by(build(nth(text, *broken), re.sub(r"\W", "_", label)), whole(gpu, scheme))
+    print(f"{label}: caught by {reason}")
+    assert reason is not None, f"nobody noticed: {label}"
+
+
+@pytest.mark.parametrize("gpu, scheme", [*((gpu, "f16x3") for gpu in SETS), *(("mi210", scheme) for scheme in LAYOUTS)])
+def test_the_kernel_as_generated_is_right(gpu, scheme):
+    run = whole(gpu, scheme)
+    assert run.returncode == 0 and bits(run) is not None, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("gpu", SETS)
@@ -134,8 +172,9 @@ def test_the_same_kernel_twice_is_not_caught(gpu):
 
 @pytest.mark.parametrize("gpu, label", [(gpu, label) for gpu in SETS for label in (*BREAKS, *BREAKS_OF[gpu])])
 def test_a_broken_kernel_is_caught(gpu, label):
-    text, build = harness(gpu)
-    pattern, n, replacement = {**BREAKS, **BREAKS_OF[gpu]}[label]
-    reason = caught_by(build(nth(text, pattern, n, replacement), re.sub(r"\W", "_", label)), whole(gpu))
-    print(f"{label}: caught by {reason}")
-    assert reason is not None, f"nobody noticed: {label}"
+    hold_to_be_caught(gpu, "f16x3", label, {**BREAKS, **BREAKS_OF[gpu]}[label])
+
+
+@pytest.mark.parametrize("scheme, label", [(scheme, label) for scheme in LAYOUTS for label in LAYOUTS[scheme]])
+def test_a_broken_layout_of_another_type_is_caught(scheme, label):
+    hold_to_be_caught("mi210", scheme, label, LAYOUTS[scheme][label])

@@ -24,6 +24,22 @@ static void test_cost_worked_lines(void **state) {
     assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 2000, 2000, 3000, 4096, 4096, 4096, 1, 1),
                      2192046);
     assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 4), 43996);
+    struct ht_cost_coefficients c = WORKED;
+    c.part_cycles = 262;
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 4), 43996 + 743);
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 1),
+                     ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 1));
+}
+
+static void test_narrow_stores_worked_lines(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = WORKED;
+    c.start_cycles = 1500;
+    c.narrow_cycles = 7680;
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 513, 4096, 32, 1, 1), 16973);
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 4096, 32, 1, 1), 6079);
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1000, 4000, 2000, 3000, 63, 63, 32, 1, 1), 1500 + 2000 + 1860 + 1536);
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1000, 4000, 2000, 3000, 64, 63, 32, 1, 1), 1500 + 2000 + 1536);
 }
 
 static void test_cost_latency_and_residency(void **state) {
@@ -253,6 +269,7 @@ static void test_pick_set_by_device(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cost_worked_lines),
+        cmocka_unit_test(test_narrow_stores_worked_lines),
         cmocka_unit_test(test_cost_latency_and_residency),
         cmocka_unit_test(test_clusters_run_whole),
         cmocka_unit_test(test_absurd_shapes_saturate),

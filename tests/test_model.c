@@ -125,7 +125,8 @@ static void worked_shared(void **state) {
     assert_int_equal(model_occupancy(&g, sm80, 16, 255, 1024, &limit), 0);
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(model_waves_milli(&g, &t, &cube, 1), 9482);
-    assert_int_equal(model_promote_k(scheme_find("f16x3"), sm80, 0), 64);
+    assert_int_equal(model_promote_k(scheme_find("f16x3"), sm80, 0), 32);
+    assert_int_equal(model_promote_k(scheme_find("bf16x6"), sm80, 0), 64);
     assert_int_equal(model_promote_k(scheme_find("ootomo"), sm80, 0), 16);
     assert_int_equal(model_promote_k(scheme_find("ootomo"), sm80, 1), 0);
 }
@@ -143,8 +144,8 @@ static void worked_halftone(void **state) {
     const struct model_step step = model_halftone_step(&g, sm80, f16x3, &t, 1);
     assert_int_equal(step.tensor, 1536 * 256);
     assert_int_equal(step.smem, 768 * 256);
-    assert_int_equal(step.issue, 400 * 256);
-    assert_int_equal(step.fp32, 128 * 256);
+    assert_int_equal(step.issue, 464 * 256);
+    assert_int_equal(step.fp32, 256 * 256);
     assert_int_equal(step.fill / 256, 512 + 124);
     assert_int_equal(step.chain, 768 * 256);
     assert_int_equal(step.exposed, 40 * 256); /* two warps per scheduler */
@@ -162,8 +163,8 @@ static void worked_halftone(void **state) {
     assert_int_equal(c.blocks_per_sm, 1);
     assert_int_equal(c.waves_milli, 9482);
     assert_string_equal(c.binding, "tensor");
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2348 + 32); /* 1 of 24 */
-    assert_int_equal(c.coefficients.step_latency_x256 / 256, 2348 + 32 + 40);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2476 + 32); /* 1 of 24 */
+    assert_int_equal(c.coefficients.step_latency_x256 / 256, 2476 + 32 + 40);
     assert_int_equal(c.coefficients.fixed_cycles, 13188);
     assert_int_equal(c.coefficients.step_bytes, 32768);
     assert_int_equal(c.coefficients.step_k, 32);

@@ -171,11 +171,20 @@ static void test_the_fastest_shape_is_the_rate(void **state) {
     set_up();
     fake.facts.capability = 90;
     fake.value[PROBE_WGMMA_F16] = 2040;
+    fake.value[PROBE_WGMMA_BF16] = 2041;
+    fake.value[PROBE_WGMMA_TF32] = 1020;
+    fake.value[PROBE_WGMMA_S8] = 4090;
+    fake.value[PROBE_L2_BULK_GBPS] = 4500;
     assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
     assert_int_equal(written(&r, &text, &f), 0);
     assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
     assert_string_equal(g.isa, "sm_90a");
     assert_int_equal(g.f16_fma_per_cycle, 2040);
+    assert_int_equal(g.bf16_fma_per_cycle, 2041);
+    assert_int_equal(g.tf32_fma_per_cycle, 1020);
+    assert_int_equal(g.s8_fma_per_cycle, 4090);
+    assert_int_equal(g.l2_gbps, 4500); /* as its kernels fetch, though loads draw 4848 */
+    assert_non_null(strstr(text, "by bulk copies, as the kernels fetch; 16-byte loads draw 48"));
     free(text);
 }
 

@@ -271,6 +271,30 @@ static void wide_formats(void **state) {
     assert_int_equal(sim_mma_dot(m, bf16, 8, 1, 0, &tiny, &tiny), 0);
 }
 
+/* A zero c does not hold the alignment at -126, a subnormal one does (bits of the H200: sim_mma.h). */
+/* Terms align at -133 or above, whatever c is: what the H200 does (bench/results/profile-h200.txt). */
+static void the_least_exponent_of_the_alignment(void **state) {
+    (void)state;
+    static const char *const names[] = {"sm80", "sm90"};
+    for (int i = 0; i < 2; i++) {
+        const struct sim_mma_model *m = sim_mma_find(names[i]);
+        const int f = m->fraction_bits;
+        const struct sim_term a[2] = {sim_mma_decode(sim_format_tf32, 0x3f800000u >> 13),
+                                      sim_mma_decode(sim_format_tf32, 0xbf800000u >> 13)};
+        /* 2^-133 - 2^(-133 - f): kept, so FP32 cuts the difference to 2^-133 - 2^-149. */
+        const struct sim_term at[2] = {{1 << 10, -133}, {1 << 10, -133 - f}};
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, at), (1u << 16) - 1);
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0x80000000u, a, at), (1u << 16) - 1);
+        /* 2^-134 - 2^(-134 - f): the small one is below the last bit. */
+        const struct sim_term below[2] = {{1 << 10, -134}, {1 << 10, -134 - f}};
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, below), 1u << 15);
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 1u, a, below), (1u << 15) + 1);
+        /* What is cut to nothing is +0, whatever its sign was. */
+        const struct sim_term far[2] = {{1 << 10, -240}, {1 << 10, -150}};
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, far), 0);
+    }
+}
+
 /* ---- the model against an independent reference ---- */
 
 /* The definition in double arithmetic, one group: every step below is exact in 53 bits. */
@@ -447,6 +471,7 @@ int main(void) {
         cmocka_unit_test(zero_sums_are_positive),
         cmocka_unit_test(infinities_and_nans),
         cmocka_unit_test(wide_formats),
+        cmocka_unit_test(the_least_exponent_of_the_alignment),
         cmocka_unit_test(random_dots),
         cmocka_unit_test(matrices_are_dots),
         cmocka_unit_test(other_types_are_dots),

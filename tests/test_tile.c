@@ -148,10 +148,10 @@ static void rows_are_consistent(void **state) {
         assert_ptr_equal(isa_find(isa->name), isa);
         for (enum slice_type type = SLICE_F16; type < SLICE_TYPES; type++) {
             assert_int_equal(isa_mma_k(isa, type) > 0, isa->mma_hooks[type] != NULL);
+            assert_true(isa->promote_k[type] == 0 || 64 % isa->promote_k[type] == 0 || isa->promote_k[type] % 64 == 0);
             if (isa_mma_k(isa, type) > 0)
                 assert_int_equal(isa_fragment_k(isa, type) % isa_mma_k(isa, type), 0);
         }
-        assert_true(isa->promote_k == 0 || 64 % isa->promote_k == 0);
         assert_true(isa->skeleton && isa->prim && isa->launch && isa->hooks[0]);
         const struct isa *other = isa->other_shape ? isa_find(isa->other_shape) : isa;
         assert_non_null(other);

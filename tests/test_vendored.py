@@ -1,17 +1,20 @@
 """Vendored folders, amalgamations and installed packages, used as other projects use them. Without nvcc the commands of the
 README written into each folder run with tests/vendored/nvcc-sim in nvcc's place, in the simulator."""
 import os
+import pathlib
 import re
 import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 from conftest import GEN, ROOT, gen, nvcc
 
 HERE = ROOT / "tests" / "vendored"
 SMALL = ("--scheme", "f16x3", "--lean")
+SMALLER = ("--scheme", "i8x10", "--lean")  # one tile: for variants of a folder that are compiled, not run
 API = set(re.findall(r"\bhalftone_(\w+)\(", re.sub(r"/\*.*?\*/", "", (ROOT / "runtime/halftone.h").read_text(), flags=re.S)))
 WEAK_BY_COMPILER = {"DW.ref.__gxx_personality_v0"} # hidden: g++'s own, in every object with clean-up code
 
@@ -39,14 +42,14 @@ def shell(command, folder, path, **env):
 
 
 def readme_line(folder):
-    (line,) = re.findall(r"(?m)^    (nvcc.* && ar rcs .*)$", (folder / "README.md").read_text())
+    (line,) = re.findall(r"(?m)^    ((?:nvcc|hipcc) .* && ar rcs .*)$", (folder / "README.md").read_text())
     return line
 
 
 def build(folder, into, path, options=""):
     """A copy of the folder, alone in the world, built by its own line."""
     shutil.copytree(folder, into)
-    run = shell(readme_line(into).replace("nvcc -O3", "nvcc -O3 " + options), into, path)
+    run = shell(readme_line(into).replace("cc -O3", "cc -O3 " + options), into, path)
     assert run.returncode == 0 and "warning" not in run.stderr, run.stderr
     return into
 
@@ -113,6 +116,16 @@ def test_amalgamation_exports_the_header_alone(tmp_path, compilers, prefix):
     assert exported(built / f"lib{stem}.a") == {f"{stem}_{x}" for x in API}
     run = app(built, path, stem)
     assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("gpu, own", [("a800", "cp.async.cg"), ("t4", "m16n8k8"), ("h200", "wgmma"), ("mi210", "mfma")])
+def test_amalgamation_has_the_hooks_of_its_instruction_set_alone(tmp_path, gpu, own):
+    vendor(tmp_path / "set", *SMALL, "--amalgamation", gpu=gpu)
+    text = next((tmp_path / "set").glob("halftone.[ch][ui]*")).read_text()
+    foreign = {"a800": ["wgmma", "mbarrier", "setmaxnreg", "m16n8k8"], "t4": ["wgmma", "mbarrier", "cp.async", "m16n8k16"],
+               "h200": ["cp.async.cg", "mma.sync.aligned"], "mi210": ["wgmma", "mbarrier", "cp.async", "mma.sync.aligned", "cudaMalloc"]}
+    found = [w for w in foreign[gpu] + (["mfma", "hipMalloc"] if gpu != "mi210" else []) if w in re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)]
+    assert own in text and not found
 
 
 def test_amalgamation_is_of_one_instruction_set(tmp_path):
@@ -283,6 +296,28 @@ def test_a_destination_that_cannot_be_written_stays_as_it_was(tmp_path):
     assert run.returncode == 1 and "cannot write" in run.stderr and [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
+def test_a_read_only_destination_stays_as_it_was():
+    """As a user who may not write there: root may write everywhere, so as root the generator runs as nobody."""
+    as_user = (lambda: os.setuid(65534)) if os.geteuid() == 0 else None
+    if subprocess.run(["test", "-r", ROOT / "gen/main.c", "-a", "-x", GEN], preexec_fn=as_user).returncode != 0:
+        pytest.skip("nobody may not read this repository")
+    place = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        vendor(place / "old", "--scheme", "half", "--lean")
+        before = contents(place / "old")
+        for folder in (place / "old", place):
+            folder.chmod(0o555)
+        for name in ("old", "new"):
+            run = subprocess.run([GEN, "vendor", "--gpu", "a800", "--out", place / name, *SMALL, "--root", ROOT], preexec_fn=as_user,
+                                 capture_output=True, text=True)
+            assert run.returncode == 1 and len(run.stderr.splitlines()) == 1 and str(place / name) in run.stderr, run.stderr
+        assert [p.name for p in place.iterdir()] == ["old"] and contents(place / "old") == before
+    finally:
+        for folder in (place, place / "old"):
+            folder.chmod(0o755)
+        shutil.rmtree(place)
+
+
 @pytest.mark.parametrize("prefix", ["myproj", "my-", "9x_", "_x_", "", "a b_", "x" * 60 + "_"])
 def test_a_prefix_begins_c_names(tmp_path, prefix):
     run = vendor(tmp_path / "set", *SMALL, "--prefix", prefix, check=False)
@@ -319,13 +354,46 @@ def test_runtime_is_also_cxx():
                         "-I", str(ROOT / "runtime/sim/cuda"), str(ROOT / "runtime/dev_cuda.c")], check=True)
 
 
+OPENS = """#include <stdio.h>
+#include "STEM.h"
+int main(void) {
+    STEM *h;
+    int code = STEM_create(&h);
+    printf("%s\\n", STEM_strerror(code));
+    return STEM_destroy(h), code;
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc: apt-get install hipcc rocm-device-libs libamdhip64-dev")
+@pytest.mark.parametrize("kind", [(), ("--amalgamation", "--prefix", "myproj_")])
+def test_hipcc_alone_builds_it_without_warnings(tmp_path, kind):
+    """The README's line, names, C and C++ callers; what a caller hears on a machine without an AMD GPU."""
+    stem = "myproj" if kind else "halftone"
+    vendor(tmp_path / "set", "--scheme", "f16x3,bf16x6" if kind else "bf16x6", "--lean", *kind, gpu="mi210,mi250x" if kind else "mi210")
+    assert gen("verify", tmp_path / "set").returncode == 0
+    assert all(n.endswith((".hip", ".c", ".h", ".md", ".mk", ".txt")) for n in contents(tmp_path / "set") if n not in ("LICENSE", "manifest"))
+    built = build(tmp_path / "set", tmp_path / "copy", "", "-Wall -Wextra -Werror")
+    names = exported(built / f"lib{stem}.a")
+    assert names == {f"{stem}_{x}" for x in API} if kind else {f"{stem}_{x}" for x in API} <= names
+    assert all(n.startswith((stem + "_", "ht_") if not kind else stem + "_") for n in names), names
+    for extension in ("c", "cpp"):
+        (built / f"app.{extension}").write_text(OPENS.replace("STEM", stem))
+        run = shell(f"hipcc --offload-arch=gfx90a -Wall -Wextra -Werror -I. app.{extension} -L. -l{stem} -o app && ./app", built, "")
+        assert os.path.exists("/dev/kfd") or (run.returncode, run.stdout) == (2, "no usable GPU or driver was found\n"), run.stderr
+    kernel = next((tmp_path / "set").glob("*.hip"))
+    kernel.write_text(kernel.read_text() + "\n// mine\n")
+    run = gen("verify", tmp_path / "set", check=False)
+    assert run.returncode == 1 and kernel.name in run.stderr
+
+
 @pytest.mark.parametrize("kind", [(), ("--prefix", "myproj_"), ("--amalgamation",), ("--amalgamation", "--prefix", "myproj_")])
 def test_nvcc_alone_builds_it_without_warnings(tmp_path, compilers, kind):
     path = compilers["nvcc"]
     if not path:
         pytest.skip("no nvcc: system toolkit or `make toolchain`")
     stem = "myproj" if "--prefix" in kind else "halftone"
-    vendor(tmp_path / "set", *SMALL, *kind, gpu="a800,h200" if kind == ("--prefix", "myproj_") else "a800")
+    vendor(tmp_path / "set", *(SMALLER if kind else SMALL), *kind, gpu="a800,h200" if kind == ("--prefix", "myproj_") else "a800")
     built = build(tmp_path / "set", tmp_path / "copy", path, "-Xcompiler -Wall,-Wextra -Werror all-warnings")
     names = exported(built / f"lib{stem}.a")
     assert {f"{stem}_{x}" for x in API} <= names
@@ -341,7 +409,7 @@ def test_vendored_cmake_builds_with_cuda(tmp_path, compilers):
     path = compilers["nvcc"]
     if not path:
         pytest.skip("no nvcc: system toolkit or `make toolchain`")
-    vendor(tmp_path / "set", *SMALL, "--prefix", "my_")
+    vendor(tmp_path / "set", *SMALLER, "--prefix", "my_")
     (tmp_path / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.21)
 project(app LANGUAGES C CUDA)
 add_subdirectory(set)

@@ -1,5 +1,5 @@
 # error.gp: error against n, log-log, one panel per family, one line per contender.
-# Reads report.tsv (columns: family m n k contender frob ...), writes error.svg.tmp, renamed by the caller.
+# Reads report.tsv (columns: family exact n k rows contender frob ...), writes error.svg.tmp, renamed by the caller.
 # Given with -e: families = "uniform normal ...", contenders = "cublas-sgemm half ...", rows and columns of the grid.
 set terminal svg size 340 * columns, 260 * rows + 60 font "sans-serif,11" background "white"
 set output "error.svg.tmp"
@@ -18,9 +18,9 @@ unset clip one
 unset key
 family_of(i) = word(families, i)
 floor_at = 1e-10 # errors of zero are drawn here
-mine(family, contender) = strcol(1) eq family && strcol(5) eq contender
+mine(family, contender) = strcol(1) eq family && strcol(6) eq contender
 outside = 1e-30 # nothing is drawn where results are misplaced
-frob(dummy) = strcol(6) eq "nan" || strcol(6) eq "inf" ? outside : column(6) < floor_at ? floor_at : column(6)
+frob(dummy) = strcol(7) eq "nan" || strcol(7) eq "inf" ? outside : column(7) < floor_at ? floor_at : column(7)
 pick(family, contender) = mine(family, contender) ? frob(0) : NaN
 set multiplot layout rows, columns title "Error against n (m = n = k), reference FP64; zero is drawn at 1e-10" noenhanced
 do for [i = 1:words(families)] {

@@ -183,16 +183,22 @@ static bool shared_write(engine &e, const access &who, unsigned s, unsigned byte
 
 /* ---- global memory ---- */
 
+static inline bool lies_in_recent(const engine &e, uintptr_t address, unsigned bytes) {
+    for (const allocation &a : e.recent)
+        if (address >= a.first && address < a.end && a.end - address >= bytes)
+            return true;
+    return false;
+}
+
 bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment) {
     uintptr_t address = reinterpret_cast<uintptr_t>(p);
-    if (address % alignment != 0) {
+    if ((address & (alignment - 1)) != 0) { /* a power of two */
         engine_fail(e, who.thread, who.line, "align the pointer or the leading dimension",
                     "misaligned global memory access: %s of %u bytes at %p", who.name, bytes, p);
         return false;
     }
-    for (const allocation &a : e.recent)
-        if (address >= a.first && address < a.end && a.end - address >= bytes)
-            return true;
+    if (lies_in_recent(e, address, bytes))
+        return true;
     const std::vector<allocation> &list = e.launch->allocations;
     auto after = std::upper_bound(list.begin(), list.end(), address,
                                   [](uintptr_t value, const allocation &a) { return value < a.first; });
@@ -221,24 +227,35 @@ request::request(const char *name, int line) : e(current_engine), who{0, line, n
         error_keep((std::string(name) + " called outside a kernel; launch it with ht_launch").c_str());
 }
 
-template <class T> static T global_load(const char *name, const void *p, int line) {
-    T value{};
+/* Whether [p, p + bytes), aligned to its size, is device memory; false outside kernels, after a message. */
+static bool global_check(const char *name, const void *p, unsigned bytes, int line) {
     request r(name, line);
     if (r.e == nullptr)
-        return value;
-    if (!global_range(*r.e, r.who, p, sizeof value, sizeof value))
+        return false;
+    if (!global_range(*r.e, r.who, p, bytes, bytes))
         abandon_thread(*r.e);
-    memcpy(&value, p, sizeof value);
+    return true;
+}
+
+/* The same; most accesses need no more than this, and waiting blocks make millions of them. */
+template <class T> static inline bool global_allows(const char *name, const T *p, int line) {
+    const engine *e = current_engine;
+    const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+    if (e != nullptr && address % sizeof *p == 0 && lies_in_recent(*e, address, sizeof *p))
+        return true;
+    return global_check(name, p, sizeof *p, line);
+}
+
+template <class T> static T global_load(const char *name, const void *p, int line) {
+    T value{};
+    if (global_allows(name, static_cast<const T *>(p), line))
+        memcpy(&value, p, sizeof value);
     return value;
 }
 
 template <class T> static void global_store(const char *name, void *p, T value, int line) {
-    request r(name, line);
-    if (r.e == nullptr)
-        return;
-    if (!global_range(*r.e, r.who, p, sizeof value, sizeof value))
-        abandon_thread(*r.e);
-    memcpy(p, &value, sizeof value);
+    if (global_allows(name, static_cast<const T *>(p), line))
+        memcpy(p, &value, sizeof value);
 }
 
 template <class T> static T shared_load(const char *name, unsigned s, int line) {
@@ -308,32 +325,18 @@ void ht_sts4(unsigned s, float v, int line) {
     shared_store("ht_sts4", s, v, line);
 }
 
-/* Blocks may run on several host threads: these two are atomic. */
+/* Blocks may run on several host threads: these are atomic. */
 int ht_ld_relaxed_i32(const int *p, int line) {
-    request r("ht_ld_relaxed_i32", line);
-    if (r.e == nullptr)
-        return 0;
-    if (!global_range(*r.e, r.who, p, sizeof *p, sizeof *p))
-        abandon_thread(*r.e);
-    return __atomic_load_n(p, __ATOMIC_RELAXED);
+    return global_allows("ht_ld_relaxed_i32", p, line) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;
 }
 
 void ht_st_relaxed_i32(int *p, int v, int line) {
-    request r("ht_st_relaxed_i32", line);
-    if (r.e == nullptr)
-        return;
-    if (!global_range(*r.e, r.who, p, sizeof *p, sizeof *p))
-        abandon_thread(*r.e);
-    __atomic_store_n(p, v, __ATOMIC_RELAXED);
+    if (global_allows("ht_st_relaxed_i32", p, line))
+        __atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
 int ht_add_relaxed_i32(int *p, int v, int line) {
-    request r("ht_add_relaxed_i32", line);
-    if (r.e == nullptr)
-        return 0;
-    if (!global_range(*r.e, r.who, p, sizeof *p, sizeof *p))
-        abandon_thread(*r.e);
-    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+    return global_allows("ht_add_relaxed_i32", p, line) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
 }
 
 void ht_cp_async16(unsigned s, const void *g, int line) {

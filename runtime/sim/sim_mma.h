@@ -5,14 +5,16 @@
  * before. Within a group:
  *   1. products are exact: significands multiplied as integers, exponent ea + eb, NOT normalised
  *      (1 <= |p| < 4); a subnormal input has the smallest normal exponent and a leading zero;
- *   2. emax = largest exponent of the nonzero products (ea + eb) and of c (FP32; at least -126);
+ *   2. emax = largest exponent of the nonzero products (ea + eb) and of c (FP32; subnormal c: -126, zero c: none);
  *   3. every term is cut toward zero to F fraction bits below 2^emax;
  *   4. the cut terms are added exactly, and the sum is normalised and cut toward zero to FP32
  *      (subnormal results are kept; 2^128 and more is infinity; a zero sum is +0);
  *   5. NaN, infinity - infinity and infinity * 0 give 0x7fffffff.
  * Sources: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330
  * (2021); Khattak, Mikaitis (2025); Xie et al., "MMA-Sim", arXiv:2511.10909 (2025): F = 23 Volta, 24
- * Turing/Ampere/Ada, 25 Hopper; emax over the exponents of the unnormalised products. */
+ * Turing/Ampere/Ada, 25 Hopper; emax over the exponents of the unnormalised products. That a zero c does not hold emax
+ * at -126: bits of the H200 (bench/results/h200-check.log, scheme tf32, family subnormal). `halftone profile` compares a
+ * GPU with this model and with others. */
 #ifndef HT_SIM_MMA_H
 #define HT_SIM_MMA_H
 
@@ -24,10 +26,11 @@ extern "C" {
 
 struct sim_mma_model {
     const char *name;
-    int fraction_bits; /* F: bits kept below the unit of the largest exponent */
-    int group_k;       /* 16-bit inputs: products added together with c; TF32: half as many */
-    int lanes;         /* of a warp or wavefront */
-    int smem_bytes;    /* most shared memory (LDS) of a block */
+    int fraction_bits;  /* F: bits kept below the unit of the largest exponent */
+    int group_k;        /* 16-bit inputs: products added together with c; TF32: half as many */
+    int least_exponent; /* of the alignment: smaller terms align as if there were one of it */
+    int lanes;          /* of a warp or wavefront */
+    int smem_bytes;     /* most shared memory (LDS) of a block */
 };
 
 /* An input format: sign, exponent and fraction bits. FP16 is {5, 10}, BF16 {8, 7}, TF32 {8, 10}. */

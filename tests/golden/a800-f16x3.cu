@@ -80,7 +80,7 @@ namespace ht_f16x3_128x128x32_w64x32_s3_sm80 {
 // ---- parameters
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3,
               SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
-              SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, PROMOTE_STEPS = 2, MIN_BLOCKS = 1, WAVE = 32,
+              SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, PROMOTE_STEPS = 1, MIN_BLOCKS = 1, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 2, D_COLS = 2, RASTER = 8;
 
 #ifndef HT_SIMULATOR
@@ -926,26 +926,23 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_mma(acc[0][3][2], a[1][0][3], b[1][0][2]);
         ht_mma(acc[0][3][1], a[1][0][3], b[1][0][1]);
         ht_mma(acc[0][3][0], a[1][0][3], b[1][0][0]);
-        // every 64 k: the chain is closed and added up in FP32
-        if (++chain == PROMOTE_STEPS) {
-            chain = 0;
-            ht_promote(master[0][0], acc[0][0][0]);
-            ht_promote(master[0][1], acc[0][0][1]);
-            ht_promote(master[0][2], acc[0][0][2]);
-            ht_promote(master[0][3], acc[0][0][3]);
-            ht_promote(master[1][0], acc[0][1][0]);
-            ht_promote(master[1][1], acc[0][1][1]);
-            ht_promote(master[1][2], acc[0][1][2]);
-            ht_promote(master[1][3], acc[0][1][3]);
-            ht_promote(master[2][0], acc[0][2][0]);
-            ht_promote(master[2][1], acc[0][2][1]);
-            ht_promote(master[2][2], acc[0][2][2]);
-            ht_promote(master[2][3], acc[0][2][3]);
-            ht_promote(master[3][0], acc[0][3][0]);
-            ht_promote(master[3][1], acc[0][3][1]);
-            ht_promote(master[3][2], acc[0][3][2]);
-            ht_promote(master[3][3], acc[0][3][3]);
-        }
+        // every 32 k: the chain is closed and added up in FP32
+        ht_promote(master[0][0], acc[0][0][0]);
+        ht_promote(master[0][1], acc[0][0][1]);
+        ht_promote(master[0][2], acc[0][0][2]);
+        ht_promote(master[0][3], acc[0][0][3]);
+        ht_promote(master[1][0], acc[0][1][0]);
+        ht_promote(master[1][1], acc[0][1][1]);
+        ht_promote(master[1][2], acc[0][1][2]);
+        ht_promote(master[1][3], acc[0][1][3]);
+        ht_promote(master[2][0], acc[0][2][0]);
+        ht_promote(master[2][1], acc[0][2][1]);
+        ht_promote(master[2][2], acc[0][2][2]);
+        ht_promote(master[2][3], acc[0][2][3]);
+        ht_promote(master[3][0], acc[0][3][0]);
+        ht_promote(master[3][1], acc[0][3][1]);
+        ht_promote(master[3][2], acc[0][3][2]);
+        ht_promote(master[3][3], acc[0][3][3]);
         read = wrapped;
         write = write + STAGE_BYTES == SMEM_BYTES ? 0 : write + STAGE_BYTES;
         copy_from += K_ATOMS * 8192;

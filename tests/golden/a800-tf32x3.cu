@@ -80,7 +80,7 @@ namespace ht_tf32x3_128x128x16_w64x32_s3_sm80 {
 // ---- parameters
 constexpr int BM = 128, BN = 128, BK = 16, WM = 64, WN = 32, STAGES = 3,
               SLICES = 2, SLICE_BYTES = 4, ATOM_SLICES = 2, ATOM_K = 16, ACCS = 1, SCALES_ROWS = 1,
-              SCALE_LOW = -40, SCALE_HIGH = 126, SCALE_ROOM = 0, PROMOTE_STEPS = 4, MIN_BLOCKS = 1, WAVE = 32,
+              SCALE_LOW = -40, SCALE_HIGH = 126, SCALE_ROOM = 0, PROMOTE_STEPS = 2, MIN_BLOCKS = 1, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 8, B_TILES = 2, D_COLS = 2, RASTER = 8;
 
 #ifndef HT_SIMULATOR
@@ -937,7 +937,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_mma(acc[0][3][2], a[1][0][3], b[1][0][2]);
         ht_mma(acc[0][3][1], a[1][0][3], b[1][0][1]);
         ht_mma(acc[0][3][0], a[1][0][3], b[1][0][0]);
-        // every 64 k: the chain is closed and added up in FP32
+        // every 32 k: the chain is closed and added up in FP32
         if (++chain == PROMOTE_STEPS) {
             chain = 0;
             ht_promote(master[0][0], acc[0][0][0]);

@@ -24,8 +24,8 @@
 
 #ifndef HT_SIMULATOR // the simulator supplies what this block and the primitives below do
 #include <cuda_runtime.h>
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#error "this kernel needs compute capability 9.0 or newer"
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+#error "this kernel needs compute capability 9.0, and no other"
 #endif
 #pragma nv_diag_suppress 177 // no kernel uses every primitive
 #endif

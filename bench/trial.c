@@ -1,0 +1,87 @@
+/* trial: one input family at one size. See trial.h. */
+#include "trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "threads.h"
+
+enum { FILL_COST = 50 }; /* of one random element, in multiply-adds */
+
+struct filling {
+    const struct trial *trial;
+    uint64_t seed;
+    char side;
+    float *out;
+    int64_t ld;
+};
+
+static int fill_columns(void *context, int64_t first, int64_t last) {
+    const struct filling *w = context;
+    const struct trial *t = w->trial;
+    family_fill_columns(t->family, w->seed, w->side, t->n, t->n, t->k, first, last, w->out, w->ld);
+    return 0;
+}
+
+static int fill(const struct trial *t, uint64_t seed, char side, float *out, int64_t ld) {
+    struct filling w = {t, seed, side, out, ld};
+    const int64_t columns = side == 'A' ? t->k : t->n;
+    return threads_run(threads_count(0, columns, t->n * t->k * FILL_COST), columns, fill_columns, &w);
+}
+
+void trial_close(struct trial *t) {
+    engine_problem_close(&t->problem);
+    reference_free(&t->reference);
+    free(t->a);
+    free(t->b);
+    free(t->whole);
+    free(t->sample);
+    memset(t, 0, sizeof *t);
+}
+
+int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed,
+               int64_t rows_most, struct fault *f) {
+    const int64_t more = n % 2 != 0 ? 2 : 0, lda = n + more, ldb = k + more;
+    memset(t, 0, sizeof *t);
+    t->family = family;
+    t->n = n;
+    t->k = k;
+    t->a = calloc((size_t)(lda * k), sizeof *t->a);
+    t->b = calloc((size_t)(ldb * n), sizeof *t->b);
+    t->whole = malloc((size_t)(n * n) * sizeof *t->whole);
+    t->sample = malloc((size_t)(n * n) * sizeof *t->sample);
+    int status = t->a == NULL || t->b == NULL || t->whole == NULL || t->sample == NULL ? -1 : 0;
+    if (status == 0 && fill(t, seed, 'A', t->a, lda) == 0 && fill(t, seed, 'B', t->b, ldb) == 0)
+        status = reference_make(&t->reference, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, rows_most, 0);
+    if (status != 0) {
+        trial_close(t);
+        return fault_memory(f, (double)(lda * k + ldb * n) * 8 + (double)n * (double)n * 24,
+                            "matrices and reference");
+    }
+    t->truth = reference_truth(&t->reference);
+    if (engine_problem_open(&t->problem, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, f) == 0)
+        return 0;
+    trial_close(t);
+    return -1;
+}
+
+int trial_families(const char *text, struct name_list *names, const struct family *out[TRIAL_FAMILIES_MOST],
+                   int *count, struct fault *f) {
+    *count = 0;
+    for (int i = 0; text == NULL && i < family_count; i++)
+        out[(*count)++] = &family_table[i];
+    if (text == NULL)
+        return 0;
+    if (args_names("--families", text, names, f) != 0)
+        return -1;
+    if (names->count > TRIAL_FAMILIES_MOST)
+        return fault_usage(f, "--families: more than %d names", (int)TRIAL_FAMILIES_MOST);
+    for (int i = 0; i < names->count; i++) {
+        out[i] = family_find(names->name[i]);
+        if (out[i] == NULL)
+            return fault_usage(f, "--families: unknown family '%s'; `halftone report --list` prints them",
+                               names->name[i]);
+    }
+    *count = names->count;
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* trial: one input family at one size, ready to be multiplied: matrices on host and device, and the reference. Products are
+ * n x k times k x n. Knows nothing of schemes. */
+#ifndef BENCH_TRIAL_H
+#define BENCH_TRIAL_H
+
+#include "args.h"
+#include "engine.h"
+#include "families.h"
+#include "reference.h"
+
+struct trial {
+    const struct family *family;
+    int64_t n, k;
+    float *a, *b, *whole, *sample; /* whole: n * n, sample: as many as the reference has */
+    struct reference reference;
+    struct metrics_truth truth;
+    struct engine_problem problem;
+};
+
+/* rows_most: as reference_make. Odd n: leading dimensions are two more than the extents, so that columns are not aligned. */
+int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed,
+               int64_t rows_most, struct fault *f);
+void trial_close(struct trial *t);
+
+/* The families of --families a,b, or all (text NULL); `names` holds what was split and is the caller's to free. */
+enum { TRIAL_FAMILIES_MOST = 64 };
+int trial_families(const char *text, struct name_list *names, const struct family *out[TRIAL_FAMILIES_MOST],
+                   int *count, struct fault *f);
+
+#endif

@@ -1,0 +1,135 @@
+"""`halftone contract` and `report --html` of the simulator's build, and the sets of the promotion study: what they say is what
+other commands say, and what breaks the contract fails."""
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT, SIM, gen
+from test_page import Page
+from test_tune import rows
+
+COMMAND = ROOT / "out/a800/halftone-sim"
+
+
+def halftone(*args):
+    return subprocess.run([str(COMMAND), *map(str, args)], capture_output=True, text=True)
+
+
+def test_what_keeps_the_contract_passes_and_what_does_not_fails(tmp_path):
+    """i8x10 rounds exact sums once: better than native on uniform data. half is a thousand times worse."""
+    sizes = ("--families", "uniform,integers", "--n", "64,65", "--k", "64", "--out", tmp_path / "c.tsv")
+    good = halftone("contract", "--scheme", "i8x10", *sizes)
+    assert good.returncode == 0 and "0 of 4 trials break" in good.stdout, good.stdout + good.stderr
+    table = rows(tmp_path / "c.tsv")
+    assert [(r["family"], r["n"], r["verdict"]) for r in table] == [
+        ("uniform", "64", "kept"), ("uniform", "65", "kept"), ("integers", "64", "kept"), ("integers", "65", "kept")]
+    bad = halftone("contract", "--scheme", "half", *sizes)
+    assert bad.returncode == 1 and "2 of 4 trials break the contract: uniform 2" in bad.stdout, bad.stdout
+    assert [r["verdict"] for r in rows(tmp_path / "c.tsv")] == ["frob grade", "frob grade", "kept", "kept"]
+
+
+def test_contract_and_report_measure_the_same(tmp_path):
+    halftone("contract", "--scheme", "egemm", "--families", "normal,inf", "--n", "64", "--k", "64", "--out", tmp_path / "c.tsv")
+    halftone("report", "--schemes", "egemm", "--families", "normal,inf", "--sizes", "64", "--out", tmp_path)
+    ours, special = rows(tmp_path / "c.tsv")
+    native, egemm = [r for r in rows(tmp_path / "report.tsv") if r["family"] == "normal"]
+    assert (ours["frob"], ours["grade"]) == (egemm["frob"], egemm["grade"])
+    assert (ours["native_frob"], ours["native_grade"]) == (native["frob"], native["grade"])
+    lost = [r["misplaced"] for r in rows(tmp_path / "report.tsv") if r["family"] == "inf"]
+    assert lost[0] == "0" and special["places"] == lost[1] and "places" in special["verdict"]
+
+
+def test_special_values_are_compared_at_every_place(tmp_path):
+    """Digits have no Inf: i8x10 gives NaN in the row or column of one, and the largest numbers overflow as native does or
+    not at all."""
+    run = halftone("contract", "--special", "--scheme", "i8x10", "--cases", 54, "--out", tmp_path / "s.tsv")
+    table = rows(tmp_path / "s.tsv")
+    assert run.returncode == 1 and len({(r["m"], r["n"], r["k"]) for r in table}) == 3
+    whole = next(r for r in table if (r["m"], r["alpha"], r["beta"], r["where"], r["path"]) == ("3", "1", "0", "A", "batch"))
+    # each of 9 places, +Inf and -Inf: a row of three results is NaN where native has an infinity
+    assert (whole["cases"], whole["differences"]) == ("54", "54")
+    assert all(r["differences"] == "0" for r in table if r["alpha"] == "0"), "alpha 0 reads neither A nor B"
+    assert all(r["differences"] == "0" for r in table if r["where"] == "C"), "C is native's, and not read where beta is 0"
+
+
+def test_report_page_marks_what_is_outside(tmp_path):
+    run = halftone("report", "--sizes", "64", "--families", "uniform,tiny,phi4,inf", "--out", tmp_path, "--html", tmp_path / "p.html")
+    assert run.returncode == 0, run.stderr
+    text = (tmp_path / "p.html").read_text()
+    page = Page(text)
+    assert page.outside == [] and text.count("<svg") == 3
+    table = rows(tmp_path / "report.tsv")
+    contenders = list(dict.fromkeys(r["contender"] for r in table))
+    assert contenders[:2] == ["cpu-fp32", "auto"]
+    outside = [r for r in table if r["misplaced"] != "0" or (r["bound"] != "n/a" and float(r["grade"]) > float(r["bound"]))]
+    within = [r for r in table if r not in outside and r["bound"] != "n/a"]
+    assert outside and text.count("#f6cf9c") + text.count("#e9a3a0") == len(outside) and text.count("#d8ebda") == len(within)
+    listed = {r[0]: r[1:] for r in page.rows if r and r[0] in ("uniform", "tiny", "phi4")}
+    ours = next(r for r in table if (r["family"], r["contender"]) == ("uniform", "auto"))
+    assert float(listed["uniform"][0]) == float(ours["frob"]) and float(listed["uniform"][3]) == pytest.approx(float(ours["grade"]), rel=6e-3)
+
+
+def bound_at(folder, scheme):
+    """The numbers of a scheme's row in dispatch.c; promote_k is the last but one."""
+    row = re.search(rf'\{{"{scheme}",\s*"[^"]*",\s*"[^"]*",\s*([-0-9, ]+),', (folder / "dispatch.c").read_text())
+    return [int(v) for v in row.group(1).split(",")]
+
+
+def test_a_study_set_says_what_it_is(tmp_path):
+    usual, other = tmp_path / "usual", tmp_path / "other"
+    gen("emit", "--gpu", "a800", "--scheme", "f16x3,bf16x6", "--lean", "--out", usual)
+    gen("emit", "--gpu", "a800", "--scheme", "f16x3,bf16x6", "--lean", "--promote", "256", "--out", other)
+    sources = [p for p in other.glob("ht_f16x3*.cu")]
+    assert sources and all("_p256_sm80" in p.name for p in sources)
+    for p in sources:
+        text = p.read_text()
+        assert "not as the table of instruction sets has it: promotion interval in k: 256" in text
+        assert "--promote 256" in text and "every 256 k: the chain is closed" in text
+    assert not any("_p64_" in p.name or "For an ablation" in p.read_text() for p in usual.glob("*.cu"))
+    assert "\nHT_FLAGS_sm80 := -gencode" in "\n" + (other / "rules.mk").read_text(), "by the last word of a kernel's name"
+    before, after = bound_at(usual, "f16x3"), bound_at(other, "f16x3")
+    assert before[:-2] == after[:-2] and before[-2] != 256 == after[-2]
+
+
+@pytest.mark.parametrize("options,what", [
+    (("--gpu", "a800", "--scheme", "bf16x6", "--promote", "32"), "can promote every multiple of 64 k"),
+    (("--gpu", "a800", "--scheme", "f16x3", "--promote", "96"), "can promote every multiple of 64 k"),
+    (("--gpu", "a800", "--scheme", "egemm", "--promote", "64"), "no promotion interval to change"),
+    (("--gpu", "a800", "--scheme", "f16x3", "--promote", "8"), "neither a number of k from 16"),
+    (("--gpu", "mi210", "--scheme", "f16x3", "--promote", "64"), "it is for NVIDIA")])
+def test_intervals_that_cannot_be_are_refused(options, what, tmp_path):
+    run = gen("emit", *options, "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and what in run.stderr and not (tmp_path / "x").exists()
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_warpgroups_long_chain_is_kept_between_chunks(tmp_path):
+    """Text only; numbers: bench/results/sim-h200-promotion.tsv was made with these kernels in the simulator."""
+    gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--promote", "256", "--tiles", "128x128x32_w128x64_s6", "--out", tmp_path / "x")
+    text = (tmp_path / "x/ht_f16x3_128x128x32_w128x64_s6_p256_sm90a.cu").read_text()
+    assert text.count("chain > 0);") == 1 and "if (++chain == 4 || chunk + 1 == w.chunks) {" in text
+
+
+def interval_of_the_rule(table, scheme):
+    """bench/NOTES.md, promotion interval: the largest with which frob on both families is at most 3/4 of native FP32's at
+    every k >= 1000, or the smallest that was measured."""
+    native = {(r["family"], r["k"]): float(r["frob"]) for r in table if r["interval"] == "-"}
+    kept = {}
+    for r in table:
+        if r["contender"] == scheme and int(r["k"]) >= 1000:
+            interval = 0 if r["interval"] == "none" else int(r["interval"])
+            kept[interval] = kept.get(interval, True) and float(r["frob"]) <= 0.75 * native[r["family"], r["k"]]
+    assert kept and len(native) >= 4
+    if kept[0]:
+        return 0
+    return max((i for i in kept if kept[i]), default=min(i for i in kept if i > 0))
+
+
+@pytest.mark.parametrize("gpu", ["a800", "t4", "h200"])
+def test_the_interval_is_what_the_rule_takes_from_the_measurement(gpu, tmp_path):
+    results = ROOT / "bench/results"
+    measured = results / f"{gpu}-promotion.tsv" # on the GPU itself, else its arithmetic in the simulator
+    table = rows(measured if measured.exists() else results / f"sim-{gpu}-promotion.tsv")
+    schemes = sorted({r["contender"] for r in table if r["interval"] != "-"})
+    gen("emit", "--gpu", gpu, "--scheme", ",".join(schemes), "--lean", "--out", tmp_path / "x")
+    assert {s: bound_at(tmp_path / "x", s)[-2] for s in schemes} == {s: interval_of_the_rule(table, s) for s in schemes}
