@@ -19,8 +19,8 @@
 //   block 0, slot: [ own A ][ B, upper halves: own copy | lower halves: from block 1 ]
 //   block 1, slot: [ own A ][ B, upper halves: from block 0 | lower halves: own copy ]
 //
-// so a slot is full when both have copied, and empty when the consumers of both have said so to both. A block that has no
-// tile, at an odd edge, takes part with the last panels and stores nothing.
+// so a slot is full when both have copied, and empty when the consumers of both have said so to both (lane r of a warp to
+// block r). A block that has no tile, at an odd edge, takes part with the last panels and stores nothing.
 constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: results of a thread in 64 columns
 constexpr int THREADS = (WGS + 1) * 128;
 constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
@@ -371,7 +371,6 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const int wg = (int)threadIdx.x / 128, lane = (int)threadIdx.x & 31, items = count_work(g);
     const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
     const unsigned long long cols = ht_descriptor(smem), rows = ht_descriptor(smem + A_BYTES + wg * SUBS * 8192);
-    const unsigned everyone = ht_cluster_address(smem, lane % CLUSTER); // lane r of a warp speaks to block r
     scalars by;
     by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
@@ -426,9 +425,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 ht_wgmma_wait<0>();
                 ht_wgmma_pin<REGS>(temp);
                 if (s == SUBS - 1 && lane < CLUSTER) {
+                    const unsigned block = ht_cluster_address(smem, lane);
 #pragma unroll
                     for (int c = 0; c < CHUNK; c++) {
-                        ht_mbar_arrive_cluster(everyone + EMPTY + (slot + c) * 8);
+                        ht_mbar_arrive_cluster(block + EMPTY + (slot + c) * 8);
                     }
                 }
                 ht_promote_chain<REGS>(acc[0][s], temp);

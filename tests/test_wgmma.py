@@ -25,7 +25,7 @@ BREAKS = {
     "waits for one group too few": (r"ht_wgmma_wait<0>", "ht_wgmma_wait<1>", "ht_wgmma_pin of accumulators in flight"),
     "promotes before the wait": (r"(ht_wgmma_wait<0>\(\);)((?:.|\n)*?)(ht_promote_chain[^\n]*\n)", r"\3\1\2", "element \\d+:|grade nan"),
     "releases before the wait": (r"(ht_wgmma_wait<0>\(\);\s*ht_wgmma_pin<REGS>\(temp\);)((?:.|\n)*?)(ht_promote_chain)", r"\2\1\3", "in flight still reads|with nothing between them that orders the two"),
-    "releases by a lane that did not wait": (r"ht_mbar_arrive_cluster\(everyone \+ EMPTY", "ht_mbar_arrive_cluster(everyone + FULL", "deadlock|has all its arrivals already|without this ht_bulk_copy|without having waited"),
+    "releases by a lane that did not wait": (r"ht_mbar_arrive_cluster\(block \+ EMPTY", "ht_mbar_arrive_cluster(block + FULL", "deadlock|has all its arrivals already|without this ht_bulk_copy|without having waited"),
     "descriptor one chunk off": (r"temp, b, a \+ 4,", "temp, b, a + 5,", "element \\d+:|the start's offset"),
     "descriptor in the next row": (r"temp, b \+ 4, a,", "temp, b + 8, a,", "the start's offset from a multiple of 1024 bytes"),
     "descriptor of the other slice": (r"temp, b \+ 4, a,", "temp, b, a,", "grade|element"),
@@ -55,7 +55,7 @@ BREAKS = {
 # the same for two blocks that share panels
 PAIR_BREAKS = {
     "only block 0 hears of empty slots": (r"lane < CLUSTER", "lane < 1", "deadlock|has all its arrivals already"),
-    "consumers speak to their own block only": (r"ht_cluster_address\(smem, lane % CLUSTER\)", "ht_cluster_address(smem, ht_cluster_rank())", "with nothing between them that orders the two|without having waited|in flight still reads"),
+    "consumers speak to their own block only": (r"ht_cluster_address\(smem, lane\)", "ht_cluster_address(smem, ht_cluster_rank())", "with nothing between them that orders the two|without having waited|in flight still reads"),
     "one block's arrivals counted": (r"WGS \* 4 \* CLUSTER\)", "WGS * 4)", "has all its arrivals already|overwrites|without having waited"),
     "only the own copies' bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES - 4096 * B_BLOCKS)", "completes without this ht_bulk_copy|more than were announced"),
     "both copy the upper half": (r"ht_cluster_rank\(\) \* PART", "0 * PART", "which is still on its way|overwrites"),
