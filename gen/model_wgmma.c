@@ -20,7 +20,7 @@ enum {
     SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
     START_CLOCKS = 1500, /* launch to first copy, and from the last store to the next launch */
-    CLUSTER_CLOCKS = 1000, /* more of it where two blocks start and end together: a guess, not measured yet */
+    CLUSTER_CLOCKS = 1000, /* more of it where two blocks start together: a guess, not measured yet */
     TILE_CLOCKS = 3000, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
     STORE_CLOCKS_PER_KB = 60, /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
     ROWS_STORED = 4 /* by one store, where C's columns begin at a multiple of 16 bytes; else four stores take their place

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM
+from conftest import ROOT, SIM, gen
 
 # 4 chunks of k for a ring of two: slots are used again
 CASE = ("100", "70", "256", "1", "0.5", "1")
@@ -174,3 +174,19 @@ def test_a_broken_pair_is_caught(build, label):
         break_text(templates, pattern, replacement)
 
     expect_caught(build(change), label, expected, seeds=("0",))
+
+
+def test_pairs_are_asked_for(tmp_path):
+    """A tile of two blocks: its name, banner, parameters and hooks, manifest; sets have none unasked until pairs were measured."""
+    gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_w64x64_s8_c2,192x128x32_w192x64_s4_c2", "--out", tmp_path / "x")
+    wide = (tmp_path / "x/ht_f16x3_64x128x32_w64x64_s8_c2_sm90a.cu").read_text()
+    assert "CLUSTER = 2, SHARES_A = 0, SHARES_B = 1" in wide and "neighbours along m, share the panels of B." in wide
+    assert "multicast::cluster" in wide and "RASTER = 4" in wide
+    tall = (tmp_path / "x/ht_f16x3_192x128x32_w192x64_s4_c2_sm90a.cu").read_text()
+    assert "CLUSTER = 2, SHARES_A = 1, SHARES_B = 0" in tall and "RASTER = 8" in tall
+    clusters = {line.split("\t")[0]: line.split("\t")[17] for line in (tmp_path / "x/manifest").read_text().splitlines() if "sm90a\t" in line}
+    assert sorted(name for name, cluster in clusters.items() if cluster == "2") == sorted(n for n in clusters if "_c2_" in n) and len(clusters) > 2
+    refused = gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_w64x64_s8_c3", "--out", tmp_path / "y", check=False)
+    assert refused.returncode == 1 and "not in the search space" in refused.stderr
+    gen("emit", "--gpu", "h200", "--out", tmp_path / "z")
+    assert not list((tmp_path / "z").glob("*_c2_*"))
