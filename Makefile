@@ -56,7 +56,7 @@ GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 comma := ,
 space := $() $()
 joined = $(subst $(space),$(1),$(strip $(2)))
-GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED)) $(if $(PROMOTE),--promote $(PROMOTE))
+GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED)) $(if $(TILES),--tiles $(TILES)) $(if $(PROMOTE),--promote $(PROMOTE))
 ifneq ($(strip $(GPU)),)
 SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
 BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 LIMIT = 0.05
-NAME = re.compile(r"ht_(\w+?)_(\d+)x(\d+)x(\d+)_w(\d+)x(\d+)_s(\d+)_[a-z]*\d+a?$")
+NAME = re.compile(r"ht_(\w+?)_(\d+)x(\d+)x(\d+)_w(\d+)x(\d+)_s(\d+)(?:_c(\d+))?_[a-z]*\d+a?$")
 
 
 def measured(path):
@@ -23,7 +23,7 @@ def measured(path):
             match = NAME.match(row["kernel"])
             if match:
                 key = (row["contender"], tuple(int(row[x]) for x in "mnk"))
-                groups.setdefault(key, {})[tuple(map(int, match.groups()[1:]))] = float(row["kernel_tflops"])
+                groups.setdefault(key, {})[tuple(int(x or 1) for x in match.groups()[1:])] = float(row["kernel_tflops"])
     return groups
 
 
@@ -33,7 +33,7 @@ def predicted(generator, root, gpu, scheme, shape):
                "x".join(map(str, shape)), "--tsv"]
     table = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     flops = 2 * shape[0] * shape[1] * shape[2]
-    return {tuple(int(row[x]) for x in ("bm", "bn", "bk", "wm", "wn", "stages")):
+    return {tuple(int(row[x]) for x in ("bm", "bn", "bk", "wm", "wn", "stages", "cluster")):
             (int(row["rank"]), flops / float(row["predicted_us"]) / 1e6)
             for row in csv.DictReader(table, delimiter="\t") if row["verdict"] != "reject"}
 
@@ -60,7 +60,7 @@ def compare(scheme, shape, group, model):
     print(f"\n{scheme} {shape[0]} x {shape[1]} x {shape[2]}: tiles in the model's order, TFLOPS")
     for tile in tiles:
         print("  %-26s predicted %7.1f  measured %7.1f  error %+5.1f %%  of best %5.1f %%" % (
-            "%dx%dx%d_w%dx%d_s%d" % tile, model[tile][1], group[tile],
+            "%dx%dx%d_w%dx%d_s%d_c%d" % tile, model[tile][1], group[tile],
             100 * (model[tile][1] / group[tile] - 1), 100 * group[tile] / best))
     loss = 1 - group[tiles[0]] / best
     rank = correlation(list(range(len(tiles))), ranks([-group[tile] for tile in tiles]))

@@ -80,9 +80,14 @@ static void axis_add(struct axis *a, int x, int y) {
 struct map {
     const struct listing *l;
     struct axis bm, bn, depth;  /* depth: bk stages */
-    struct axis warp[AXIS_MAX]; /* wm wn of each bm */
+    struct axis warp[AXIS_MAX]; /* wm and row_key of each bm */
     int block_w;
 };
+
+/* What rows of one wm are told apart by: wn and cluster. */
+static int row_key(const struct tile *t) {
+    return t->wn * (TILE_CLUSTER_MAX + 1) + t->cluster;
+}
 
 static void map_measure(struct map *m, const struct listing *l) {
     memset(m, 0, sizeof *m);
@@ -95,7 +100,7 @@ static void map_measure(struct map *m, const struct listing *l) {
     }
     for (int i = 0; i < l->count; i++) { /* only when bm is complete do its values keep their places */
         const struct tile *t = &l->item[i].tile;
-        axis_add(&m->warp[axis_find(&m->bm, t->bm, 0)], t->wm, t->wn);
+        axis_add(&m->warp[axis_find(&m->bm, t->bm, 0)], t->wm, row_key(t));
     }
     m->block_w = m->depth.count * CELL_W;
 }
@@ -149,11 +154,11 @@ static void map_cell(struct text *out, const struct map *m, int item) {
     const struct tile *t = &c->tile;
     const int x = block_x(m, axis_find(&m->bn, t->bn, 0)) + axis_find(&m->depth, t->bk, t->stages) * CELL_W;
     const int row = axis_find(&m->bm, t->bm, 0);
-    const int y = block_y(m, row) + axis_find(&m->warp[row], t->wm, t->wn) * CELL_H;
+    const int y = block_y(m, row) + axis_find(&m->warp[row], t->wm, row_key(t)) * CELL_H;
     const int milli = c->cost.fits ? speed_milli(m->l, c) : 0;
     char mark[16] = "";
-    text_addf(out, "<g><title>%dx%dx%d, warps %dx%d, %d stages: ", t->bm, t->bn, t->bk, t->wm, t->wn,
-              t->stages);
+    text_addf(out, "<g><title>%dx%dx%d, warps %dx%d, %d stages%s: ", t->bm, t->bn, t->bk, t->wm, t->wn,
+              t->stages, t->cluster > 1 ? ", two blocks share panels" : "");
     if (c->cost.fits)
         explain_add_milli(out, "", c->cost.predicted_ns, " us, bound by ");
     chart_escape(out, c->cost.fits ? c->cost.binding : c->cost.reason,
@@ -208,7 +213,9 @@ static void map_rows(struct text *out, const struct map *m) {
         snprintf(label, sizeof label, "bm = %d", m->bm.value[b][0]);
         svg_text(out, 4, block_y(m, b) + block_h(m, b) / 2 + 4, "start", "axis", label);
         for (int w = 0; w < m->warp[b].count; w++) {
-            snprintf(label, sizeof label, "%d x %d", m->warp[b].value[w][0], m->warp[b].value[w][1]);
+            const int key = m->warp[b].value[w][1], cluster = key % (TILE_CLUSTER_MAX + 1);
+            snprintf(label, sizeof label, "%d x %d%s", m->warp[b].value[w][0], key / (TILE_CLUSTER_MAX + 1),
+                     cluster > 1 ? " c2" : "");
             svg_text(out, LEFT - 6, block_y(m, b) + w * CELL_H + 12, "end", "small", label);
         }
         for (int n = 0; n < m->bn.count; n++)

@@ -52,8 +52,8 @@ static void tile_cell(char cell[CONTRAST_CELL_MAX], const struct listing *l) {
     if (l->fits == 0)
         snprintf(cell, CONTRAST_CELL_MAX, "none fits");
     else
-        snprintf(cell, CONTRAST_CELL_MAX, "(%d,%d,%d),(%d,%d,%d) x%d", t->bm, t->bn, t->bk, t->wm, t->wn,
-                 t->wk, t->stages);
+        snprintf(cell, CONTRAST_CELL_MAX, "(%d,%d,%d),(%d,%d,%d) x%d%s", t->bm, t->bn, t->bk, t->wm, t->wn,
+                 t->wk, t->stages, t->cluster > 1 ? " c2" : "");
 }
 
 /* Whatever k the instruction sets' MMAs have. */

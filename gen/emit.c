@@ -109,6 +109,9 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "PROMOTES", model_promotes(plan->scheme, plan->isa));
         param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
         param(p, "SMS", (long)plan->gpu->sms);
+        param(p, "CLUSTER", t->cluster);
+        param(p, "SHARES_A", tile_cluster_n(t) > 1);
+        param(p, "SHARES_B", tile_cluster_m(t) > 1);
     } else {
         param(p, "MIN_BLOCKS", min_blocks(plan));
         param(p, "WAVE", plan->isa->wave_size);
@@ -417,6 +420,9 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
               t->bm, t->bn, t->bk, p->isa->warpgroup ? "warpgroup" : "warp", t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
               variant_name(p->variant), p->why);
+    if (t->cluster > 1)
+        text_addf(out, "// Two blocks, neighbours along %s, share the panels of %s.\n", tile_cluster_m(t) > 1 ? "m" : "n",
+                  tile_cluster_m(t) > 1 ? "B" : "A");
     if (p->isa->warpgroup)
         text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n//\n", emit_wgmma_count(p),
                   model_chunk(p->scheme, p->isa, t) * t->bk);
@@ -457,6 +463,7 @@ struct frame {
     const char *name, *skeleton;
     const char *args, *values;   /* the launcher's parameters before the stream, and what it passes on */
     const struct scheme *scheme; /* NULL: any whose sums are FP32 */
+    const char *cluster;         /* hooks; NULL: none */
     const struct params *written, *known;
     bool has_init;  /* it multiplies: init, copies, MMAs, chains */
     bool has_split; /* it needs the scheme's own hooks */
@@ -466,7 +473,7 @@ struct frame {
 };
 
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], mma, scale, sum, tame, chain, scheme, stage, skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, chain, scheme, stage, skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -493,6 +500,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     if (f->has_init) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
+        ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
@@ -508,6 +516,7 @@ static void free_parts(struct parts *t) {
     text_free(&t->launch);
     for (int i = 0; i < ISA_HOOKS_MAX; i++)
         text_free(&t->arch[i]);
+    text_free(&t->cluster);
     text_free(&t->mma);
     text_free(&t->scale);
     text_free(&t->sum);
@@ -519,8 +528,8 @@ static void free_parts(struct parts *t) {
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
-    const struct text *const all[] = {&t->abi,     &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->mma,
-                                      &t->scale,   &t->sum,  &t->tame,   &t->chain,   &t->scheme,  &t->stage,
+    const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->cluster, &t->mma,
+                                      &t->scale, &t->sum,  &t->tame,   &t->chain,   &t->scheme,  &t->stage,
                                       &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -569,6 +578,8 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     if (f->has_init) {
         for (int i = 0; i < ISA_HOOKS_MAX && f->isa->hooks[i]; i++)
             add_part(out, &t->arch[i]);
+        if (f->cluster)
+            add_part(out, &t->cluster);
         add_part(out, &t->mma);
         add_part(out, &t->chain);
     }
@@ -615,6 +626,10 @@ static bool write_file(struct text *out, const struct frame *f) {
     return ok && err_count() == 0 && !out->failed;
 }
 
+static const char *cluster_hooks(const struct plan *p) {
+    return !p->isa->warpgroup ? NULL : p->tile.cluster > 1 ? "cluster_pair" : "cluster_none";
+}
+
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
     static struct sched sched;
     struct params written = {0}, known;
@@ -631,6 +646,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
                             .args = EMIT_GEMM_ARGS,
                             .values = "*args",
                             .scheme = p->scheme,
+                            .cluster = cluster_hooks(p),
                             .written = &written,
                             .known = &known,
                             .has_init = true,

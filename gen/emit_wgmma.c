@@ -106,9 +106,10 @@ static void write_pass(struct text *out, int indent) {
 static void write_release(struct text *out, int indent, const struct plan *p, int part) {
     if (part + 1 < tile_parts(&p->tile))
         return;
-    text_addf(out, "%*sif (lane == 0) {\n", indent, "");
+    text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n", indent, "",
+              indent + 4, "");
     for (int slot = 0; slot < chunk_slots(p); slot++)
-        text_addf(out, "%*sht_mbar_arrive(smem + EMPTY + (slot + %d) * 8);\n", indent + 4, "", slot);
+        text_addf(out, "%*sht_mbar_arrive_cluster(block + EMPTY + (slot + %d) * 8);\n", indent + 4, "", slot);
     text_addf(out, "%*s}\n", indent, "");
 }
 

@@ -84,7 +84,8 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
 }
 
 void explain_add_tile(struct text *out, const struct tile *t) {
-    text_addf(out, "(%d,%d,%d),(%d,%d,%d) x%d", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk, t->stages);
+    text_addf(out, "(%d,%d,%d),(%d,%d,%d) x%d%s", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk, t->stages,
+              t->cluster > 1 ? " c2" : "");
 }
 
 /* ---- table for programs ---- */
@@ -92,7 +93,7 @@ void explain_add_tile(struct text *out, const struct tile *t) {
 static void print_tsv(struct text *out, const struct listing *l) {
     text_add(out, "verdict\tbm\tbn\tbk\twm\twn\twk\tstages\tthreads\tregs_per_thread\tsmem_bytes\tblocks_per_"
                   "sm\twaves\t"
-                  "predicted_us\tbinding\treason\trank\tscore\n");
+                  "predicted_us\tbinding\treason\trank\tscore\tcluster\n");
     for (int i = 0; i < l->count; i++) {
         const struct tile *t = &l->item[i].tile;
         const struct cost *c = &l->item[i].cost;
@@ -102,8 +103,8 @@ static void print_tsv(struct text *out, const struct listing *l) {
                   c->blocks_per_sm);
         explain_add_milli(out, "", c->fits ? c->waves_milli : 0, "");
         explain_add_milli(out, "\t", c->predicted_ns, "");
-        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\n", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
-                  c->fits ? i + 1 : 0, c->fits ? c->score : 0);
+        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\t%d\n", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
+                  c->fits ? i + 1 : 0, c->fits ? c->score : 0, t->cluster);
     }
 }
 

@@ -19,17 +19,18 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
     text_addf(out, "# kernels of %s (%s, %s, copies by %s), halftone-gen %s\n", c->gpu->name, c->gpu->title,
               c->isa->name, async_name(c->isa->async_copy), HT_GENERATOR_VERSION);
     text_add(out, "name\tscheme\tvariant\tbm\tbn\tbk\twm\twn\tstages\tthreads\tregs_planned\tsmem_"
-                  "bytes\tblocks_per_sm\twhy\tmmas\tloads\tcopies\n");
+                  "bytes\tblocks_per_sm\twhy\tmmas\tloads\tcopies\tcluster\n");
     for (int i = 0; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
         /* of a warp and step of bk; a warpgroup kernel has no such step */
         const struct model_counts counts =
             p->isa->warpgroup || scheme_is_direct(p->scheme) ? (struct model_counts){0} : model_halftone_counts(p->isa, p->scheme, t);
-        text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", p->name,
+        text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\n", p->name,
                   p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
                   t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
-                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma, counts.load, counts.copy);
+                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma, counts.load, counts.copy,
+                  t->cluster);
     }
 }
 
@@ -59,9 +60,10 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread, scheme_is_direct(p->scheme));
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
-                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->element_bytes, p->name, p->name);
+                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->element_bytes, k->cluster_m,
+                  k->cluster_n, p->name, p->name);
     }
     text_add(out, "};\n\n");
 }

@@ -20,9 +20,11 @@ enum {
     SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
     START_CLOCKS = 1500, /* launch to first copy, and from the last store to the next launch */
+    CLUSTER_CLOCKS = 300, /* more of it where two blocks start together (bench/results/h200-cluster-f16x3.tsv) */
     TILE_CLOCKS = 3000, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
     STORE_CLOCKS_PER_KB = 60, /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
-    ROWS_STORED = 4 /* by one store, where C's columns begin at a multiple of 16 bytes; else four stores take their place */
+    ROWS_STORED = 4 /* by one store, where C's columns begin at a multiple of 16 bytes; else four stores take their place
+                     * (fitted before whole tiles were stored shifted, and true of edges and parts still) */
 };
 
 static int64_t largest(int64_t x, int64_t y) {
@@ -101,13 +103,15 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->step_busy_x256 = (int32_t)largest(busy, own);
     c->step_latency_x256 = c->step_busy_x256;
     const int store = (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
-    c->start_cycles = START_CLOCKS;
+    c->start_cycles = START_CLOCKS + (t->cluster > 1 ? CLUSTER_CLOCKS : 0);
     c->fixed_cycles = TILE_CLOCKS + store;
     c->narrow_cycles = (ROWS_STORED - 1) * store;
     c->part_cycles = (int)g->l2_latency_cycles; /* where a part of the size at which this matters still lies */
-    c->step_bytes = tile_stage_bytes(t, s);
+    c->step_bytes = tile_fetched_bytes(t, s);
     c->step_k = t->bk;
     c->exact_k = s->exact_k;
+    c->cluster_m = tile_cluster_m(t);
+    c->cluster_n = tile_cluster_n(t);
 }
 
 void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,

@@ -87,9 +87,9 @@ static void page_pick(struct text *out, const struct listing *l) {
     const struct candidate *c = &l->item[0];
     const int64_t rate = explain_milli_tflops(&l->shape, c->cost.predicted_ns);
     section(out, "The pick");
-    text_addf(out, "<p><b>%d x %d x %d, %s %d x %d, %d stage%s</b>: ", c->tile.bm, c->tile.bn, c->tile.bk,
+    text_addf(out, "<p><b>%d x %d x %d, %s %d x %d, %d stage%s%s</b>: ", c->tile.bm, c->tile.bn, c->tile.bk,
               l->seen.warpgroup ? "warpgroups" : "warps", c->tile.wm, c->tile.wn, c->tile.stages,
-              c->tile.stages > 1 ? "s" : "");
+              c->tile.stages > 1 ? "s" : "", c->tile.cluster > 1 ? ", panels shared by two blocks" : "");
     explain_add_milli(out, "", c->cost.predicted_ns, " us, ");
     explain_add_milli(out, "", rate, " TFLOPS, ");
     text_addf(out, "%" PRId64 " %% of the ceiling; bound by <b>%s</b>. %d block%s per SM, ",

@@ -58,8 +58,8 @@ int plan_promote_k(const struct scheme *s, const struct isa *isa) {
 
 static void plan_name(struct plan *p) {
     const struct tile *t = &p->tile;
-    snprintf(p->name, sizeof p->name, "ht_%s_%dx%dx%d_w%dx%d_s%d%s%s_%s", p->scheme->name, t->bm, t->bn,
-             t->bk, t->wm, t->wn, t->stages, p->variant == VARIANT_PIPELINE ? "" : "_",
+    snprintf(p->name, sizeof p->name, "ht_%s_%dx%dx%d_w%dx%d_s%d%s%s%s_%s", p->scheme->name, t->bm, t->bn,
+             t->bk, t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "", p->variant == VARIANT_PIPELINE ? "" : "_",
              variant_name(p->variant), p->isa->suffix);
 }
 
@@ -74,7 +74,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->tile = b->tile;
     p->cost = b->cost;
     p->variant = variant;
-    p->raster = MODEL_RASTER_ROWS;
+    p->raster = MODEL_RASTER_ROWS / tile_cluster_m(&p->tile);
     const int set_registers = model_fragment_registers(b->isa, b->s, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
         p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
@@ -106,9 +106,16 @@ static void find_best(struct best *b) {
     b->isa = main_shape;
 }
 
+/* Beside a tile that two blocks share the same for one block, which `tune` may find faster somewhere. */
+static void plan_alone(struct plan_set *set, struct best won) {
+    won.tile.cluster = 1;
+    model_cost(MODEL_HALFTONE, won.g, won.isa, won.s, &won.tile, &won.shape, &won.cost);
+    plan_add(set, &won, VARIANT_PIPELINE, "the tile before without a second block");
+}
+
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
-    const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
+    int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
         find_best(b);
@@ -123,6 +130,10 @@ static void plan_picks(struct plan_set *set, struct best *b) {
         struct best won = *b;
         won.isa = b->found;
         plan_add(set, &won, VARIANT_PIPELINE, why);
+        const int before = set->count;
+        if (won.tile.cluster > 1)
+            plan_alone(set, won);
+        end += set->count - before;
     }
 }
 
@@ -137,7 +148,7 @@ static int plan_fixed(struct best *b, const struct tile *t) {
 /* EGEMM-TC Table 4 on every GPU it fits, with and without its interleaving (section 7.4). */
 static void plan_egemm(struct plan_set *set, struct best *b) {
     const int stages = b->isa->async_copy ? 3 : 1;
-    const struct tile t = {128, 128, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages};
+    const struct tile t = {128, 128, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages, 1};
     if (!plan_fixed(b, &t))
         return;
     plan_add(set, b, VARIANT_PIPELINE, "EGEMM-TC Table 4");
@@ -149,9 +160,9 @@ static void plan_egemm(struct plan_set *set, struct best *b) {
 static void plan_legemm(struct plan_set *set, struct best *b) {
     const int warp = b->isa->wave_size; /* the paper's double buffer; without cp.async a T4 hides more with two blocks */
     const int stages = b->isa->async_copy || warp == 64 ? 2 : 1;
-    const struct tile paper = {128, 256, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages};
-    const struct tile reference = {128, 128, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages};
-    const struct tile manual = {64, 64, 32, 32, 32, isa_mma_k(b->isa, b->s->slice), stages};
+    const struct tile paper = {128, 256, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages, 1};
+    const struct tile reference = {128, 128, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages, 1};
+    const struct tile manual = {64, 64, 32, 32, 32, isa_mma_k(b->isa, b->s->slice), stages, 1};
     if (plan_fixed(b, &paper))
         plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, A800");
     const bool fits = plan_fixed(b, &reference);
@@ -168,7 +179,7 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
     other.isa = next_shape(b->isa, b->s);
     if (!other.isa)
         return;
-    const struct tile fragment = {128, 128, 64, 64, 64, isa_mma_k(other.isa, b->s->slice), 1};
+    const struct tile fragment = {128, 128, 64, 64, 64, isa_mma_k(other.isa, b->s->slice), 1, 1};
     if (plan_fixed(&other, &fragment))
         plan_add(set, &other, VARIANT_PIPELINE, "LE-GEMM Table 2's tile of C from its other fragment, (16,16,16)");
 }
@@ -189,16 +200,24 @@ static bool is_in_space(const struct tile *t, const struct isa *isa, const struc
     return w.found;
 }
 
+/* Bytes of a tile "128x128x32_w64x32_s4", with "_c2" behind where two blocks share panels; 0: it is none. */
+static int scan_tile(const char *text, struct tile *t) {
+    int used = 0, more = 0;
+    t->cluster = 1;
+    if (sscanf(text, "%dx%dx%d_w%dx%d_s%d%n", &t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &used) != 6)
+        return 0;
+    return sscanf(text + used, "_c%d%n", &t->cluster, &more) == 1 ? used + more : used;
+}
+
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list) {
     isa = model_scheme_isa(isa, s);
     struct best b = {.g = g, .isa = isa, .s = s};
     while (*list) {
         struct tile t = {.wk = isa_mma_k(isa, s->slice)};
-        int used = 0;
-        if (sscanf(list, "%dx%dx%d_w%dx%d_s%d%n", &t.bm, &t.bn, &t.bk, &t.wm, &t.wn, &t.stages, &used) != 6 ||
-            (list[used] != ',' && list[used] != 0)) {
-            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w32x64_s3",
+        const int used = scan_tile(list, &t);
+        if (used == 0 || (list[used] != ',' && list[used] != 0)) {
+            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w64x64_s8_c2",
                      list);
             return;
         }
@@ -226,7 +245,7 @@ static void plan_direct(struct plan_set *set, struct best *b) {
                 {32, 32, 16, 16, "reads the operands as they are; very few tiles"},
                 {128, 8, 32, 8, "reads the operands as they are; a matrix and up to eight vectors"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct tile t = {rows[i].bm, rows[i].bn, 32, rows[i].wm, rows[i].wn, isa_mma_k(b->isa, b->s->slice), 2};
+        const struct tile t = {rows[i].bm, rows[i].bn, 32, rows[i].wm, rows[i].wn, isa_mma_k(b->isa, b->s->slice), 2, 1};
         if (plan_fixed(b, &t))
             plan_add(set, b, VARIANT_PIPELINE, rows[i].why);
     }

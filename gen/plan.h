@@ -18,7 +18,7 @@ struct plan {
     struct cost cost; /* of the tile for the shape that chose it */
     enum variant variant;
     int promote_steps; /* bk steps between promotions of accumulator 0, or carries of exact sums; 0: never */
-    int raster;        /* tile rows of one rasterisation group */
+    int raster;        /* tile rows of one rasterisation group; in clusters */
     char name[PLAN_NAME_MAX];
     char why[PLAN_WHY_MAX];
 };

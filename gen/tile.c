@@ -38,9 +38,22 @@ int tile_stage_bytes(const struct tile *t, const struct scheme *s) {
     return (t->bm + t->bn) * t->bk * s->slices * scheme_slice_bytes(s);
 }
 
+int tile_cluster_m(const struct tile *t) {
+    return t->bn >= t->bm ? t->cluster : 1;
+}
+
+int tile_cluster_n(const struct tile *t) {
+    return t->bn >= t->bm ? 1 : t->cluster;
+}
+
+/* Worked line: f16x3, 64 x 128 x 32 in twos: 8192 of A and half of B's 16384. */
+int tile_fetched_bytes(const struct tile *t, const struct scheme *s) {
+    return (t->bm / tile_cluster_n(t) + t->bn / tile_cluster_m(t)) * t->bk * s->slices * scheme_slice_bytes(s);
+}
+
 int tile_compare(const struct tile *x, const struct tile *y) {
     const int differences[] = {x->bm - y->bm, x->bn - y->bn, x->bk - y->bk,        x->wm - y->wm,
-                               x->wn - y->wn, x->wk - y->wk, x->stages - y->stages};
+                               x->wn - y->wn, x->wk - y->wk, x->stages - y->stages, x->cluster - y->cluster};
     for (unsigned i = 0; i < sizeof differences / sizeof differences[0]; i++) {
         if (differences[i] != 0)
             return differences[i] < 0 ? -1 : 1;
@@ -67,8 +80,10 @@ static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
             for (t.wn = PART_COLUMNS; t.wn <= PARTS_MAX * PART_COLUMNS; t.wn += PART_COLUMNS) {
                 if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
                     continue;
-                for (t.stages = 2; t.stages <= TILE_RING_MAX; t.stages++)
-                    visit(context, &t);
+                for (t.stages = 2; t.stages <= TILE_RING_MAX; t.stages++) {
+                    for (t.cluster = 1; t.cluster <= TILE_CLUSTER_MAX; t.cluster++)
+                        visit(context, &t);
+                }
             }
         }
     }
@@ -79,7 +94,7 @@ static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
 static void enumerate_direct(const struct isa *isa, const struct scheme *s,
                              void (*visit)(void *context, const struct tile *t), void *context) {
     enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WARP_MAX = 32 };
-    struct tile t = {.bk = 32, .wk = isa_mma_k(isa, s->slice), .stages = 2};
+    struct tile t = {.bk = 32, .wk = isa_mma_k(isa, s->slice), .stages = 2, .cluster = 1};
     for (t.bm = BM_MIN; t.bm <= BM_MAX; t.bm *= 2) {
         for (t.bn = BN_MIN; t.bn <= BN_MAX; t.bn *= 2) {
             for (t.wm = isa->mi; t.wm <= WARP_MAX; t.wm *= 2) {
@@ -111,7 +126,7 @@ void tile_enumerate(const struct isa *isa, const struct scheme *s,
     const int wn_sizes = wn_end - wn_first;
     const int atom_k = scheme_atom_k(s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
     const int stages_min = isa->async_copy ? 2 : 1, stages_max = isa->async_copy ? 5 : 2;
-    struct tile t = {.wk = isa_mma_k(isa, s->slice)};
+    struct tile t = {.wk = isa_mma_k(isa, s->slice), .cluster = 1};
     for (int m = 0; m < SIZES; m++) {
         for (int n = 0; n < SIZES; n++) {
             for (t.bk = atom_k; t.bk <= 2 * atom_k && t.bk <= k_max; t.bk += atom_k) {

@@ -7,12 +7,13 @@
 #include "isa.h"
 #include "scheme.h"
 
-enum { TILE_RING_MAX = 8 }; /* stages of a warpgroup kernel */
+enum { TILE_RING_MAX = 8, TILE_CLUSTER_MAX = 2 }; /* stages and cluster of a warpgroup kernel */
 
 struct tile {
     int bm, bn, bk; /* CTA tile */
     int wm, wn, wk; /* warp tile; wk = MMA k (EGEMM-TC w_k) */
     int stages;     /* shared-memory buffers of bk */
+    int cluster;    /* blocks that share panels: 1, or 2 (warpgroup kernels) */
 };
 
 int tile_warps(const struct tile *t);
@@ -23,7 +24,12 @@ int tile_parts(const struct tile *t);
 int tile_part_registers(const struct tile *t);
 /* Bytes of one stage: A and B slices of bk, unpadded (swizzled panels need none). */
 int tile_stage_bytes(const struct tile *t, const struct scheme *s);
-/* Total order on geometry (bm, bn, bk, wm, wn, wk, stages), for ties. */
+/* Of these, what the block itself fetches: of panels that its cluster shares, its part. */
+int tile_fetched_bytes(const struct tile *t, const struct scheme *s);
+/* Blocks of a cluster along m and n: it shares the larger panels, and is spread along the other operand. */
+int tile_cluster_m(const struct tile *t);
+int tile_cluster_n(const struct tile *t);
+/* Total order on geometry (bm, bn, bk, wm, wn, wk, stages, cluster), for ties. */
 int tile_compare(const struct tile *x, const struct tile *y);
 
 /* Calls visit(context, tile) for every tile of the project's search space, in tile_compare order. */

@@ -106,7 +106,8 @@ struct ht_cost_coefficients {
     int32_t step_busy_x256;    /* clocks of the busiest SM pipe for one bk step of one block */
     int32_t step_latency_x256; /* least clocks of one bk step of a block that is alone on its SM */
     int32_t fixed_cycles;      /* prologue, drain and epilogue of a tile */
-    int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes */
+    int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes, less what other
+                         * blocks of its cluster read for it */
     int32_t step_k;     /* bk */
     int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
     int32_t start_cycles;  /* once a launch: persistent blocks start only once */
@@ -114,6 +115,7 @@ struct ht_cost_coefficients {
     int32_t part_cycles;   /* of the split-K reduction for each part: it reads one after the other */
     int32_t element_bytes; /* kernels that read the operands as they are: of an element, whose way from device memory
                             * is part of the cost; 0: panels */
+    int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
 };
 
 struct ht_kernel_desc {
@@ -229,6 +231,12 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
     return splits > 1 ? ht_mul(ht_mul(ht_mul(m, n), ht_mul(batch, splits)), part_bytes) : 0;
 }
 
+/* Tiles along one side of C, in whole clusters. */
+static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
+    const int64_t blocks = cluster > 1 ? cluster : 1;
+    return ht_mul(ht_ceil_div(length, tile * blocks), blocks);
+}
+
 /* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
  * sms * blocks_per_sm slots; a wave advances one bk step in the longer of what its SMs and what L2 need. An SM
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
@@ -259,7 +267,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     const int swapped = c->element_bytes > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
     bn = swapped ? bm : bn;
     bm = rows;
-    int64_t tiles = ht_mul(ht_mul(ht_ceil_div(m, bm), ht_ceil_div(n, bn)), ht_mul(batch, splits));
+    int64_t tiles = ht_mul(ht_mul(ht_tiles(m, bm, c->cluster_m), ht_tiles(n, bn, c->cluster_n)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
     int64_t slots = sms * c->blocks_per_sm;
     int64_t full = tiles / slots, rest = tiles % slots;

@@ -60,6 +60,18 @@ static void test_cost_latency_and_residency(void **state) {
     assert_int_equal(batch, three);
 }
 
+static void test_clusters_run_whole(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = WORKED;
+    const int64_t four = ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 4 * 128, 128, 32, 1, 1);
+    const int64_t three = ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1);
+    c.cluster_m = 2, c.cluster_n = 1; /* the fourth tile of three: a block without work */
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1), four);
+    c.cluster_m = 1, c.cluster_n = 2;
+    assert_int_equal(ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 128, 3 * 128, 32, 1, 1), four);
+    assert_true(three < four);
+}
+
 static void test_absurd_shapes_saturate(void **state) {
     (void)state;
     int64_t big = INT64_C(2146435072);
@@ -321,6 +333,7 @@ int main(void) {
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_narrow_stores_worked_lines),
         cmocka_unit_test(test_cost_latency_and_residency),
+        cmocka_unit_test(test_clusters_run_whole),
         cmocka_unit_test(test_absurd_shapes_saturate),
         cmocka_unit_test(test_exact_sums_limit_parts),
         cmocka_unit_test(test_pack_worked_line),

@@ -123,7 +123,7 @@ static void worked_shared(void **state) {
     assert_int_equal(model_occupancy(&g, sm80, 16, 32, 1024, &limit), 4);
     assert_string_equal(limit, "registers");
     assert_int_equal(model_occupancy(&g, sm80, 16, 255, 1024, &limit), 0);
-    const struct tile t = {128, 128, 32, 64, 32, 16, 3};
+    const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(model_waves_milli(&g, &t, &cube, 1), 9482);
     assert_int_equal(model_promote_k(scheme_find("f16x3"), sm80, 0), 32);
     assert_int_equal(model_promote_k(scheme_find("bf16x6"), sm80, 0), 64);
@@ -136,8 +136,8 @@ static void worked_halftone(void **state) {
     const struct gpu g = worked_a800();
     const struct isa *sm80 = isa_find("sm_80");
     const struct scheme *f16x3 = scheme_find("f16x3");
-    struct tile t = {128, 128, 32, 64, 32, 16, 2};
-    const struct tile short_step = {64, 64, 32, 32, 32, 16, 2}; /* 384 clocks, half of them before the wait */
+    struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
+    const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait */
     assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (820 - 192) * 256);
     assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
@@ -173,24 +173,24 @@ static void worked_halftone(void **state) {
     assert_int_equal(c.score, -c.predicted_ns);
 
     const struct gpu t4 = worked_t4();
-    const struct tile turing = {128, 128, 32, 64, 32, 8, 1};
+    const struct tile turing = {128, 128, 32, 64, 32, 8, 1, 1};
     model_cost(MODEL_HALFTONE, &t4, isa_find("sm_75"), scheme_find("egemm"), &turing, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_fragments, 72 + 32);
     assert_int_equal(c.regs_per_thread, 208);
     model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("egemm"), &t, &cube, &c);
     assert_int_equal(c.regs_per_thread, 176);
-    const struct tile big = {128, 128, 64, 64, 64, 16, 2};
+    const struct tile big = {128, 128, 64, 64, 64, 16, 2, 1};
     model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("half"), &big, &cube, &c);
     assert_int_equal(c.regs_per_thread, 248); /* ptxas: 244 */
     /* these spilled: a set of fragments is all that can be given back */
-    const struct tile spills = {128, 64, 64, 64, 32, 16, 2};
+    const struct tile spills = {128, 64, 64, 64, 32, 16, 2, 1};
     model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("legemm"), &spills, &cube, &c);
     assert_false(c.fits);
     model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("ootomo"), &spills, &cube, &c);
     assert_false(c.fits);
     /* one warp leaves three of four matrix units idle */
-    const struct tile lonely = {64, 64, 32, 64, 64, 16, 2};
+    const struct tile lonely = {64, 64, 32, 64, 64, 16, 2, 1};
     assert_int_equal(model_halftone_step(&g, sm80, f16x3, &lonely, 1).tensor,
                      4 * model_halftone_step(&g, sm80, f16x3, &lonely, 4).tensor);
 }
@@ -227,7 +227,7 @@ static void worked_direct(void **state) {
 static void worked_egemm(void **state) {
     (void)state;
     const struct gpu g = worked_t4();
-    const struct tile t = {128, 128, 32, 64, 32, 8, 1};
+    const struct tile t = {128, 128, 32, 64, 32, 8, 1, 1};
     const struct model_egemm_terms e = model_egemm_terms(&g, isa_find("sm_75"), scheme_find("egemm"), &t);
     assert_int_equal(e.ratio_milli, 128000);
     assert_int_equal(e.register_bytes, 98304);
@@ -242,7 +242,7 @@ static void worked_egemm(void **state) {
 static void worked_legemm(void **state) {
     (void)state;
     const struct gpu g = worked_a800();
-    const struct tile t = {128, 256, 32, 32, 64, 16, 2};
+    const struct tile t = {128, 256, 32, 32, 64, 16, 2, 1};
     const struct model_legemm_terms l =
         model_legemm_terms(&g, isa_find("sm_80"), scheme_find("legemm"), &t, &cube);
     assert_int_equal(l.tlp, 262144);
@@ -255,7 +255,7 @@ static void worked_legemm(void **state) {
     assert_int_equal(l.registers, 88);
     assert_int_equal(l.registers_two_accumulators, 152);
     /* the contradiction: two whole accumulators of 128 x 256 at 256 threads */
-    const struct tile wide = {128, 256, 32, 64, 64, 16, 2};
+    const struct tile wide = {128, 256, 32, 64, 64, 16, 2, 1};
     const struct scheme *s = scheme_find("legemm");
     assert_int_equal(s->accumulators * wide.bm * wide.bn / tile_threads(&wide, isa_find("sm_80")), 256);
     assert_int_equal(s->accumulators * wide.bm * wide.bn, 65536);
@@ -286,7 +286,7 @@ static void frag_caching_rejects_256x128(void **state) {
     (void)state;
     const struct gpu g = budget("t4");
     const struct isa *isa = isa_find(g.isa);
-    struct tile t = {256, 128, 32, 64, 32, 8, 1};
+    struct tile t = {256, 128, 32, 64, 32, 8, 1, 1};
     assert_int_equal(model_egemm_terms(&g, isa, scheme_find("egemm"), &t).register_bytes, 180224);
     struct cost c;
     model_cost(MODEL_EGEMM, &g, isa, scheme_find("egemm"), &t, &cube, &c);
@@ -572,7 +572,7 @@ static void huge_shapes_stay_positive(void **state) {
     (void)state;
     const struct shape huge = {INT64_C(1) << 40, INT64_C(1) << 40, INT64_C(1) << 40};
     const struct gpu g = budget("h200");
-    const struct tile t = {128, 128, 32, 64, 32, 16, 3};
+    const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     for (int m = 0; m < MODELS; m++) {
         struct cost c;
         model_cost((enum model_kind)m, &g, isa_find(g.isa), scheme_find("f16x3"), &t, &huge, &c);

@@ -52,7 +52,7 @@ def page(tmp_path, *args):
 
 
 def tile_name(row):
-    return "(%(bm)s,%(bn)s,%(bk)s),(%(wm)s,%(wn)s,%(wk)s) x%(stages)s" % row
+    return "(%(bm)s,%(bn)s,%(bk)s),(%(wm)s,%(wn)s,%(wk)s) x%(stages)s" % row + (" c2" if row["cluster"] == "2" else "")
 
 
 @pytest.mark.parametrize("gpu", [*NVIDIA, *AMD])

@@ -90,11 +90,11 @@ static void the_papers_tiles_are_in_the_space(void **state) {
     const struct {
         const char *isa, *scheme;
         struct tile t;
-    } cases[] = {{"sm_75", "egemm", {128, 128, 32, 64, 32, 8, 1}},
-                 {"sm_80", "legemm", {128, 256, 32, 64, 64, 16, 2}},
-                 {"gfx90a", "legemm", {128, 128, 32, 32, 32, 8, 2}},
-                 {"sm_80", "half", {128, 128, 64, 64, 64, 16, 5}},
-                 {"sm_90a", "f16x3", {192, 128, 32, 192, 64, 16, 4}}};
+    } cases[] = {{"sm_75", "egemm", {128, 128, 32, 64, 32, 8, 1, 1}},
+                 {"sm_80", "legemm", {128, 256, 32, 64, 64, 16, 2, 1}},
+                 {"gfx90a", "legemm", {128, 128, 32, 32, 32, 8, 2, 1}},
+                 {"sm_80", "half", {128, 128, 64, 64, 64, 16, 5, 1}},
+                 {"sm_90a", "f16x3", {192, 128, 32, 192, 64, 16, 4, 1}}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen v = {
             .isa = isa_find(cases[i].isa), .s = scheme_find(cases[i].scheme), .want = cases[i].t};
@@ -105,12 +105,18 @@ static void the_papers_tiles_are_in_the_space(void **state) {
 
 static void geometry(void **state) {
     (void)state;
-    const struct tile t = {128, 128, 32, 64, 32, 16, 3};
+    const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(tile_warps(&t), 8);
     assert_int_equal(tile_threads(&t, isa_find("sm_80")), 256);
     assert_int_equal(tile_threads(&t, isa_find("gfx90a")), 512);
     assert_int_equal(tile_stage_bytes(&t, scheme_find("f16x3")), 32768); /* 256 rows of 128 bytes */
     assert_int_equal(tile_stage_bytes(&t, scheme_find("half")), 16384);
+    const struct tile wide = {64, 128, 32, 64, 64, 16, 8, 2}, tall = {192, 128, 32, 192, 64, 16, 4, 2};
+    assert_int_equal(tile_fetched_bytes(&t, scheme_find("f16x3")), 32768);
+    assert_int_equal(tile_fetched_bytes(&wide, scheme_find("f16x3")), 8192 + 16384 / 2); /* B is shared along m */
+    assert_int_equal(tile_cluster_m(&wide) * 10 + tile_cluster_n(&wide), 21);
+    assert_int_equal(tile_fetched_bytes(&tall, scheme_find("f16x3")), 24576 / 2 + 16384);
+    assert_int_equal(tile_cluster_m(&tall) * 10 + tile_cluster_n(&tall), 12);
     struct tile larger = t;
     larger.stages = 4;
     assert_int_equal(tile_compare(&t, &t), 0);

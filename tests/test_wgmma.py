@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM
+from conftest import ROOT, SIM, gen
 
 # 4 chunks of k for a ring of two: slots are used again
 CASE = ("100", "70", "256", "1", "0.5", "1")
@@ -25,7 +25,7 @@ BREAKS = {
     "waits for one group too few": (r"ht_wgmma_wait<0>", "ht_wgmma_wait<1>", "ht_wgmma_pin of accumulators in flight"),
     "promotes before the wait": (r"(ht_wgmma_wait<0>\(\);)((?:.|\n)*?)(ht_promote_chain[^\n]*\n)", r"\3\1\2", "element \\d+:|grade nan"),
     "releases before the wait": (r"(ht_wgmma_wait<0>\(\);\s*ht_wgmma_pin<REGS>\(temp\);)((?:.|\n)*?)(ht_promote_chain)", r"\2\1\3", "in flight still reads|with nothing between them that orders the two"),
-    "releases by a lane that did not wait": (r"ht_mbar_arrive\(smem \+ EMPTY", "ht_mbar_arrive(smem + FULL", "deadlock|has all its arrivals already|without this ht_bulk_copy|without having waited"),
+    "releases by a lane that did not wait": (r"ht_mbar_arrive_cluster\(block \+ EMPTY", "ht_mbar_arrive_cluster(block + FULL", "deadlock|has all its arrivals already|without this ht_bulk_copy|without having waited"),
     "descriptor one chunk off": (r"temp, b, a \+ 4,", "temp, b, a + 5,", "element \\d+:|the start's offset"),
     "descriptor in the next row": (r"temp, b \+ 4, a,", "temp, b + 8, a,", "the start's offset from a multiple of 1024 bytes"),
     "descriptor of the other slice": (r"temp, b \+ 4, a,", "temp, b, a,", "grade|element"),
@@ -41,16 +41,69 @@ BREAKS = {
     "turns are not handed on": (r"if \(lane == 0\)\s*ht_mbar_arrive\(next_turn\);", "", "deadlock"),
     "too few bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES - 8192)", "completes without this ht_bulk_copy"),
     "too many bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES + 16)", "deadlock"),
-    "a copy left out": (r"i < A_BLOCKS \+ B_BLOCKS; i\+\+\) \{\s*ht_bulk", "i < A_BLOCKS + B_BLOCKS - 1; i++) {\n ht_bulk", "deadlock"),
+    "a copy left out": (r"i < B_BLOCKS; i\+\+\) \{\s*copy_atom", "i < B_BLOCKS - 1; i++) {\n copy_atom", "deadlock"),
     "copies one slot too far": (r"\(unsigned\)slot \* SLOT_BYTES, full", "(unsigned)(slot + 1) * SLOT_BYTES, full", "out of bounds|inside an mbarrier|uninitialised|overwrites"),
-    "a copy from beyond the panels": (r"src\[i\] \+ \(long long\)k \* 8192", "src[i] + (long long)(k + 1) * 8192", "global memory access out of bounds|element"),
+    "a copy from beyond the panels": (r"src\[A_BLOCKS \+ i\] \+ \(long long\)k \* 8192", "src[A_BLOCKS + i] + (long long)(k + 1) * 8192", "global memory access out of bounds|element"),
     "mbarriers not published": (r"ht_mbar_init_done\(\);", "", "which the copy engine was not told of|was not told of"),
-    "no barrier after the initialisation": (r"ht_barrier\(\);\s*ht_grid_wait", "ht_grid_wait", "no mbarrier was initialised|with no barrier since"),
+    "no barrier after the initialisation": (r"ht_cluster_barrier\(\);\s*ht_grid_wait", "ht_grid_wait", "no mbarrier was initialised|with no barrier since"),
     "registers that are not there": (r"\b240\b", "248", "a block has 65536"),
     "one warp goes its own way": (r"consume\(g, smem\);\n\s*\}", "if (threadIdx.x / 32 != 5) consume(g, smem);\n}", "deadlock"),
     "one warp skips a wait": (r"ht_wgmma_wait<0>\(\);", "if (threadIdx.x / 32 != 5) ht_wgmma_wait<0>();", "divergent|ht_wgmma_pin of"),
     "half a warp multiplies": (r"ht_wgmma\(ht_width<BM>\(\), temp, b, a, 1\);", "if (lane < 16) ht_wgmma(ht_width<BM>(), temp, b, a, 1);", "divergent"),
 }
+
+# the same for two blocks that share panels
+PAIR_BREAKS = {
+    "only block 0 hears of empty slots": (r"lane < CLUSTER", "lane < 1", "deadlock|has all its arrivals already"),
+    "consumers speak to their own block only": (r"ht_cluster_address\(smem, lane\)", "ht_cluster_address(smem, ht_cluster_rank())", "with nothing between them that orders the two|without having waited|in flight still reads"),
+    "one block's arrivals counted": (r"WGS \* 4 \* CLUSTER\)", "WGS * 4)", "has all its arrivals already|overwrites|without having waited"),
+    "only the own copies' bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES - 4096 * B_BLOCKS)", "completes without this ht_bulk_copy|more than were announced"),
+    "both copy the upper half": (r"ht_cluster_rank\(\) \* PART", "0 * PART", "which is still on its way|overwrites"),
+    "the producer leaves one slot early": (r"CLUSTER > 1 && s < SLOTS", "s < SLOTS - 1", "may have ended when the other block arrives"),
+    "blocks do not meet before they begin": (r"ht_cluster_barrier\(\);\s*ht_grid_wait", "ht_barrier();\n    ht_grid_wait", "with no cluster barrier since"),
+    "mbarriers not published": (r"ht_mbar_init_done\(\);", "", "was not told of|with no cluster barrier since|no mbarrier was initialised|with no barrier since"),
+    "a block without a tile does not copy": (r"(void produce(?:.|\n)*?const work w = find_work\(g, item\);)", r"\1 if (w.m0 >= g.m) continue;", "deadlock"),
+    "a block without a tile does not consume": (r"(void consume(?:.|\n)*?const work w = find_work\(g, item\);)", r"\1 if (w.m0 >= g.m) continue;", "deadlock|nobody has waited for the copies"),
+    "panels beyond the edge": (r"\(block < last \? block : last\)", "block", "global memory access out of bounds"),
+    "both blocks compute one tile": (r"SHARES_B \? ht_cluster_rank\(\) \* BM : 0", "0", "element \\d+:|grade"),
+    "an odd grid": (r"\(items < most \? items : most\) \* CLUSTER", "3", "in a grid of whole clusters"),
+}
+
+# vectors that begin below the lane's own four rows, in a C whose columns begin anywhere
+SHIFTED_CASE = ("387", "66", "64", "1", "0", "1")
+SHIFTED_BREAKS = {
+    "rows of the wrong neighbour": (r"t < 2 \? 2 : 3;", "t < 2 ? 3 : 2;"),
+    "no rows from the next 16": (r"t == 3 \? after\[q\] : got", "got"),
+    "the first rows forgotten": (r"is_first && t == 0 && q < shift", "false"),
+    "shifted by the wrong count": (r"shift & 2 \? x\[q \+ 2\]", "shift & 2 ? x[q + 1]"),
+}
+
+
+def pair(templates, shared="B"):
+    """The sample as two blocks that share the panels of B, or A."""
+    sample = templates / "sample_wgmma.h"
+    text = sample.read_text()
+    for old, new in (("CLUSTER = 1", "CLUSTER = 2"), (f"SHARES_{shared} = 0", f"SHARES_{shared} = 1"), ("cluster_none", "cluster_pair")):
+        assert old in text
+        text = text.replace(old, new)
+    sample.write_text(text)
+
+
+def break_text(templates, pattern, replacement):
+    hits = 0
+    for name in ("tile_wgmma.cu", "arch_sm90.cuh"):
+        text, n = re.subn(pattern, replacement, (templates / name).read_text())
+        (templates / name).write_text(text)
+        hits += n
+    assert hits > 0, f"nothing to break: {pattern}"
+
+
+def expect_caught(program, label, expected, seeds=("0", "3"), case=CASE):
+    for seed in seeds:
+        code, text = run(program, *case, seed=seed)
+        print(f"{label}, seed {seed}: {text.strip()}")
+        assert code == 1, f"nobody noticed: {label}"
+        assert re.search(expected, text), text
 
 
 @pytest.fixture(scope="module")
@@ -94,18 +147,46 @@ def test_the_template_is_right(whole, seed):
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_template_is_caught(build, label):
     pattern, replacement, expected = BREAKS[label]
+    expect_caught(build(lambda templates: break_text(templates, pattern, replacement)), label, expected)
+
+
+@pytest.mark.parametrize("label", SHIFTED_BREAKS)
+def test_a_broken_store_is_caught(build, label):
+    pattern, replacement = SHIFTED_BREAKS[label]
+    expect_caught(build(lambda templates: break_text(templates, pattern, replacement)), label, "element \\d+:|grade", ("0",), SHIFTED_CASE)
+
+
+@pytest.mark.parametrize("shared", ["A", "B"])
+def test_two_blocks_share_panels(build, shared):
+    """Bits and FP64 as of one block; an odd edge, where one of the two has no tile, and several items of a cluster."""
+    program = build(lambda templates: pair(templates, shared))
+    for seed, case in (("0", CASE), ("5", ("193", "129", "130", "1", "-1", "1")), ("7", ("300", "65", "512", "2", "0", "2"))):
+        code, text = run(program, *case, seed=seed)
+        assert code == 0, text
+
+
+@pytest.mark.parametrize("label", PAIR_BREAKS)
+def test_a_broken_pair_is_caught(build, label):
+    pattern, replacement, expected = PAIR_BREAKS[label]
 
     def change(templates):
-        hits = 0
-        for name in ("tile_wgmma.cu", "arch_sm90.cuh"):
-            text, n = re.subn(pattern, replacement, (templates / name).read_text())
-            (templates / name).write_text(text)
-            hits += n
-        assert hits > 0, f"nothing to break: {pattern}"
+        pair(templates)
+        break_text(templates, pattern, replacement)
 
-    program = build(change)
-    for seed in ("0", "3"):
-        code, text = run(program, *CASE, seed=seed)
-        print(f"{label}, seed {seed}: {text.strip()}")
-        assert code == 1, f"nobody noticed: {label}"
-        assert re.search(expected, text), text
+    expect_caught(build(change), label, expected, seeds=("0",))
+
+
+def test_pairs_are_asked_for(tmp_path):
+    """A tile of two blocks: its name, banner, parameters and hooks, manifest; sets have none unasked until pairs were measured."""
+    gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_w64x64_s8_c2,192x128x32_w192x64_s4_c2", "--out", tmp_path / "x")
+    wide = (tmp_path / "x/ht_f16x3_64x128x32_w64x64_s8_c2_sm90a.cu").read_text()
+    assert "CLUSTER = 2, SHARES_A = 0, SHARES_B = 1" in wide and "neighbours along m, share the panels of B." in wide
+    assert "multicast::cluster" in wide and "RASTER = 4" in wide
+    tall = (tmp_path / "x/ht_f16x3_192x128x32_w192x64_s4_c2_sm90a.cu").read_text()
+    assert "CLUSTER = 2, SHARES_A = 1, SHARES_B = 0" in tall and "RASTER = 8" in tall
+    clusters = {line.split("\t")[0]: line.split("\t")[17] for line in (tmp_path / "x/manifest").read_text().splitlines() if "sm90a\t" in line}
+    assert sorted(name for name, cluster in clusters.items() if cluster == "2") == sorted(n for n in clusters if "_c2_" in n) and len(clusters) > 2
+    refused = gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_w64x64_s8_c3", "--out", tmp_path / "y", check=False)
+    assert refused.returncode == 1 and "not in the search space" in refused.stderr
+    gen("emit", "--gpu", "h200", "--out", tmp_path / "z")
+    assert not list((tmp_path / "z").glob("*_c2_*"))

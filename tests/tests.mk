@@ -2,12 +2,13 @@
 #   tests/test_NAME.c[pp]   cmocka programs without a generated kernel set
 #   tests/test_product.c, test_reproducible.c, test_check.c, test_auto.c, test_direct.c    need one: run for several sets in the simulator, and on a GPU by check-gpu
 #   tests/graph.c           needs a CUDA set: check-gpu runs it
+#   tests/same_bits.c       kernels of two blocks against those of one, bit by bit: on_gpu_cluster.sh runs it
 #   tests/bits.c            prints bits of results: check-gpu compares the GPU's with the simulator's
 #   tests/test_*.py         pytest
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
-SET_TESTS := test_product test_reproducible test_check test_auto test_direct bits
+SET_TESTS := test_product test_reproducible test_check test_auto test_direct bits same_bits
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)

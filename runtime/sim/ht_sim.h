@@ -155,6 +155,14 @@ void ht_mbar_arrive(unsigned bar, int line = __builtin_LINE());
 void ht_mbar_wait(unsigned bar, unsigned parity, int line = __builtin_LINE());
 void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
 
+/* Clusters: a block's rank; a shared address as another block's; copies to the same place of all blocks, completing on the
+ * same barrier of each. */
+int ht_cluster_rank(void);
+unsigned ht_cluster_address(unsigned s, int rank);
+HT_SIM_COLLECTIVE void ht_cluster_barrier(int line = __builtin_LINE());
+void ht_mbar_arrive_cluster(unsigned bar, int line = __builtin_LINE());
+void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
+
 /* One wgmma as a lane asks for it. */
 enum ht_sim_slice { HT_SIM_F16, HT_SIM_BF16, HT_SIM_TF32, HT_SIM_S8 };
 struct ht_sim_wgmma {
@@ -216,6 +224,7 @@ struct ht_sim_launch_info {
     struct ht_sim_dim3 grid;
     unsigned threads;
     int smem_bytes;
+    unsigned cluster; /* blocks along x that share panels */
 };
 int ht_sim_launch(const struct ht_sim_launch_info *info);
 int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes);
@@ -227,7 +236,7 @@ template <class Args> static inline void ht_sim_invoke(void (*kernel)(void), con
 template <class Args>
 static inline int ht_sim_named_launch(const char *launcher, const char *call, void (*kernel)(Args),
                                       unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
-                                      void *stream, const Args &args) {
+                                      void *stream, const Args &args, int cluster = 1) {
     (void)stream; /* launches are synchronous */
     ht_sim_launch_info info = {launcher,
                                call,
@@ -236,7 +245,8 @@ static inline int ht_sim_named_launch(const char *launcher, const char *call, vo
                                &args,
                                {gx, gy, gz},
                                threads,
-                               smem_bytes};
+                               smem_bytes,
+                               (unsigned)cluster};
     return ht_sim_launch(&info);
 }
 
@@ -247,9 +257,9 @@ static inline int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsi
 }
 template <class Args, class Kernel>
 static inline int ht_launch_dependent(Kernel kernel, unsigned gx, unsigned gy, unsigned gz, unsigned threads,
-                                      int smem_bytes, void *stream, const Args &args,
+                                      int smem_bytes, void *stream, const Args &args, int cluster = 1,
                                       const char *launcher = __builtin_FUNCTION()) {
-    return ht_sim_named_launch(launcher, nullptr, kernel, gx, gy, gz, threads, smem_bytes, stream, args);
+    return ht_sim_named_launch(launcher, nullptr, kernel, gx, gy, gz, threads, smem_bytes, stream, args, cluster);
 }
 /* The same with the kernel's name for messages. */
 #define ht_launch(...) ht_sim_named_launch(__func__, #__VA_ARGS__, __VA_ARGS__)

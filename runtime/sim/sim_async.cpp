@@ -32,11 +32,11 @@ async_state &async_begin(engine &e) {
 
 /* ---- mbarriers ---- */
 
-/* The mbarrier at a shared address that the thread may use; NULL after engine_fail. */
-static mbarrier *find_barrier(engine &e, const access &who, unsigned s) {
-    if (!shared_range(e, who, s, 8, 8))
+/* The mbarrier at a shared address of a block of the cluster that the thread may use; NULL after engine_fail. */
+static mbarrier *find_barrier_of(engine &e, const access &who, unsigned rank, unsigned s) {
+    unsigned offset;
+    if (!shared_range_of(e, who, rank, s, 8, 8, offset))
         return nullptr;
-    unsigned offset = s - SMEM_BASE;
     unsigned index = async_on(e) ? e.async->barrier_at[offset / 8] : 0u;
     if (index == 0) {
         engine_fail(e, who.thread, who.line, "ht_mbar_init it first, then ht_barrier; or check the address",
@@ -44,13 +44,23 @@ static mbarrier *find_barrier(engine &e, const access &who, unsigned s) {
         return nullptr;
     }
     mbarrier &b = e.async->barriers[index - 1];
-    if (b.maker != who.thread && !order_knows(e, who.thread, b.maker, b.made)) {
+    if (rank != rank_of(e, who.thread) && !b.met) {
+        engine_fail(e, who.thread, who.line, "call ht_mbar_init_done after the initialisation, then ht_cluster_barrier",
+                    "%s: the other block initialised the mbarrier at shared byte %u, with no cluster barrier since",
+                    who.name, b.offset);
+        return nullptr;
+    }
+    if (b.maker != who.thread && !b.met && !order_knows(e, who.thread, b.maker, b.made)) {
         engine_fail(e, who.thread, who.line, "call ht_barrier after the initialisation",
                     "%s: thread %u initialised the mbarrier at shared byte %u, with no barrier since",
                     who.name, b.maker, offset);
         return nullptr;
     }
     return &b;
+}
+
+static mbarrier *find_barrier(engine &e, const access &who, unsigned s) {
+    return find_barrier_of(e, who, rank_of(e, who.thread), s);
 }
 
 static unsigned index_of(const engine &e, const mbarrier &b) {
@@ -111,6 +121,11 @@ static bool arrive(engine &e, const access &who, mbarrier &b, int bytes) {
         return false;
     }
     order_release(e, who.thread, b.arriving);
+    if (b.offset / e.block_bytes != rank_of(e, who.thread)) {
+        b.remote = b.phase + 1;
+        b.remote_meeting = e.meetings;
+        b.remote_thread = who.thread;
+    }
     b.missing--;
     return check_phase(e, who, b);
 }
@@ -121,10 +136,10 @@ bool async_passes(const engine &e, const thread_state &t) {
 }
 
 static bool init(engine &e, const access &who, unsigned s, int count) {
-    if (!shared_range(e, who, s, 8, 8))
+    unsigned offset;
+    if (!shared_range(e, who, s, 8, 8, offset))
         return false;
     async_state &state = async_begin(e);
-    unsigned offset = s - SMEM_BASE;
     if (count < 1 || count > MAX_ARRIVALS || state.barriers.size() == MAX_MBARRIERS) {
         engine_fail(e, who.thread, who.line,
                     "an mbarrier counts 1 to 1048575 arrivals; the simulator knows 64 in a block",
@@ -176,7 +191,7 @@ static bool wait(engine &e, const access &who, unsigned s, unsigned parity) {
 
 bool fail_bulk(engine &e, const access &who, unsigned offset, const char *verb) {
     const shadow_word &word = e.shadow[offset / 4];
-    unsigned threads = e.launch->info->threads;
+    unsigned threads = thread_count(e);
     if ((word.flags & SHADOW_PENDING) != 0) {
         engine_fail(e, who.thread, who.line, "ht_mbar_wait for the phase that the copy completes",
                     "%s %s shared byte %u without having waited for the ht_bulk_copy of thread %u there, "
@@ -194,17 +209,18 @@ bool fail_bulk(engine &e, const access &who, unsigned offset, const char *verb) 
     return false;
 }
 
-static bool bulk_copy_issue(engine &e, const access &who, unsigned to, const void *from, int bytes,
+/* A copy to the shared memory of a block of the cluster, which completes on its mbarrier. */
+static bool bulk_copy_issue(engine &e, const access &who, unsigned rank, unsigned to, const void *from, int bytes,
                             unsigned bar) {
     if (bytes <= 0 || bytes % 16 != 0) {
         engine_fail(e, who.thread, who.line, "copy a positive multiple of 16 bytes", "%s of %d bytes",
                     who.name, bytes);
         return false;
     }
-    unsigned size = static_cast<unsigned>(bytes);
-    if (!shared_range(e, who, to, size, 16) || !global_range(e, who, from, size, 16))
+    unsigned size = static_cast<unsigned>(bytes), offset;
+    if (!shared_range_of(e, who, rank, to, size, 16, offset) || !global_range(e, who, from, size, 16))
         return false;
-    mbarrier *b = find_barrier(e, who, bar);
+    mbarrier *b = find_barrier_of(e, who, rank, bar);
     if (b == nullptr)
         return false;
     if (!b->published) {
@@ -214,7 +230,6 @@ static bool bulk_copy_issue(engine &e, const access &who, unsigned to, const voi
             who.name, b->offset);
         return false;
     }
-    unsigned offset = to - SMEM_BASE;
     for (unsigned at = offset; at < offset + size; at += 4) {
         shadow_word &word = e.shadow[at / 4];
         if (!check_write(e, who, at, word))
@@ -232,7 +247,7 @@ static void land(engine &e, const bulk_copy &copy) {
     memcpy(&e.shared[copy.offset], copy.source, copy.bytes);
     for (unsigned at = copy.offset; at < copy.offset + copy.bytes; at += 4) {
         shadow_word &word = e.shadow[at / 4];
-        word.writer = static_cast<uint16_t>(e.launch->info->threads + copy.barrier);
+        word.writer = static_cast<uint16_t>(thread_count(e) + copy.barrier);
         word.write_turn = b.phase + 1;
         word.write_epoch = e.epoch;
         word.flags = SHADOW_INITIALISED | SHADOW_BULK;
@@ -255,7 +270,29 @@ bool async_land(engine &e) {
 
 /* ---- ends ---- */
 
+/* A block whose partner arrives in a phase that nobody here waits for may end before it does. */
+static bool check_partner_done(engine &e, const mbarrier &b) {
+    if (b.remote <= b.observed || b.remote_meeting != e.meetings)
+        return true;
+    engine_fail(e, b.remote_thread, 0,
+                "the block waits for the phase, or both meet at ht_cluster_barrier, before it ends",
+                "the block of the mbarrier at shared byte %u may have ended when the other block arrives there: nobody "
+                "waits for phase %u",
+                b.offset, b.remote - 1);
+    return false;
+}
+
+/* Relaxed: makes published mbarriers known to the other block, and nothing else. */
+void async_meet_cluster(engine &e) {
+    e.meetings++;
+    for (mbarrier &b : e.async->barriers)
+        b.met = b.met || b.published;
+}
+
 void async_block_ends(engine &e) {
+    for (const mbarrier &b : e.async->barriers)
+        if (!check_partner_done(e, b))
+            return;
     for (const mbarrier &b : e.async->barriers) {
         if (b.filled <= b.observed)
             continue;
@@ -274,7 +311,7 @@ static size_t describe_waiters(const engine &e, const mbarrier &b, unsigned &fir
                                size_t bytes) {
     unsigned count = 0;
     const thread_state *one = nullptr;
-    for (size_t i = e.launch->info->threads; i-- > 0;) {
+    for (size_t i = thread_count(e); i-- > 0;) {
         const thread_state &t = *e.threads[i];
         if (t.at.kind != CALL_MBAR_WAIT || t.at.s != b.offset)
             continue;
@@ -357,6 +394,40 @@ void ht_mbar_wait(unsigned bar, unsigned parity, int line) {
 
 void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int line) {
     request r("ht_bulk_copy", line);
-    if (r.e != nullptr && !bulk_copy_issue(*r.e, r.who, to, from, bytes, bar))
+    if (r.e != nullptr && !bulk_copy_issue(*r.e, r.who, rank_of(*r.e, r.who.thread), to, from, bytes, bar))
         abandon_thread(*r.e);
+}
+
+/* ---- clusters ---- */
+
+int ht_cluster_rank(void) {
+    request r("ht_cluster_rank", 0);
+    return r.e != nullptr ? static_cast<int>(rank_of(*r.e, r.who.thread)) : 0;
+}
+
+unsigned ht_cluster_address(unsigned s, int rank) {
+    return s + ((static_cast<unsigned>(rank) + 1) << CLUSTER_SHIFT);
+}
+
+void ht_mbar_arrive_cluster(unsigned bar, int line) {
+    request r("ht_mbar_arrive_cluster", line);
+    if (r.e == nullptr)
+        return;
+    const unsigned mapped = bar >> CLUSTER_SHIFT;
+    if (mapped > r.e->blocks) {
+        engine_fail(*r.e, r.who.thread, line, "ranks are below the number of blocks of the cluster",
+                    "ht_mbar_arrive_cluster: an address in block %u of a cluster of %u", mapped - 1, r.e->blocks);
+        abandon_thread(*r.e);
+    }
+    const unsigned rank = mapped != 0 ? mapped - 1 : rank_of(*r.e, r.who.thread);
+    mbarrier *b = find_barrier_of(*r.e, r.who, rank, bar & ((1u << CLUSTER_SHIFT) - 1));
+    if (b == nullptr || !arrive(*r.e, r.who, *b, 0))
+        abandon_thread(*r.e);
+}
+
+void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar, int line) {
+    request r("ht_bulk_copy_all", line);
+    for (unsigned rank = 0; r.e != nullptr && rank < r.e->blocks; rank++)
+        if (!bulk_copy_issue(*r.e, r.who, rank, to, from, bytes, bar))
+            abandon_thread(*r.e);
 }

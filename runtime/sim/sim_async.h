@@ -15,9 +15,12 @@
  *              waited for at the issue, and stay until the wait. Accumulators hold NaN from issue to wait and must
  *              not be written meanwhile. Fence before registers are handed to the unit, commit before wait, wait
  *              before the end; descriptor fields
+ *   clusters   of two blocks: arrivals on a partner's mbarriers by mapped addresses and copies to both, which need a cluster
+ *              barrier after the mbarriers were published; a block that may have ended before its partner's last
+ *              arrival. A cluster barrier orders nothing else: it stands for the relaxed one
  *   registers  give and take by whole warpgroups, multiples of 8 in 24..256, their sum (what the compiler gave at the
  *              start is not known here)
- * Not modelled: time; clusters and multicast; the asynchronous proxy's fence for ordinary stores (operands of wgmma
+ * Not modelled: time; larger clusters; ordinary accesses to a partner's memory (refused); the asynchronous proxy's fence for ordinary stores (operands of wgmma
  * must come by bulk copy); an accumulator read between issue and wait (its reader gets NaN); a fence that comes
  * before the last ordinary use of the registers instead of after it; dependent launch, since launches are
  * synchronous; which registers the compiler moves across ht_wgmma_pin. */
@@ -30,7 +33,9 @@ namespace ht_sim {
 
 enum {
     WARPGROUP_WARPS = 4,
-    MAX_MBARRIERS = 64, /* of one block */
+    MAX_MBARRIERS = 64, /* of one block or cluster */
+    CLUSTER_MAX = 2,
+    CLUSTER_SHIFT = 24, /* of the rank in mapped addresses, from 1 */
     MAX_ANNOUNCED_BYTES = (1 << 20) - 1,
     MAX_ARRIVALS = (1 << 20) - 1,
     BLOCK_REGISTERS = 65536
@@ -51,6 +56,9 @@ struct mbarrier {
     unsigned maker; /* thread that initialised it, and when */
     uint32_t made;
     bool published;  /* to the copy engine */
+    bool met;        /* published, and a cluster barrier since: both blocks may use it */
+    uint32_t remote, remote_meeting; /* the last phase in which another block arrived, from 1; cluster barriers until then */
+    unsigned remote_thread;
     clocks released; /* what those know who arrived in completed phases */
     clocks arriving; /* and in this one */
 };

@@ -29,6 +29,14 @@ static unsigned first_lane(const engine &e, uint64_t ready) {
     return static_cast<unsigned>(__builtin_ctzll(later != 0 ? later : ready));
 }
 
+/* The thread runs next. */
+static fiber *enter(engine &e, unsigned thread) {
+    e.running = e.threads[thread].get();
+    threadIdx.x = thread % e.block_threads;
+    blockIdx.x = e.block.x + thread / e.block_threads;
+    return &e.running->stack;
+}
+
 /* The next lane to run in the warp of the running thread, else the scheduler. */
 static void give_way(engine &e, thread_state &self) {
     const unsigned size = warp_size(e), warp = self.index / size;
@@ -36,11 +44,8 @@ static void give_way(engine &e, thread_state &self) {
     ready &= ~(uint64_t{1} << (self.index % size));
     fiber *next = &e.home;
     e.running = nullptr;
-    if (ready != 0 && !e.failed) {
-        e.running = e.threads[warp * size + first_lane(e, ready)].get();
-        threadIdx.x = e.running->index;
-        next = &e.running->stack;
-    }
+    if (ready != 0 && !e.failed)
+        next = enter(e, warp * size + first_lane(e, ready));
     fiber_switch(&self.stack, next);
 }
 
@@ -90,6 +95,10 @@ void wait_here(thread_state &self) {
 
 /* ---- divergence ---- */
 
+static bool is_collective(call_kind kind) {
+    return kind > CALL_BARRIER;
+}
+
 static void describe(const call &at, char *text, size_t bytes) {
     if (at.kind == CALL_EXIT)
         snprintf(text, bytes, "has exited");
@@ -104,7 +113,7 @@ static void fail_divergent(engine &e, const thread_state &first, const thread_st
     char text[96];
     describe(other.at, text, sizeof text);
     bool same_call = other.at.kind == waits.at.kind;
-    bool barrier = waits.at.kind == CALL_BARRIER;
+    bool barrier = !is_collective(waits.at.kind);
     engine_fail(
         e, waits.index, waits.at.line,
         barrier ? "all threads of a block must reach the same barriers"
@@ -112,10 +121,6 @@ static void fail_divergent(engine &e, const thread_state &first, const thread_st
         "divergent %s: thread %u (warp %u, lane %u) %s%s", call_name(waits.at.kind), other.index,
         other.index / warp_size(e), other.index % warp_size(e), text,
         same_call ? ", but at another place in the code" : "");
-}
-
-static bool is_collective(call_kind kind) {
-    return kind > CALL_BARRIER;
 }
 
 /* Whether lanes of the warp wait for mbarriers: those whose phase has come go on, and the others of the warp with
@@ -184,41 +189,80 @@ static void settle_warp(engine &e, unsigned w) {
     warp.ready = all_lanes(size);
 }
 
-/* No warp can run: lets a copy land or opens the barrier, or false at the block's end and after an error. */
-static bool settle_block(engine &e) {
-    unsigned exited = 0, held = 0;
-    for (const warp_state &warp : e.warps) {
-        exited += warp.waits == CALL_EXIT;
-        held += warp.waits == CALL_MBAR_WAIT;
+static size_t count_waiting(const engine &e, call_kind kind, unsigned first, size_t warps) {
+    size_t count = 0;
+    for (size_t w = first; w < first + warps; w++)
+        count += e.warps[w].waits == kind;
+    return count;
+}
+
+static void open_warps(engine &e, call_kind kind, unsigned first, size_t warps) {
+    for (size_t w = first; w < first + warps; w++) {
+        warp_state &warp = e.warps[w];
+        if (warp.waits != kind)
+            continue;
+        warp.waits = CALL_NONE;
+        warp.ready = all_lanes(warp.lanes);
     }
+}
+
+/* Whether all warps of a block stood at its barrier; now they go on. */
+static bool open_barrier(engine &e, unsigned rank) {
+    const unsigned first = rank * e.block_warps;
+    if (count_waiting(e, CALL_BARRIER, first, e.block_warps) != e.block_warps)
+        return false;
+    e.epoch++;
+    if (async_on(e))
+        order_meet_block(e, rank);
+    open_warps(e, CALL_BARRIER, first, e.block_warps);
+    return true;
+}
+
+/* The same for a cluster barrier, which does not wait for warps that have ended (PTX ISA 9.0, "barrier.cluster"). */
+static bool open_cluster(engine &e, size_t exited) {
+    const size_t there = count_waiting(e, CALL_CLUSTER_BARRIER, 0, e.warps.size());
+    if (there == 0 || there + exited != e.warps.size())
+        return false;
+    if (async_on(e))
+        async_meet_cluster(e);
+    open_warps(e, CALL_CLUSTER_BARRIER, 0, e.warps.size());
+    return true;
+}
+
+/* Warps that wait for different things, for ever: one of those at a barrier, and one that is elsewhere, of its block if
+ * there is one. */
+static void fail_apart(engine &e) {
+    unsigned waits = 0, other = 0;
+    while (e.warps[waits].waits == CALL_EXIT)
+        waits++;
+    for (unsigned w = 0; w < e.warps.size(); w++) {
+        const bool near = w / e.block_warps == waits / e.block_warps;
+        if (e.warps[w].waits != e.warps[waits].waits && (near || e.warps[other].waits == e.warps[waits].waits))
+            other = w;
+    }
+    fail_divergent(e, *e.threads[waits * warp_size(e)], *e.threads[other * warp_size(e)]);
+}
+
+/* No warp can run: lets a copy land or opens a barrier, or false at the cluster's end and after an error. */
+static bool settle_cluster(engine &e) {
     if (async_on(e) && async_land(e))
         return true;
-    if (exited == e.warps.size()) {
+    const size_t warps = e.warps.size(), exited = count_waiting(e, CALL_EXIT, 0, warps);
+    if (exited == warps) {
         if (async_on(e))
             async_block_ends(e);
         return false;
     }
-    if (held != 0) {
+    bool opened = open_cluster(e, exited);
+    for (unsigned rank = 0; rank < e.blocks; rank++)
+        opened = open_barrier(e, rank) || opened;
+    if (opened)
+        return true;
+    if (count_waiting(e, CALL_MBAR_WAIT, 0, warps) != 0)
         async_fail_deadlock(e);
-        return false;
-    }
-    if (exited != 0) {
-        const thread_state *gone = nullptr, *waits = nullptr;
-        for (unsigned w = 0; w < e.warps.size(); w++) {
-            const thread_state *&slot = e.warps[w].waits == CALL_EXIT ? gone : waits;
-            slot = slot != nullptr ? slot : e.threads[w * warp_size(e)].get();
-        }
-        fail_divergent(e, *waits, *gone);
-        return false;
-    }
-    e.epoch++;
-    if (async_on(e))
-        order_meet_block(e);
-    for (warp_state &warp : e.warps) {
-        warp.waits = CALL_NONE;
-        warp.ready = all_lanes(warp.lanes);
-    }
-    return true;
+    else
+        fail_apart(e);
+    return false;
 }
 
 /* ---- the order of warps ---- */
@@ -251,9 +295,7 @@ static bool pick_warp(engine &e, unsigned &picked) {
 }
 
 static void run_warp(engine &e, unsigned w) {
-    e.running = e.threads[w * warp_size(e) + first_lane(e, e.warps[w].ready)].get();
-    threadIdx.x = e.running->index;
-    fiber_switch(&e.home, &e.running->stack);
+    fiber_switch(&e.home, enter(e, w * warp_size(e) + first_lane(e, e.warps[w].ready)));
 }
 
 /* ---- blocks ---- */
@@ -279,8 +321,23 @@ static void prepare_threads(engine &e, unsigned count) {
     }
 }
 
-static void prepare_block(engine &e, uint64_t block) {
+static void prepare_warps(engine &e) {
+    const unsigned size = warp_size(e), rest = e.block_threads % size;
+    e.block_warps = (e.block_threads + size - 1) / size;
+    e.warps.assign(e.block_warps * e.blocks, warp_state{size, all_lanes(size), CALL_NONE, 1});
+    if (rest != 0) { /* of a block alone: clusters have whole warps */
+        e.warps.back().lanes = rest;
+        e.warps.back().ready = all_lanes(rest);
+    }
+    e.last_warp = static_cast<unsigned>(e.warps.size()) - 1;
+}
+
+/* The cluster whose first block is number `block`. */
+static void prepare_cluster(engine &e, uint64_t block) {
     const ht_sim_launch_info &info = *e.launch->info;
+    e.blocks = info.cluster;
+    e.block_threads = info.threads;
+    e.meetings = 0;
     e.block.x = static_cast<unsigned>(block % info.grid.x);
     e.block.y = static_cast<unsigned>(block / info.grid.x % info.grid.y);
     e.block.z = static_cast<unsigned>(block / info.grid.x / info.grid.y);
@@ -288,25 +345,21 @@ static void prepare_block(engine &e, uint64_t block) {
     e.lane_start = 0;
     e.epoch = 1;
     e.failed = false;
-    prepare_threads(e, info.threads);
-    const unsigned size = warp_size(e), warps = (info.threads + size - 1) / size;
-    e.warps.assign(warps, warp_state{size, all_lanes(size), CALL_NONE, 1});
-    if (info.threads % size != 0) {
-        e.warps.back().lanes = info.threads % size;
-        e.warps.back().ready = all_lanes(e.warps.back().lanes);
-    }
-    e.last_warp = warps - 1;
+    prepare_threads(e, thread_count(e));
+    prepare_warps(e);
     shared_reset(e, info.smem_bytes);
     async_reset(e);
+    if (e.blocks > 1)
+        (void)async_begin(e); /* block barriers do not order what the other block does */
     blockIdx = e.block;
     gridDim = info.grid;
     blockDim = {info.threads, 1, 1};
     threadIdx = {0, 0, 0};
 }
 
-/* False when the block broke a rule; e.error says which. */
-static bool run_block(engine &e, uint64_t block) {
-    prepare_block(e, block);
+/* False when a block broke a rule; e.error says which. */
+static bool run_cluster(engine &e, uint64_t block) {
+    prepare_cluster(e, block);
     current_engine = &e;
     while (!e.failed) {
         unsigned w = 0;
@@ -316,7 +369,7 @@ static bool run_block(engine &e, uint64_t block) {
             run_warp(e, w);
             if (!e.failed)
                 settle_warp(e, w);
-        } else if (!settle_block(e)) {
+        } else if (!settle_cluster(e)) {
             break;
         }
     }
@@ -365,10 +418,10 @@ static void work(progress &p) {
             t->parked = false; /* perhaps on another host thread: fibers do not move */
         e->recent[0] = e->recent[1] = e->recent[2] = e->recent[3] = allocation{0, 0};
         while (!p.stop.load()) {
-            uint64_t block = p.next.fetch_add(1);
+            uint64_t block = p.next.fetch_add(p.launch->info->cluster);
             if (block >= p.blocks)
                 break;
-            if (run_block(*e, block))
+            if (run_cluster(*e, block))
                 continue;
             p.stop.store(true);
             std::lock_guard<std::mutex> lock(p.mutex);
@@ -415,6 +468,11 @@ static int refuse(const ht_sim_launch_info &info, const sim_mma_model &model, st
         info.grid.y > 65535 || info.grid.z > 65535 || info.threads == 0 || info.threads > MAX_THREADS) {
         why = "grid or block size out of range: blocks 1.. in each dimension (y, z up to 65535), threads "
               "1..1024";
+        return ERROR_INVALID_CONFIGURATION;
+    }
+    if (info.cluster != 1 && (info.cluster != CLUSTER_MAX || info.grid.x % info.cluster != 0 ||
+                              info.threads % (WARPGROUP_WARPS * WARP_SIZE) != 0 || strcmp(model.name, "sm90") != 0)) {
+        why = "clusters: of two blocks, in a grid of whole clusters, of whole warpgroups, on sm90";
         return ERROR_INVALID_CONFIGURATION;
     }
     int limit = SMEM_DEFAULT_BYTES;
@@ -490,6 +548,12 @@ int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {
 
 void ht_barrier(int line) {
     thread_state *t = come_to(CALL_BARRIER, line, nullptr);
+    if (t != nullptr)
+        give_way(*t->owner, *t);
+}
+
+void ht_cluster_barrier(int line) {
+    thread_state *t = come_to(CALL_CLUSTER_BARRIER, line, nullptr);
     if (t != nullptr)
         give_way(*t->owner, *t);
 }

@@ -20,6 +20,7 @@ const char *call_name(call_kind kind) {
         "no call",
         "exit",
         "ht_mbar_wait",
+        "ht_cluster_barrier",
         "ht_barrier",
         "ht_ldmatrix_x4",
         "ht_mma_f16_16816",
@@ -64,9 +65,10 @@ void engine_fail(engine &e, unsigned thread, int line, const char *cure, const c
     if (line > 0)
         snprintf(place, sizeof place, ", line %d", line);
     std::string label = kernel_label(*e.launch->info);
+    const unsigned in_block = thread % e.block_threads;
     snprintf(e.error, sizeof e.error, "%.200s, block (%u,%u,%u), thread %u (warp %u, lane %u)%s: %s; %s",
-             label.c_str(), e.block.x, e.block.y, e.block.z, thread, thread / warp_size(e), thread % warp_size(e),
-             place, text, cure);
+             label.c_str(), e.block.x + thread / e.block_threads, e.block.y, e.block.z, in_block,
+             in_block / warp_size(e), in_block % warp_size(e), place, text, cure);
     e.failed = true;
 }
 

@@ -1,4 +1,5 @@
-/* sim_internal: the state of one simulated block and what the simulator's files say to each other.
+/* sim_internal: the state of one simulated block and what the simulator's files say to each other. Blocks of a cluster are
+ * simulated together: their threads, warps and shared memories follow one another in the same lists.
  *
  *   sim_core.cpp   launches, blocks, the order of warps, divergence
  *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, MFMA, shfl
@@ -33,6 +34,7 @@ enum call_kind {
     CALL_NONE,
     CALL_EXIT,
     CALL_MBAR_WAIT,
+    CALL_CLUSTER_BARRIER,
     CALL_BARRIER,
     /* collectives of a warp */
     CALL_LDMATRIX,
@@ -89,8 +91,8 @@ struct thread_state {
 struct warp_state {
     unsigned lanes;  /* the unit's but for the last warp of a block with an odd size */
     uint64_t ready;  /* lanes that can run */
-    call_kind waits; /* where the whole warp stands: CALL_BARRIER, CALL_EXIT, CALL_MBAR_WAIT (no lane can run
-                        and some wait), or CALL_NONE */
+    call_kind waits; /* where the whole warp stands: CALL_BARRIER, CALL_CLUSTER_BARRIER, CALL_EXIT, CALL_MBAR_WAIT (no
+                        lane can run and some wait), or CALL_NONE */
     uint32_t turn; /* counts warp collectives and barriers: accesses of one warp in one turn have no order */
 };
 
@@ -123,7 +125,7 @@ struct launch {
     std::vector<allocation> allocations; /* by address */
 };
 
-/* One block at a time, on one host thread. Kept between launches for its stacks. */
+/* One block or cluster at a time, on one host thread. Kept between launches for its stacks. */
 struct engine {
     const struct launch *launch = nullptr;
     fiber home; /* the scheduler, on the host thread's stack */
@@ -133,20 +135,33 @@ struct engine {
     unsigned last_warp = 0;
     unsigned lane_start = 0; /* lane that runs first in a turn */
     uint64_t random = 0;
-    ht_sim_dim3 block{};
-    uint32_t epoch = 0; /* counts block barriers */
+    ht_sim_dim3 block{};        /* the first of the cluster */
+    unsigned blocks = 1;        /* of the cluster */
+    unsigned block_threads = 0; /* and of each: threads, warps, bytes of `shared` */
+    unsigned block_warps = 0, block_bytes = 0;
+    uint32_t meetings = 0; /* counts cluster barriers */
+    uint32_t epoch = 0;    /* counts block barriers */
     std::vector<unsigned char> shared;
     std::vector<shadow_word> shadow;
     allocation recent[4] = {}; /* allocations that were touched last */
     unsigned next_recent = 0;
     std::unique_ptr<struct async_state> async; /* NULL: never needed */
     bool failed = false;
-    char error[768] = "";
+    char error[800] = "";
 };
 
 /* Threads of a warp (wavefront) of this launch. */
 static inline unsigned warp_size(const engine &e) {
     return static_cast<unsigned>(e.launch->model->lanes);
+}
+
+/* Block of the cluster that a thread is of. */
+static inline unsigned rank_of(const engine &e, unsigned thread) {
+    return thread / e.block_threads;
+}
+
+static inline unsigned thread_count(const engine &e) {
+    return e.blocks * e.block_threads;
 }
 
 /* The engine that runs on this host thread, NULL outside kernels. */
@@ -178,8 +193,11 @@ struct access {
     bool for_warp; /* the data goes to all lanes: the thread's own earlier write is no excuse */
 };
 void shared_reset(engine &e, int smem_bytes);
-/* Whether [s, s + bytes), a multiple of `alignment`, lies in the block's shared memory; else engine_fail. */
-bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsigned alignment);
+/* Whether [s, s + bytes), a multiple of `alignment`, lies in a block's shared memory; else engine_fail. Offset: of s in
+ * engine.shared. The block: that of the access, or by rank. */
+bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsigned alignment, unsigned &offset);
+bool shared_range_of(engine &e, const access &who, unsigned rank, unsigned s, unsigned bytes, unsigned alignment,
+                     unsigned &offset);
 /* The same for one allocation of global memory. */
 bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment);
 /* The checks of a write to the word at a shared offset. */
@@ -205,7 +223,8 @@ void async_fail_deadlock(engine &e);
 void async_block_ends(engine &e); /* engine_fail for what is left undone */
 void async_warp_ends(engine &e, unsigned warp);
 void order_meet_warp(engine &e, unsigned warp);
-void order_meet_block(engine &e);
+void order_meet_block(engine &e, unsigned rank);
+void async_meet_cluster(engine &e);
 bool order_read(engine &e, const access &who, unsigned offset, const shadow_word &word);
 bool order_write(engine &e, const access &who, unsigned offset, const shadow_word &word);
 /* sim_wgmma: performs a collective of CALL_WGMMA .. CALL_REGISTERS for a warp. */

@@ -16,27 +16,35 @@
 namespace ht_sim {
 
 void shared_reset(engine &e, int smem_bytes) {
-    size_t bytes = static_cast<size_t>(smem_bytes);
+    e.block_bytes = (static_cast<unsigned>(smem_bytes) + 1023) / 1024 * 1024;
+    size_t bytes = static_cast<size_t>(e.block_bytes) * e.blocks;
     e.shared.assign(bytes, 0xff); /* NaN as FP16 and FP32: shows where a check fails to */
     e.shadow.assign((bytes + 3) / 4, shadow_word{});
 }
 
-bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsigned alignment) {
+bool shared_range_of(engine &e, const access &who, unsigned rank, unsigned s, unsigned bytes, unsigned alignment,
+                     unsigned &offset) {
+    size_t size = static_cast<size_t>(e.launch->info->smem_bytes);
     if (s % alignment != 0) {
         engine_fail(e, who.thread, who.line, "align the address or the leading dimension",
                     "misaligned shared memory access: %s of %u bytes at shared address base + %ld", who.name,
                     bytes, static_cast<long>(s) - SMEM_BASE);
         return false;
     }
-    if (s < SMEM_BASE || s - SMEM_BASE > e.shared.size() || bytes > e.shared.size() - (s - SMEM_BASE)) {
+    if (s < SMEM_BASE || s - SMEM_BASE > size || bytes > size - (s - SMEM_BASE)) {
         engine_fail(e, who.thread, who.line,
                     "check the index, and that addresses start at ht_smem_base() and the launch's smem_bytes "
                     "is enough",
                     "shared memory access out of bounds: %s of %u bytes at byte %ld of %zu", who.name, bytes,
-                    static_cast<long>(s) - SMEM_BASE, e.shared.size());
+                    static_cast<long>(s) - SMEM_BASE, size);
         return false;
     }
+    offset = rank * e.block_bytes + s - SMEM_BASE;
     return true;
+}
+
+bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsigned alignment, unsigned &offset) {
+    return shared_range_of(e, who, rank_of(e, who.thread), s, bytes, alignment, offset);
 }
 
 /* Whether an access of `other` in `turn` of this epoch has no order with one of `who` now. */
@@ -150,9 +158,9 @@ static void note_write(engine &e, unsigned thread, shadow_word &word, unsigned f
 }
 
 const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsigned bytes) {
-    if (!shared_range(e, who, s, bytes, bytes))
+    unsigned offset;
+    if (!shared_range(e, who, s, bytes, bytes, offset))
         return nullptr;
-    unsigned offset = s - SMEM_BASE;
     for (unsigned i = 0; i < bytes; i += 4)
         if (!note_read(e, who, offset + i, e.shadow[(offset + i) / 4]))
             return nullptr;
@@ -160,9 +168,9 @@ const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsig
 }
 
 static bool shared_write(engine &e, const access &who, unsigned s, unsigned bytes, const void *data) {
-    if (!shared_range(e, who, s, bytes, bytes))
+    unsigned offset;
+    if (!shared_range(e, who, s, bytes, bytes, offset))
         return false;
-    unsigned offset = s - SMEM_BASE;
     for (unsigned i = 0; i < bytes; i += 4) {
         shadow_word &word = e.shadow[(offset + i) / 4];
         if (!check_write(e, who, offset + i, word))
@@ -342,9 +350,9 @@ void ht_cp_async16(unsigned s, const void *g, int line) {
                     "ht_cp_async16 is no instruction of %s", e.launch->model->name);
         abandon_thread(e);
     }
-    if (!shared_range(e, r.who, s, bytes, bytes) || !global_range(e, r.who, g, bytes, bytes))
+    unsigned offset;
+    if (!shared_range(e, r.who, s, bytes, bytes, offset) || !global_range(e, r.who, g, bytes, bytes))
         abandon_thread(e);
-    unsigned offset = s - SMEM_BASE;
     for (unsigned i = 0; i < bytes; i += 4) {
         shadow_word &word = e.shadow[(offset + i) / 4];
         if (!check_write(e, r.who, offset + i, word))

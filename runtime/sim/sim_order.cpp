@@ -35,10 +35,9 @@ static void learn(uint32_t *row, const uint32_t *from, size_t count) {
 void order_begin(engine &e) {
     async_state &s = *e.async;
     size_t warps = e.warps.size();
-    s.actors = e.launch->info->threads + MAX_MBARRIERS;
+    s.actors = thread_count(e) + MAX_MBARRIERS;
     s.warp_rows.assign(warps * s.actors, 0);
-    s.lane_rows.resize(e.launch->info->threads *
-                       static_cast<size_t>(s.actors)); /* filled when a lane parts */
+    s.lane_rows.resize(thread_count(e) * static_cast<size_t>(s.actors)); /* filled when a lane parts */
     s.apart.assign(warps, 0);
     s.readers.assign(e.shadow.size() * warps, 0);
     for (unsigned w = 0; w < warps; w++)
@@ -80,15 +79,16 @@ void order_meet_warp(engine &e, unsigned warp) {
     s.apart[warp] = 0;
 }
 
-void order_meet_block(engine &e) {
+void order_meet_block(engine &e, unsigned rank) {
     async_state &s = *e.async;
-    uint32_t *all = s.warp_rows.data();
-    for (unsigned w = 0; w < e.warps.size(); w++) {
+    const unsigned first = rank * e.block_warps, end = first + e.block_warps;
+    uint32_t *all = &s.warp_rows[first * static_cast<size_t>(s.actors)];
+    for (unsigned w = first; w < end; w++) {
         order_meet_warp(e, w);
         learn(all, &s.warp_rows[w * static_cast<size_t>(s.actors)], s.actors);
         e.warps[w].turn++;
     }
-    for (unsigned w = 1; w < e.warps.size(); w++)
+    for (unsigned w = first + 1; w < end; w++)
         memcpy(&s.warp_rows[w * static_cast<size_t>(s.actors)], all, s.actors * sizeof *all);
 }
 
@@ -103,16 +103,17 @@ void order_acquire(engine &e, unsigned thread, const clocks &from) {
 }
 
 void order_observe(engine &e, unsigned thread, unsigned barrier, uint32_t phase) {
-    uint32_t &known = own_row(*e.async, thread)[e.launch->info->threads + barrier];
+    uint32_t &known = own_row(*e.async, thread)[thread_count(e) + barrier];
     known = known > phase ? known : phase;
 }
 
 /* Whether the last write of the word happened before the access. */
 static bool write_known(const engine &e, const access &who, const shadow_word &word) {
-    unsigned threads = e.launch->info->threads;
+    unsigned threads = thread_count(e);
     if ((word.flags & SHADOW_INITIALISED) == 0 || (word.writer == who.thread && !who.for_warp))
         return true;
-    if (word.writer < threads && word.write_epoch != e.epoch)
+    /* A write from before the block's first mbarrier; the threads of a cluster have clocks from the start. */
+    if (e.blocks == 1 && word.writer < threads && word.write_epoch != e.epoch)
         return true;
     return order_knows(e, who.thread, word.writer, word.write_turn);
 }

@@ -126,18 +126,20 @@ static bool check_operand(engine &e, const access &who, char operand, uint64_t d
     for (unsigned row = first; row < first + rows; row++) {
         for (unsigned chunk = 0; chunk < STEP_BYTES / 16; chunk++) {
             unsigned s = chunk_address(d, row, chunk);
-            if (!shared_range(e, who, s, 16, 16) || !order_read_operand(e, who, s - SMEM_BASE, 16, group))
+            unsigned offset;
+            if (!shared_range(e, who, s, 16, 16, offset) || !order_read_operand(e, who, offset, 16, group))
                 return false;
         }
     }
     return true;
 }
 
-static void fetch_rows(const engine &e, uint64_t d, unsigned first, unsigned rows, unsigned char *to) {
+static void fetch_rows(const engine &e, unsigned warp, uint64_t d, unsigned first, unsigned rows, unsigned char *to) {
+    const unsigned char *shared = &e.shared[warp / e.block_warps * e.block_bytes];
     for (unsigned row = 0; row < rows; row++)
         for (unsigned chunk = 0; chunk < STEP_BYTES / 16; chunk++)
             memcpy(to + row * STEP_BYTES + chunk * 16,
-                   &e.shared[chunk_address(d, first + row, chunk) - SMEM_BASE], 16);
+                   shared + chunk_address(d, first + row, chunk) - SMEM_BASE, 16);
 }
 
 /* ---- accumulators ---- */
@@ -256,8 +258,8 @@ static bool compute(engine &e, unsigned warp, const wgmma &op, wgmma_chain &chai
     const mma_shape &shape = *shapes[op.slice];
     unsigned columns = static_cast<unsigned>(chain.n);
     int code = 0;
-    fetch_rows(e, op.a, warp % WARPGROUP_WARPS * WARP_ROWS, WARP_ROWS, a);
-    fetch_rows(e, op.b, 0, columns, b);
+    fetch_rows(e, warp, op.a, warp % WARPGROUP_WARPS * WARP_ROWS, WARP_ROWS, a);
+    fetch_rows(e, warp, op.b, 0, columns, b);
     if (op.use == 0)
         chain.values.assign(chain.values.size(), 0);
     for (unsigned tile = 0; tile < columns / TILE_COLUMNS; tile++)
@@ -354,8 +356,9 @@ void async_warp_ends(engine &e, unsigned warp) {
 
 void wgmma_block_ends(engine &e) {
     async_state &s = *e.async;
-    int sum = 0;
+    int sum = 0, most = 0; /* of a block */
     for (unsigned w = 0; w < e.warps.size(); w++) {
+        sum = w % e.block_warps == 0 ? 0 : sum;
         const std::vector<group_call> &log = s.group_log[w / WARPGROUP_WARPS];
         if (s.matrix[w].calls < log.size()) {
             engine_fail(e, w * WARP_SIZE, 0,
@@ -365,10 +368,11 @@ void wgmma_block_ends(engine &e) {
             return;
         }
         sum += s.matrix[w].registers * WARP_SIZE;
+        most = sum > most ? sum : most;
     }
-    if (sum > BLOCK_REGISTERS)
+    if (most > BLOCK_REGISTERS)
         engine_fail(e, 0, 0, "a GPU would wait for ever; give more or take less",
-                    "the warpgroups have taken %d registers together, a block has %d", sum, BLOCK_REGISTERS);
+                    "the warpgroups have taken %d registers together, a block has %d", most, BLOCK_REGISTERS);
 }
 
 } // namespace ht_sim

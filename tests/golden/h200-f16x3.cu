@@ -308,7 +308,7 @@ template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_by
 // launch_dependent: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
 // "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
 // there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
-// before it: its successor then runs after its predecessor.
+// before it: its successor then runs after its predecessor. cluster: neighbouring blocks that run together.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_grid_wait(void)
 {
@@ -322,20 +322,23 @@ HT_DEVICE void ht_grid_release(void)
 
 template <class Args>
 static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
-                               int smem_bytes, void *stream, const Args &args)
+                               int smem_bytes, void *stream, const Args &args, int cluster = 1)
 {
     Args copy = args;
     void *list[] = {&copy};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = (unsigned)cluster;
+    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(gx, gy, gz);
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = (size_t)smem_bytes;
     config.stream = (cudaStream_t)stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.attrs = attributes;
+    config.numAttrs = cluster > 1 ? 2 : 1;
     return (int)cudaLaunchKernelExC(&config, (const void *)kernel, list);
 }
 #endif
@@ -474,6 +477,33 @@ template <int N> struct ht_width {
 HT_DEVICE unsigned long long ht_descriptor(unsigned smem)
 {
     return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | 1ull << 16 | (unsigned long long)(smem / 16);
+}
+
+// cluster_none: blocks that share nothing. The hooks of cluster_pair for a block by itself.
+HT_DEVICE int ht_cluster_rank(void)
+{
+    return 0;
+}
+
+HT_DEVICE unsigned ht_cluster_address(unsigned smem, int rank)
+{
+    (void)rank;
+    return smem;
+}
+
+HT_DEVICE void ht_cluster_barrier(void)
+{
+    ht_barrier();
+}
+
+HT_DEVICE void ht_mbar_arrive_cluster(unsigned bar)
+{
+    ht_mbar_arrive(bar);
+}
+
+HT_DEVICE void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar)
+{
+    ht_bulk_copy(to, from, bytes, bar);
 }
 
 // arch_sm90_f16: warpgroup MMA on FP16 slices.
@@ -650,11 +680,21 @@ HT_DEVICE float ht_combine(const float *acc)
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
 // Blocks are persistent: each takes every SMS-th work item, and copies of the next begin while the last is stored.
+//
+// CLUSTER 2: two blocks take neighbouring tiles together and share the panels that both need, those of B (SHARES_B: the tiles
+// are neighbours along m) or of A (along n). Each copies half of every shared atom to both:
+//
+//   block 0, slot: [ own A ][ B, upper halves: own copy | lower halves: from block 1 ]
+//   block 1, slot: [ own A ][ B, upper halves: from block 0 | lower halves: own copy ]
+//
+// so a slot is full when both have copied, and empty when the consumers of both have said so to both (lane r of a warp to
+// block r). A block that has no tile, at an odd edge, takes part with the last panels and stores nothing.
 constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: results of a thread in 64 columns
 constexpr int THREADS = (WGS + 1) * 128;
 constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
 constexpr int A_BYTES = A_BLOCKS * 8192;
 constexpr int SLOT_BYTES = (A_BLOCKS + B_BLOCKS) * 8192;
+constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
 constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
 constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
 constexpr int FULL = SLOTS * SLOT_BYTES;        // offsets of the barriers, 8 bytes each
@@ -663,7 +703,7 @@ constexpr int SMEM_BYTES = TURN + WGS * 8;
 constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 240 : 248;
 constexpr int TEMPS = PROMOTES ? REGS : 1;
 
-// One work item: a tile of C, or one split's part of it.
+// One work item: a tile of C, or one split's part of it; of a cluster, its blocks' tiles.
 struct work {
     int m0, n0, entry, split, first, chunks;
 };
@@ -672,14 +712,14 @@ struct work {
 // share panels in L2.
 HT_DEVICE work find_work(const ht_gemm_args &g, int item)
 {
-    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
+    const int tiles_m = (g.m + CLUSTER_M - 1) / CLUSTER_M, tiles_n = (g.n + CLUSTER_N - 1) / CLUSTER_N;
     const int tile = item / g.splits % (tiles_m * tiles_n), per_group = RASTER * tiles_n;
     const int row = tile / per_group * RASTER, inside = tile % per_group;
     const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
     const int total = g.k_blocks / CHUNK_SLOTS;
     work w;
-    w.m0 = (row + inside % height) * BM;
-    w.n0 = inside / height * BN;
+    w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0);
+    w.n0 = inside / height * CLUSTER_N + (SHARES_A ? ht_cluster_rank() * BN : 0);
     w.entry = item / g.splits / (tiles_m * tiles_n);
     w.split = item % g.splits;
     w.first = (int)((long long)total * w.split / g.splits);
@@ -689,7 +729,7 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
 
 HT_DEVICE int count_work(const ht_gemm_args &g)
 {
-    return ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * g.splits * g.batch;
+    return ((g.m + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + CLUSTER_N - 1) / CLUSTER_N) * g.splits * g.batch;
 }
 
 // First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
@@ -699,13 +739,23 @@ HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block,
     return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
 }
 
+// An atom of a slot; of one that the cluster shares this block's part, for all.
+HT_DEVICE void copy_atom(int shared, unsigned to, const unsigned char *from, unsigned full)
+{
+    constexpr int PART = 8192 / CLUSTER;
+    if (shared)
+        ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
+    else
+        ht_bulk_copy(to, from, 8192, full);
+}
+
 // ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
 HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 {
     const int items = count_work(g);
     int slot = 0;
     unsigned phase = 1; // nobody has to empty the first round
-    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
+    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
         const unsigned char *src[A_BLOCKS + B_BLOCKS];
         src[0] = panel_row(g.a_panels + w.entry * g.a_stride, w.m0 / 64 + 0, g.m, g.k_blocks, w.first * CHUNK_SLOTS);
@@ -722,22 +772,26 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
             const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
             ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
             ht_mbar_expect(full, SLOT_BYTES);
-            ht_bulk_copy(to + 0 * 8192, src[0] + (long long)k * 8192, 8192, full);
-            ht_bulk_copy(to + 1 * 8192, src[1] + (long long)k * 8192, 8192, full);
-            ht_bulk_copy(to + 2 * 8192, src[2] + (long long)k * 8192, 8192, full);
-            ht_bulk_copy(to + 3 * 8192, src[3] + (long long)k * 8192, 8192, full);
-            ht_bulk_copy(to + 4 * 8192, src[4] + (long long)k * 8192, 8192, full);
-            ht_bulk_copy(to + 5 * 8192, src[5] + (long long)k * 8192, 8192, full);
+            copy_atom(SHARES_A, to + 0 * 8192, src[0] + (long long)k * 8192, full);
+            copy_atom(SHARES_A, to + 1 * 8192, src[1] + (long long)k * 8192, full);
+            copy_atom(SHARES_B, to + A_BYTES + 0 * 8192, src[2] + (long long)k * 8192, full);
+            copy_atom(SHARES_B, to + A_BYTES + 1 * 8192, src[3] + (long long)k * 8192, full);
+            copy_atom(SHARES_B, to + A_BYTES + 2 * 8192, src[4] + (long long)k * 8192, full);
+            copy_atom(SHARES_B, to + A_BYTES + 3 * 8192, src[5] + (long long)k * 8192, full);
             slot = slot + 1 == SLOTS ? 0 : slot + 1;
             phase ^= slot == 0;
         }
+    }
+    for (int s = 0; CLUSTER > 1 && s < SLOTS; s++) { // the block stays until the other has arrived for the last time
+        ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
+        slot = slot + 1 == SLOTS ? 0 : slot + 1;
+        phase ^= slot == 0;
     }
 }
 
 // ---- the epilogue -----------------------------------------------------------------------------------------------
 struct scalars {
     float alpha, beta;
-    bool wide; // four rows of C can be read and written at once
 };
 
 // Exponents between -CALM and CALM are far from the ends of FP32's range: multiplying by one scale after the other cannot
@@ -747,6 +801,12 @@ constexpr int CALM = 62;
 HT_DEVICE bool is_calm(int exponent)
 {
     return exponent >= -CALM && exponent <= CALM;
+}
+
+// Rows from here to the first that begins at a multiple of 16 bytes.
+HT_DEVICE int rows_to_vector(const float *c)
+{
+    return (int)((0 - ((unsigned long long)c >> 2)) & 3);
 }
 
 // Four sums of one column, rows row .. row + 3: stored as a split-K part or combined with C. beta == 0 does not read C.
@@ -772,7 +832,7 @@ HT_DEVICE void store_four(const ht_gemm_args &g, const work &w, const scalars &b
     float r[4];
     for (int q = 0; q < 4; q++) // alpha == 0 ignores A and B, NaN included
         r[q] = by.alpha != 0.0f ? __fmul_rn(by.alpha, ht_finish(sum[q], exponent[q])) : 0.0f;
-    if (by.wide && row + 3 < g.m) {
+    if (rows_to_vector(c) == 0 && row + 3 < g.m) {
         if (by.beta != 0.0f) {
             const uint4 old = ht_ld16(c);
             r[0] = __fmaf_rn(by.beta, ht_as_float(old.x), r[0]);
@@ -836,227 +896,266 @@ HT_DEVICE int first_column(int n0)
     return n0 + ((int)threadIdx.x >> 5 & 3) * 16 + ((int)threadIdx.x >> 2 & 7);
 }
 
-// All of the tile inside C, nothing read from C, no parts, calm scales: no questions.
+// Whether it holds for all lanes of the warp.
+HT_DEVICE bool all_lanes(bool x)
+{
+    int all = x;
+    all &= ht_shfl_xor(all, 16);
+    all &= ht_shfl_xor(all, 8);
+    all &= ht_shfl_xor(all, 4);
+    all &= ht_shfl_xor(all, 2);
+    all &= ht_shfl_xor(all, 1);
+    return all != 0;
+}
+
+// Rows first_row() + j * 16 to + 3 of a column, scaled, for calm scales.
+HT_DEVICE void calm_four(const scalars &by, const ht_acc *first, const ht_acc *second, const float *row, float column, float *r)
+{
+    ht_sum v[4];
+    gather_four(first, second, (int)threadIdx.x & 1, v);
+    r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column));
+    r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column));
+    r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column));
+    r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column));
+}
+
+// Columns of C that do not begin at a multiple of 16 bytes: the vectors that do begin there are `shift` rows further down, so a
+// lane stores the lower rows of its four and the upper ones of the next four. Lanes t = 0, 2, 1, 3 hold fours in sequence;
+// after lane 3 comes lane 0 of the 16 rows before which this part is stored, `after`.
+//
+//   rows       0 1 2 3 | 4 5 6 7 | 8 9 ...       shift 3, lane 0: row 3 of its own, rows 4, 5, 6 of lane 2
+//   vectors  . . . 0 0   0 0 2 2   2 2 1 ...     the first and the last rows of the tile: one by one
+HT_DEVICE void store_shifted(float *c, const float *r, float *after, bool is_first, bool is_last)
+{
+    const int shift = rows_to_vector(c);
+    const int t = (int)threadIdx.x & 3, next = t < 2 ? 2 : 3; // next ^ t: the lane that holds the next four
+    float x[7] = {r[0], r[1], r[2], r[3]};
+    {
+        const float got = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(r[0]), next));
+        x[4] = t == 3 ? after[0] : got;
+        after[0] = got;
+    }
+    {
+        const float got = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(r[1]), next));
+        x[5] = t == 3 ? after[1] : got;
+        after[1] = got;
+    }
+    {
+        const float got = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(r[2]), next));
+        x[6] = t == 3 ? after[2] : got;
+        after[2] = got;
+    }
+    for (int q = 0; q < 4; q++) {
+        if ((is_first && t == 0 && q < shift) || (is_last && t == 3 && q >= shift && shift > 0))
+            ht_stg4(c + q, r[q]);
+    }
+    if (is_last && t == 3 && shift > 0)
+        return;
+    for (int q = 0; q < 5; q++)
+        x[q] = shift & 2 ? x[q + 2] : x[q];
+    for (int q = 0; q < 4; q++)
+        x[q] = shift & 1 ? x[q + 1] : x[q];
+    ht_stg16(c + shift, make_uint4(ht_as_uint(x[0]), ht_as_uint(x[1]), ht_as_uint(x[2]), ht_as_uint(x[3])));
+}
+
+// All of the tile inside C, nothing read from C, no parts, calm scales: no questions but whether columns begin at vectors.
 HT_DEVICE void store_calm_part(const ht_gemm_args &g, const work &w, const scalars &by, const int *column_exponent,
                                const ht_acc *acc, int n0)
 {
-    const int odd = (int)threadIdx.x & 1;
     const float column[2] = {ht_pow2(column_exponent[0]), ht_pow2(column_exponent[1])};
     float *c = g.c + (long long)w.entry * g.c_stride + (long long)first_column(n0) * g.ldc + first_row(w);
+    const bool wide = all_lanes(rows_to_vector(c) == 0 && g.ldc % 4 == 0); // four rows can be written at once
+    float after[2][3];
     {
+        const int j = BM / 16 - 1 - 0; // from the last rows to the first: store_shifted
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 0 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 0 * 8 + 0 * 2, acc + 0 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 0 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 0 * 8 + 1 * 2, acc + 0 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 0 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
     {
+        const int j = BM / 16 - 1 - 1;
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 1 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 1 * 8 + 0 * 2, acc + 1 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 1 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 1 * 8 + 1 * 2, acc + 1 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 1 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
     {
+        const int j = BM / 16 - 1 - 2;
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 2 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 2 * 8 + 0 * 2, acc + 2 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 2 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 2 * 8 + 1 * 2, acc + 2 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 2 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
     {
+        const int j = BM / 16 - 1 - 3;
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 3 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 3 * 8 + 0 * 2, acc + 3 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 3 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 3 * 8 + 1 * 2, acc + 3 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 3 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
     {
+        const int j = BM / 16 - 1 - 4;
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 4 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 4 * 8 + 0 * 2, acc + 4 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 4 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 4 * 8 + 1 * 2, acc + 4 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 4 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
     {
+        const int j = BM / 16 - 1 - 5;
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 5 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 5 * 8 + 0 * 2, acc + 5 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 5 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 5 * 8 + 1 * 2, acc + 5 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 5 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
     {
+        const int j = BM / 16 - 1 - 6;
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 6 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 6 * 8 + 0 * 2, acc + 6 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 6 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 6 * 8 + 1 * 2, acc + 6 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 6 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
     {
+        const int j = BM / 16 - 1 - 7;
         int e[4];
-        exponents_of_four(g, w, first_row(w) + 7 * 16, e);
+        exponents_of_four(g, w, first_row(w) + j * 16, e);
         const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 7 * 8 + 0 * 2, acc + 7 * 8 + 4 + 0 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[0]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[0]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[0]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[0]));
-            ht_stg16(c + 0 * 8 * g.ldc + 7 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 0 * 2, acc + j * 8 + 4 + 0 * 2, row, column[0], r);
+            if (wide)
+                ht_stg16(c + 0 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 0 * 8 * g.ldc + j * 16, r, after[0], j == 0, j == BM / 16 - 1);
         }
         {
-            ht_sum v[4];
             float r[4];
-            gather_four(acc + 7 * 8 + 1 * 2, acc + 7 * 8 + 4 + 1 * 2, odd, v);
-            r[0] = __fmul_rn(by.alpha, ht_finish_calm(v[0], row[0], column[1]));
-            r[1] = __fmul_rn(by.alpha, ht_finish_calm(v[1], row[1], column[1]));
-            r[2] = __fmul_rn(by.alpha, ht_finish_calm(v[2], row[2], column[1]));
-            r[3] = __fmul_rn(by.alpha, ht_finish_calm(v[3], row[3], column[1]));
-            ht_stg16(c + 1 * 8 * g.ldc + 7 * 16,
-                     make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            calm_four(by, acc + j * 8 + 1 * 2, acc + j * 8 + 4 + 1 * 2, row, column[1], r);
+            if (wide)
+                ht_stg16(c + 1 * 8 * g.ldc + j * 16,
+                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+            else
+                store_shifted(c + 1 * 8 * g.ldc + j * 16, r, after[1], j == 0, j == BM / 16 - 1);
         }
     }
 }
@@ -1212,23 +1311,11 @@ HT_DEVICE void store_any_part(const ht_gemm_args &g, const work &w, const scalar
     }
 }
 
-// Whether it holds for all lanes of the warp.
-HT_DEVICE bool all_lanes(bool x)
-{
-    int all = x;
-    all &= ht_shfl_xor(all, 16);
-    all &= ht_shfl_xor(all, 8);
-    all &= ht_shfl_xor(all, 4);
-    all &= ht_shfl_xor(all, 2);
-    all &= ht_shfl_xor(all, 1);
-    return all != 0;
-}
-
 // Whether the whole tile can be stored without questions, columns apart; the warp goes one way together.
 HT_DEVICE bool is_calm_tile(const ht_gemm_args &g, const work &w, const scalars &by)
 {
     const bool inside = w.m0 + BM <= g.m && g.splits == 1;
-    const bool plain = by.wide && by.beta == 0.0f && by.alpha != 0.0f;
+    const bool plain = by.beta == 0.0f && by.alpha != 0.0f;
     bool calm = inside && plain;
     for (int j = 0; SCALES_ROWS && calm && j < BM / 16; j++) {
         int e[4];
@@ -1288,12 +1375,11 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     scalars by;
     by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    by.wide = g.ldc % 4 == 0 && g.c_stride % 4 == 0 && ((unsigned long long)g.c & 15) == 0;
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
     ht_acc acc[ACCS][SUBS][REGS];
     ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
-    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
+    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
         for (int i = 0; i < REGS; i++)
             acc[0][0][i] = 0;
@@ -1349,9 +1435,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 ht_mbar_arrive(next_turn);
             ht_wgmma_wait<0>();
             ht_wgmma_pin<REGS>(temp);
-            if (lane == 0) {
-                ht_mbar_arrive(smem + EMPTY + (slot + 0) * 8);
-                ht_mbar_arrive(smem + EMPTY + (slot + 1) * 8);
+            if (lane < CLUSTER) {
+                const unsigned block = ht_cluster_address(smem, lane);
+                ht_mbar_arrive_cluster(block + EMPTY + (slot + 0) * 8);
+                ht_mbar_arrive_cluster(block + EMPTY + (slot + 1) * 8);
             }
             ht_promote_chain<REGS>(acc[0][1], temp);
             slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
@@ -1369,13 +1456,13 @@ static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
     if (threadIdx.x == 0) {
         for (int s = 0; s < SLOTS; s++) {
             ht_mbar_init(smem + FULL + s * 8, 1);
-            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4); // one arrival of each consumer warp
+            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4 * CLUSTER); // one arrival of each consumer warp
         }
         for (int w = 0; w < WGS; w++)
             ht_mbar_init(smem + TURN + w * 8, 4);
         ht_mbar_init_done();
     }
-    ht_barrier();
+    ht_cluster_barrier();
     ht_grid_wait();
     ht_grid_release();
     if (threadIdx.x / 128 == WGS) {
@@ -1395,11 +1482,11 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const long long tiles = (long long)((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN);
-    const long long items = tiles * g.splits * g.batch;
+    const long long tiles = (long long)((g.m + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + CLUSTER_N - 1) / CLUSTER_N);
+    const long long items = tiles * g.splits * g.batch, most = SMS / CLUSTER;
     if (items > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than the kernel can count
-    return ht_launch_dependent(gemm, items < SMS ? (unsigned)items : SMS, 1, 1, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch_dependent(gemm, (unsigned)(items < most ? items : most) * CLUSTER, 1, 1, THREADS, SMEM_BYTES, stream, g, CLUSTER);
 }
 
 } // namespace ht_f16x3_128x256x32_w128x128_s4_sm90a
