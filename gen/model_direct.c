@@ -37,6 +37,11 @@ static int parts_of(const struct isa *isa, const struct tile *t) {
     return (int)(ht_ceil_div(t->bm * t->bk / 4, threads) + ht_ceil_div(t->bn * t->bk / 4, threads));
 }
 
+int model_direct_sets(const struct isa *isa, const struct tile *t) {
+    enum { PARTS_MOST = 9 };
+    return parts_of(isa, t) > PARTS_MOST ? 1 : 2;
+}
+
 /* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 2 * 32 sums, 2 * 48 for fragments, 8 parts of 4, 40 = 232
  * (241 where 255 are allowed); 64x32, warps 32x16: 32 + 72 + 24 + 40 = 168 (168); 128x8, warps 32x8: 16 + 60 + 36 + 40 =
  * 152 (167 where 168 are). */

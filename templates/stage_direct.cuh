@@ -1,4 +1,4 @@
-// stage_direct: a tile of the caller's matrix on its way to shared memory, FP32 as it is. Element (row, k) is
+// stage_direct: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds. Element (row, k) is
 // src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
@@ -90,28 +90,5 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_store_parts(unsigned stage, con
     for (int i = 0; i < PARTS; i++) {
         if (s.line + i * s.lines < (s.k_contiguous ? ROWS : BK))
             ht_sts16(stage + s.to + (unsigned)(i * s.lines * pitch), part[i]);
-    }
-}
-
-template <int PARTS> HT_DEVICE void ht_look_at_parts(ht_span *seen, const uint4 *part)
-{
-#pragma unroll
-    for (int i = 0; i < PARTS; i++) {
-        ht_look(seen, part[i].x);
-        ht_look(seen, part[i].y);
-        ht_look(seen, part[i].z);
-        ht_look(seen, part[i].w);
-    }
-}
-
-// Four k of one row, `k_bytes` apart four by four, into registers 0 and STRIDE of each slice's fragment; fragments of
-// neighbouring slices lie SLICE_STRIDE registers apart.
-template <int STRIDE, int SLICE_STRIDE> HT_DEVICE void ht_load_row(unsigned *r, unsigned s, int k_bytes)
-{
-    for (int h = 0; h < 2; h++) {
-        unsigned pair[SLICES];
-        ht_split_pair(ht_lds4(s + (unsigned)(8 * h * k_bytes)), ht_lds4(s + (unsigned)((8 * h + 4) * k_bytes)), pair);
-        for (int i = 0; i < SLICES; i++)
-            r[i * SLICE_STRIDE + h * STRIDE] = pair[i];
     }
 }
