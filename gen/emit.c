@@ -140,19 +140,13 @@ static int k_pairs(const struct plan *p) {
     return scheme_atom_k(p->scheme) / isa_fragment_k(p->isa, p->scheme->slice);
 }
 
-/* Rows of a warp's tiles that tile_direct multiplies together, ROWS_AT_ONCE there. */
-static int rows_at_once(const struct plan *p) {
-    const int mi = sched_mi(p), ni = sched_ni(p);
-    return mi * ni > 8 ? 8 / ni : mi;
-}
-
 static void derived_direct(struct params *p, const struct plan *plan, int d_regs) {
     const int d_cols = plan->isa->d_cols, d_rows = d_regs / d_cols;
     derived(p, "MI", sched_mi(plan));
     derived(p, "NI", sched_ni(plan));
     derived(p, "K_STEPS", sched_k_steps(plan));
-    derived(p, "ROWS_AT_ONCE", rows_at_once(plan));
-    derived(p, "ROW_GROUPS", sched_mi(plan) / rows_at_once(plan));
+    derived(p, "ROWS_AT_ONCE", model_direct_rows(plan->isa, &plan->tile));
+    derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(plan->isa, &plan->tile));
     derived(p, "B_PAIRS", (sched_ni(plan) + 1) / 2);
     derived(p, "SETS", model_direct_sets(plan->isa, &plan->tile));
     derived(p, "D_REGS", d_regs);
@@ -357,8 +351,9 @@ static void hole_products(struct text *out, int indent, const struct plan *p) {
         line(out, indent, "(void)b;");
         return;
     }
+    const int rows = model_direct_rows(p->isa, &p->tile);
     for (int q = 0; q < p->scheme->products; q++) {
-        for (int i = 0; i < rows_at_once(p) * sched_ni(p); i++)
+        for (int i = 0; i < rows * sched_ni(p); i++)
             line(out, indent, "ht_mma(chain[%d][%d], a[%d][%d], b[%d][%d]);", i / sched_ni(p), i % sched_ni(p),
                  i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
     }

@@ -1,5 +1,5 @@
-// stage_direct: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds. Element (row, k) is
-// src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
+// stage_direct: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds.
+// Element (row, k) is src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
 //   rows contiguous:  BK lines of ROWS numbers, a multiple of 32 and 8 apart
@@ -61,21 +61,26 @@ HT_DEVICE uint4 ht_load_some(const float *from, int there)
     return v;
 }
 
+// x, of which the compiler knows nothing (cut_*): it would keep a multiple of the stride for every part in registers.
+HT_DEVICE long long ht_anew(long long x);
+
 // Loads this thread's parts of a stage and moves on to the next stage.
 template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_source *s)
 {
     const int lines = s->k_contiguous ? s->rows_left : s->k_left;
     const int run = (s->k_contiguous ? s->k_left : s->rows_left) - s->across;
     const int own = s->k_contiguous ? ROWS : BK; // lines of a stage
+    const long long stride = ht_anew(s->part_stride);
+    const float *from = s->at;
     if (s->aligned && run >= 4 && lines >= own && s->line + (PARTS - 1) * s->lines < own) {
 #pragma unroll
-        for (int i = 0; i < PARTS; i++)
-            part[i] = ht_ld16(s->at + i * s->part_stride);
+        for (int i = 0; i < PARTS; i++, from += stride)
+            part[i] = ht_ld16(from);
     } else {
 #pragma unroll
-        for (int i = 0; i < PARTS; i++) {
+        for (int i = 0; i < PARTS; i++, from += stride) {
             const int line = s->line + i * s->lines;
-            part[i] = ht_load_some(s->at + i * s->part_stride, line < lines && line < own ? run : 0);
+            part[i] = ht_load_some(from, line < lines && line < own ? run : 0);
         }
     }
     s->at += s->step_stride;
