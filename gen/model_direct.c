@@ -46,7 +46,8 @@ int model_direct_rows(const struct isa *isa, const struct tile *t) {
 }
 
 /* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of
- * 4, 48 = 224 (241 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 48 = 164 (162). Multiply-adds: sums
+ * 4, 48 = 224 (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 48 = 164 (166); 128x8, warps 32x8, one set:
+ * 8 + 8 + 36 + 36 + 48 = 136 (156). Multiply-adds: sums
  * twice, a row and a column of numbers, one set of parts. */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int lanes = isa->wave_size, sums = t->wm * t->wn / lanes;
@@ -129,7 +130,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->element_bytes = 4;
-    c->part_cycles = (int)g->l2_latency_cycles;
+    c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
 static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,

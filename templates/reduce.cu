@@ -18,16 +18,13 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const long long first = (long long)blockIdx.z * g.splits * count + at;
     ht_sum sum = 0;
-    int s = 0;
-    for (; s + PARTS_AHEAD <= g.splits; s += PARTS_AHEAD) {
+    for (int s = 0; s < g.splits; s += PARTS_AHEAD) {
         ht_sum part[PARTS_AHEAD];
         for (int i = 0; i < PARTS_AHEAD; i++)
-            part[i] = ht_ldg_sum(g.partial, first + (s + i) * count);
+            part[i] = s + i < g.splits ? ht_ldg_sum(g.partial, first + (s + i) * count) : 0;
         for (int i = 0; i < PARTS_AHEAD; i++)
-            sum = ht_add_sums(sum, part[i]);
+            sum = s + i < g.splits ? ht_add_sums(sum, part[i]) : sum;
     }
-    for (; s < g.splits; s++)
-        sum = ht_add_sums(sum, ht_ldg_sum(g.partial, first + s * count));
     int exponent = 0;
     if (SCALES_SUMS && g.splits > 0)
         exponent = ht_row_exponent(ht_ldg_i32(g.a_exponents + blockIdx.z * g.a_exponent_stride + row)) +
