@@ -127,9 +127,17 @@ def interval_of_the_rule(table, scheme):
 
 @pytest.mark.parametrize("gpu", ["a800", "t4", "h200"])
 def test_the_interval_is_what_the_rule_takes_from_the_measurement(gpu, tmp_path):
-    results = ROOT / "bench/results"
-    measured = results / f"{gpu}-promotion.tsv" # on the GPU itself, else its arithmetic in the simulator
-    table = rows(measured if measured.exists() else results / f"sim-{gpu}-promotion.tsv")
+    table = rows(ROOT / f"bench/results/sim-{gpu}-promotion.tsv")
     schemes = sorted({r["contender"] for r in table if r["interval"] != "-"})
     gen("emit", "--gpu", gpu, "--scheme", ",".join(schemes), "--lean", "--out", tmp_path / "x")
     assert {s: bound_at(tmp_path / "x", s)[-2] for s in schemes} == {s: interval_of_the_rule(table, s) for s in schemes}
+
+
+def test_the_simulator_has_the_gpus_errors():
+    """The tables that the intervals come from, held against the H200 wherever both measured (other sizes, other data)."""
+    def errors(name):
+        return {(r["contender"], r["interval"], r["family"], r["k"]): float(r["frob"]) for r in rows(ROOT / "bench/results" / name) if r["interval"] != "-"}
+    simulated, measured = errors("sim-h200-promotion.tsv"), errors("h200-promotion.tsv")
+    both = simulated.keys() & measured.keys()
+    assert len(both) > 100
+    assert all(0.95 < measured[key] / simulated[key] < 1.05 for key in both)
