@@ -6,7 +6,7 @@
 // Tile: block 128 x 64 x 32, warp 32 x 32, 2 stages, 512 threads. Chosen: reads the operands as they are; many tiles.
 //
 // Budget of mi210 (gfx90a), used of limit; bound by fp32:
-//   registers per thread            124 of      512  (24 %)
+//   registers per thread            128 of      512  (25 %)
 //   shared memory, bytes          55296 of    65536  (84 %)
 //   resident warps per SM             8 of       32  (25 %)
 //
