@@ -47,8 +47,7 @@ int model_direct_rows(const struct isa *isa, const struct tile *t) {
 
 /* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of
  * 4, 52 = 228 (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one set:
- * 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums
- * twice, a row and a column of numbers, one set of parts. */
+ * 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of parts. */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int lanes = isa->wave_size, sums = t->wm * t->wn / lanes;
     const int rows = model_direct_rows(isa, t) * isa->mi, cols = (t->wn + 15) / 16 * 16;
