@@ -41,7 +41,7 @@ tables() {
     table a800 h200-ablations --sizes 4096,8192 --schemes egemm,legemm --kernels all --seconds 0.2
 }
 
-# Every kernel of fp32 on small and skinny shapes, 27 x 6 rows: about four minutes.
+# Every kernel of fp32 on small and skinny shapes, 36 x 6 rows: about five minutes.
 direct() {
     table h200 h200-native-direct --shapes bench/shapes-direct.txt --schemes fp32 --kernels all --seconds 0.05
     table h200 h200-native-direct-pick --shapes bench/shapes-direct.txt --schemes fp32,f16x3 --seconds 0.1

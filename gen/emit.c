@@ -149,6 +149,10 @@ static void derived_direct(struct params *p, const struct plan *plan, int d_regs
     derived(p, "MI", sched_mi(plan));
     derived(p, "NI", sched_ni(plan));
     derived(p, "K_STEPS", sched_k_steps(plan));
+    derived(p, "ROWS_AT_ONCE", model_direct_rows(plan->isa, &plan->tile));
+    derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(plan->isa, &plan->tile));
+    derived(p, "B_PAIRS", (sched_ni(plan) + 1) / 2);
+    derived(p, "SETS", model_direct_sets(plan->isa, &plan->tile));
     derived(p, "D_REGS", d_regs);
     derived(p, "D_ROWS", d_rows);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
@@ -344,17 +348,18 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
         line(out, indent, "}");
 }
 
-/* The MMAs of a row of tiles of tile_direct: product by product, so that neighbours use different accumulators. */
+/* The MMAs of a few rows of tiles of tile_direct: product by product, so that neighbours use different accumulators. */
 static void hole_products(struct text *out, int indent, const struct plan *p) {
     if (!p->isa->direct_mma) { /* FAST is 0: multiply-adds only */
         line(out, indent, "(void)a;");
         line(out, indent, "(void)b;");
         return;
     }
+    const int rows = model_direct_rows(p->isa, &p->tile);
     for (int q = 0; q < p->scheme->products; q++) {
-        for (int j = 0; j < sched_ni(p); j++)
-            line(out, indent, "ht_mma(chain[%d], a[%d], b[%d][%d]);", j, p->scheme->product[q].a,
-                 p->scheme->product[q].b, j);
+        for (int i = 0; i < rows * sched_ni(p); i++)
+            line(out, indent, "ht_mma(chain[%d][%d], a[%d][%d], b[%d][%d]);", i / sched_ni(p), i % sched_ni(p),
+                 i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
     }
 }
 
@@ -473,7 +478,7 @@ struct frame {
 };
 
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, chain, scheme, stage, skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, chain, scheme, stage, cut, skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -506,7 +511,8 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     }
     ok = (!f->has_split || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
     if (is_direct(f))
-        ok = read_template(&t->stage, f->c, "stage_direct", "cuh") && ok;
+        ok = read_template(&t->stage, f->c, "stage_direct", "cuh") &&
+             read_template(&t->cut, f->c, f->isa->direct_mma ? "cut_direct" : "cut_none", "cuh") && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
@@ -524,12 +530,13 @@ static void free_parts(struct parts *t) {
     text_free(&t->chain);
     text_free(&t->scheme);
     text_free(&t->stage);
+    text_free(&t->cut);
     text_free(&t->skeleton);
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
     const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->cluster, &t->mma,
-                                      &t->scale, &t->sum,  &t->tame,   &t->chain,   &t->scheme,  &t->stage,
+                                      &t->scale, &t->sum,  &t->tame,   &t->chain,   &t->scheme,  &t->stage,   &t->cut,
                                       &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -617,8 +624,10 @@ static bool write_file(struct text *out, const struct frame *f) {
         }
         if (f->has_split)
             add_part(out, &t.scheme);
-        if (is_direct(f))
+        if (is_direct(f)) {
             add_part(out, &t.stage);
+            add_part(out, &t.cut);
+        }
         if (tpl_expand(out, t.skeleton.data, t.skeleton.len, &options))
             write_tail(out, f);
     }

@@ -141,11 +141,13 @@ const struct isa *isa_find(const char *name) {
 }
 
 const struct isa *isa_direct(const struct isa *isa) {
+    enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
     static struct isa rows[sizeof isa_table / sizeof *isa_table];
     const struct isa *row = isa_find(isa->name);
     struct isa *d = &rows[row ? row - isa_table : 0];
     *d = *isa;
     d->skeleton = "tile_direct";
+    d->sync_percent = isa->warpgroup ? SYNC_PERCENT : 100;
     d->hooks[0] = "frag_direct";
     d->hooks[1] = NULL;
     memset(d->mma_hooks, 0, sizeof d->mma_hooks);

@@ -1,24 +1,21 @@
 /* model_direct: MODEL_HALFTONE for kernels that read the operands as they are (templates/tile_direct.cu). Level 2.
  *
- * A warp loads its fragments as FP32, cuts them into slices and multiplies those, so that instruction issue, not the matrix
- * unit, is what a large product waits for; a small one waits for its data. A block loads one step ahead and no more: a step
- * cannot be shorter than the way of its data.
+ * A block cuts each number of a stage once into slices, in shared memory; warps load fragments and multiply. A large product
+ * waits for mma.sync, which is slower than the unit, a small one for the way of its data, a skinny one for memory.
  *
- * Constants were counted in the code of nvcc 13.0 for sm_90a (64x64, warps of 32x32) or are guesses where they say so: no
- * GPU has run these kernels yet. */
+ * Instructions were counted in the code of nvcc 13.0 for sm_80 (64x64, warps of 32x32: 510 in a step). */
 #include "model.h"
 
 #include <limits.h>
 #include <stdio.h>
 
 enum {
-    CUT_INSTRUCTIONS = 9, /* of a number that becomes part of a fragment: 1 load, 2 ands, 2 subtractions, half of three
-                           * packings, 2.5 for addresses */
-    PART_INSTRUCTIONS = 17,   /* of 16 bytes on their way: load, store, addresses, 3 for each number that is looked at */
-    LOOP_INSTRUCTIONS = 40,   /* as model_halftone: counters, offsets, barrier */
-    MMA_SYNC_PERCENT = 75, /* of the unit's rate: 78 measured on the H200 (bench/NOTES.md, schedule); elsewhere a guess */
-    OTHER_REGISTERS = 40,  /* beside sums, fragments and parts; the numbers of a fragment before they are cut come on top */
-    STEP_CLOCKS = 200,     /* barrier, first loads and cuts of a step, before the first MMA: a guess */
+    PART_INSTRUCTIONS = 36,    /* of 16 bytes on their way: load 1, 3 stores, 2 addresses, and for each pair of numbers 3
+                                * conversions, 4 to expand, 4 subtractions, 4 to look at them */
+    COPY_INSTRUCTIONS = 5,     /* where FP32 is stored as it is */
+    LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
+    OTHER_REGISTERS = 52,      /* beside sums, chains, fragments and parts: 44 to 74 in ptxas' code where there is room */
+    STEP_CLOCKS = 150,         /* barrier and first loads of a step, before the first MMA: a guess */
     BLOCK_START_CLOCKS = 2900, /* as model_halftone */
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };
@@ -37,50 +34,91 @@ static int parts_of(const struct isa *isa, const struct tile *t) {
     return (int)(ht_ceil_div(t->bm * t->bk / 4, threads) + ht_ceil_div(t->bn * t->bk / 4, threads));
 }
 
-/* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 2 * 32 sums, 2 * 48 for fragments, 8 parts of 4, 40 = 232
- * (241 where 255 are allowed); 64x32, warps 32x16: 32 + 72 + 24 + 40 = 168 (168); 128x8, warps 32x8: 16 + 60 + 36 + 40 =
- * 152 (167 where 168 are). */
+int model_direct_sets(const struct isa *isa, const struct tile *t) {
+    enum { PARTS_MOST = 8 };
+    return parts_of(isa, t) > PARTS_MOST ? 1 : 2;
+}
+
+/* MMA row tiles that a warp multiplies together. */
+int model_direct_rows(const struct isa *isa, const struct tile *t) {
+    const int mi = t->wm / isa->mi, ni = t->wn / isa->ni;
+    return mi * ni > 8 ? 1 : mi;
+}
+
+/* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of
+ * 4, 52 = 228 (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one set:
+ * 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of parts. */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
-    const int slices = has_mma(isa) ? s->slices : 1;
-    cost->regs_accumulators = 2 * t->wm * t->wn / isa->wave_size;
-    cost->regs_chains = 0;
-    cost->regs_fragments = 2 * slices * (t->wm + t->wn) / 4 + 4 * parts_of(isa, t);
+    const int lanes = isa->wave_size, sums = t->wm * t->wn / lanes;
+    const int rows = model_direct_rows(isa, t) * isa->mi, cols = (t->wn + 15) / 16 * 16;
+    cost->regs_chains = has_mma(isa) ? rows * t->wn / lanes : sums;
+    cost->regs_accumulators = sums + cost->regs_chains;
+    cost->regs_fragments = has_mma(isa) ? s->slices * (rows + cols) / 4 + 4 * parts_of(isa, t) * model_direct_sets(isa, t)
+                                        : (t->wm + t->wn) / 2 + 4 * parts_of(isa, t);
     cost->regs_other = OTHER_REGISTERS;
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
 }
 
-/* Bytes of an operand's rows in a stage: lines of k or lines of rows, whichever takes more (templates/stage_direct.cuh). */
-static int stage_bytes(const struct tile *t, int rows) {
+/* Bytes of an operand's rows in a stage of FP32: lines of k or lines of rows, whichever takes more (stage_direct.cuh). */
+static int fp32_bytes(const struct tile *t, int rows) {
     const int by_k = rows * (t->bk + 4), by_rows = t->bk * ((rows + 31) / 32 * 32 + 8);
     return 4 * (by_k > by_rows ? by_k : by_rows);
 }
 
-/* Clocks x256 of one step of a block beside blocks_per_sm - 1 others. Worked line: 64x64x32, 4 warps of 32x32, sm_90a, 2
- * blocks: a warp has 64 numbers a lane to cut, 144 MMAs and 2 * 32 sums to add to: 576 + 144 + 8 * 17 + 40 + 64 = 960
- * instructions, four warps on four schedulers; unit 9 * 64 * 64 * 32 / 2048 * 4 / 3 = 768; from L2 16384 / 64 = 256. */
+/* Of both operands; slices may lie in their place (cut_direct.cuh). */
+static int stage_bytes(const struct isa *isa, const struct scheme *s, const struct tile *t) {
+    const int fp32 = fp32_bytes(t, t->bm) + fp32_bytes(t, t->bn);
+    const int cut = has_mma(isa) ? s->slices * (t->bm + t->bn) * t->bk * 2 : 0;
+    return fp32 > cut ? fp32 : cut;
+}
+
+/* Clocks x256 of one step of a block on the instructions and shared memory of FP32 multiply-adds. */
+static int64_t fma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
+    const int64_t warps = tile_warps(t), lanes = isa->wave_size, area = (int64_t)t->wm * t->wn;
+    const int64_t loads = (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes; /* rows are shared by 4 lanes, columns by the others */
+    const int64_t issue = area * t->bk / lanes + 2 * loads + parts_of(isa, t) * COPY_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes;
+    const int64_t unit =
+        (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm / active;
+    const int64_t smem = warps * loads * lanes * 4 * 256 / g->smem_bytes_per_cycle;
+    return largest(largest(warps * issue * 256 / active, unit), smem);
+}
+
+/* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24 loads of fragments, 64
+ * sums to add to, 8 parts: 96 + 24 + 64 + 8 * 36 + 40 = 512 instructions, four warps on four schedulers; unit 6 * 64 * 64 * 32 /
+ * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576. */
+static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
+    const int64_t warps = tile_warps(t), sums = (int64_t)t->wm * t->wn / isa->wave_size, steps = t->bk / isa->fragment_k;
+    const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * steps;
+    const int64_t loads = s->slices * (t->wm / isa->mi + (t->wn + 15) / 16) * steps;
+    const int64_t issue = mmas + loads + sums * steps + parts_of(isa, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS;
+    const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm /
+                         active * 100 / isa->sync_percent;
+    const int64_t rows = warps * (t->wm + t->wn) + t->bm + t->bn;
+    const int64_t smem = rows * t->bk * s->slices * 2 * 256 / g->smem_bytes_per_cycle;
+    return largest(largest(warps * issue * 256 / active, unit), smem);
+}
+
+/* Clocks x256 of one step of a block beside blocks_per_sm - 1 others. */
 static int64_t step_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                          int blocks_per_sm) {
-    const int64_t warps = tile_warps(t), resident = warps * blocks_per_sm, lanes = isa->wave_size;
+    const int64_t resident = (int64_t)tile_warps(t) * blocks_per_sm;
     const int64_t active = resident < g->schedulers_per_sm ? resident : g->schedulers_per_sm;
-    const int64_t area = (int64_t)t->wm * t->wn, numbers = (int64_t)(t->wm + t->wn) * t->bk / lanes;
-    const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * (t->bk / isa->fragment_k);
-    const int chains = has_mma(isa) ? t->bk / isa->fragment_k : 1; /* added up in a step */
-    const int64_t own = parts_of(isa, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes * chains;
-    const int64_t fma_loads = (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes; /* rows are shared by 4 lanes, columns by the others */
-    const int64_t issue =
-        has_mma(isa) ? numbers * CUT_INSTRUCTIONS + mmas + own : area * t->bk / lanes + 2 * fma_loads + own;
-    const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm /
-                         active * 100 / (has_mma(isa) ? MMA_SYNC_PERCENT : 100);
-    const int64_t loads = has_mma(isa) ? numbers : fma_loads;
-    const int64_t smem = warps * loads * lanes * 4 * 256 / g->smem_bytes_per_cycle;
     const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * 4 * 256 / PORT_BYTES;
-    return largest(largest(warps * issue * 256 / active, unit), largest(smem, port));
+    return largest(has_mma(isa) ? mma_busy(g, isa, s, t, active) : fma_busy(g, isa, s, t, active), port);
+}
+
+/* Clocks x256 of the MMAs of a step that depend on one another. */
+static int64_t step_chain(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
+    const int64_t groups = t->wm / isa->mi / model_direct_rows(isa, t) * (t->bk / isa->fragment_k);
+    return has_mma(isa) ? groups * s->products * g->mma_latency_cycles * 256 : 0;
 }
 
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                          struct cost *cost) {
-    const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256; /* loaded: twice their mean */
-    const int64_t alone = step_busy(g, isa, s, t, 1) + STEP_CLOCKS * 256;
+    /* loaded: twice their mean; as many steps as there are sets are on their way */
+    const int64_t sets = has_mma(isa) ? model_direct_sets(isa, t) : 1;
+    const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / sets;
+    const int64_t alone = largest(step_busy(g, isa, s, t, 1), step_chain(g, isa, s, t)) + STEP_CLOCKS * 256;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)step_busy(g, isa, s, t, cost->blocks_per_sm);
@@ -91,12 +129,13 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->element_bytes = 4;
-    c->part_cycles = (int)g->l2_latency_cycles;
+    c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
-static void check(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
+static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                  struct cost *cost) {
     const char *limit = "";
-    cost->smem_bytes = t->stages * (stage_bytes(t, t->bm) + stage_bytes(t, t->bn));
+    cost->smem_bytes = t->stages * stage_bytes(isa, s, t);
     if (cost->threads > g->threads_per_block_max)
         model_reject(cost, "threads: %d > %lld per block", cost->threads, (long long)g->threads_per_block_max);
     else if (cost->regs_per_thread > g->registers_per_thread_max)
@@ -117,7 +156,7 @@ static void check(const struct gpu *g, const struct isa *isa, const struct tile 
 void model_direct(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                   const struct shape *shape, struct cost *cost) {
     registers(isa, s, t, cost);
-    check(g, isa, t, cost);
+    check(g, isa, s, t, cost);
     if (!cost->fits)
         return;
     coefficients(g, isa, s, t, cost);
@@ -128,6 +167,6 @@ void model_direct(const struct gpu *g, const struct isa *isa, const struct schem
     const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
     snprintf(cost->binding, sizeof cost->binding, "%s",
              2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram"
-             : has_mma(isa)                                  ? "issue"
+             : has_mma(isa)                                  ? "tensor"
                                                              : "fp32");
 }

@@ -24,7 +24,7 @@
  *   bf16x3    2 x 256 u + 2^-8 * 2^-8 = 256 u left out + < 1 u = 769
  *   bf16x6    levels 3 and 4 left out: 2 x 2^-8 * 2^-16 + 2^-16 * 2^-16 = 2 u + < 1 u = 3
  *   bf16x9    nothing = 0
- *   fp32      nothing = 0: cut toward zero each slice keeps 8 bits and the sign, all three 24
+ *   fp32      the slices and products of bf16x6
  *
  * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
  * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
@@ -349,24 +349,24 @@ const struct scheme scheme_table[] = {
          "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "fp32",
-     .paper = "halftone: the caller's matrices as they are, three BF16 slices cut on the way, nine products; FP32 "
+     .paper = "halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 "
               "multiply-adds where slices cannot hold the data",
      .hooks = "scheme_fp32",
      .slice = SLICE_BF16,
      .slices = 3,
      .atom_slices = 1,
-     .split = SPLIT_TRUNCATE,
+     .split = SPLIT_ROUND,
      .scale = SCALE_NONE,
-     .products = 9,
+     .products = 6,
      .product =
-         {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+         {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
-     .fma_k = 64,
-     .split_units = 0,
-     .bound_text = "inputs keep all 24 bits, nothing left out; chains of 16 k, added in FP32 to nearest; up to k = 64, and "
-                   "in tiles that hold NaN, Inf or a nonzero magnitude outside of [2^-50, 2^50), FP32 multiply-adds in "
-                   "chains of 32 k",
+     .fma_k = 16,
+     .split_units = 3,
+     .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k, added in FP32 to nearest; "
+                   "up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 "
+                   "multiply-adds in chains of 32 k",
      .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below "
                    "2^-126 the error is absolute, at most 2^-149 for each k"},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),

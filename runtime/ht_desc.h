@@ -96,6 +96,7 @@ enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
+    HT_PARTS_AHEAD = 16,  /* parts that templates/reduce.cu loads before it adds the first */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
@@ -112,7 +113,7 @@ struct ht_cost_coefficients {
     int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
     int32_t start_cycles;  /* once a launch: persistent blocks start only once */
     int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
-    int32_t part_cycles;   /* of the split-K reduction for each part: it reads one after the other */
+    int32_t part_cycles;   /* of the split-K reduction for each part: it reads HT_PARTS_AHEAD, then waits */
     int32_t element_bytes; /* kernels that read the operands as they are: of an element, whose way from device memory
                             * is part of the cost; 0: panels */
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
@@ -243,7 +244,7 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
  * gaps (the square is fitted to measurements).
  *
  * A kernel that reads the operands as they are (element_bytes) may exchange them (ht_direct_swaps), and cannot end before
- * device memory has delivered them once and taken C.
+ * device memory has delivered them once and taken C. Its waves after the first count fixed / blocks_per_sm.
  *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
@@ -287,6 +288,8 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
         step = l2 > step ? l2 : step;
         cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
+        if (c->element_bytes > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
+            cycles -= (waves - (last ? full == 0 : 1)) * (tile - tile / c->blocks_per_sm);
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
     if (c->element_bytes > 0) {

@@ -19,4 +19,5 @@ constexpr int FAST = 1;
 #include "hooks_sum_f32.cuh"
 #include "scheme_fp32.cuh"
 #include "stage_direct.cuh"
+#include "cut_direct.cuh"
 #include "hooks_tame.cuh"

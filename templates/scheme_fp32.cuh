@@ -1,30 +1,29 @@
-// scheme fp32: three BF16 slices by truncation, 8 bits each: all 24 bits of an FP32 number that is not small, exactly, and
-// never more than the number itself, so that nothing overflows. Two numbers at once, as a fragment's register holds them.
-HT_DEVICE void ht_split_pair(float x, float y, unsigned *slice)
-{
-    for (int s = 0; s < SLICES; s++) {
-        const unsigned bits_x = ht_as_uint(x), bits_y = ht_as_uint(y);
-        slice[s] = bits_x >> 16 | (bits_y & 0xffff0000u);
-        x = __fadd_rn(x, -ht_as_float(bits_x & 0xffff0000u));
-        y = __fadd_rn(y, -ht_as_float(bits_y & 0xffff0000u));
-    }
-}
-
-// Where this is not exact or a chain could overflow: NaN, Inf, and finite numbers outside of [2^-50, 2^50). Twice the
-// magnitude's bits are compared; zero is calm, less one it wraps to the largest number.
+// scheme fp32: three BF16 slices, each what is left rounded to nearest (cut_direct), hold 24 bits exactly where a number is not
+// small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
+// (ht_all_finite); what is too small must be looked for: products of nonzero numbers below 2^-50 could be subnormal. Twice
+// the magnitude's bits, less one, are compared: zero wraps to the largest number.
 struct ht_span {
-    unsigned most, least;
+    unsigned least;
 };
 
 HT_DEVICE void ht_look(ht_span *seen, unsigned bits)
 {
-    const unsigned magnitude = bits << 1, below = magnitude - 1;
-    seen->most = magnitude > seen->most ? magnitude : seen->most;
+    const unsigned below = (bits << 1) - 1;
     seen->least = below < seen->least ? below : seen->least;
 }
 
 HT_DEVICE bool ht_is_calm(const ht_span &seen)
 {
-    constexpr unsigned LOW = (127u - 50u) << 24, HIGH = (127u + 50u) << 24;
-    return seen.most < HIGH && seen.least >= LOW - 1;
+    constexpr unsigned LOW = (127u - 50u) << 24;
+    return seen.least >= LOW - 1;
+}
+
+// Whether none of `count` numbers is an infinity or NaN.
+template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v)
+{
+    float zero = 0.0f;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+        zero = __fmaf_rn(v[i], 0.0f, zero);
+    return zero == 0.0f;
 }

@@ -1,5 +1,5 @@
-// stage_direct: a tile of the caller's matrix on its way to shared memory, FP32 as it is. Element (row, k) is
-// src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
+// stage_direct: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds.
+// Element (row, k) is src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
 //   rows contiguous:  BK lines of ROWS numbers, a multiple of 32 and 8 apart
@@ -61,21 +61,26 @@ HT_DEVICE uint4 ht_load_some(const float *from, int there)
     return v;
 }
 
+// x, of which the compiler knows nothing (cut_*): it would keep a multiple of the stride for every part in registers.
+HT_DEVICE long long ht_anew(long long x);
+
 // Loads this thread's parts of a stage and moves on to the next stage.
 template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_source *s)
 {
     const int lines = s->k_contiguous ? s->rows_left : s->k_left;
     const int run = (s->k_contiguous ? s->k_left : s->rows_left) - s->across;
     const int own = s->k_contiguous ? ROWS : BK; // lines of a stage
+    const long long stride = ht_anew(s->part_stride);
+    const float *from = s->at;
     if (s->aligned && run >= 4 && lines >= own && s->line + (PARTS - 1) * s->lines < own) {
 #pragma unroll
-        for (int i = 0; i < PARTS; i++)
-            part[i] = ht_ld16(s->at + i * s->part_stride);
+        for (int i = 0; i < PARTS; i++, from += stride)
+            part[i] = ht_ld16(from);
     } else {
 #pragma unroll
-        for (int i = 0; i < PARTS; i++) {
+        for (int i = 0; i < PARTS; i++, from += stride) {
             const int line = s->line + i * s->lines;
-            part[i] = ht_load_some(s->at + i * s->part_stride, line < lines && line < own ? run : 0);
+            part[i] = ht_load_some(from, line < lines && line < own ? run : 0);
         }
     }
     s->at += s->step_stride;
@@ -90,28 +95,5 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_store_parts(unsigned stage, con
     for (int i = 0; i < PARTS; i++) {
         if (s.line + i * s.lines < (s.k_contiguous ? ROWS : BK))
             ht_sts16(stage + s.to + (unsigned)(i * s.lines * pitch), part[i]);
-    }
-}
-
-template <int PARTS> HT_DEVICE void ht_look_at_parts(ht_span *seen, const uint4 *part)
-{
-#pragma unroll
-    for (int i = 0; i < PARTS; i++) {
-        ht_look(seen, part[i].x);
-        ht_look(seen, part[i].y);
-        ht_look(seen, part[i].z);
-        ht_look(seen, part[i].w);
-    }
-}
-
-// Four k of one row, `k_bytes` apart four by four, into registers 0 and STRIDE of each slice's fragment; fragments of
-// neighbouring slices lie SLICE_STRIDE registers apart.
-template <int STRIDE, int SLICE_STRIDE> HT_DEVICE void ht_load_row(unsigned *r, unsigned s, int k_bytes)
-{
-    for (int h = 0; h < 2; h++) {
-        unsigned pair[SLICES];
-        ht_split_pair(ht_lds4(s + (unsigned)(8 * h * k_bytes)), ht_lds4(s + (unsigned)((8 * h + 4) * k_bytes)), pair);
-        for (int i = 0; i < SLICES; i++)
-            r[i * SLICE_STRIDE + h * STRIDE] = pair[i];
     }
 }

@@ -4,106 +4,181 @@
 // A and Q is B, or the other way round where that takes fewer blocks (C is then written transposed). The operands come
 // straight from the caller's matrices:
 //
-//   device memory -> registers (while the step before is multiplied) -> one of two stages of FP32 -> fragments of slices
+//   device memory -> registers, SETS steps ahead -> cut into slices, in one of two stages -> fragments
 //
-// While they pass, every number is looked at. Where slices could not hold one (ht_is_calm), the block multiplies again
-// with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
+// The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
+// multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N;
 constexpr int THREADS = WARPS * WAVE;
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
+constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
+constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
 constexpr int FMA_ROWS = MI * D_ROWS, FMA_COLS = NI * D_COLS; // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
-constexpr int A_BYTES = ht_stage_bytes<BM>;
-constexpr int STAGE_BYTES = A_BYTES + ht_stage_bytes<BN>;
+constexpr int SETS = A_PARTS + B_PARTS > 8 ? 1 : 2; // steps that are on their way in registers
+constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
+constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
+constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
+static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
 struct direct_args {
     ht_gemm_args g;
     int swapped; // P is B, Q is A
 };
 
-// Where a warp's lane finds its fragments, in bytes from the start of a stage.
-struct ht_place {
-    unsigned a, b;                       // fragments of the MMA: row g, k t
-    unsigned fma_a, fma_b;               // the lane's first row and column, k 0
-    int a_row, a_k, b_row, b_k;          // bytes from row to row, from k to k
+// What a block multiplies: rows from row0 of P, columns from col0 of Q, k from k0, `steps` steps.
+struct ht_task {
+    const float *p, *q;
+    long long p_ld, q_ld;
+    bool p_k_contiguous, q_k_contiguous;
+    int row0, rows, col0, cols, k0, k, steps;
+    int tid, lane, warp_row, warp_col;
 };
 
-HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, int warp, int lane)
+HT_DEVICE ht_source open_p(const ht_task &t, bool k_contiguous)
 {
-    const int row = warp % WARPS_M * WM, col = warp / WARPS_M * WN, g = lane >> 2, t = lane & 3;
+    return ht_open_source<BM, THREADS>(t.p, t.p_ld, k_contiguous, t.row0, t.rows, t.k0, t.k, t.tid);
+}
+
+HT_DEVICE ht_source open_q(const ht_task &t, bool k_contiguous)
+{
+    return ht_open_source<BN, THREADS>(t.q, t.q_ld, k_contiguous, t.col0, t.cols, t.k0, t.k, t.tid);
+}
+
+HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_clear(sum[i][j]);
+        }
+    }
+}
+
+// A step of 16 k of a few rows of a warp's tiles: six products, the small ones first, in chains of their own. Each MMA cuts
+// what lies below the sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut.
+HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], unsigned (*a)[SLICES][4], unsigned (*b)[2 * B_PAIRS][2])
+{
+    ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_clear(chain[i][j]);
+        }
+    }
+    //@emit products
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(chain[i][j], a[i][2], b[0][j]);
+            ht_mma(chain[i][j], a[i][1], b[1][j]);
+            ht_mma(chain[i][j], a[i][0], b[2][j]);
+            ht_mma(chain[i][j], a[i][1], b[0][j]);
+            ht_mma(chain[i][j], a[i][0], b[1][j]);
+            ht_mma(chain[i][j], a[i][0], b[0][j]);
+        }
+    }
+    //@end
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_promote(sum[i][j], chain[i][j]);
+        }
+    }
+}
+
+// 16 k of a stage, from `k` on. a and b: this lane's pieces of the warp's first fragments.
+template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
+{
+    unsigned b[SLICES][2 * B_PAIRS][2];
+#pragma unroll
+    for (int j = 0; j < B_PAIRS; j++) {
+        ht_load_pieces<BN, Q_K, 4 * B_PAIRS>(&b[0][2 * j][0], ht_piece_on<BN, Q_K>(at_b, j * 2 * MMA_N, k));
+    }
+#pragma unroll
+    for (int g = 0; g < ROW_GROUPS; g++) {
+        unsigned a[ROWS_AT_ONCE][SLICES][4];
+#pragma unroll
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
+            ht_load_pieces<BM, P_K, 4>(&a[i][0][0], ht_piece_on<BM, P_K>(at_a, (g * ROWS_AT_ONCE + i) * MMA_M, k));
+        }
+        multiply_rows(sum + g * ROWS_AT_ONCE, a, b);
+    }
+}
+
+// All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `seen` has seen every number. P_K, Q_K: k is
+// contiguous.
+template <bool P_K, bool Q_K> HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
+{
+    uint4 part_p[SETS][A_PARTS], part_q[SETS][B_PARTS];
+    ht_source p = open_p(t, P_K), q = open_q(t, Q_K);
+    const int m = t.lane >> 3, r = t.lane & 7; // ldmatrix: this lane's matrix, and row of it
+    const unsigned at_a = ht_piece_at<BM, P_K>(t.warp_row + (m & 1) * 8 + (P_K ? r : 0), (m >> 1) * 8 + (P_K ? 0 : r));
+    const unsigned at_b = A_CUT_BYTES + ht_piece_at<BN, Q_K>(t.warp_col + (NI > 1 ? m >> 1 : 0) * 8 + (Q_K ? r : 0),
+                                                             (m & 1) * 8 + (Q_K ? 0 : r));
+    unsigned read = smem, write = smem + STAGE_BYTES;
+    ht_load_parts<BM, A_PARTS>(part_p[0], &p);
+    ht_load_parts<BN, B_PARTS>(part_q[0], &q);
+    ht_cut_parts<BM, A_PARTS, THREADS, P_K>(read, part_p[0], p, seen);
+    ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(read + A_CUT_BYTES, part_q[0], q, seen);
+    if (SETS > 1) {
+        ht_load_parts<BM, A_PARTS>(part_p[0], &p);
+        ht_load_parts<BN, B_PARTS>(part_q[0], &q);
+    }
+    for (int step = 0; step < t.steps; step += SETS) {
+#pragma unroll
+        for (int set = 0; set < SETS; set++) {
+            if (step + set < t.steps) {
+                ht_barrier(); // the stage is there, and everyone has read the other one
+                ht_load_parts<BM, A_PARTS>(part_p[(set + 1) % SETS], &p);
+                if (SETS > 1)
+                    ht_load_parts<BN, B_PARTS>(part_q[(set + 1) % SETS], &q);
+                multiply_slices<P_K, Q_K>(sum, read + at_a, read + at_b, 0);
+                ht_cut_parts<BM, A_PARTS, THREADS, P_K>(write, part_p[set], p, seen); // beyond the last step zeros
+                if (SETS == 1) // in the registers that P has left
+                    ht_load_parts<BN, B_PARTS>(part_q[0], &q);
+                multiply_slices<P_K, Q_K>(sum, read + at_a, read + at_b, FRAGMENT_K);
+                ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(write + A_CUT_BYTES, part_q[set], q, seen);
+                const unsigned other = read;
+                read = write;
+                write = other;
+            }
+        }
+    }
+}
+
+// Where a lane's first row and column are in a stage of FP32, and how far it is to the next row and k, in bytes.
+struct ht_place {
+    unsigned a, b;
+    int a_row, a_k, b_row, b_k;
+};
+
+HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_task &t)
+{
     ht_place at;
     at.a_row = p.row_bytes;
     at.a_k = p.k_bytes;
     at.b_row = q.row_bytes;
     at.b_k = q.k_bytes;
-    at.a = (unsigned)((row + g) * p.row_bytes + t * p.k_bytes);
-    at.b = (unsigned)(A_BYTES + (col + g) * q.row_bytes + t * q.k_bytes);
-    at.fma_a = (unsigned)((row + ht_d_row(lane, 0)) * p.row_bytes);
-    at.fma_b = (unsigned)(A_BYTES + (col + ht_d_col(lane, 0)) * q.row_bytes);
+    at.a = (unsigned)((t.warp_row + ht_d_row(t.lane, 0)) * p.row_bytes);
+    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_d_col(t.lane, 0)) * q.row_bytes);
     return at;
 }
 
-// A step of 16 k of one row of a warp's tiles: nine products, the small ones first, in a chain of their own. Each MMA cuts what
-// lies below the sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut.
-HT_DEVICE void multiply_row(ht_acc (*sum)[D_REGS], unsigned (*a)[4], unsigned (*b)[NI][2])
+// `depth` k of a stage by multiply-adds of FP32, k in its order, in a chain of its own.
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht_place &at, int depth)
 {
-    ht_acc chain[NI][D_REGS];
-#pragma unroll
-    for (int j = 0; j < NI; j++) {
-        ht_clear(chain[j]);
-    }
-    //@emit products
-#pragma unroll
-    for (int j = 0; j < NI; j++) {
-        ht_mma(chain[j], a[2], b[2][j]);
-        ht_mma(chain[j], a[2], b[1][j]);
-        ht_mma(chain[j], a[1], b[2][j]);
-        ht_mma(chain[j], a[2], b[0][j]);
-        ht_mma(chain[j], a[1], b[1][j]);
-        ht_mma(chain[j], a[0], b[2][j]);
-        ht_mma(chain[j], a[1], b[0][j]);
-        ht_mma(chain[j], a[0], b[1][j]);
-        ht_mma(chain[j], a[0], b[0][j]);
-    }
-    //@end
-#pragma unroll
-    for (int j = 0; j < NI; j++) {
-        ht_promote(sum[j], chain[j]);
-    }
-}
-
-// One stage on the matrix unit: numbers are cut into slices as they become fragments.
-HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht_place &at)
-{
-#pragma unroll
-    for (int s = 0; s < K_STEPS; s++) {
-        unsigned b[SLICES][NI][2];
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_load_row<1, NI * 2>(&b[0][j][0], stage + at.b + (unsigned)(j * MMA_N * at.b_row + s * FRAGMENT_K * at.b_k),
-                                   at.b_k);
-        }
-#pragma unroll
-        for (int i = 0; i < MI; i++) {
-            unsigned a[SLICES][4];
-            ht_load_row<2, 4>(&a[0][0], stage + at.a + (unsigned)(i * MMA_M * at.a_row + s * FRAGMENT_K * at.a_k), at.a_k);
-            ht_load_row<2, 4>(&a[0][1], stage + at.a + (unsigned)((i * MMA_M + 8) * at.a_row + s * FRAGMENT_K * at.a_k),
-                              at.a_k);
-            multiply_row(sum[i], a, b);
-        }
-    }
-}
-
-// One stage by multiply-adds of FP32, k in its order, in a chain of its own.
-HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht_place &at)
-{
-    unsigned from_a = stage + at.fma_a, from_b = stage + at.fma_b;
+    unsigned from_a = stage + at.a, from_b = stage + at.b;
     ht_acc chain[MI][NI][D_REGS];
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -113,7 +188,7 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht
         }
     }
 #pragma unroll 1
-    for (int k = 0; k < BK; k += 2) {
+    for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             float x[FMA_ROWS], y[FMA_COLS];
@@ -146,39 +221,30 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht
     }
 }
 
-// All of this block's k: C's tile is in `sum` afterwards, and `seen` has seen every number.
-template <bool FMA>
-HT_DEVICE void multiply(ht_acc (*sum)[NI][D_REGS], ht_span *seen, ht_source p, ht_source q, int steps, unsigned smem,
-                        const ht_place &at)
+// All of this block's k by multiply-adds.
+HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
     uint4 part_p[A_PARTS], part_q[B_PARTS];
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_clear(sum[i][j]);
-        }
-    }
+    ht_source p = open_p(t, t.p_k_contiguous), q = open_q(t, t.q_k_contiguous);
+    const ht_place at = place_of(p, q, t);
     unsigned read = smem, write = smem + STAGE_BYTES;
     ht_load_parts<BM, A_PARTS>(part_p, &p);
     ht_load_parts<BN, B_PARTS>(part_q, &q);
     ht_store_parts<BM, A_PARTS>(read, part_p, p);
     ht_store_parts<BN, B_PARTS>(read + A_BYTES, part_q, q);
-    for (int step = 0; step < steps; step++) {
-        const bool more = step + 1 < steps;
-        if (!FMA) {
-            ht_look_at_parts<A_PARTS>(seen, part_p);
-            ht_look_at_parts<B_PARTS>(seen, part_q);
-        }
+    for (int step = 0; step < t.steps; step++) {
+        const bool more = step + 1 < t.steps;
+        const int left = t.k - t.k0 - step * BK;
         ht_barrier(); // the stage is there, and everyone has read the other one
-        if (more) {
+        if (!FAST && more) { // beside slices this is for special data and one step, and registers are short
             ht_load_parts<BM, A_PARTS>(part_p, &p);
             ht_load_parts<BN, B_PARTS>(part_q, &q);
         }
-        if (FMA)
-            multiply_fp32(sum, read, at);
-        else
-            multiply_slices(sum, read, at);
+        multiply_stage(sum, read, at, left < BK ? left : BK);
+        if (FAST && more) {
+            ht_load_parts<BM, A_PARTS>(part_p, &p);
+            ht_load_parts<BN, B_PARTS>(part_q, &q);
+        }
         if (more) {
             ht_store_parts<BM, A_PARTS>(write, part_p, p);
             ht_store_parts<BN, B_PARTS>(write + A_BYTES, part_q, q);
@@ -190,14 +256,14 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI][D_REGS], ht_span *seen, ht_source p, h
 }
 
 // Whether any thread of the block says yes. The stages are free for it.
-HT_DEVICE bool any_of_block(bool yes, unsigned smem, int warp, int lane)
+HT_DEVICE bool any_of_block(bool yes, unsigned smem, int tid)
 {
     int any = yes;
     for (int lanes = WAVE / 2; lanes > 0; lanes /= 2)
         any |= ht_shfl_xor(any, lanes);
     ht_barrier();
-    if (lane == 0)
-        ht_sts4(smem + (unsigned)warp * 4, any ? 1.0f : 0.0f);
+    if (tid % WAVE == 0)
+        ht_sts4(smem + (unsigned)(tid / WAVE) * 4, any ? 1.0f : 0.0f);
     ht_barrier();
     float sum = 0;
     for (int w = 0; w < WARPS; w++)
@@ -207,90 +273,122 @@ HT_DEVICE bool any_of_block(bool yes, unsigned smem, int warp, int lane)
 }
 
 // Bits of the tile's 64 x 64 blocks that are to be stored: all, or with a data check those that are not tame.
-HT_DEVICE unsigned wanted_blocks(const ht_gemm_args &g, int swapped, int row0, int col0, int rows, int cols)
+HT_DEVICE unsigned wanted_blocks(const ht_gemm_args &g, int swapped, const ht_task &t)
 {
     if (g.a_tame == nullptr)
         return ~0u;
     unsigned wanted = 0;
     for (int i = 0; i < ROW_BLOCKS * COLUMN_BLOCKS; i++) {
-        const int row = row0 / 64 + i / COLUMN_BLOCKS, col = col0 / 64 + i % COLUMN_BLOCKS;
-        if (row * 64 < rows && col * 64 < cols &&
+        const int row = t.row0 / 64 + i / COLUMN_BLOCKS, col = t.col0 / 64 + i % COLUMN_BLOCKS;
+        if (row * 64 < t.rows && col * 64 < t.cols &&
             !ht_is_tame(g, (int)blockIdx.z, swapped ? col : row, swapped ? row : col))
             wanted |= 1u << i;
     }
     return wanted;
 }
 
-// Element (i, j) of C, or of a part of it. beta == 0 does not read C.
-HT_DEVICE void put_result(const ht_gemm_args &g, ht_sum v, int i, int j, float alpha, float beta)
+// C's tile, or a part of it. beta == 0 does not read C.
+HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], unsigned wanted)
 {
-    if (g.splits > 1) {
-        const long long part = (long long)blockIdx.z * g.splits + blockIdx.y;
-        ht_stg_sum(g.partial, (part * g.n + j) * g.m + i, v);
-        return;
+    const ht_gemm_args &g = args.g;
+    const bool whole = g.splits == 1;
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+    const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const long long ld = whole ? g.ldc : (long long)g.m;
+    const long long row_stride = args.swapped ? ld : 1, col_stride = args.swapped ? 1 : ld;
+    float *c = whole ? g.c + (long long)blockIdx.z * g.c_stride
+                     : g.partial + ((long long)blockIdx.z * g.splits + blockIdx.y) * g.n * ld;
+    const int row0 = t.warp_row + ht_d_row(t.lane, 0), col0 = t.warp_col + ht_d_col(t.lane, 0);
+    c += (t.row0 + row0) * row_stride + (t.col0 + col0) * col_stride;
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+#pragma unroll
+        for (int h = 0; h < D_COLS; h++) {
+            const int col = j * MMA_N + h;
+#pragma unroll
+            for (int i = 0; i < FMA_ROWS; i++) {
+                const int row = i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4);
+                if (t.row0 + row0 + row < t.rows && t.col0 + col0 + col < t.cols &&
+                    (wanted >> ((row0 + row) / 64 * COLUMN_BLOCKS + (col0 + col) / 64) & 1u)) {
+                    float *to = c + row * row_stride + col * col_stride;
+                    float v = sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h];
+                    if (whole) {
+                        v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
+                        if (beta != 0.0f)
+                            v = __fmaf_rn(beta, ht_ldg4(to), v);
+                    }
+                    ht_stg4(to, v);
+                }
+            }
+        }
     }
-    float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)j * g.ldc + i;
-    v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
-    if (beta != 0.0f)
-        v = __fmaf_rn(beta, ht_ldg4(c), v);
-    ht_stg4(c, v);
+}
+
+// By slices; no: they could not hold it, and `sum` is worth nothing.
+HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    ht_span seen = {~0u};
+    if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_cut<true, true>(sum, &seen, t, smem);
+    else if (t.p_k_contiguous)
+        multiply_cut<true, false>(sum, &seen, t, smem);
+    else if (t.q_k_contiguous)
+        multiply_cut<false, true>(sum, &seen, t, smem);
+    else
+        multiply_cut<false, false>(sum, &seen, t, smem);
+    return !any_of_block(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+}
+
+// This block's share; `zero` is added to what says which block it is.
+HT_DEVICE ht_task task_of(const direct_args &args, int zero)
+{
+    const ht_gemm_args &g = args.g;
+    const int tid = (int)threadIdx.x + zero, tile = (int)blockIdx.x + zero, split = (int)blockIdx.y + zero, warp = tid / WAVE;
+    const int total = (g.k + BK - 1) / BK; // steps
+    const int begin = (int)((long long)total * split / g.splits), end = (int)((long long)total * (split + 1) / g.splits);
+    const float *a = g.a_src + ((int)blockIdx.z + zero) * g.a_src_stride;
+    const float *b = g.b_src + ((int)blockIdx.z + zero) * g.b_src_stride;
+    ht_task t;
+    t.p = args.swapped ? b : a;
+    t.q = args.swapped ? a : b;
+    t.p_ld = args.swapped ? g.b_ld : g.a_ld;
+    t.q_ld = args.swapped ? g.a_ld : g.b_ld;
+    t.p_k_contiguous = args.swapped ? g.b_k_contiguous : g.a_k_contiguous;
+    t.q_k_contiguous = args.swapped ? g.a_k_contiguous : g.b_k_contiguous;
+    t.rows = args.swapped ? g.n : g.m;
+    t.cols = args.swapped ? g.m : g.n;
+    const int tiles_p = (t.rows + BM - 1) / BM;
+    t.row0 = tile % tiles_p * BM;
+    t.col0 = tile / tiles_p * BN;
+    t.k0 = begin * BK;
+    t.k = end * BK < g.k ? end * BK : g.k;
+    t.steps = end - begin;
+    t.tid = tid;
+    t.lane = tid & (WAVE - 1);
+    t.warp_row = warp % WARPS_M * WM;
+    t.warp_col = warp / WARPS_M * WN;
+    return t;
 }
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
 {
     const ht_gemm_args &g = args.g;
-    const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
-    const int rows = args.swapped ? g.n : g.m, cols = args.swapped ? g.m : g.n;
-    const int tiles_p = (rows + BM - 1) / BM;
-    const int row0 = (int)blockIdx.x % tiles_p * BM, col0 = (int)blockIdx.x / tiles_p * BN;
     ht_grid_wait();
     ht_grid_release();
-    const unsigned wanted = wanted_blocks(g, args.swapped, row0, col0, rows, cols);
+    const ht_task task = task_of(args, 0);
+    const unsigned wanted = wanted_blocks(g, args.swapped, task);
     if (wanted == 0)
         return;
-
-    // This split's share of the k steps.
-    const int total = (g.k + BK - 1) / BK;
-    const int begin = (int)((long long)total * (int)blockIdx.y / g.splits);
-    const int steps = (int)((long long)total * ((int)blockIdx.y + 1) / g.splits) - begin;
-
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
-    const float *a = g.a_src + (long long)blockIdx.z * g.a_src_stride;
-    const float *b = g.b_src + (long long)blockIdx.z * g.b_src_stride;
-    const ht_source p =
-        ht_open_source<BM, THREADS>(args.swapped ? b : a, args.swapped ? g.b_ld : g.a_ld,
-                                    args.swapped ? g.b_k_contiguous : g.a_k_contiguous, row0, rows, begin * BK, g.k, tid);
-    const ht_source q =
-        ht_open_source<BN, THREADS>(args.swapped ? a : b, args.swapped ? g.a_ld : g.b_ld,
-                                    args.swapped ? g.a_k_contiguous : g.b_k_contiguous, col0, cols, begin * BK, g.k, tid);
-    const ht_place at = place_of(p, q, warp, lane);
     ht_acc sum[MI][NI][D_REGS];
-    ht_span seen = {0, ~0u};
-    bool fma = !FAST || g.fma_only;
-    if (FAST && !fma) {
-        multiply<false>(sum, &seen, p, q, steps, smem, at);
-        fma = any_of_block(!ht_is_calm(seen), smem, warp, lane);
+    clear_sums(sum);
+    const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
+    const ht_task again = task_of(args, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
+    if (!done) {
+        clear_sums(sum);
+        multiply_fp32(sum, again, smem);
     }
-    if (fma)
-        multiply<true>(sum, &seen, p, q, steps, smem, at);
-
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    const int warp_row = warp % WARPS_M * WM, warp_col = warp / WARPS_M * WN;
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-#pragma unroll
-            for (int r = 0; r < D_REGS; r++) {
-                const int row = warp_row + i * MMA_M + ht_d_row(lane, r / D_COLS);
-                const int col = warp_col + j * MMA_N + ht_d_col(lane, r % D_COLS);
-                if (row0 + row < rows && col0 + col < cols && (wanted >> (row / 64 * COLUMN_BLOCKS + col / 64) & 1u))
-                    put_result(g, sum[i][j][r], args.swapped ? col0 + col : row0 + row,
-                               args.swapped ? row0 + row : col0 + col, alpha, beta);
-            }
-        }
-    }
+    store_sums(args, again, sum, wanted);
 }
 
 static int init(void)

@@ -159,6 +159,12 @@ static void test_direct_cost_worked_lines(void **state) {
     assert_int_equal(ht_direct_swaps(100, 1, 128, 8), 0);
     assert_int_equal(ht_direct_swaps(100, 100, 64, 64), 0);
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 64500);
+    /* 2000 x 8: 16 tiles on 10 slots are two waves; with two blocks on each of 4 SMs too, the second at half the start, steps
+     * of both 2000 clocks long, as an SM has two of them */
+    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 2000, 8, 2048, 1, 1), 2 * 64500);
+    c.blocks_per_sm = 2;
+    assert_int_equal(ht_cost_ns(&c, 128, 8, 4, 1000, 1000, 1000000, 0, 2000, 8, 2048, 1, 1), 2 * 128000 + 500 + 250);
+    c.blocks_per_sm = 1;
     c.element_bytes = 0; /* panels stay where they are: two waves on 10 SMs */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 2 * 64500);
 }

@@ -69,6 +69,14 @@ static inline unsigned short ht_f16_rn(float x) {
 static inline unsigned short ht_f16_rz(float x) {
     return sim_f16_rz(x);
 }
+/* Two BF16 to nearest even, x in the low half; NaN is 0x7fff (PTX ISA, cvt). */
+static inline unsigned ht_bf16_bits(float x) {
+    const unsigned bits = ht_as_uint(x);
+    return x == x ? (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16 : 0x7fffu;
+}
+static inline unsigned ht_bf16_pair(float x, float y) {
+    return ht_bf16_bits(x) | ht_bf16_bits(y) << 16;
+}
 static inline float ht_f16_value(unsigned short bits) {
     return sim_f16_value(bits);
 }
@@ -118,6 +126,7 @@ uint4 ht_lds16(unsigned s, int line = __builtin_LINE());
 float ht_lds4(unsigned s, int line = __builtin_LINE());
 void ht_sts16(unsigned s, uint4 v, int line = __builtin_LINE());
 void ht_sts4(unsigned s, float v, int line = __builtin_LINE());
+void ht_sts8(unsigned s, unsigned x, unsigned y, int line = __builtin_LINE());
 
 void ht_cp_async16(unsigned s, const void *g, int line = __builtin_LINE());
 void ht_cp_async_commit(void);
@@ -128,6 +137,7 @@ template <int N> static inline void ht_cp_async_wait(void) {
 }
 
 HT_SIM_COLLECTIVE void ht_ldmatrix_x4(unsigned r[4], unsigned s, int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_ldmatrix_x4_trans(unsigned r[4], unsigned s, int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_f16_16816(float d[4], const unsigned a[4], const unsigned b[2],
                                         int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1],

@@ -558,13 +558,19 @@ void ht_cluster_barrier(int line) {
         give_way(*t->owner, *t);
 }
 
-void ht_ldmatrix_x4(unsigned r[4], unsigned s, int line) {
-    thread_state *t = come_to(CALL_LDMATRIX, line, __builtin_return_address(0));
+static void ldmatrix(call_kind kind, unsigned *r, unsigned s, int line, const void *site) {
+    thread_state *t = come_to(kind, line, site);
     if (t == nullptr)
         return;
     t->at.r = r;
     t->at.s = s;
     give_way(*t->owner, *t);
+}
+void ht_ldmatrix_x4(unsigned r[4], unsigned s, int line) {
+    ldmatrix(CALL_LDMATRIX, r, s, line, __builtin_return_address(0));
+}
+void ht_ldmatrix_x4_trans(unsigned r[4], unsigned s, int line) {
+    ldmatrix(CALL_LDMATRIX_TRANS, r, s, line, __builtin_return_address(0));
 }
 
 static void mma(call_kind kind, void *d, const unsigned *a, const unsigned *b, int line, const void *site) {

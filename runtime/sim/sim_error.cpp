@@ -23,6 +23,7 @@ const char *call_name(call_kind kind) {
         "ht_cluster_barrier",
         "ht_barrier",
         "ht_ldmatrix_x4",
+        "ht_ldmatrix_x4_trans",
         "ht_mma_f16_16816",
         "ht_mma_f16_1688",
         "ht_mma_bf16_16816",

@@ -38,6 +38,7 @@ enum call_kind {
     CALL_BARRIER,
     /* collectives of a warp */
     CALL_LDMATRIX,
+    CALL_LDMATRIX_TRANS,
     CALL_MMA_16816,
     CALL_MMA_1688,
     CALL_MMA_BF16_16816,

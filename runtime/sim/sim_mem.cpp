@@ -324,6 +324,9 @@ void ht_sts16(unsigned s, uint4 v, int line) {
 void ht_sts4(unsigned s, float v, int line) {
     shared_store("ht_sts4", s, v, line);
 }
+void ht_sts8(unsigned s, unsigned x, unsigned y, int line) {
+    shared_store("ht_sts8", s, static_cast<uint64_t>(y) << 32 | x, line);
+}
 
 /* Blocks may run on several host threads: these are atomic. */
 int ht_ld_relaxed_i32(const int *p, int line) {

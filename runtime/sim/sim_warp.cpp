@@ -13,7 +13,7 @@
  *   row g + 8          c2 c3 of t = 0, 1, 2, 3
  *
  * m16n8k8 is the left half: a0, a1, b0. ldmatrix.x4: lane 8 i + r supplies the address of row r (16 bytes, 8
- * halves) of matrix i; afterwards register i of lane 4 g + t holds halves 2t, 2t+1 of row g of matrix i. */
+ * halves) of matrix i; afterwards register i of lane 4 g + t holds halves 2t, 2t+1 of row g of matrix i, transposed half g of rows 2t, 2t+1. */
 #include "sim_internal.h"
 
 namespace ht_sim {
@@ -24,7 +24,8 @@ static call &lane_call(engine &e, unsigned warp, unsigned lane) {
     return e.threads[warp * warp_size(e) + lane]->at;
 }
 
-static bool perform_ldmatrix(engine &e, unsigned warp) {
+/* Transposed: half c of row r goes to lane 4 c + r / 2, half r % 2 of its register. */
+static bool perform_ldmatrix(engine &e, unsigned warp, bool transposed) {
     for (unsigned source = 0; source < WARP_SIZE; source++) {
         const call &c = lane_call(e, warp, source);
         access who = {warp * WARP_SIZE + source, c.line, call_name(c.kind), true};
@@ -32,8 +33,12 @@ static bool perform_ldmatrix(engine &e, unsigned warp) {
         if (row == nullptr)
             return false;
         unsigned matrix = source / 8, g = source % 8;
-        for (unsigned t = 0; t < 4; t++)
+        for (unsigned t = 0; t < 4 && !transposed; t++)
             memcpy(&lane_call(e, warp, 4 * g + t).r[matrix], row + 4 * t, 4);
+        for (unsigned half = 0; half < 8 && transposed; half++) {
+            unsigned *r = &lane_call(e, warp, 4 * half + g / 2).r[matrix];
+            memcpy(reinterpret_cast<unsigned char *>(r) + g % 2 * 2, row + 2 * half, 2);
+        }
     }
     return true;
 }
@@ -125,7 +130,9 @@ bool warp_perform(engine &e, unsigned warp) {
         return perform_mfma(e, warp, sim_mfma_table[kind - CALL_MFMA]);
     switch (kind) {
     case CALL_LDMATRIX:
-        return perform_ldmatrix(e, warp);
+        return perform_ldmatrix(e, warp, false);
+    case CALL_LDMATRIX_TRANS:
+        return perform_ldmatrix(e, warp, true);
     case CALL_MMA_16816:
         return perform_mma(e, warp, mma_f16);
     case CALL_MMA_1688:
