@@ -173,6 +173,7 @@ static void capture_without_workspace_is_refused(void **state) {
     size_t nodes = 1;
     lane_open(&l, shapes[0], 1);
     ours(halftone_set_workspace(l.handle, NULL, 0), l.handle, "no workspace");
+    ours(halftone_set_scheme(l.handle, "f16x3"), l.handle, "a scheme that packs"); /* auto may need none */
     cuda(cudaStreamBeginCapture(l.stream, cudaStreamCaptureModeGlobal), "begin capture");
     const int code = halftone_sgemm(l.handle, 'N', 'N', l.shape.m, l.shape.n, l.shape.k, &one, l.a, l.shape.m,
                                     l.b, l.shape.k, &zero, l.c, l.shape.m);
