@@ -112,12 +112,13 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         text_addf(
             out,
             "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-            "\"%s\", %s_launch, %d, %d, %s%s},\n",
+            "\"%s\", %s_launch, %d, %d, %s%s, %s},\n",
             s->name, emit_range_text(s, c->isa), s->bound_text, s->slices, scheme_atom_k(s),
             scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(c->isa, s->slice),
             bound.step_units, bound.once_units, bound.promote_k,
             c->isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, name, name, s->atom_slices, s->exact_k,
-            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "");
+            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "",
+            scheme_range(s));
         count++;
     }
     text_add(out, "};\n\n");

@@ -389,3 +389,11 @@ int scheme_atom_group(const struct scheme *s) {
 bool scheme_is_exact(const struct scheme *s) {
     return s->exact_k > 0;
 }
+
+const char *scheme_range(const struct scheme *s) {
+    static const char *const range[SLICE_TYPES] = {[SLICE_F16] = "HT_RANGE_FP16",
+                                                   [SLICE_BF16] = "HT_RANGE_FP32",
+                                                   [SLICE_TF32] = "HT_RANGE_FP32",
+                                                   [SLICE_S8] = "HT_RANGE_FIXED"};
+    return s->slice == SLICE_F16 && s->scale == SCALE_ROW ? "HT_RANGE_ROW" : range[s->slice];
+}

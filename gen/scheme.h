@@ -60,5 +60,7 @@ int scheme_atom_k(const struct scheme *s);
 int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_exact(const struct scheme *s);
+/* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
+const char *scheme_range(const struct scheme *s);
 
 #endif

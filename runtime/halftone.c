@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ht_accuracy.h"
 #include "ht_desc.h"
 #include "ht_dev.h"
 
@@ -39,7 +40,8 @@ struct halftone {
     size_t meeting_bytes;
     bool meeting_clean;
     int pointer_mode;
-    const char *scheme;   /* name in the set, or AUTO_SCHEME */
+    const char *scheme;   /* name in the set, or AUTO_SCHEME; NULL: `accuracy` chooses by shape */
+    struct ht_accuracy accuracy;
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
     struct ht_dev_info device;
@@ -206,8 +208,51 @@ int halftone_set_scheme(halftone *handle, const char *name) {
         name != NULL ? find_scheme(handle->set, is_auto ? AUTO_SCHEME : name) : NULL;
     if (scheme == NULL)
         return fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
-    handle->scheme = scheme->name;
+    handle->scheme = is_auto ? AUTO_SCHEME : scheme->name;
     return HALFTONE_OK;
+}
+
+static int fail_accuracy_text(halftone *h, const char *text) {
+    size_t used = 0;
+    fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is none of ", text != NULL ? text : "(NULL)");
+    for (int i = 0; ht_accuracy_form(i) != NULL; i++) {
+        used = strlen(h->detail);
+        snprintf(h->detail + used, sizeof h->detail - used, "%s%s", i > 0 ? ", " : "", ht_accuracy_form(i));
+    }
+    used = strlen(h->detail);
+    snprintf(h->detail + used, sizeof h->detail - used, "; N from 1 to 999, X above 0 and at most 1");
+    return HALFTONE_UNKNOWN_ACCURACY;
+}
+
+static int fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
+                         const struct ht_accuracy_choice *choice, int64_t k) {
+    ht_accuracy_explain(accuracy, choice, k, h->detail, sizeof h->detail);
+    return HALFTONE_ACCURACY;
+}
+
+int halftone_set_accuracy(halftone *handle, const char *text) {
+    struct ht_accuracy accuracy;
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
+        return fail_accuracy_text(handle, text);
+    if (accuracy.is_auto && halftone_set_scheme(handle, "auto") != HALFTONE_OK)
+        return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
+                    accuracy.text, AUTO_SCHEME);
+    if (accuracy.is_auto)
+        return HALFTONE_OK;
+    const struct ht_accuracy_choice least =
+        ht_accuracy_choose(handle->set, &accuracy, 1, 1, 1, 1, PARTIAL_LIMIT_BYTES);
+    if (least.scheme == NULL) /* bounds only grow with k */
+        return fail_accuracy(handle, &accuracy, &least, 1);
+    handle->accuracy = accuracy;
+    handle->scheme = NULL;
+    return HALFTONE_OK;
+}
+
+const char *halftone_accuracies(int index) {
+    return ht_accuracy_form(index);
 }
 
 int halftone_set_pointer_mode(halftone *handle, int mode) {
@@ -312,12 +357,42 @@ static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, i
     return o;
 }
 
-static int scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
-    const char *name = h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
+/* The scheme that was set by name, or by a kernel's name; NULL: the accuracy chooses by shape. */
+static const char *fixed_scheme(const halftone *h) {
+    return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
+}
+
+/* The scheme of a packed operand, which knows of one size only. */
+static int scheme_of_blob(halftone *h, const struct ht_scheme_desc **scheme) {
+    const char *name = fixed_scheme(h);
+    if (name == NULL)
+        return fail(h, HALFTONE_NOT_SUPPORTED,
+                    "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
+                    "scheme: set the one that halftone_query names with halftone_set_scheme",
+                    h->accuracy.text);
     *scheme = find_scheme(h->set, name);
     if (*scheme == NULL)
         return fail(h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'", name);
     return HALFTONE_OK;
+}
+
+static int64_t at_least_one(int64_t size) { /* questions may have zeros */
+    return size > 0 ? size : 1;
+}
+
+static struct ht_accuracy_choice choose(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch) {
+    return ht_accuracy_choose(h->set, &h->accuracy, at_least_one(m), at_least_one(n), at_least_one(k),
+                              at_least_one(batch), PARTIAL_LIMIT_BYTES);
+}
+
+/* The scheme of a product of this shape. */
+static int scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
+                          const struct ht_scheme_desc **scheme) {
+    if (fixed_scheme(h) != NULL)
+        return scheme_of_blob(h, scheme);
+    const struct ht_accuracy_choice choice = choose(h, m, n, k, batch);
+    *scheme = choice.scheme;
+    return choice.scheme != NULL ? HALFTONE_OK : fail_accuracy(h, &h->accuracy, &choice, at_least_one(k));
 }
 
 /* Entries of a batch that one launch takes. */
@@ -336,7 +411,9 @@ static int64_t place(int64_t *end, int64_t bytes) {
 static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, int64_t a_entries,
                      int64_t b_entries, struct plan *p) {
     memset(p, 0, sizeof *p);
-    int code = scheme_of_call(h, &p->scheme);
+    const bool is_packed = a_entries == 0 && b_entries == 0;
+    int code =
+        is_packed ? scheme_of_blob(h, &p->scheme) : scheme_of_call(h, m, n, k, batch, &p->scheme);
     if (code != HALFTONE_OK)
         return code;
     struct ht_choice choice =
@@ -534,9 +611,8 @@ static int check_extents(halftone *h, const struct call *x, bool is_packed, enum
     return code;
 }
 
-/* Questions about a call: sizes, batch, where the answer goes, and the scheme that is meant. */
-static int check_question(halftone *h, const struct call *x, const void *result,
-                          const struct ht_scheme_desc **scheme) {
+/* Questions about a call: sizes, batch, and where the answer goes. */
+static int check_question(halftone *h, const struct call *x, const void *result) {
     int code = check_sizes(h, x);
     if (code == HALFTONE_OK && x->batch < 0)
         code = fail(h, -17, "batch = %lld", (long long)x->batch);
@@ -544,7 +620,7 @@ static int check_question(halftone *h, const struct call *x, const void *result,
         code = fail(h, -18, "the result is NULL");
     if (code == HALFTONE_OK)
         code = check_limits(h, x);
-    return code == HALFTONE_OK ? scheme_of_call(h, scheme) : code;
+    return code;
 }
 
 /* ---- launches ---- */
@@ -866,7 +942,9 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     x.k = k;
     x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
-    code = check_question(handle, &x, bytes, &scheme);
+    code = check_question(handle, &x, bytes);
+    if (code == HALFTONE_OK)
+        code = scheme_of_blob(handle, &scheme);
     if (code != HALFTONE_OK)
         return code;
     struct operand o = operand_of(scheme, rows, k, 1);
@@ -903,7 +981,7 @@ static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed
     if (code == HALFTONE_OK)
         code = check_extent(h, is_a ? "A" : "B", ld, stored_rows, stored_cols, 0, 1);
     if (code == HALFTONE_OK)
-        code = scheme_of_call(h, &scheme);
+        code = scheme_of_blob(h, &scheme);
     if (code != HALFTONE_OK || out->empty)
         return code;
     out->operand = operand_of(scheme, rows, x->k, 1);
@@ -927,7 +1005,7 @@ static int pack_blobs(halftone *h, const struct call *x, bool with_a, void *pack
     if (code == HALFTONE_OK && with_b)
         code = check_blob(h, x, false, packed_b, &b);
     if (code == HALFTONE_OK)
-        code = scheme_of_call(h, &scheme);
+        code = scheme_of_blob(h, &scheme);
     if (code != HALFTONE_OK || (a.empty && b.empty))
         return code;
     if (!a.empty)
@@ -994,11 +1072,6 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
 
 /* ---- questions ---- */
 
-static int64_t pack_ns(const halftone *h, const struct ht_scheme_desc *s, int64_t rows, int64_t k,
-                       int64_t batch) {
-    return ht_pack_ns((int64_t)s->slices * s->slice_bytes, h->set->copy_gbps, rows, k, batch);
-}
-
 static void describe(const halftone *h, const struct plan *p, const struct call *x,
                      struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
@@ -1010,16 +1083,25 @@ static void describe(const halftone *h, const struct plan *p, const struct call 
     out->wn = kernel->wn;
     out->stages = kernel->stages;
     out->splits = p->splits;
-    int64_t launches = p->scheme->scales_rows ? 2 : 1;
-    out->pack_ns = ht_add(
-        ht_add(pack_ns(h, p->scheme, x->m, x->k, x->batch), pack_ns(h, p->scheme, x->n, x->k, x->batch)),
-        launches * h->set->launch_ns);
+    out->pack_ns = ht_pack_both_ns(h->set, p->scheme, x->m, x->n, x->k, x->batch);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;
     out->bound_units = ht_bound_units(p->scheme, x->k);
+    out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
     out->why = kernel->why;
+}
+
+static void explain_scheme(const halftone *h, const struct call *x, char *line, size_t bytes) {
+    if (h->forced_kernel != NO_KERNEL) {
+        snprintf(line, bytes, "the kernel was set by name");
+    } else if (h->scheme != NULL) {
+        snprintf(line, bytes, h->scheme == AUTO_SCHEME ? "fp32: what auto takes" : "set by name");
+    } else {
+        const struct ht_accuracy_choice choice = choose(h, x->m, x->n, x->k, x->batch);
+        ht_accuracy_explain(&h->accuracy, &choice, at_least_one(x->k), line, bytes);
+    }
 }
 
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
@@ -1036,7 +1118,9 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     x.k = k;
     x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
-    code = check_question(handle, &x, plan, &scheme);
+    code = check_question(handle, &x, plan);
+    if (code == HALFTONE_OK)
+        code = scheme_of_call(handle, m, n, k, batch, &scheme);
     if (code != HALFTONE_OK)
         return code;
     struct halftone_plan out;
@@ -1046,6 +1130,7 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     out.why = "a size is 0: no product is run";
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
+    explain_scheme(handle, &x, out.why_scheme, sizeof out.why_scheme);
     if (m > 0 && n > 0 && k > 0 && batch > 0) {
         struct plan p;
         code = make_plan(handle, m, n, k, batch, batch, batch, &p);

@@ -93,7 +93,9 @@ extern "C" {
     X(TOO_LARGE, 9, "a size or an extent is larger than the library or the address space can hold") \
     X(NOT_SUPPORTED, 10, "this combination is not supported")                              \
     X(DEVICE_ERROR, 11, "the device reported an error; see halftone_last_detail")          \
-    X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail")
+    X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail") \
+    X(UNKNOWN_ACCURACY, 13, "no accuracy is called that; see halftone_last_detail")        \
+    X(ACCURACY, 14, "no scheme of this library has that accuracy for this k; see halftone_last_detail")
 /* clang-format on */
 
 enum halftone_code {
@@ -127,6 +129,11 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
 
 /* "auto" or a name from halftone_schemes. */
 int halftone_set_scheme(halftone *handle, const char *name);
+
+/* An accuracy instead of a scheme, as in 7 above: "half", "tf32", "fp32-fast", "fp32", "reproducible",
+ * "reproducible:3", ":6", ":10", "bits=N", "bound=X". The later of this and halftone_set_scheme holds. On failure
+ * nothing changes. */
+int halftone_set_accuracy(halftone *handle, const char *text);
 
 /* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are. */
 int halftone_set_pointer_mode(halftone *handle, int mode);
@@ -173,6 +180,8 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
 
 /* ---- questions: none of these touches the device ---- */
 
+enum { HALFTONE_WHY_BYTES = 256 };
+
 struct halftone_plan {
     const char *scheme, *kernel; /* kernel "": no product is run (a size is 0) */
     int bm, bn, bk;              /* tile of a block */
@@ -184,10 +193,12 @@ struct halftone_plan {
     int64_t predicted_ns;        /* their sum */
     size_t workspace_bytes;
     int64_t bound_units; /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */
+    double error_bound;  /* bound_units * 2^-24 */
     int fixed_point; /* 1: in the bound |A||B| stands for k * largest of the row of A * largest of the column of B */
     const char *bound; /* the bound in words */
     const char *range; /* inputs for which it holds */
     const char *why;   /* what limits the kernel, and the runner-up */
+    char why_scheme[HALFTONE_WHY_BYTES]; /* why this scheme, and the runner-up */
 };
 
 /* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run. */
@@ -201,6 +212,8 @@ int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t
 /* Name of the scheme or kernel with this index, NULL past the end. NULL handle: those of the first GPU. */
 const char *halftone_schemes(const halftone *handle, int index);
 const char *halftone_kernels(const halftone *handle, int index);
+/* What halftone_set_accuracy takes, NULL past the end; the last two are "bits=N" and "bound=X". */
+const char *halftone_accuracies(int index);
 
 const char *halftone_version(void);
 /* Name of the budget with this index that this library has kernels for ("a800"), NULL past the end; the budget

@@ -97,6 +97,15 @@ struct ht_kernel_desc {
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
 
+/* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
+enum ht_range {
+    HT_RANGE_ALL,  /* every finite input */
+    HT_RANGE_FP32, /* FP32's exponents: magnitudes from 2^-102 to below 2^128 - 2^119, whatever stands beside them */
+    HT_RANGE_ROW,  /* any exponent, elements down to 2^-16 of the largest in their row of A (column of B) */
+    HT_RANGE_FP16, /* magnitudes that an FP16 number can have */
+    HT_RANGE_FIXED /* fixed point: the bound is not relative to |A||B| (exact_k > 0) */
+};
+
 struct ht_scheme_desc {
     const char *name, *range_text, *bound_text;
     int slices, atom_k, slice_bytes;
@@ -114,6 +123,7 @@ struct ht_scheme_desc {
      * of the column of B, and NaN or Inf in a row make its results NaN. 0: FP32 sums */
     int exact_k;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
+    enum ht_range range;
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
@@ -286,6 +296,15 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
         ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS) * HT_ATOM_ROWS, ht_ceil_div(k, HT_K_PAD) * HT_K_PAD);
     int64_t bytes = ht_add(ht_mul(4, ht_mul(rows, k)), ht_mul(padded, slice_bytes_per_element));
     return ht_mul(bytes, batch) / copy_gbps;
+}
+
+/* Packing of both operands of a call, launches included. */
+static inline int64_t ht_pack_both_ns(const struct ht_set_desc *set, const struct ht_scheme_desc *s,
+                                      int64_t m, int64_t n, int64_t k, int64_t batch) {
+    const int64_t bytes = (int64_t)s->slices * s->slice_bytes, launches = s->scales_rows ? 2 : 1;
+    return ht_add(
+        ht_add(ht_pack_ns(bytes, set->copy_gbps, m, k, batch), ht_pack_ns(bytes, set->copy_gbps, n, k, batch)),
+        launches * set->launch_ns);
 }
 
 /* A-priori error bound: |C - (alpha A B + beta C0)| <= units * 2^-24 |alpha| |A||B| + 2^-24 |beta C0|, componentwise,
