@@ -1,12 +1,14 @@
 /* cmd_bench: `halftone bench`: TFLOPS of every scheme, end to end and kernel only, beside cuBLAS in the same
  * run. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "args.h"
 #include "cmd.h"
+#include "contenders.h"
 #include "families.h"
 #include "native.h"
 #include "progress.h"
@@ -21,7 +23,7 @@
 #define HALFTONE_TOOLKIT "unknown"
 #endif
 
-enum { SCHEMES_MOST = 32, SIZES_MOST = 32, SAMPLED_ROWS = 64, COMMENT_BYTES = 2048 };
+enum { SIZES_MOST = 32, SAMPLED_ROWS = 64, COMMENT_BYTES = 2048 };
 
 /* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one
  * measurement. */
@@ -56,8 +58,8 @@ struct bench {
     struct device_facts *facts;
     const char *out, *commit, *toolkit;
     struct shape_list shapes;
-    const char *scheme[SCHEMES_MOST];
-    int schemes, all_kernels;
+    struct contenders contenders;
+    int all_kernels;
     struct timing_plan plan;
     struct tsv table;
     struct progress progress;
@@ -208,17 +210,20 @@ static int products_of(const struct ht_set_desc *set, const char *scheme) {
 }
 
 /* kernel NULL: the library's pick. The end-to-end call comes last, so that its result is what is judged. */
-static int run_scheme(struct round *r, const char *scheme, const char *kernel, struct fault *f) {
+static int run_scheme(struct round *r, const char *contender, const char *kernel, struct fault *f) {
     struct bench *b = r->bench;
     const struct ht_set_desc *set = b->engine.set;
     struct halftone_plan plan;
-    struct line l = {scheme, "", timing_none, timing_none, timing_none, -1, 0, 0};
-    step(r, kernel != NULL ? kernel : scheme);
-    if (engine_select(&b->engine, scheme, kernel, f) != 0 ||
+    const bool by_accuracy = engine_accuracy_of(contender) != NULL; /* then packed calls need its scheme */
+    struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, 0};
+    step(r, kernel != NULL ? kernel : contender);
+    if (engine_select(&b->engine, contender, kernel, f) != 0 ||
         engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
+        engine_select(&b->engine, by_accuracy ? plan.scheme : contender, kernel, f) != 0 ||
         engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
         timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0 ||
         timing_measure(&b->plan, call_packed, r, &l.product, f) != 0 ||
+        engine_select(&b->engine, contender, kernel, f) != 0 ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
         return -1;
     l.kernel = plan.kernel;
@@ -232,12 +237,12 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
 static int run_schemes(struct round *r, struct fault *f) {
     struct bench *b = r->bench;
     int status = 0;
-    for (int i = 0; i < b->schemes && status == 0; i++) {
+    for (int i = 0; i < b->contenders.count && status == 0; i++) {
         if (!b->all_kernels)
-            status = run_scheme(r, b->scheme[i], NULL, f);
+            status = run_scheme(r, b->contenders.name[i], NULL, f);
         for (int k = 0; b->all_kernels && k < b->engine.set->kernels && status == 0; k++)
-            if (strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0)
-                status = run_scheme(r, b->scheme[i], b->engine.set->kernel[k].name, f);
+            if (strcmp(b->engine.set->kernel[k].scheme, b->contenders.name[i]) == 0)
+                status = run_scheme(r, b->contenders.name[i], b->engine.set->kernel[k].name, f);
     }
     return status;
 }
@@ -369,11 +374,11 @@ static void make_comments(struct bench *b) {
 
 static int count_steps(const struct bench *b) {
     int kernels = 0;
-    for (int i = 0; i < b->schemes && b->all_kernels; i++)
+    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
         for (int k = 0; k < b->engine.set->kernels; k++)
-            kernels += strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0;
+            kernels += strcmp(b->engine.set->kernel[k].scheme, b->contenders.name[i]) == 0;
     return b->shapes.count *
-           ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->schemes));
+           ((b->yardstick != NULL ? YARDSTICK_MODES : 0) + (b->all_kernels ? kernels : b->contenders.count));
 }
 
 static int run_all(struct bench *b, struct fault *f) {
@@ -408,23 +413,12 @@ static int run_all(struct bench *b, struct fault *f) {
     return status;
 }
 
-static int choose_schemes(struct bench *b, const char *text, struct name_list *names, struct fault *f) {
-    if (text == NULL) {
-        for (int i = 0; i < SCHEMES_MOST && halftone_schemes(b->engine.handle, i) != NULL; i++)
-            b->scheme[b->schemes++] = halftone_schemes(b->engine.handle, i);
-        return 0;
-    }
-    if (args_names("--schemes", text, names, f) != 0)
-        return -1;
-    if (names->count > SCHEMES_MOST)
-        return fault_usage(f, "--schemes: more than %d names", (int)SCHEMES_MOST);
-    for (int i = 0; i < names->count; i++) {
-        if (engine_scheme_known(&b->engine, names->name[i], f) != 0)
-            return -1;
-        if (b->all_kernels && strcmp(names->name[i], "auto") == 0)
-            return fault_usage(f, "--kernels all needs scheme names, not auto; `halftone info` lists them");
-        b->scheme[b->schemes++] = names->name[i];
-    }
+/* The names of kernels are found by the scheme's name. */
+static int check_names(const struct bench *b, struct fault *f) {
+    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
+        if (strcmp(b->contenders.name[i], "auto") == 0 || engine_accuracy_of(b->contenders.name[i]) != NULL)
+            return fault_usage(f, "--kernels all needs scheme names, not %s; `halftone info` lists them",
+                               b->contenders.name[i]);
     return 0;
 }
 
@@ -447,8 +441,7 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
 
 static int run(int argc, char **argv, struct fault *f) {
     struct bench b;
-    const char *sizes = NULL, *file = NULL, *schemes = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
-    struct name_list names = {NULL, NULL, 0};
+    const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
     int count = 0;
     memset(&b, 0, sizeof b);
     b.commit = HALFTONE_COMMIT;
@@ -456,7 +449,7 @@ static int run(int argc, char **argv, struct fault *f) {
     const struct option options[] = {
         {"--sizes", &sizes, NULL},     {"--shapes", &file, NULL},       {"--schemes", &schemes, NULL},
         {"--kernels", &kernels, NULL}, {"--seconds", &seconds, NULL},   {"--out", &b.out, NULL},
-        {"--commit", &b.commit, NULL}, {"--toolkit", &b.toolkit, NULL}, {NULL, NULL, NULL}};
+        {"--commit", &b.commit, NULL}, {"--toolkit", &b.toolkit, NULL}, {"--accuracy", &accuracies, NULL}, {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0)
         return -1;
@@ -467,21 +460,22 @@ static int run(int argc, char **argv, struct fault *f) {
     if (status == 0) {
         status = choose_shapes(&b, sizes, file, f);
         if (status == 0)
-            status = choose_schemes(&b, schemes, &names, f);
+            status = contenders_choose(&b.contenders, &b.engine, schemes, accuracies, f);
+        if (status == 0)
+            status = check_names(&b, f);
         if (status == 0)
             status = run_all(&b, f);
         engine_close(&b.engine);
     }
     shapes_free(&b.shapes);
-    args_names_free(&names);
+    contenders_free(&b.contenders);
     return status;
 }
 
 const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
-    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--kernels pick|all] "
-    "[--seconds S]\n"
-    "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n\n"
+    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
+    "                      [--kernels pick|all] [--seconds S] [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
     "(uniform[-1,1]), each running back to back for S seconds in 9 batches after a warm-up. Prints medians "
@@ -490,6 +484,8 @@ const struct command cmd_bench = {
     "of 64\n"
     "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
+    "  --accuracy     what halftone_set_accuracy takes, beside --schemes; kernel-only figures are of the scheme it "
+    "gives\n"
     "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the "
     "library's pick)\n"
     "  --seconds S    per measurement (default 0.5)\n"

@@ -7,6 +7,7 @@
 
 #include "args.h"
 #include "cmd.h"
+#include "contenders.h"
 #include "families.h"
 #include "metrics.h"
 #include "native.h"
@@ -17,7 +18,6 @@
 
 enum {
     SIZES_MOST = 32,
-    CONTENDERS_MOST = 32,
     BINS = 81,
     ALL_ROWS_UP_TO = 1024,
     SAMPLED_ROWS = 64,
@@ -40,8 +40,7 @@ struct report {
     int64_t size[SIZES_MOST], seed, histogram_size;
     int sizes, families;
     const struct family *family[64];
-    const char *scheme[CONTENDERS_MOST];
-    int schemes;
+    struct contenders contenders;
     struct tsv table, histogram;
     struct progress progress;
     double largest_error_cpu[CONTENDERS_MOST + 1]; /* where the histogram is taken, native last */
@@ -110,8 +109,7 @@ static void add_histogram(struct report *r, const struct trial *t, const char *c
     }
 }
 
-/* One row from t->sample; bound 0: the contender promises none. `index` is the scheme's, r->schemes for
- * native. */
+/* One row from t->sample; bound 0: the contender promises none. `index` is the contender's, their count for native. */
 static void add_row(struct report *r, const struct trial *t, const char *contender, int64_t bound,
                     int index) {
     struct metrics e;
@@ -142,13 +140,13 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
 
 static int run_scheme(struct report *r, struct trial *t, int index, struct fault *f) {
     struct halftone_plan plan;
-    if (engine_select(&r->engine, r->scheme[index], NULL, f) != 0 ||
+    if (engine_select(&r->engine, r->contenders.name[index], NULL, f) != 0 ||
         engine_query(&r->engine, &t->problem, &plan, f) != 0 ||
         engine_multiply(&r->engine, &t->problem, f) != 0 ||
         engine_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
-    add_row(r, t, r->scheme[index], plan.fixed_point ? 0 : plan.bound_units,
+    add_row(r, t, r->contenders.name[index], plan.fixed_point ? 0 : plan.bound_units,
             index); /* that bound is no grade */
     return 0;
 }
@@ -160,9 +158,9 @@ static int run_trial(struct report *r, const struct family *family, int64_t n, s
         return -1;
     int status = native_sample(r->yardstick, &t.problem, &t.reference, t.whole, t.sample, f);
     if (status == 0)
-        add_row(r, &t, native_name(r->yardstick), 0, r->schemes);
-    for (int i = 0; i < r->schemes && status == 0; i++) {
-        snprintf(what, sizeof what, "%s n = %lld %s", family->name, (long long)n, r->scheme[i]);
+        add_row(r, &t, native_name(r->yardstick), 0, r->contenders.count);
+    for (int i = 0; i < r->contenders.count && status == 0; i++) {
+        snprintf(what, sizeof what, "%s n = %lld %s", family->name, (long long)n, r->contenders.name[i]);
         progress_step(&r->progress, what);
         status = run_scheme(r, &t, i, f);
     }
@@ -174,17 +172,17 @@ static int run_trial(struct report *r, const struct family *family, int64_t n, s
  */
 static void print_ordering(const struct report *r) {
     int base = 0;
-    for (int i = 0; i < r->schemes; i++)
-        if (strcmp(r->scheme[i], "legemm") == 0)
+    for (int i = 0; i < r->contenders.count; i++)
+        if (strcmp(r->contenders.name[i], "legemm") == 0)
             base = i;
-    if (r->schemes < 2 || r->histogram.rows == 0)
+    if (r->contenders.count < 2 || r->histogram.rows == 0)
         return;
     printf(
         "\nAgainst the CPU's FP32 result (LE-GEMM eqs. 19, 20), family %s, n = %lld, as multiples of %s:\n",
-        r->histogram_family, (long long)r->histogram_size, r->scheme[base]);
-    for (int i = 0; i <= r->schemes; i++)
+        r->histogram_family, (long long)r->histogram_size, r->contenders.name[base]);
+    for (int i = 0; i <= r->contenders.count; i++)
         printf("  %-14s max_error x %-10.4g mred x %.4g\n",
-               i < r->schemes ? r->scheme[i] : native_name(r->yardstick),
+               i < r->contenders.count ? r->contenders.name[i] : native_name(r->yardstick),
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
 }
 
@@ -220,8 +218,8 @@ static int draw(const struct report *r, const char *script, const char *name, co
 static int draw_plots(const struct report *r, struct fault *f) {
     char contenders[NAMES_BYTES] = "", families[NAMES_BYTES] = "", settings[3 * NAMES_BYTES];
     append_word(contenders, native_name(r->yardstick));
-    for (int i = 0; i < r->schemes; i++)
-        append_word(contenders, r->scheme[i]);
+    for (int i = 0; i < r->contenders.count; i++)
+        append_word(contenders, r->contenders.name[i]);
     for (int i = 0; i < r->families; i++)
         append_word(families, r->family[i]->name);
     int columns = r->families < GRID_COLUMNS ? r->families : GRID_COLUMNS;
@@ -232,7 +230,7 @@ static int draw_plots(const struct report *r, struct fault *f) {
     if (r->histogram.rows == 0)
         return 0;
     snprintf(settings, sizeof settings, "family='%s'; n=%lld; contenders='%s'; columns=3; rows=%d",
-             r->histogram_family, (long long)r->histogram_size, contenders, (r->schemes + 1 + 2) / 3);
+             r->histogram_family, (long long)r->histogram_size, contenders, (r->contenders.count + 1 + 2) / 3);
     return draw(r, "histogram.gp", "histogram.svg", settings, f);
 }
 
@@ -277,25 +275,6 @@ static int choose_families(struct report *r, const char *text, struct name_list 
     return 0;
 }
 
-static int choose_schemes(struct report *r, const char *text, struct name_list *names, struct fault *f) {
-    r->schemes = 0;
-    if (text == NULL) {
-        for (int i = 0; i < CONTENDERS_MOST && halftone_schemes(r->engine.handle, i) != NULL; i++)
-            r->scheme[r->schemes++] = halftone_schemes(r->engine.handle, i);
-        return 0;
-    }
-    if (args_names("--schemes", text, names, f) != 0)
-        return -1;
-    if (names->count > CONTENDERS_MOST)
-        return fault_usage(f, "--schemes: more than %d names", (int)CONTENDERS_MOST);
-    for (int i = 0; i < names->count; i++) {
-        if (engine_scheme_known(&r->engine, names->name[i], f) != 0)
-            return -1;
-        r->scheme[r->schemes++] = names->name[i];
-    }
-    return 0;
-}
-
 static int compare_sizes(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -309,7 +288,7 @@ static int run_all(struct report *r, struct fault *f) {
         fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
     tsv_init(&r->table, report_columns, (int)(sizeof report_columns / sizeof report_columns[0]));
     tsv_init(&r->histogram, histogram_columns, (int)(sizeof histogram_columns / sizeof histogram_columns[0]));
-    progress_start(&r->progress, r->sizes * r->families * r->schemes);
+    progress_start(&r->progress, r->sizes * r->families * r->contenders.count);
     for (int fam = 0; fam < r->families && status == 0; fam++)
         for (int s = 0; s < r->sizes && status == 0; s++)
             status = run_trial(r, r->family[fam], r->size[s], f);
@@ -345,13 +324,13 @@ static int64_t histogram_size(const struct report *r) {
 
 static int run(int argc, char **argv, struct fault *f) {
     struct report r = {.seed = 1};
-    const char *sizes = NULL, *families = NULL, *schemes = NULL, *seed = "1", *none[1];
-    struct name_list family_names = {NULL, NULL, 0}, scheme_names = {NULL, NULL, 0};
+    const char *sizes = NULL, *families = NULL, *schemes = NULL, *accuracies = NULL, *seed = "1", *none[1];
+    struct name_list family_names = {NULL, NULL, 0};
     int count = 0, list = 0;
     const struct option options[] = {
         {"--sizes", &sizes, NULL}, {"--families", &families, NULL}, {"--schemes", &schemes, NULL},
         {"--seed", &seed, NULL},   {"--out", &r.out, NULL},         {"--list", NULL, &list},
-        {NULL, NULL, NULL}};
+        {"--accuracy", &accuracies, NULL}, {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
     if (list)
@@ -370,7 +349,7 @@ static int run(int argc, char **argv, struct fault *f) {
         qsort(r.size, (size_t)r.sizes, sizeof r.size[0], compare_sizes);
         r.histogram_size = histogram_size(&r);
         if (status == 0)
-            status = choose_schemes(&r, schemes, &scheme_names, f);
+            status = contenders_choose(&r.contenders, &r.engine, schemes, accuracies, f);
         if (status == 0)
             status = run_all(&r, f);
         engine_close(&r.engine);
@@ -378,14 +357,14 @@ static int run(int argc, char **argv, struct fault *f) {
         status = -1;
     }
     args_names_free(&family_names);
-    args_names_free(&scheme_names);
+    contenders_free(&r.contenders);
     return status;
 }
 
 const struct command cmd_report = {
     "report", "how wrong every scheme is on every input family, beside native FP32",
-    "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--seed N] [--out DIR] "
-    "[--list]\n\n"
+    "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--accuracy a,b] "
+    "[--seed N] [--out DIR] [--list]\n\n"
     "Prints for every family, size n (m = n = k) and scheme, beside native FP32 (cuBLAS SGEMM, else the "
     "CPU):\n"
     "  frob       ||C-R||_F / ||R||_F, R the FP64 product\n"
@@ -400,5 +379,6 @@ const struct command cmd_report = {
     "  --sizes      default 64,256,1024,4096; in the simulator 32,64,128\n"
     "  --families   default all; the first one gives the histogram (n = 1024 or the largest). --list prints "
     "their names\n"
+    "  --accuracy   what halftone_set_accuracy takes, beside --schemes: bits=12,fp32-fast\n"
     "  --seed N     another sample of the random families (default 1)\n",
     run};

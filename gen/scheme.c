@@ -391,9 +391,9 @@ bool scheme_is_exact(const struct scheme *s) {
 }
 
 const char *scheme_range(const struct scheme *s) {
-    static const char *const range[SLICE_TYPES] = {[SLICE_F16] = "HT_RANGE_FP16",
-                                                   [SLICE_BF16] = "HT_RANGE_FP32",
-                                                   [SLICE_TF32] = "HT_RANGE_FP32",
-                                                   [SLICE_S8] = "HT_RANGE_FIXED"};
-    return s->slice == SLICE_F16 && s->scale == SCALE_ROW ? "HT_RANGE_ROW" : range[s->slice];
+    if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
+        return "HT_RANGE_ROW";
+    if (s->slice == SLICE_F16)
+        return s->slices == 1 ? "HT_RANGE_FP16" : "HT_RANGE_PART";
+    return s->slice == SLICE_S8 ? "HT_RANGE_FIXED" : "HT_RANGE_FP32";
 }

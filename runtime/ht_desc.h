@@ -102,7 +102,8 @@ enum ht_range {
     HT_RANGE_ALL,  /* every finite input */
     HT_RANGE_FP32, /* FP32's exponents: magnitudes from 2^-102 to below 2^128 - 2^119, whatever stands beside them */
     HT_RANGE_ROW,  /* any exponent, elements down to 2^-16 of the largest in their row of A (column of B) */
-    HT_RANGE_FP16, /* magnitudes that an FP16 number can have */
+    HT_RANGE_FP16, /* magnitudes that a normal FP16 number can have */
+    HT_RANGE_PART, /* part of those: slices of an FP16 split lose more below than FP16 itself */
     HT_RANGE_FIXED /* fixed point: the bound is not relative to |A||B| (exact_k > 0) */
 };
 
