@@ -42,6 +42,10 @@ struct halftone {
     int pointer_mode;
     const char *scheme;   /* name in the set, or AUTO_SCHEME; NULL: `accuracy` chooses by shape */
     struct ht_accuracy accuracy;
+    struct {
+        int64_t m, n, k, batch;
+        const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
+    } last; /* what `accuracy` chose: comparing the kernels of several schemes takes 10 us of the host */
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
     struct ht_dev_info device;
@@ -248,6 +252,7 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
         return fail_accuracy(handle, &accuracy, &least, 1);
     handle->accuracy = accuracy;
     handle->scheme = NULL;
+    handle->last.scheme = NULL;
     return HALFTONE_OK;
 }
 
@@ -390,8 +395,15 @@ static int scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t 
                           const struct ht_scheme_desc **scheme) {
     if (fixed_scheme(h) != NULL)
         return scheme_of_blob(h, scheme);
+    *scheme = h->last.scheme;
+    if (*scheme != NULL && h->last.m == m && h->last.n == n && h->last.k == k && h->last.batch == batch)
+        return HALFTONE_OK;
     const struct ht_accuracy_choice choice = choose(h, m, n, k, batch);
-    *scheme = choice.scheme;
+    h->last.m = m;
+    h->last.n = n;
+    h->last.k = k;
+    h->last.batch = batch;
+    h->last.scheme = *scheme = choice.scheme;
     return choice.scheme != NULL ? HALFTONE_OK : fail_accuracy(h, &h->accuracy, &choice, at_least_one(k));
 }
 

@@ -44,7 +44,49 @@
  *    make the accuracy contract of "auto" hold on ALL inputs is not built yet: outside f16x3's range (see
  *    halftone_query) small elements lose bits silently. Named schemes run their paper's algorithm as it is.
  *
- * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
+ * 7. Asking for an accuracy. halftone_set_accuracy takes, instead of a scheme's name, what the result must keep;
+ *    each call then runs the scheme that is predicted to be fastest for its m, n, k and batch, packing included,
+ *    among those whose a-priori bound at this k suffices. u = 2^-24; all bounds are componentwise.
+ *
+ *      text            |C - R| is at most           for inputs
+ *      half            (2^14 + 64 + 2k) u |A||B|    in the scheme's range; magnitudes in [2^-14, 65504] always are
+ *                                                   if rows and columns span less than 2^16
+ *      tf32            the same                     of all FP32 exponents
+ *      fp32-fast       (256 + k) u |A||B|, and      whose elements are no smaller than 2^-16 of the largest in
+ *                      slices keep 22 bits          their row of A or column of B: SGEMM's accuracy for ordinary
+ *                                                   data, nothing is checked
+ *      fp32            what "auto" promises (6)     what "auto" takes; the default
+ *      reproducible    17 u k max|a| max|b|         that are finite, k <= 2^24; see below
+ *      bits=N          2^-N |A||B|                  of all FP32 exponents
+ *      bound=X         X |A||B|                     of all FP32 exponents
+ *
+ *    "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119, and where all
+ *    products of an element of C are below 2^-126 the bound takes them as if they were that. What holds beyond
+ *    this for the scheme that runs, halftone_query says in `range`. R = alpha op(A) op(B) + beta C, |A||B| stands
+ *    for |alpha| |op(A)||op(B)| and beta C adds u |beta C|. The bound of a scheme is
+ *
+ *      units(k) = split + L + L / 25 + 4,   L = align ceil(min(k, promote) / mma_k) + ceil(k / promote) - 1,
+ *
+ *    with the scheme's constants on this GPU (ht_desc.h: split_units, align_units, promote_k, mma_k), rounded down
+ *    where it divides; without promotion the chain is k long and the last two terms vanish.
+ *
+ *    What no scheme reaches at this k is the error HALFTONE_ACCURACY, never a silent downgrade; halftone_last_detail
+ *    names the best scheme and its bound. Asked for when even k = 1 is out of reach, halftone_set_accuracy itself
+ *    says so. More bits never give a larger bound. A worst case is pessimistic: bits=16 is out of reach for most k,
+ *    while random data keep 22 bits. halftone_query says in `why_scheme` what was compared.
+ *
+ *    reproducible: the same bits on every GPU and on the CPU, whatever kernel, split, batch or packing, because all
+ *    sums are exact integers; it never switches to another arithmetic. "reproducible:3", ":6" (the default) and
+ *    ":10" are i8x3, i8x6 and i8x10: bounds of 2065, 17 and 5 u, elements kept to 2^-14, 2^-22 and 2^-30 of the
+ *    largest in their row of A or column of B. The bound is relative to that largest: rows whose elements differ
+ *    widely lose the small ones, by no more than it says. A row of A or column of B with NaN or Inf makes its row or
+ *    column of C NaN, elsewhere than IEEE would too.
+ *
+ *    A packed operand belongs to one scheme, so packing and packed products work with fp32 and reproducible and are
+ *    refused with HALFTONE_NOT_SUPPORTED for the others: set the scheme that halftone_query names. A kernel set by
+ *    halftone_set_kernel runs whatever accuracy was asked for.
+ *
+ * 8. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
  *    same in every function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked
  *    in the order of their numbers before anything is launched. Positive codes: everything else. All of
  *    them are in the table below; halftone_strerror gives the texts, halftone_last_detail the numbers or
