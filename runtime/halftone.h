@@ -78,9 +78,9 @@
  *    reproducible: the same bits on every GPU and on the CPU, whatever kernel, split, batch or packing, because all
  *    sums are exact integers; it never switches to another arithmetic. "reproducible:3", ":6" (the default) and
  *    ":10" are i8x3, i8x6 and i8x10: bounds of 2065, 17 and 5 u, elements kept to 2^-14, 2^-22 and 2^-30 of the
- *    largest in their row of A or column of B. The bound is relative to that largest: rows whose elements differ
- *    widely lose the small ones, by no more than it says. A row of A or column of B with NaN or Inf makes its row or
- *    column of C NaN, elsewhere than IEEE would too.
+ *    largest in their row of A or column of B. The bound is relative to that largest: where elements differ widely
+ *    the small ones are lost, by no more than it says. A row of A or column of B that holds NaN or Inf makes its row
+ *    or column of C NaN, also where FP32 would give Inf.
  *
  *    A packed operand belongs to one scheme, so packing and packed products work with fp32 and reproducible and are
  *    refused with HALFTONE_NOT_SUPPORTED for the others: set the scheme that halftone_query names. A kernel set by

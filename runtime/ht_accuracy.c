@@ -99,7 +99,7 @@ int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy) {
         return -1;
     memset(accuracy, 0, sizeof *accuracy);
     memcpy(accuracy->text, text, strlen(text) + 1);
-    accuracy->units = bound * 0x1p24;
+    accuracy->units = bound * 0x1p24 * (1 + 0x1p-40); /* twelve decimals of a bound that query told are that bound */
     accuracy->most_split = INT_MAX;
     accuracy->ranges = RANGE(ALL) | RANGE(FP32);
     return 0;
