@@ -41,7 +41,7 @@ struct halftone {
     bool meeting_clean;
     int pointer_mode;
     const char *scheme;   /* name in the set, or AUTO_SCHEME; NULL: `accuracy` chooses by shape */
-    struct ht_accuracy accuracy;
+    struct ht_accuracy accuracy; /* text "": the scheme was set by name */
     struct {
         int64_t m, n, k, batch;
         const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
@@ -213,6 +213,7 @@ int halftone_set_scheme(halftone *handle, const char *name) {
     if (scheme == NULL)
         return fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
     handle->scheme = is_auto ? AUTO_SCHEME : scheme->name;
+    memset(&handle->accuracy, 0, sizeof handle->accuracy);
     return HALFTONE_OK;
 }
 
@@ -241,17 +242,15 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
         return code;
     if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
         return fail_accuracy_text(handle, text);
-    if (accuracy.is_auto && halftone_set_scheme(handle, "auto") != HALFTONE_OK)
-        return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
-                    accuracy.text, AUTO_SCHEME);
-    if (accuracy.is_auto)
-        return HALFTONE_OK;
     const struct ht_accuracy_choice least =
         ht_accuracy_choose(handle->set, &accuracy, 1, 1, 1, 1, PARTIAL_LIMIT_BYTES);
-    if (least.scheme == NULL) /* bounds only grow with k */
+    if (accuracy.is_auto && find_scheme(handle->set, AUTO_SCHEME) == NULL)
+        return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
+                    accuracy.text, AUTO_SCHEME);
+    if (!accuracy.is_auto && least.scheme == NULL) /* bounds only grow with k */
         return fail_accuracy(handle, &accuracy, &least, 1);
     handle->accuracy = accuracy;
-    handle->scheme = NULL;
+    handle->scheme = accuracy.is_auto ? AUTO_SCHEME : accuracy.products > 0 ? least.scheme->name : NULL;
     handle->last.scheme = NULL;
     return HALFTONE_OK;
 }
@@ -367,18 +366,22 @@ static const char *fixed_scheme(const halftone *h) {
     return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
 }
 
-/* The scheme of a packed operand, which knows of one size only. */
-static int scheme_of_blob(halftone *h, const struct ht_scheme_desc **scheme) {
+static int scheme_named(halftone *h, const char *name, const struct ht_scheme_desc **scheme) {
+    *scheme = find_scheme(h->set, name);
+    if (*scheme == NULL)
+        return fail(h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'", name);
+    return HALFTONE_OK;
+}
+
+/* Of calls about packed operands, each of which knows one size of the product only. */
+static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
     const char *name = fixed_scheme(h);
     if (name == NULL)
         return fail(h, HALFTONE_NOT_SUPPORTED,
                     "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
                     "scheme: set the one that halftone_query names with halftone_set_scheme",
                     h->accuracy.text);
-    *scheme = find_scheme(h->set, name);
-    if (*scheme == NULL)
-        return fail(h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'", name);
-    return HALFTONE_OK;
+    return scheme_named(h, name, scheme);
 }
 
 static int64_t at_least_one(int64_t size) { /* questions may have zeros */
@@ -393,8 +396,9 @@ static struct ht_accuracy_choice choose(const halftone *h, int64_t m, int64_t n,
 /* The scheme of a product of this shape. */
 static int scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
                           const struct ht_scheme_desc **scheme) {
-    if (fixed_scheme(h) != NULL)
-        return scheme_of_blob(h, scheme);
+    const char *name = fixed_scheme(h);
+    if (name != NULL)
+        return scheme_named(h, name, scheme);
     *scheme = h->last.scheme;
     if (*scheme != NULL && h->last.m == m && h->last.n == n && h->last.k == k && h->last.batch == batch)
         return HALFTONE_OK;
@@ -423,9 +427,7 @@ static int64_t place(int64_t *end, int64_t bytes) {
 static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, int64_t a_entries,
                      int64_t b_entries, struct plan *p) {
     memset(p, 0, sizeof *p);
-    const bool is_packed = a_entries == 0 && b_entries == 0;
-    int code =
-        is_packed ? scheme_of_blob(h, &p->scheme) : scheme_of_call(h, m, n, k, batch, &p->scheme);
+    int code = scheme_of_call(h, m, n, k, batch, &p->scheme);
     if (code != HALFTONE_OK)
         return code;
     struct ht_choice choice =
@@ -835,7 +837,10 @@ static int multiply(halftone *h, const struct call *x, bool is_packed) {
     char *work = NULL;
     int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
     int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
-    int code = make_plan(h, x->m, x->n, x->k, x->batch, a_entries, b_entries, &p);
+    const struct ht_scheme_desc *scheme = NULL;
+    int code = is_packed ? packing_scheme_of_call(h, &scheme) : HALFTONE_OK;
+    if (code == HALFTONE_OK)
+        code = make_plan(h, x->m, x->n, x->k, x->batch, a_entries, b_entries, &p);
     if (code == HALFTONE_OK)
         code = get_workspace(h, (size_t)p.bytes, &work);
     if (code == HALFTONE_OK)
@@ -956,7 +961,7 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     const struct ht_scheme_desc *scheme = NULL;
     code = check_question(handle, &x, bytes);
     if (code == HALFTONE_OK)
-        code = scheme_of_blob(handle, &scheme);
+        code = packing_scheme_of_call(handle, &scheme);
     if (code != HALFTONE_OK)
         return code;
     struct operand o = operand_of(scheme, rows, k, 1);
@@ -993,7 +998,7 @@ static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed
     if (code == HALFTONE_OK)
         code = check_extent(h, is_a ? "A" : "B", ld, stored_rows, stored_cols, 0, 1);
     if (code == HALFTONE_OK)
-        code = scheme_of_blob(h, &scheme);
+        code = packing_scheme_of_call(h, &scheme);
     if (code != HALFTONE_OK || out->empty)
         return code;
     out->operand = operand_of(scheme, rows, x->k, 1);
@@ -1017,7 +1022,7 @@ static int pack_blobs(halftone *h, const struct call *x, bool with_a, void *pack
     if (code == HALFTONE_OK && with_b)
         code = check_blob(h, x, false, packed_b, &b);
     if (code == HALFTONE_OK)
-        code = scheme_of_blob(h, &scheme);
+        code = packing_scheme_of_call(h, &scheme);
     if (code != HALFTONE_OK || (a.empty && b.empty))
         return code;
     if (!a.empty)
@@ -1095,7 +1100,7 @@ static void describe(const halftone *h, const struct plan *p, const struct call 
     out->wn = kernel->wn;
     out->stages = kernel->stages;
     out->splits = p->splits;
-    out->pack_ns = ht_pack_both_ns(h->set, p->scheme, x->m, x->n, x->k, x->batch);
+    out->pack_ns = ht_packing_ns(h->set, p->scheme->name, x->m, x->n, x->k, x->batch);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;
@@ -1109,7 +1114,9 @@ static void explain_scheme(const halftone *h, const struct call *x, char *line, 
     if (h->forced_kernel != NO_KERNEL) {
         snprintf(line, bytes, "the kernel was set by name");
     } else if (h->scheme != NULL) {
-        snprintf(line, bytes, h->scheme == AUTO_SCHEME ? "fp32: what auto takes" : "set by name");
+        const char *text = h->accuracy.text;
+        snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : h->scheme == AUTO_SCHEME ? "auto" : "set by name",
+                 text[0] == '\0' ? "" : h->accuracy.is_auto ? ": what auto takes" : ": whatever the shape");
     } else {
         const struct ht_accuracy_choice choice = choose(h, x->m, x->n, x->k, x->batch);
         ht_accuracy_explain(&h->accuracy, &choice, at_least_one(x->k), line, bytes);

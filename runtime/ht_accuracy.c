@@ -99,7 +99,8 @@ int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy) {
         return -1;
     memset(accuracy, 0, sizeof *accuracy);
     memcpy(accuracy->text, text, strlen(text) + 1);
-    accuracy->units = bound * 0x1p24 * (1 + 0x1p-40); /* twelve decimals of a bound that query told are that bound */
+    accuracy->units =
+        bound * 0x1p24 * (1 + 0x1p-40); /* twelve decimals of a bound that query told are that bound */
     accuracy->most_split = INT_MAX;
     accuracy->ranges = RANGE(ALL) | RANGE(FP32);
     return 0;
@@ -135,7 +136,7 @@ struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set,
             c.best = s;
         if (!meets(accuracy, s, k))
             continue;
-        const int64_t ns = ht_add(kernel.predicted_ns, ht_pack_both_ns(set, s, m, n, k, batch));
+        const int64_t ns = ht_total_ns(set, &kernel, m, n, k, batch);
         if (c.meeting++ == 0 || ns < c.ns) {
             c.second = c.scheme;
             c.second_ns = c.ns;
@@ -190,15 +191,13 @@ void ht_accuracy_explain(const struct ht_accuracy *accuracy, const struct ht_acc
         explain_miss(accuracy, choice, k, line, bytes);
         return;
     }
-    add(line, bytes, "%s: ", accuracy->text);
-    if (accuracy->products == 0)
-        add(line, bytes, "at most %.6g units; cheapest of %d: ", ht_accuracy_limit(accuracy, k),
-            choice->meeting);
+    add(line, bytes, "%s: at most %.6g units; cheapest of %d: ", accuracy->text,
+        ht_accuracy_limit(accuracy, k), choice->meeting);
     add_scheme(line, bytes, choice->scheme, choice->ns, k);
     if (choice->second != NULL) {
         add(line, bytes, ", then ");
         add_scheme(line, bytes, choice->second, choice->second_ns, k);
-    } else if (accuracy->products == 0) {
+    } else {
         add(line, bytes, ", no other");
     }
 }

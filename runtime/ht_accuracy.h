@@ -18,7 +18,7 @@ struct ht_accuracy {
     double units, units_per_k; /* of 2^-24 |A||B| */
     int most_split;
     unsigned ranges; /* bits 1 << enum ht_range */
-    int products;
+    int products;    /* then a set has one scheme at most that meets it, whatever the shape */
 };
 
 /* 0, or -1: the text means nothing, `accuracy` is as it was. */

@@ -299,15 +299,6 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
     return ht_mul(bytes, batch) / copy_gbps;
 }
 
-/* Packing of both operands of a call, launches included. */
-static inline int64_t ht_pack_both_ns(const struct ht_set_desc *set, const struct ht_scheme_desc *s,
-                                      int64_t m, int64_t n, int64_t k, int64_t batch) {
-    const int64_t bytes = (int64_t)s->slices * s->slice_bytes, launches = s->scales_rows ? 2 : 1;
-    return ht_add(
-        ht_add(ht_pack_ns(bytes, set->copy_gbps, m, k, batch), ht_pack_ns(bytes, set->copy_gbps, n, k, batch)),
-        launches * set->launch_ns);
-}
-
 /* A-priori error bound: |C - (alpha A B + beta C0)| <= units * 2^-24 |alpha| |A||B| + 2^-24 |beta C0|, componentwise,
  * for one product of length k, split-K included. Derivation, range, absolute terms: the project's notes. With exact
  * sums (exact_k > 0) |A||B| stands for k * largest of the row of A * largest of the column of B.
@@ -342,6 +333,15 @@ struct ht_choice {
  * scheme. */
 HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
                                   int64_t k, int64_t batch, int64_t partial_bytes);
+
+/* ns of all a call needs but the launch of its kernel: choice.predicted_ns, and packing with its launches where the kernel
+ * reads panels. What schemes are compared by. */
+HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
+                             int64_t k, int64_t batch);
+
+/* The packing in it; 0 where nothing is packed. */
+HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                               int64_t batch);
 
 /* The same for one kernel, whatever its variant: only the split is chosen. */
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,

@@ -52,6 +52,24 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
     return best;
 }
 
+int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                      int64_t batch) {
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
+        if (strcmp(s->name, scheme) != 0 || s->pack == NULL)
+            continue;
+        const int64_t bytes = (int64_t)s->slices * s->slice_bytes, launches = s->scales_rows ? 2 : 1;
+        return ht_add(ht_add(ht_pack_ns(bytes, set->copy_gbps, m, k, batch), ht_pack_ns(bytes, set->copy_gbps, n, k, batch)),
+                      launches * set->launch_ns);
+    }
+    return 0;
+}
+
+int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
+                    int64_t batch) {
+    return ht_add(choice->predicted_ns, ht_packing_ns(set, set->kernel[choice->kernel].scheme, m, n, k, batch));
+}
+
 /* Whether x suits a device with that many SMs better than y; both run on it. */
 static int suits_better(const struct ht_set_desc *x, const struct ht_set_desc *y, int sms) {
     if (x->arch != y->arch)

@@ -1115,6 +1115,12 @@ static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
     assert_string_equal(plan.why_scheme, "fp32-fast: at most 4352 units; cheapest of 2: f16x3 (119 units, "
                                          "7.09e-06; 1582 us), then wide (154 units, 9.18e-06; 5057 us)");
     assert_string_equal(halftone_accuracies(0), "half");
+    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.why_scheme, "fp32: what auto takes");
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.why_scheme, "set by name");
     assert_null(halftone_accuracies(-1));
 }
 
