@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../runtime/halftone.h"
+#include "../runtime/ht_accuracy.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
 
@@ -1124,6 +1125,21 @@ static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
     assert_null(halftone_accuracies(-1));
 }
 
+/* With large k a short split hides behind the chain's worst case, but not in its common case: fp32-fast refuses it. */
+static void test_fp32_fast_wants_its_inputs(void **state) {
+    (void)state;
+    struct ht_scheme_desc schemes[4];
+    struct ht_set_desc set = fake_set;
+    struct ht_accuracy fast;
+    memcpy(schemes, fake_schemes, sizeof schemes);
+    set.scheme = schemes;
+    assert_int_equal(ht_accuracy_parse("fp32-fast", &fast), 0);
+    schemes[1].split_units = 32;
+    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0).scheme->name, "f16x3");
+    schemes[1].split_units = 33;
+    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0).scheme->name, "wide");
+}
+
 static void test_the_later_of_scheme_and_accuracy_holds(void **state) {
     halftone *h = *state;
     assert_int_equal(halftone_set_accuracy(h, "bits=12"), HALFTONE_OK);
@@ -1352,6 +1368,7 @@ int main(void) {
         API_TEST(test_query),
         API_TEST(test_query_tells_what_runs),
         API_TEST(test_an_accuracy_is_a_cheapest_scheme),
+        API_TEST(test_fp32_fast_wants_its_inputs),
         API_TEST(test_the_later_of_scheme_and_accuracy_holds),
         API_TEST(test_what_no_scheme_reaches_is_refused),
         API_TEST(test_accuracy_texts),
