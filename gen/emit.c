@@ -11,7 +11,7 @@
 #include "sched.h"
 #include "tpl.h"
 
-enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 40 };
+enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 48 };
 
 struct params {
     struct tpl_param list[PARAMS_MAX];
@@ -82,6 +82,7 @@ static void scheme_params(struct params *p, const struct scheme *s) {
     param(p, "SCALE_LOW", s->scale_low);
     param(p, "SCALE_HIGH", s->scale_high);
     param(p, "SCALE_ROOM", s->scale_room);
+    param(p, "CHECKS", s->checked);
 }
 
 static void tile_params(struct params *p, const struct plan *plan) {
@@ -107,7 +108,10 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "B_TILES", plan->isa->b_tiles);
         param(p, "D_COLS", plan->isa->d_cols);
     }
-    param(p, "RASTER", plan->raster);
+    if (scheme_is_direct(plan->scheme))
+        param(p, "FAST", plan->isa->direct_mma != NULL);
+    else
+        param(p, "RASTER", plan->raster);
 }
 
 static void derived_wgmma(struct params *p, const struct tile *t) {
@@ -127,9 +131,25 @@ static int k_pairs(const struct plan *p) {
     return scheme_atom_k(p->scheme) / isa_fragment_k(p->isa, p->scheme->slice);
 }
 
+static void derived_direct(struct params *p, const struct plan *plan, int d_regs) {
+    const int d_cols = plan->isa->d_cols, d_rows = d_regs / d_cols;
+    derived(p, "MI", sched_mi(plan));
+    derived(p, "NI", sched_ni(plan));
+    derived(p, "K_STEPS", sched_k_steps(plan));
+    derived(p, "D_REGS", d_regs);
+    derived(p, "D_ROWS", d_rows);
+    derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
+    derived(p, "FMA_COLS", sched_ni(plan) * d_cols);
+}
+
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
 static void derived_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
+    const int d_regs = plan->isa->mi * plan->isa->ni / plan->isa->wave_size;
+    if (scheme_is_direct(plan->scheme)) {
+        derived_direct(p, plan, d_regs);
+        return;
+    }
     if (plan->isa->warpgroup) {
         derived_wgmma(p, t);
         return;
@@ -142,8 +162,8 @@ static void derived_params(struct params *p, const struct plan *plan) {
     derived(p, "K_ATOMS", k_atoms(plan));
     derived(p, "K_PAIRS", k_pairs(plan));
     derived(p, "CHUNK_GROUPS", 64 / plan->isa->fragment_k);
-    derived(p, "D_REGS", plan->isa->mi * plan->isa->ni / plan->isa->wave_size);
-    derived(p, "D_ROWS", plan->isa->mi * plan->isa->ni / plan->isa->wave_size / plan->isa->d_cols);
+    derived(p, "D_REGS", d_regs);
+    derived(p, "D_ROWS", d_regs / plan->isa->d_cols);
     derived(p, "A_BLOCKS", t->bm / 64);
     derived(p, "B_BLOCKS", t->bn / 64);
     derived(p, "STAGE_BYTES", tile_stage_bytes(t, plan->scheme));
@@ -311,10 +331,23 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
         line(out, indent, "}");
 }
 
+/* The MMAs of a row of tiles of tile_direct: product by product, so that neighbours use different accumulators. */
+static void hole_products(struct text *out, int indent, const struct plan *p) {
+    for (int q = 0; p->isa->direct_mma && q < p->scheme->products; q++) {
+        for (int j = 0; j < sched_ni(p); j++)
+            line(out, indent, "ht_mma(acc[%d], a[%d], b[%d][%d]);", j, p->scheme->product[q].a,
+                 p->scheme->product[q].b, j);
+    }
+}
+
 static bool emit_hole(void *context, const char *name, struct text *out, int indent) {
     const struct hole_context *h = context;
     if (h->plan->isa->warpgroup)
         return emit_wgmma_hole(h->plan, name, out, indent);
+    if (strcmp(name, "products") == 0) {
+        hole_products(out, indent, h->plan);
+        return true;
+    }
     if (strcmp(name, "step") == 0) {
         hole_step(out, indent, h);
         return true;
@@ -358,10 +391,13 @@ static void banner_usage(struct text *out, const char *what, int64_t used, int64
 static void banner_gemm(struct text *out, const struct plan *p, const struct sched *s) {
     const struct tile *t = &p->tile;
     const struct gpu *g = p->gpu;
-    text_addf(out,
-              "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from packed %s slices, scheme "
-              "%s:\n//   %s\n//\n",
-              p->name, slice_title(p->scheme->slice), p->scheme->name, p->scheme->paper);
+    const bool direct = scheme_is_direct(p->scheme);
+    text_addf(out, "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from ", p->name);
+    if (direct)
+        text_add(out, "the matrices as they are");
+    else
+        text_addf(out, "packed %s slices", slice_title(p->scheme->slice));
+    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->scheme->paper);
     text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
               t->bm, t->bn, t->bk, p->isa->warpgroup ? "warpgroup" : "warp", t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
@@ -369,6 +405,8 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     if (p->isa->warpgroup)
         text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n//\n", emit_wgmma_count(p),
                   model_chunk(p->scheme, p->isa, t) * t->bk);
+    else if (direct)
+        text_add(out, "//\n");
     else
         text_addf(out,
                   "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of %d k.\n//\n",
@@ -411,7 +449,7 @@ struct frame {
 };
 
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], mma, scale, sum, chain, scheme, skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], mma, scale, sum, tame, chain, scheme, stage, skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -423,6 +461,10 @@ static const char *chain_hooks(const struct isa *isa, const struct scheme *s) {
     return isa->warpgroup ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
 }
 
+static bool is_direct(const struct frame *f) {
+    return f->scheme && scheme_is_direct(f->scheme);
+}
+
 static bool read_parts(struct parts *t, const struct frame *f) {
     const struct isa *isa = f->isa;
     bool ok = read_abi(&t->abi, f->c);
@@ -430,6 +472,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = read_template(&t->launch, f->c, isa->launch, "cuh") && ok;
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
+    ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
     if (f->has_init) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
@@ -437,6 +480,8 @@ static bool read_parts(struct parts *t, const struct frame *f) {
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
     ok = (!f->has_split || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
+    if (is_direct(f))
+        ok = read_template(&t->stage, f->c, "stage_direct", "cuh") && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
@@ -449,14 +494,17 @@ static void free_parts(struct parts *t) {
     text_free(&t->mma);
     text_free(&t->scale);
     text_free(&t->sum);
+    text_free(&t->tame);
     text_free(&t->chain);
     text_free(&t->scheme);
+    text_free(&t->stage);
     text_free(&t->skeleton);
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
     const struct text *const all[] = {&t->abi,     &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->mma,
-                                      &t->scale,   &t->sum,  &t->chain,  &t->scheme,  &t->skeleton};
+                                      &t->scale,   &t->sum,  &t->tame,   &t->chain,   &t->scheme,  &t->stage,
+                                      &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
@@ -534,10 +582,14 @@ static bool write_file(struct text *out, const struct frame *f) {
         banner_licence(out, f->c, sum_parts(&t, f->c->gpu));
         write_head(out, f, &t);
         add_part(out, &t.scale);
-        if (f->has_sums)
+        if (f->has_sums) {
             add_part(out, &t.sum);
+            add_part(out, &t.tame);
+        }
         if (f->has_split)
             add_part(out, &t.scheme);
+        if (is_direct(f))
+            add_part(out, &t.stage);
         if (tpl_expand(out, t.skeleton.data, t.skeleton.len, &options))
             write_tail(out, f);
     }
@@ -548,7 +600,7 @@ static bool write_file(struct text *out, const struct frame *f) {
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
     static struct sched sched;
     struct params written = {0}, known;
-    if (!p->isa->warpgroup)
+    if (!p->isa->warpgroup && !scheme_is_direct(p->scheme))
         sched_plan(&sched, p);
     tile_params(&written, p);
     known = written;
@@ -575,7 +627,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
 /* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes
  * cheap, several blocks on an SM load and write while others wait. Three blocks where each then has at least four tiles,
  * else two, else one. Measured on the H200 (bench/NOTES.md, packing). */
-static long pack_tiles(const struct gpu *g) {
+long emit_pack_tiles(const struct gpu *g) {
     enum { ENOUGH = 4, FEW = 3, MANY = 4, ROOM_BYTES = 2048 };
     const int64_t tile = 64 * 64 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
     const int64_t three = (g->smem_per_sm_bytes / 3 - own) / tile, two = (g->smem_per_sm_bytes / 2 - own) / tile,
@@ -590,7 +642,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
-    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? pack_tiles(c->gpu) : 1); /* nothing to exchange */
+    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1); /* nothing to exchange */
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "WAVE", c->isa->wave_size);
     known = written;
@@ -624,6 +676,7 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     param(&written, "SCALE_LOW", exact ? s->scale_low : 0);
     param(&written, "SCALE_HIGH", exact ? s->scale_high : 0);
     param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
+    param(&written, "CHECKS", !exact && scheme_for("f16x3", c->isa->flushes_subnormals)->checked);
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,

@@ -39,6 +39,9 @@ void emit_head(struct text *out, const struct isa *isa);
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 
+/* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
+long emit_pack_tiles(const struct gpu *g);
+
 /* The scheme's input range on this instruction set's matrix unit. */
 const char *emit_range_text(const struct scheme *s, const struct isa *isa);
 #endif

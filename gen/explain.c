@@ -50,7 +50,7 @@ static void rank(struct listing *l) {
 }
 
 bool explain_rank(struct listing *l) {
-    l->seen = model_isa(l->kind, l->isa);
+    l->seen = model_isa(l->kind, l->isa, l->s);
     for (l->shape_isa = &l->seen; l->shape_isa;
          l->shape_isa = l->shape_isa->other_shape ? isa_find(l->shape_isa->other_shape) : NULL)
         tile_enumerate(l->shape_isa, l->s, collect, l);
@@ -137,7 +137,7 @@ static void print_head(struct text *out, const struct listing *l) {
     explain_add_milli(out, "", g->native_fp32_gflops, "");
     text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
               (int)(ceiling * 100 / g->native_fp32_gflops % 100));
-    if (l->isa->warpgroup && !l->seen.warpgroup)
+    if (l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s))
         text_add(out, explain_seen_note);
 }
 
@@ -191,7 +191,7 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
 /* The model's own quantities for a tile. */
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
-    if (l->seen.warpgroup) {
+    if (l->seen.warpgroup || scheme_is_direct(l->s)) {
         text_addf(out, "  clocks of one bk step %d, of a block's start and end %d\n",
                   c->cost.coefficients.step_busy_x256 / 256, c->cost.coefficients.fixed_cycles);
     } else if (l->kind == MODEL_HALFTONE) {

@@ -11,6 +11,8 @@
  * own is measured. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four times fewer
  * roundings than in a native FP32 product, so nothing is promoted.
  *
+ * native_k: bench/ERROR_BOUNDS.md, section 9.
+ *
  * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
  * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
  * sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded up; gfx90a one rounded addition to
@@ -39,9 +41,10 @@
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
-        .mma_hooks = AMPERE_MMA, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
+        .mma_hooks = AMPERE_MMA, .direct_mma = "arch_sm80_bf16", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
-        .flushes_subnormals = false, .promote_k = 64, .align_units = AMPERE_UNITS, .tiny_units = 3           \
+        .flushes_subnormals = false, .native_k = 512, .promote_k = 64, .align_units = AMPERE_UNITS,          \
+        .tiny_units = 3                                                                                      \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
@@ -84,6 +87,7 @@ const struct isa isa_table[] = {
      .smem_unit_bytes = 256,
      .async_copy = false,
      .flushes_subnormals = false,
+     .native_k = 512,
      .promote_k = 64,
      .align_units = {[SLICE_F16] = 18},
      .tiny_units = 3},
@@ -103,6 +107,7 @@ const struct isa isa_table[] = {
                    [SLICE_BF16] = "arch_sm90_bf16",
                    [SLICE_TF32] = "arch_sm90_tf32",
                    [SLICE_S8] = "arch_sm90_s8"},
+     .direct_mma = "arch_sm80_bf16",
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,
@@ -114,6 +119,7 @@ const struct isa isa_table[] = {
      .async_copy = true,
      .warpgroup = true,
      .flushes_subnormals = false,
+     .native_k = 256,
      .promote_k = 64,
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
      .tiny_units = 3},
@@ -129,6 +135,27 @@ const struct isa *isa_find(const char *name) {
             return &isa_table[i];
     }
     return NULL;
+}
+
+const struct isa *isa_direct(const struct isa *isa) {
+    static struct isa rows[sizeof isa_table / sizeof *isa_table];
+    const struct isa *row = isa_find(isa->name);
+    struct isa *d = &rows[row ? row - isa_table : 0];
+    *d = *isa;
+    d->skeleton = "tile_direct";
+    d->hooks[0] = "frag_direct";
+    d->hooks[1] = NULL;
+    memset(d->mma_hooks, 0, sizeof d->mma_hooks);
+    memset(d->mma_k, 0, sizeof d->mma_k);
+    d->mma_hooks[SLICE_BF16] = isa->direct_mma ? isa->direct_mma : "arch_fma";
+    d->mma_k[SLICE_BF16] = d->mi = d->fragment_k = 16;
+    d->ni = 8;
+    d->b_tiles = 1;
+    d->d_cols = 2;
+    d->other_shape = NULL;
+    d->accumulation_registers = 0;
+    d->async_copy = d->warpgroup = d->flushes_subnormals = false;
+    return d;
 }
 
 int isa_mma_k(const struct isa *isa, enum slice_type t) {

@@ -21,6 +21,8 @@ struct isa {
         [ISA_HOOKS_MAX]; /* templates/HOOKS.cuh, in this order, up to the first NULL: stages, fragments */
     const char
         *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
+    /* ht_mma of m16n8k16 BF16 for kernels that read the operands as they are; NULL: FP32 multiply-adds do it all */
+    const char *direct_mma;
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
     const char *compile_flags;
@@ -39,6 +41,7 @@ struct isa {
     bool
         warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
+    int native_k;  /* f16x3 is no worse than native FP32 from this k on; source in isa.c */
     int promote_k; /* FP32 promotion interval for promoting chains, in k; 0: never; source in isa.c */
     /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */
     int align_units[SLICE_TYPES]; /* for one fragment of one product */
@@ -49,6 +52,9 @@ struct isa {
 extern const struct isa isa_table[];
 extern const int isa_count;
 const struct isa *isa_find(const char *name); /* NULL: none */
+/* The same instruction set as kernels see it that read the operands as they are (skeleton tile_direct): warp-synchronous
+ * whatever else it can do. */
+const struct isa *isa_direct(const struct isa *isa);
 
 /* k of one MMA and of one fragment load for a slice type. A load brings the same bytes of k whatever the type; mma.sync
  * takes as many (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */

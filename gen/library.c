@@ -113,7 +113,8 @@ static void add_units(struct library *l, const struct kernel_set *set) {
         snprintf(gemm.name, sizeof gemm.name, "%s", p->name);
         emit_pack_name(pack.name, sizeof pack.name, p->scheme, c->isa);
         add_unit(l, &gemm);
-        add_unit(l, &pack);
+        if (!scheme_is_direct(p->scheme))
+            add_unit(l, &pack);
         if (scheme_is_exact(p->scheme)) {
             struct unit exact = {UNIT_REDUCE, c, p, {0}};
             emit_reduce_name(exact.name, sizeof exact.name, p->scheme, c->isa);

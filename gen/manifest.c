@@ -25,7 +25,7 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
         const struct tile *t = &p->tile;
         /* of a warp and step of bk; a warpgroup kernel has no such step */
         const struct model_counts counts =
-            p->isa->warpgroup ? (struct model_counts){0} : model_halftone_counts(p->isa, p->scheme, t);
+            p->isa->warpgroup || scheme_is_direct(p->scheme) ? (struct model_counts){0} : model_halftone_counts(p->isa, p->scheme, t);
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", p->name,
                   p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
                   t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
@@ -58,11 +58,11 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
         const struct ht_cost_coefficients *k = &p->cost.coefficients;
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->scheme->name,
                   variant_name(p->variant), p->why);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
-                  t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread);
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
+                  t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread, scheme_is_direct(p->scheme));
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n", k->blocks_per_sm,
                   k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes, k->step_k,
-                  k->exact_k, p->name, p->name);
+                  k->exact_k, k->element_bytes, p->name, p->name);
     }
     text_add(out, "};\n\n");
 }
@@ -80,6 +80,8 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
                             .promote_k = plan_promote_k(s, isa)};
     if (scheme_is_exact(s))
         return (struct bound_terms){.once_units = s->split_units};
+    if (scheme_is_direct(s) && !isa->direct_mma) /* a rounding for each k; ht_bound_units says it per fragment */
+        return (struct bound_terms){.step_units = isa_fragment_k(isa, s->slice), .promote_k = b.promote_k};
     for (int i = 0; i < s->products; i++) {
         const struct product *p = &s->product[i];
         if (p->acc != 0)
@@ -88,8 +90,8 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
         const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > 20;
         b.step_units += tiny ? isa->tiny_units
                              : full; /* lo * lo cannot lose more than itself, but the sum is cut again */
-        if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16 */
-            b.once_units += s->split == SPLIT_TRUNCATE ? 16 : 4;
+        if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16, cut 2^-7 * 2^-15 */
+            b.once_units += s->split == SPLIT_TRUNCATE && s->slice == SLICE_F16 ? 16 : 4;
     }
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
     b.once_units -= b.step_units;
@@ -106,18 +108,22 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct scheme *s = scheme_at(set, i);
         if (!s)
             continue;
-        const struct bound_terms bound = bound_terms_of(s, c->isa);
+        const struct isa *isa = model_scheme_isa(c->isa, s);
+        const struct bound_terms bound = bound_terms_of(s, isa);
+        const char *launcher = scheme_is_direct(s) ? "" : "_launch";
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);
         text_addf(
             out,
             "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-            "\"%s\", %s_launch, %d, %d, %s%s, %s},\n",
-            s->name, emit_range_text(s, c->isa), s->bound_text, s->slices, scheme_atom_k(s),
-            scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(c->isa, s->slice),
+            "\"%s\", %s%s, %d, %d, %s%s, %d, %ld, %d, %s},\n",
+            s->name, emit_range_text(s, isa), s->bound_text, s->slices, scheme_atom_k(s),
+            scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(isa, s->slice),
             bound.step_units, bound.once_units, bound.promote_k,
-            c->isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, name, name, s->atom_slices, s->exact_k,
-            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "",
+            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_direct(s) ? "" : name,
+            scheme_is_direct(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
+            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
+            s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s));
         count++;
     }

@@ -36,7 +36,11 @@ int64_t model_clock_mhz(const struct gpu *g) {
     return g->sustained_clock_mhz;
 }
 
+/* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products together. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
+    const struct isa *isa = isa_find(g->isa);
+    if (scheme_is_direct(s) && isa && !isa->direct_mma)
+        return g->fp32_fma_per_cycle * s->products;
     const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
                                         [SLICE_BF16] = g->bf16_fma_per_cycle,
                                         [SLICE_TF32] = g->tf32_fma_per_cycle,
@@ -45,7 +49,7 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
 }
 
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return isa->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
+    return model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
 }
 
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {
@@ -112,7 +116,12 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
     return ht_ceil_div(ht_mul(blocks, 1000), slots);
 }
 
-struct isa model_isa(enum model_kind kind, const struct isa *isa) {
+const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s) {
+    return scheme_is_direct(s) && strcmp(isa->skeleton, "tile_direct") != 0 ? isa_direct(isa) : isa;
+}
+
+struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s) {
+    isa = model_scheme_isa(isa, s);
     struct isa seen = *isa;
     seen.warpgroup = isa->warpgroup && kind == MODEL_HALFTONE;
     return seen;
@@ -127,9 +136,13 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
         model_reject(cost, "unit: there are no %s kernels for %s", slice_title(s->slice), isa->name);
         return;
     }
+    if (scheme_is_direct(s) && kind != MODEL_HALFTONE) {
+        model_reject(cost, "operands: model %s knows no kernels that read them as they are", model_name(kind));
+        return;
+    }
     switch (kind) {
     case MODEL_HALFTONE:
-        (isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
+        (scheme_is_direct(s) ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
         break;
     case MODEL_EGEMM:
         model_egemm(g, isa, s, t, shape, cost);

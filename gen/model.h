@@ -42,7 +42,9 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
 
 /* The instruction set as a model sees it: the papers' models know only warps that hold operands in registers, so for them
  * Hopper is a GPU with mma.sync. */
-struct isa model_isa(enum model_kind kind, const struct isa *isa);
+struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s);
+/* The row that a scheme's kernels are made from: isa, or what isa_direct makes of it. */
+const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s);
 
 /* Whether cost x beats cost y (both fit) under the model's objective; total with tile_compare. */
 bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
@@ -88,6 +90,9 @@ void model_halftone(const struct gpu *g, const struct isa *isa, const struct sch
 /* MODEL_HALFTONE of a warpgroup kernel. */
 void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                  const struct shape *shape, struct cost *cost);
+/* MODEL_HALFTONE of a kernel that reads the operands as they are. */
+void model_direct(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                  const struct shape *shape, struct cost *cost);
 void model_egemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                  const struct shape *shape, struct cost *cost);
 void model_legemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,

@@ -57,7 +57,7 @@ static void page_head(struct text *out, const struct page *p) {
               l->s->products > 1 ? "s" : "");
     explain_add_milli(out, "", ceiling, " TFLOPS; native FP32 is ");
     explain_add_milli(out, "", g->native_fp32_gflops, " TFLOPS.");
-    if (l->isa->warpgroup && !l->seen.warpgroup)
+    if (l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s))
         text_addf(out, " %s", explain_seen_note);
     text_add(out, "</p>\n");
 }

@@ -191,6 +191,7 @@ static bool is_in_space(const struct tile *t, const struct isa *isa, const struc
 
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list) {
+    isa = model_scheme_isa(isa, s);
     struct best b = {.g = g, .isa = isa, .s = s};
     while (*list) {
         struct tile t = {.wk = isa_mma_k(isa, s->slice)};
@@ -213,8 +214,30 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
     }
 }
 
+/* Kernels that read the operands as they are: a tile for each kind of shape, as the model that tells them apart has not
+ * met a GPU yet. Operands may change places, so 64 x 32 is 32 x 64 as well. */
+static void plan_direct(struct plan_set *set, struct best *b) {
+    static const struct {
+        int bm, bn, wm, wn;
+        const char *why;
+    } rows[] = {{128, 64, 32, 32, "reads the operands as they are; many tiles"},
+                {64, 64, 32, 32, "reads the operands as they are; a wave of tiles, or blocks that failed a check"},
+                {64, 32, 32, 16, "reads the operands as they are; few tiles"},
+                {32, 32, 16, 16, "reads the operands as they are; very few tiles"},
+                {128, 8, 32, 8, "reads the operands as they are; a matrix and up to eight vectors"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tile t = {rows[i].bm, rows[i].bn, 32, rows[i].wm, rows[i].wn, isa_mma_k(b->isa, b->s->slice), 2};
+        if (plan_fixed(b, &t))
+            plan_add(set, b, VARIANT_PIPELINE, rows[i].why);
+    }
+}
+
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    struct best b = {.g = g, .isa = isa, .s = s};
+    struct best b = {.g = g, .isa = model_scheme_isa(isa, s), .s = s};
+    if (scheme_is_direct(s)) {
+        plan_direct(set, &b);
+        return;
+    }
     plan_picks(set, &b);
     if (isa->warpgroup)
         return; /* the papers' tiles and ablations are of warp-synchronous kernels */

@@ -24,6 +24,7 @@
  *   bf16x3    2 x 256 u + 2^-8 * 2^-8 = 256 u left out + < 1 u = 769
  *   bf16x6    levels 3 and 4 left out: 2 x 2^-8 * 2^-16 + 2^-16 * 2^-16 = 2 u + < 1 u = 3
  *   bf16x9    nothing = 0
+ *   fp32      nothing = 0: cut toward zero each slice keeps 8 bits and the sign, all three 24
  *
  * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
  * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
@@ -182,6 +183,7 @@ const struct scheme scheme_table[] = {
                            "Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
+     .checked = true,
      .hooks = "scheme_f16x3",
      .slice = SLICE_F16,
      .slices = 2,
@@ -346,6 +348,26 @@ const struct scheme scheme_table[] = {
      .range_text =
          "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
+    {.name = "fp32",
+     .paper = "halftone: the caller's matrices as they are, three BF16 slices cut on the way, nine products; FP32 "
+              "multiply-adds where slices cannot hold the data",
+     .hooks = "scheme_fp32",
+     .slice = SLICE_BF16,
+     .slices = 3,
+     .atom_slices = 1,
+     .split = SPLIT_TRUNCATE,
+     .scale = SCALE_NONE,
+     .products = 9,
+     .product =
+         {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {64}, /* as PROMOTE_ISA where that promotes; multiply-adds gain by it everywhere */
+     .fma_k = 64,     /* one chain */
+     .split_units = 0,
+     .bound_text = "inputs keep all 24 bits, nothing left out; chains of 64 k, added in FP32 to nearest; up to k = 64, and "
+                   "in tiles that hold NaN, Inf or a nonzero magnitude outside of [2^-50, 2^50), FP32 multiply-adds",
+     .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below "
+                   "2^-126 the error is absolute, at most 2^-149 for each k"},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),
     FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
                 {1, 1, 2}, {2, 0, 2}),
@@ -386,11 +408,17 @@ int scheme_atom_group(const struct scheme *s) {
     return s->slices / s->atom_slices;
 }
 
+bool scheme_is_direct(const struct scheme *s) {
+    return s->fma_k > 0;
+}
+
 bool scheme_is_exact(const struct scheme *s) {
     return s->exact_k > 0;
 }
 
 const char *scheme_range(const struct scheme *s) {
+    if (scheme_is_direct(s))
+        return "HT_RANGE_ALL";
     if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
         return "HT_RANGE_ROW";
     if (s->slice == SLICE_F16)

@@ -26,6 +26,7 @@ struct scheme {
     /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room * 2^-23, is
      * brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
+    bool checked; /* packing can count what the data check needs (templates/hooks_tame.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
@@ -34,6 +35,9 @@ struct scheme {
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that one part of k
      * (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
     int carry_k, exact_k;
+    /* Kernels read the operands as they are and cut them into slices themselves: nothing is packed. Up to fma_k products
+     * an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
+    int fma_k;
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_desc.h */
     int split_units; /* what the split alone loses, in 2^-24 */
     const char *bound_text, *range_text;
@@ -60,6 +64,7 @@ int scheme_atom_k(const struct scheme *s);
 int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_exact(const struct scheme *s);
+bool scheme_is_direct(const struct scheme *s); /* see fma_k */
 /* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
 const char *scheme_range(const struct scheme *s);
 

@@ -74,8 +74,30 @@ static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
     }
 }
 
+/* Kernels that read the operands as they are: 4 or 8 warps and steps of 32 k, so that a thread always moves the same place
+ * of a line; rows down to one MMA tile's columns for products of a matrix and a few vectors. */
+static void enumerate_direct(const struct isa *isa, const struct scheme *s,
+                             void (*visit)(void *context, const struct tile *t), void *context) {
+    enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WARP_MAX = 32 };
+    struct tile t = {.bk = 32, .wk = isa_mma_k(isa, s->slice), .stages = 2};
+    for (t.bm = BM_MIN; t.bm <= BM_MAX; t.bm *= 2) {
+        for (t.bn = BN_MIN; t.bn <= BN_MAX; t.bn *= 2) {
+            for (t.wm = isa->mi; t.wm <= WARP_MAX; t.wm *= 2) {
+                for (t.wn = isa->ni; t.wn <= WARP_MAX && t.wn <= t.bn; t.wn *= 2) {
+                    if (tile_warps(&t) == 4 || tile_warps(&t) == 8)
+                        visit(context, &t);
+                }
+            }
+        }
+    }
+}
+
 void tile_enumerate(const struct isa *isa, const struct scheme *s,
                     void (*visit)(void *context, const struct tile *t), void *context) {
+    if (scheme_is_direct(s)) {
+        enumerate_direct(isa, s, visit, context);
+        return;
+    }
     if (isa->warpgroup) {
         enumerate_warpgroups(isa, s, visit, context);
         return;

@@ -27,8 +27,15 @@ static const int64_t PARTIAL_LIMIT_BYTES = INT64_C(64) << 20;
 /* The handle's own meeting place grows up to this: two square operands of n = 16384. Larger ones meet in the workspace. */
 enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 
-/* What "auto" is today. */
-static const char AUTO_SCHEME[] = "f16x3";
+/* "auto": the first scheme, with packing that looks at the data; the second for blocks of C whose data the first does not
+ * suit, and for products with few k, where native FP32 is more accurate than the first. */
+static const char AUTO_SCHEME[] = "f16x3", RESCUE_SCHEME[] = "fp32";
+
+/* Longer sums are the second's: the verdict counts in 32 bits (hooks_tame). */
+static const int64_t CHECKED_K_MAX = INT64_C(1) << 28;
+
+/* Units of the bound that the data check adds to the scheme's own (bench/ERROR_BOUNDS.md, section 9). */
+enum { CHECK_UNITS = 2 };
 
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
@@ -40,11 +47,13 @@ struct halftone {
     size_t meeting_bytes;
     bool meeting_clean;
     int pointer_mode;
-    const char *scheme;   /* name in the set, or AUTO_SCHEME; NULL: `accuracy` chooses by shape */
+    const char *scheme; /* name in the set; NULL: `accuracy` chooses by shape */
+    bool is_auto;       /* scheme is what `auto` starts from */
     struct ht_accuracy accuracy; /* text "": the scheme was set by name */
     struct {
         int64_t m, n, k, batch;
         const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
+        bool is_auto;
     } last; /* what `accuracy` chose: comparing the kernels of several schemes takes 10 us of the host */
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
@@ -119,6 +128,19 @@ static int fail_wrong_gpu(halftone *h) {
     return HALFTONE_WRONG_GPU;
 }
 
+static const struct ht_scheme_desc *find_scheme(const struct ht_set_desc *set, const char *name) {
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, name) == 0)
+            return &set->scheme[i];
+    return NULL;
+}
+
+/* What `auto` starts from. */
+static const char *auto_scheme(const struct ht_set_desc *set) {
+    const bool only_rescue = find_scheme(set, AUTO_SCHEME) == NULL && find_scheme(set, RESCUE_SCHEME) != NULL;
+    return only_rescue ? RESCUE_SCHEME : AUTO_SCHEME;
+}
+
 static int open_handle(halftone *h) {
     int code = fail_device(h, ht_dev_open(ht_sets[0], &h->device));
     if (code != HALFTONE_OK)
@@ -144,7 +166,8 @@ int halftone_create(halftone **handle) {
         free(h);
         return code;
     }
-    h->scheme = AUTO_SCHEME;
+    h->scheme = auto_scheme(h->set);
+    h->is_auto = true;
     h->forced_kernel = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
     *handle = h;
@@ -196,23 +219,17 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
     return HALFTONE_OK;
 }
 
-static const struct ht_scheme_desc *find_scheme(const struct ht_set_desc *set, const char *name) {
-    for (int i = 0; i < set->schemes; i++)
-        if (strcmp(set->scheme[i].name, name) == 0)
-            return &set->scheme[i];
-    return NULL;
-}
-
 int halftone_set_scheme(halftone *handle, const char *name) {
     int code = begin(handle);
     if (code != HALFTONE_OK)
         return code;
     bool is_auto = name != NULL && strcmp(name, "auto") == 0;
     const struct ht_scheme_desc *scheme =
-        name != NULL ? find_scheme(handle->set, is_auto ? AUTO_SCHEME : name) : NULL;
+        name != NULL ? find_scheme(handle->set, is_auto ? auto_scheme(handle->set) : name) : NULL;
     if (scheme == NULL)
         return fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
-    handle->scheme = is_auto ? AUTO_SCHEME : scheme->name;
+    handle->scheme = scheme->name;
+    handle->is_auto = is_auto;
     memset(&handle->accuracy, 0, sizeof handle->accuracy);
     return HALFTONE_OK;
 }
@@ -227,32 +244,6 @@ static int fail_accuracy_text(halftone *h, const char *text) {
     used = strlen(h->detail);
     snprintf(h->detail + used, sizeof h->detail - used, "; N from 1 to 999, X above 0 and at most 1");
     return HALFTONE_UNKNOWN_ACCURACY;
-}
-
-static int fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
-                         const struct ht_accuracy_choice *choice, int64_t k) {
-    ht_accuracy_explain(accuracy, choice, k, h->detail, sizeof h->detail);
-    return HALFTONE_ACCURACY;
-}
-
-int halftone_set_accuracy(halftone *handle, const char *text) {
-    struct ht_accuracy accuracy;
-    int code = begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
-        return fail_accuracy_text(handle, text);
-    const struct ht_accuracy_choice least =
-        ht_accuracy_choose(handle->set, &accuracy, 1, 1, 1, 1, PARTIAL_LIMIT_BYTES);
-    if (accuracy.is_auto && find_scheme(handle->set, AUTO_SCHEME) == NULL)
-        return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
-                    accuracy.text, AUTO_SCHEME);
-    if (!accuracy.is_auto && least.scheme == NULL) /* bounds only grow with k */
-        return fail_accuracy(handle, &accuracy, &least, 1);
-    handle->accuracy = accuracy;
-    handle->scheme = accuracy.is_auto ? AUTO_SCHEME : accuracy.products > 0 ? least.scheme->name : NULL;
-    handle->last.scheme = NULL;
-    return HALFTONE_OK;
 }
 
 const char *halftone_accuracies(int index) {
@@ -326,18 +317,22 @@ struct operand {
     int64_t rows, k, entries;
     int64_t exponent_stride, panel_stride; /* elements and bytes from entry to entry */
     int64_t meeting_ints;                  /* of one entry; they follow its magnitudes */
-    int64_t exponent_bytes,
-        panel_bytes; /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
+    int64_t tame_stride, copy_stride;      /* elements; 0 without the data check */
+    /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
+    int64_t exponent_bytes, panel_bytes, tame_bytes, copy_bytes;
 };
 
 struct plan {
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
+    int rescue;    /* with the data check: the kernel for the blocks that fail it; else NO_KERNEL */
+    bool fma_only; /* of kernels that read the matrices */
+    bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
     struct operand a, b;
     int k_blocks;
-    int64_t a_exponents_at, b_exponents_at, a_panels_at, b_panels_at,
-        partials_at; /* bytes into the workspace */
+    /* bytes into the workspace */
+    int64_t a_exponents_at, b_exponents_at, a_panels_at, b_panels_at, a_tame_at, b_tame_at, partials_at;
     int64_t bytes;
 };
 
@@ -366,6 +361,21 @@ static const char *fixed_scheme(const halftone *h) {
     return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
 }
 
+/* Pieces of k for which the data check counts: a packing block each. */
+static int64_t checked_pieces(const halftone *h, const struct ht_scheme_desc *s, int64_t k) {
+    return ht_ceil_div(ht_padded_k(s, k) / HT_K_PAD, ht_checked_tiles(s, h->set->sms, k));
+}
+
+/* What the data check adds to an operand of a call or, in a blob that may be used with any other, to a packed one: there
+ * the matrix itself is needed as well. */
+static void add_check(const halftone *h, const struct ht_scheme_desc *s, bool is_blob, struct operand *o) {
+    const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
+    o->tame_stride = ht_mul(row_blocks, checked_pieces(h, s, o->k));
+    o->copy_stride = is_blob ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
+    o->tame_bytes = round_up(ht_mul(ht_mul(o->tame_stride, (int64_t)sizeof(int)), o->entries), PIECE_ALIGNMENT);
+    o->copy_bytes = round_up(ht_mul(ht_mul(o->copy_stride, (int64_t)sizeof(float)), o->entries), PIECE_ALIGNMENT);
+}
+
 static int scheme_named(halftone *h, const char *name, const struct ht_scheme_desc **scheme) {
     *scheme = find_scheme(h->set, name);
     if (*scheme == NULL)
@@ -379,36 +389,35 @@ static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **sch
     if (name == NULL)
         return fail(h, HALFTONE_NOT_SUPPORTED,
                     "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
-                    "scheme: set the one that halftone_query names with halftone_set_scheme",
+                    "scheme: set the one that halftone_query names in why_scheme with halftone_set_scheme",
                     h->accuracy.text);
-    return scheme_named(h, name, scheme);
+    int code = scheme_named(h, name, scheme);
+    if (code == HALFTONE_OK && (*scheme)->pack == NULL)
+        return fail(h, HALFTONE_NOT_SUPPORTED,
+                    "scheme '%s' reads the matrices as they are: nothing is packed, call halftone_sgemm", name);
+    return code;
 }
 
-static int64_t at_least_one(int64_t size) { /* questions may have zeros */
-    return size > 0 ? size : 1;
+/* Whether `auto` can look at the data of calls that start from this scheme. */
+static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+    return s->pack_tiles > 0 && find_scheme(set, RESCUE_SCHEME) != NULL;
 }
 
-static struct ht_accuracy_choice choose(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch) {
-    return ht_accuracy_choose(h->set, &h->accuracy, at_least_one(m), at_least_one(n), at_least_one(k),
-                              at_least_one(batch), PARTIAL_LIMIT_BYTES);
+/* Whether packed operands are for `auto` with its check. */
+static bool has_check(const halftone *h, const struct ht_scheme_desc *s) {
+    return h->is_auto && h->forced_kernel == NO_KERNEL && can_check(h->set, s);
 }
 
-/* The scheme of a product of this shape. */
-static int scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
-                          const struct ht_scheme_desc **scheme) {
-    const char *name = fixed_scheme(h);
-    if (name != NULL)
-        return scheme_named(h, name, scheme);
-    *scheme = h->last.scheme;
-    if (*scheme != NULL && h->last.m == m && h->last.n == n && h->last.k == k && h->last.batch == batch)
-        return HALFTONE_OK;
-    const struct ht_accuracy_choice choice = choose(h, m, n, k, batch);
-    h->last.m = m;
-    h->last.n = n;
-    h->last.k = k;
-    h->last.batch = batch;
-    h->last.scheme = *scheme = choice.scheme;
-    return choice.scheme != NULL ? HALFTONE_OK : fail_accuracy(h, &h->accuracy, &choice, at_least_one(k));
+/* A packed operand as it lies in a blob: magnitudes, panels, and for `auto` the data check's numbers and the matrix. */
+static struct operand blob_of(const halftone *h, const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
+    struct operand o = operand_of(s, rows, k, 1);
+    if (has_check(h, s))
+        add_check(h, s, true, &o);
+    return o;
+}
+
+static int64_t blob_bytes(const struct operand *o) {
+    return ht_add(ht_add(o->exponent_bytes, o->panel_bytes), ht_add(o->tame_bytes, o->copy_bytes));
 }
 
 /* Entries of a batch that one launch takes. */
@@ -423,17 +432,132 @@ static int64_t place(int64_t *end, int64_t bytes) {
     return at;
 }
 
+/* Which scheme, kernel and split a call runs, and what for with `auto`. */
+static struct ht_choice choose(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
+    if (h->forced_kernel != NO_KERNEL)
+        return ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+    const struct ht_choice choice = ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+    const struct ht_scheme_desc *rescue = find_scheme(h->set, RESCUE_SCHEME);
+    if (!p->is_auto || rescue == NULL || (rescue != p->scheme && !can_check(h->set, p->scheme)))
+        return choice;
+    const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+    const bool fits = can_check(h->set, p->scheme) && k >= p->scheme->native_k && k <= CHECKED_K_MAX;
+    p->fma_only = rescue->native_k == 0 || k < rescue->native_k;
+    if (fits && (p->fma_only || ht_add(ht_total_ns(h->set, &choice, m, n, k, batch), h->set->launch_ns) <=
+                                    ht_total_ns(h->set, &direct, m, n, k, batch))) {
+        p->rescue = ht_pick(h->set, rescue->name, m, n, k, batch, 0).kernel; /* not split: its parts have no verdict */
+        return choice;
+    }
+    p->scheme = rescue;
+    return direct;
+}
+
+/* The bound of what choose() decided. */
+static int64_t bound_units(const struct plan *p, int64_t k) {
+    const int64_t fma = ht_fma_bound_units(k), own = ht_bound_units(p->scheme, k) + CHECK_UNITS;
+    if (p->rescue != NO_KERNEL)
+        return p->fma_only && own < fma ? fma : own;
+    return p->fma_only ? fma : own - CHECK_UNITS;
+}
+
+/* `auto` beside the schemes, for every input; scheme NULL: this set's `auto` does not look at the data. */
+static struct ht_accuracy_candidate auto_candidate(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch) {
+    const struct ht_scheme_desc *rescue = find_scheme(h->set, RESCUE_SCHEME);
+    struct ht_accuracy_candidate c;
+    struct plan p;
+    memset(&c, 0, sizeof c);
+    memset(&p, 0, sizeof p);
+    p.scheme = find_scheme(h->set, auto_scheme(h->set));
+    p.is_auto = true;
+    p.rescue = NO_KERNEL;
+    if (p.scheme == NULL || rescue == NULL)
+        return c;
+    const struct ht_choice choice = choose(h, m, n, k, batch, &p);
+    if (choice.kernel < 0 || (p.rescue == NO_KERNEL && p.scheme != rescue))
+        return c;
+    p.fma_only = p.fma_only || k <= p.scheme->fma_k;
+    c.name = "auto";
+    c.scheme = p.scheme;
+    c.units = bound_units(&p, k);
+    c.ns = ht_total_ns(h->set, &choice, m, n, k, batch);
+    if (p.rescue != NO_KERNEL)
+        c.ns = ht_add(c.ns, h->set->launch_ns);
+    return c;
+}
+
+static int64_t at_least_one(int64_t size) { /* questions may have zeros */
+    return size > 0 ? size : 1;
+}
+
+static struct ht_accuracy_choice choose_scheme(const halftone *h, const struct ht_accuracy *accuracy, int64_t m,
+                                               int64_t n, int64_t k, int64_t batch) {
+    m = at_least_one(m);
+    n = at_least_one(n);
+    k = at_least_one(k);
+    batch = at_least_one(batch);
+    const struct ht_accuracy_candidate checked = auto_candidate(h, m, n, k, batch);
+    return ht_accuracy_choose(h->set, accuracy, m, n, k, batch, PARTIAL_LIMIT_BYTES, &checked);
+}
+
+static int fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
+                         const struct ht_accuracy_choice *choice, int64_t k) {
+    ht_accuracy_explain(accuracy, choice, at_least_one(k), h->detail, sizeof h->detail);
+    return HALFTONE_ACCURACY;
+}
+
+/* The scheme of a product of this shape, and whether it is `auto` that takes it. */
+static int scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
+                          const struct ht_scheme_desc **scheme, bool *is_auto) {
+    const char *name = fixed_scheme(h);
+    *is_auto = h->is_auto && h->forced_kernel == NO_KERNEL;
+    if (name != NULL)
+        return scheme_named(h, name, scheme);
+    if (h->last.scheme == NULL || h->last.m != m || h->last.n != n || h->last.k != k || h->last.batch != batch) {
+        const struct ht_accuracy_choice choice = choose_scheme(h, &h->accuracy, m, n, k, batch);
+        if (choice.first.scheme == NULL)
+            return fail_accuracy(h, &h->accuracy, &choice, k);
+        h->last.m = m;
+        h->last.n = n;
+        h->last.k = k;
+        h->last.batch = batch;
+        h->last.is_auto = strcmp(choice.first.name, "auto") == 0;
+        h->last.scheme = h->last.is_auto ? find_scheme(h->set, auto_scheme(h->set)) : choice.first.scheme;
+    }
+    *scheme = h->last.scheme;
+    *is_auto = h->last.is_auto;
+    return HALFTONE_OK;
+}
+
+int halftone_set_accuracy(halftone *handle, const char *text) {
+    struct ht_accuracy accuracy;
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
+        return fail_accuracy_text(handle, text);
+    const char *automatic = auto_scheme(handle->set);
+    const struct ht_accuracy_choice least = choose_scheme(handle, &accuracy, 1, 1, 1, 1);
+    if (accuracy.is_auto && find_scheme(handle->set, automatic) == NULL)
+        return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
+                    accuracy.text, automatic);
+    if (!accuracy.is_auto && least.first.scheme == NULL) /* bounds only grow with k */
+        return fail_accuracy(handle, &accuracy, &least, 1);
+    handle->accuracy = accuracy;
+    handle->is_auto = accuracy.is_auto;
+    handle->scheme = accuracy.is_auto ? automatic : accuracy.products > 0 ? least.first.scheme->name : NULL;
+    handle->last.scheme = NULL;
+    return HALFTONE_OK;
+}
+
 /* a_entries, b_entries: matrices to be packed into the workspace; 0: the operand comes packed. */
 static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, int64_t a_entries,
                      int64_t b_entries, struct plan *p) {
     memset(p, 0, sizeof *p);
-    int code = scheme_of_call(h, m, n, k, batch, &p->scheme);
+    int code = scheme_of_call(h, m, n, k, batch, &p->scheme, &p->is_auto);
     if (code != HALFTONE_OK)
         return code;
-    struct ht_choice choice =
-        h->forced_kernel != NO_KERNEL
-            ? ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES)
-            : ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+    p->rescue = NO_KERNEL;
+    const struct ht_choice choice = choose(h, m, n, k, batch, p);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)
@@ -441,14 +565,23 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
                     (long long)k, p->scheme->name, (long long)p->scheme->exact_k * HT_PICK_SPLITS_MAX);
     p->kernel = choice.kernel;
     p->splits = choice.splits;
-    p->kernel_ns = choice.predicted_ns;
-    p->a = operand_of(p->scheme, m, k, a_entries);
-    p->b = operand_of(p->scheme, n, k, b_entries);
-    p->k_blocks = (int)ht_k_blocks(p->scheme, k);
+    p->kernel_ns = p->rescue != NO_KERNEL ? ht_add(choice.predicted_ns, h->set->launch_ns) : choice.predicted_ns;
+    p->fma_only = p->fma_only || k <= p->scheme->fma_k;
+    if (!h->set->kernel[p->kernel].direct) {
+        p->a = operand_of(p->scheme, m, k, a_entries);
+        p->b = operand_of(p->scheme, n, k, b_entries);
+        p->k_blocks = (int)ht_k_blocks(p->scheme, k);
+    }
+    if (p->rescue != NO_KERNEL) {
+        add_check(h, p->scheme, false, &p->a);
+        add_check(h, p->scheme, false, &p->b);
+    }
     p->a_exponents_at = place(&p->bytes, p->a.exponent_bytes);
     p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
     p->a_panels_at = place(&p->bytes, p->a.panel_bytes);
     p->b_panels_at = place(&p->bytes, p->b.panel_bytes);
+    p->a_tame_at = place(&p->bytes, p->a.tame_bytes);
+    p->b_tame_at = place(&p->bytes, p->b.tame_bytes);
     /* slices use the partials one after the other */
     int64_t slice = grid_batch(batch);
     p->partials_at =
@@ -655,6 +788,8 @@ struct source {
     int64_t ld, stride;
     bool k_contiguous;
     char *exponents, *panels;
+    char *tame, *copy; /* NULL: not wanted */
+    int tiles;         /* with tame: of a packing block */
 };
 
 /* Arguments for the entries from `entry` on, as many as a grid can hold. Each entry has room to meet behind its magnitudes.
@@ -680,6 +815,13 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     args.k_blocks = (int)ht_k_blocks(scheme, o->k);
     args.k_contiguous = x->k_contiguous;
     args.batch = (int)grid_batch(batch);
+    if (x->tame == NULL)
+        return args;
+    args.tame = (int *)(void *)x->tame + entry * o->tame_stride;
+    args.tame_stride = o->tame_stride;
+    args.copy = (float *)(void *)x->copy;
+    args.copy_stride = o->copy_stride;
+    args.tiles = x->tiles;
     return args;
 }
 
@@ -772,63 +914,144 @@ static struct ht_gemm_args args_of(const halftone *h, const struct call *x) {
     return args;
 }
 
-/* Launches kernel (unless NO_KERNEL) and reduction over slices of the batch that a grid can hold. */
-static int launch(halftone *h, int kernel, struct ht_gemm_args args, int64_t batch) {
+static int launch_kernel(halftone *h, int kernel, const struct ht_gemm_args *args) {
+    return kernel == NO_KERNEL ? HALFTONE_OK
+                               : fail_device(h, ht_dev_check(h->set->kernel[kernel].launch(args, h->stream)));
+}
+
+/* Moves on to the entries of a batch that the next grid takes. */
+static void next_entries(struct ht_gemm_args *args) {
+    args->c += HT_GRID_BATCH * args->c_stride;
+    if (args->a_panels != NULL) {
+        args->a_panels += HT_GRID_BATCH * args->a_stride;
+        args->b_panels += HT_GRID_BATCH * args->b_stride;
+    }
+    if (args->a_exponents != NULL) {
+        args->a_exponents += HT_GRID_BATCH * args->a_exponent_stride;
+        args->b_exponents += HT_GRID_BATCH * args->b_exponent_stride;
+    }
+    if (args->a_src != NULL) {
+        args->a_src += HT_GRID_BATCH * args->a_src_stride;
+        args->b_src += HT_GRID_BATCH * args->b_src_stride;
+    }
+    if (args->a_tame != NULL) {
+        args->a_tame += HT_GRID_BATCH * args->a_tame_stride;
+        args->b_tame += HT_GRID_BATCH * args->b_tame_stride;
+    }
+}
+
+/* Launches kernel (unless NO_KERNEL), reduction and rescue (unless NO_KERNEL) over slices of the batch that a grid can hold. */
+static int launch(halftone *h, int kernel, int rescue, struct ht_gemm_args args, int64_t batch) {
     const struct ht_scheme_desc *scheme =
         kernel != NO_KERNEL ? find_scheme(h->set, h->set->kernel[kernel].scheme) : NULL;
     int (*reduce)(const struct ht_gemm_args *, void *) =
         scheme != NULL && scheme->reduce != NULL ? scheme->reduce : h->set->reduce;
     for (int64_t done = 0; done < batch; done += HT_GRID_BATCH) {
         args.batch = (int)grid_batch(batch - done);
-        int code = HALFTONE_OK;
-        if (kernel != NO_KERNEL)
-            code = fail_device(h, ht_dev_check(h->set->kernel[kernel].launch(&args, h->stream)));
+        int code = launch_kernel(h, kernel, &args);
         if (code == HALFTONE_OK && args.splits != 1)
             code = fail_device(h, ht_dev_check(reduce(&args, h->stream)));
-        if (code != HALFTONE_OK || batch - done <= HT_GRID_BATCH)
+        struct ht_gemm_args whole = args;
+        whole.splits = 1;
+        if (code == HALFTONE_OK)
+            code = launch_kernel(h, rescue, &whole);
+        if (code != HALFTONE_OK)
             return code;
-        args.c += HT_GRID_BATCH * args.c_stride;
-        if (kernel == NO_KERNEL)
-            continue;
-        args.a_panels += HT_GRID_BATCH * args.a_stride;
-        args.b_panels += HT_GRID_BATCH * args.b_stride;
-        if (args.a_exponents != NULL) {
-            args.a_exponents += HT_GRID_BATCH * args.a_exponent_stride;
-            args.b_exponents += HT_GRID_BATCH * args.b_exponent_stride;
-        }
+        next_entries(&args);
     }
     return HALFTONE_OK;
 }
 
 static int scale_only(halftone *h, const struct call *x) {
-    return launch(h, NO_KERNEL, args_of(h, x), x->batch);
+    return launch(h, NO_KERNEL, NO_KERNEL, args_of(h, x), x->batch);
 }
 
-/* The panels and exponents of a call, wherever they are. */
+/* What was packed for a call, wherever it is; a_copy, b_copy: in blobs only. */
 struct panels {
-    const char *a_exponents, *b_exponents, *a_panels, *b_panels;
+    const char *a_exponents, *b_exponents, *a_panels, *b_panels, *a_tame, *b_tame, *a_copy, *b_copy;
 };
 
 /* Packs A and B into the workspace. */
 static int pack_both(halftone *h, const struct plan *p, const struct call *x, char *work,
                      struct panels *out) {
+    const bool checked = p->rescue != NO_KERNEL;
+    const int tiles = checked ? ht_checked_tiles(p->scheme, h->set->sms, x->k) : 0;
     char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
     char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
+    char *at = checked ? work + p->a_tame_at : NULL, *bt = checked ? work + p->b_tame_at : NULL;
     const struct source sources[2] = {
-        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap},
-        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp},
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap, at, NULL, tiles},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp, bt, NULL, tiles},
     };
-    const struct panels there = {ae, be, ap, bp};
+    const struct panels there = {ae, be, ap, bp, at, bt, NULL, NULL};
     *out = there;
     return pack(h, p->scheme, sources, 2);
 }
 
-/* Finds the pieces of the caller's blobs. */
-static struct panels panels_of_blobs(const struct plan *p, const struct call *x) {
-    int64_t a_at = operand_of(p->scheme, x->m, x->k, 1).exponent_bytes;
-    int64_t b_at = operand_of(p->scheme, x->n, x->k, 1).exponent_bytes;
-    const struct panels there = {x->packed_a, x->packed_b, x->packed_a + a_at, x->packed_b + b_at};
-    return there;
+/* Finds the pieces of the caller's blobs, which were packed for `scheme`. */
+static struct panels panels_of_blobs(const halftone *h, const struct ht_scheme_desc *scheme, const struct call *x) {
+    const struct operand a = blob_of(h, scheme, x->m, x->k), b = blob_of(h, scheme, x->n, x->k);
+    struct panels at;
+    at.a_exponents = x->packed_a;
+    at.b_exponents = x->packed_b;
+    at.a_panels = at.a_exponents + a.exponent_bytes;
+    at.b_panels = at.b_exponents + b.exponent_bytes;
+    at.a_tame = at.a_panels + a.panel_bytes;
+    at.b_tame = at.b_panels + b.panel_bytes;
+    at.a_copy = at.a_tame + a.tame_bytes;
+    at.b_copy = at.b_tame + b.tame_bytes;
+    return at;
+}
+
+/* The call with the matrices that blobs hold instead of the caller's. */
+static struct call with_copies(const struct ht_scheme_desc *scheme, const struct call *x, const struct panels *at) {
+    struct call y = *x;
+    y.a = (const float *)(const void *)at->a_copy;
+    y.b = (const float *)(const void *)at->b_copy;
+    y.transa = 'T'; /* k contiguous */
+    y.transb = 'N';
+    y.lda = y.ldb = ht_padded_k(scheme, x->k);
+    return y;
+}
+
+/* The operands of a kernel that reads them as they are. */
+static void add_sources(const struct plan *p, const struct call *x, struct ht_gemm_args *args) {
+    args->a_src = x->a;
+    args->b_src = x->b;
+    args->a_ld = x->lda;
+    args->b_ld = x->ldb;
+    args->a_src_stride = x->stride_a;
+    args->b_src_stride = x->stride_b;
+    args->a_k_contiguous = is_trans(x->transa);
+    args->b_k_contiguous = !is_trans(x->transb);
+    args->k = (int)x->k;
+    args->fma_only = p->fma_only;
+}
+
+static void add_panels(const struct plan *p, const struct panels *at, struct ht_gemm_args *args) {
+    const bool many_a = p->a.entries > 1, many_b = p->b.entries > 1;
+    args->k_blocks = p->k_blocks;
+    args->a_panels = (const unsigned char *)at->a_panels;
+    args->b_panels = (const unsigned char *)at->b_panels;
+    args->a_stride = many_a ? p->a.panel_stride : 0;
+    args->b_stride = many_b ? p->b.panel_stride : 0;
+    if (!p->scheme->scales_rows)
+        return;
+    args->a_exponents = (const int *)(const void *)at->a_exponents;
+    args->b_exponents = (const int *)(const void *)at->b_exponents;
+    args->a_exponent_stride = many_a ? p->a.exponent_stride : 0;
+    args->b_exponent_stride = many_b ? p->b.exponent_stride : 0;
+}
+
+/* What the data check found, for the kernel that leaves blocks alone and the one that computes them. */
+static void add_verdict(const halftone *h, const struct plan *p, const struct panels *at, int64_t k,
+                        struct ht_gemm_args *args) {
+    args->a_tame = (const int *)(const void *)at->a_tame;
+    args->b_tame = (const int *)(const void *)at->b_tame;
+    args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
+    args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
+    args->pieces = (int)checked_pieces(h, p->scheme, k);
+    args->piece_k = ht_checked_tiles(p->scheme, h->set->sms, k) * HT_K_PAD;
 }
 
 static int multiply(halftone *h, const struct call *x, bool is_packed) {
@@ -845,27 +1068,26 @@ static int multiply(halftone *h, const struct call *x, bool is_packed) {
         code = get_workspace(h, (size_t)p.bytes, &work);
     if (code == HALFTONE_OK)
         code = ready_kernel(h, p.kernel);
+    if (code == HALFTONE_OK && p.rescue != NO_KERNEL)
+        code = ready_kernel(h, p.rescue);
+    const bool direct = code == HALFTONE_OK && h->set->kernel[p.kernel].direct;
+    if (code == HALFTONE_OK && is_packed)
+        at = panels_of_blobs(h, scheme, x);
+    else if (code == HALFTONE_OK && !direct)
+        code = pack_both(h, &p, x, work, &at);
     if (code != HALFTONE_OK)
-        return code;
-    if (is_packed)
-        at = panels_of_blobs(&p, x);
-    else if ((code = pack_both(h, &p, x, work, &at)) != HALFTONE_OK)
         return code;
     struct ht_gemm_args args = args_of(h, x);
     args.splits = p.splits;
-    args.k_blocks = p.k_blocks;
     args.partial = p.splits > 1 ? (float *)(void *)(work + p.partials_at) : NULL;
-    args.a_panels = (const unsigned char *)at.a_panels;
-    args.b_panels = (const unsigned char *)at.b_panels;
-    args.a_stride = a_entries > 1 ? p.a.panel_stride : 0;
-    args.b_stride = b_entries > 1 ? p.b.panel_stride : 0;
-    if (p.scheme->scales_rows) {
-        args.a_exponents = (const int *)(const void *)at.a_exponents;
-        args.b_exponents = (const int *)(const void *)at.b_exponents;
-        args.a_exponent_stride = a_entries > 1 ? p.a.exponent_stride : 0;
-        args.b_exponent_stride = b_entries > 1 ? p.b.exponent_stride : 0;
-    }
-    return launch(h, p.kernel, args, x->batch);
+    const struct call read = is_packed && has_check(h, scheme) ? with_copies(scheme, x, &at) : *x;
+    if (direct || p.rescue != NO_KERNEL)
+        add_sources(&p, &read, &args);
+    if (!direct)
+        add_panels(&p, &at, &args);
+    if (p.rescue != NO_KERNEL)
+        add_verdict(h, &p, &at, x->k, &args);
+    return launch(h, p.kernel, p.rescue, args, x->batch);
 }
 
 static int run(halftone *h, const struct call *x, bool is_packed) {
@@ -964,8 +1186,8 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
         code = packing_scheme_of_call(handle, &scheme);
     if (code != HALFTONE_OK)
         return code;
-    struct operand o = operand_of(scheme, rows, k, 1);
-    int64_t total = ht_mul(ht_add(o.exponent_bytes, o.panel_bytes), batch);
+    struct operand o = blob_of(handle, scheme, rows, k);
+    int64_t total = ht_mul(blob_bytes(&o), batch);
     if (total >= INT64_MAX / 2 || (uint64_t)total > SIZE_MAX)
         return fail(handle, HALFTONE_TOO_LARGE, "the blobs need more bytes than an address can count");
     *bytes = (size_t)total;
@@ -1001,10 +1223,13 @@ static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed
         code = packing_scheme_of_call(h, &scheme);
     if (code != HALFTONE_OK || out->empty)
         return code;
-    out->operand = operand_of(scheme, rows, x->k, 1);
-    char *blob = (char *)packed;
-    const struct source source = {
-        &out->operand, src, ld, 0, is_a == trans, blob, blob + out->operand.exponent_bytes};
+    out->operand = blob_of(h, scheme, rows, x->k);
+    const struct operand *o = &out->operand;
+    const bool checked = has_check(h, scheme);
+    char *blob = (char *)packed, *panels = blob + o->exponent_bytes, *tame = panels + o->panel_bytes;
+    const struct source source = {o, src, ld, 0, is_a == trans, blob, panels, checked ? tame : NULL,
+                                  checked ? tame + o->tame_bytes : NULL,
+                                  checked ? ht_checked_tiles(scheme, h->set->sms, x->k) : 0};
     out->source = source;
     return HALFTONE_OK;
 }
@@ -1089,9 +1314,29 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
 
 /* ---- questions ---- */
 
+static const char CHECKED_RANGE[] =
+    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed again by scheme fp32 "
+    "(NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)";
+static const char FMA_BOUND[] = "FP32 multiply-adds in chains of 64 k, added in FP32 to nearest";
+
+/* Bound and range, which may differ from the scheme's own for `auto`. */
+static void describe_accuracy(const struct plan *p, int64_t k, struct halftone_plan *out) {
+    out->scheme = p->scheme->name;
+    out->bound = p->scheme->bound_text;
+    out->range = p->scheme->range_text;
+    out->bound_units = bound_units(p, k);
+    out->error_bound = (double)out->bound_units * 0x1p-24;
+    out->fixed_point = p->scheme->exact_k > 0;
+    if (p->rescue != NO_KERNEL)
+        out->range = CHECKED_RANGE;
+    else if (p->fma_only)
+        out->bound = FMA_BOUND;
+}
+
 static void describe(const halftone *h, const struct plan *p, const struct call *x,
                      struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
+    describe_accuracy(p, x->k, out);
     out->kernel = kernel->name;
     out->bm = kernel->bm;
     out->bn = kernel->bn;
@@ -1104,9 +1349,6 @@ static void describe(const halftone *h, const struct plan *p, const struct call 
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;
-    out->bound_units = ht_bound_units(p->scheme, x->k);
-    out->error_bound = (double)out->bound_units * 0x1p-24;
-    out->fixed_point = p->scheme->exact_k > 0;
     out->why = kernel->why;
 }
 
@@ -1115,10 +1357,10 @@ static void explain_scheme(const halftone *h, const struct call *x, char *line, 
         snprintf(line, bytes, "the kernel was set by name");
     } else if (h->scheme != NULL) {
         const char *text = h->accuracy.text;
-        snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : h->scheme == AUTO_SCHEME ? "auto" : "set by name",
+        snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : h->is_auto ? "auto" : "set by name",
                  text[0] == '\0' ? "" : h->accuracy.is_auto ? ": what auto takes" : ": whatever the shape");
     } else {
-        const struct ht_accuracy_choice choice = choose(h, x->m, x->n, x->k, x->batch);
+        const struct ht_accuracy_choice choice = choose_scheme(h, &h->accuracy, x->m, x->n, x->k, x->batch);
         ht_accuracy_explain(&h->accuracy, &choice, at_least_one(x->k), line, bytes);
     }
 }
@@ -1137,9 +1379,10 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     x.k = k;
     x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
+    bool is_auto = false;
     code = check_question(handle, &x, plan);
     if (code == HALFTONE_OK)
-        code = scheme_of_call(handle, m, n, k, batch, &scheme);
+        code = scheme_of_call(handle, m, n, k, batch, &scheme, &is_auto);
     if (code != HALFTONE_OK)
         return code;
     struct halftone_plan out;

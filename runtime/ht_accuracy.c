@@ -116,13 +116,25 @@ static int is_in_range(const struct ht_accuracy *a, const struct ht_scheme_desc 
     return (a->ranges >> s->range & 1) != 0 && (a->products == 0 || s->products == a->products);
 }
 
-static int meets(const struct ht_accuracy *a, const struct ht_scheme_desc *s, int64_t k) {
-    return s->split_units <= a->most_split && (double)ht_bound_units(s, k) <= ht_accuracy_limit(a, k);
+/* Places a candidate that is in range; a split of `split_units` lies behind its bound. */
+static void consider(struct ht_accuracy_choice *c, const struct ht_accuracy *a, int64_t k,
+                     const struct ht_accuracy_candidate *x, int split_units) {
+    if (c->best.scheme == NULL || x->units < c->best.units)
+        c->best = *x;
+    if (split_units > a->most_split || (double)x->units > ht_accuracy_limit(a, k))
+        return;
+    c->meeting++;
+    if (c->first.scheme == NULL || x->ns < c->first.ns) {
+        c->second = c->first;
+        c->first = *x;
+    } else if (c->second.scheme == NULL || x->ns < c->second.ns) {
+        c->second = *x;
+    }
 }
 
-struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set,
-                                             const struct ht_accuracy *accuracy, int64_t m, int64_t n,
-                                             int64_t k, int64_t batch, int64_t partial_bytes) {
+struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set, const struct ht_accuracy *accuracy,
+                                             int64_t m, int64_t n, int64_t k, int64_t batch,
+                                             int64_t partial_bytes, const struct ht_accuracy_candidate *also) {
     struct ht_accuracy_choice c;
     memset(&c, 0, sizeof c);
     for (int i = 0; i < set->schemes; i++) {
@@ -132,21 +144,12 @@ struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set,
         const struct ht_choice kernel = ht_pick(set, s->name, m, n, k, batch, partial_bytes);
         if (kernel.kernel < 0)
             continue;
-        if (c.best == NULL || ht_bound_units(s, k) < ht_bound_units(c.best, k))
-            c.best = s;
-        if (!meets(accuracy, s, k))
-            continue;
-        const int64_t ns = ht_total_ns(set, &kernel, m, n, k, batch);
-        if (c.meeting++ == 0 || ns < c.ns) {
-            c.second = c.scheme;
-            c.second_ns = c.ns;
-            c.scheme = s;
-            c.ns = ns;
-        } else if (c.second == NULL || ns < c.second_ns) {
-            c.second = s;
-            c.second_ns = ns;
-        }
+        const struct ht_accuracy_candidate x = {s->name, s, ht_bound_units(s, k),
+                                                ht_total_ns(set, &kernel, m, n, k, batch)};
+        consider(&c, accuracy, k, &x, s->split_units);
     }
+    if (also != NULL && also->scheme != NULL && (accuracy->ranges & RANGE(ALL)) != 0)
+        consider(&c, accuracy, k, also, 0);
     return c;
 }
 
@@ -162,20 +165,18 @@ static void add(char *line, size_t bytes, const char *format, ...) {
     va_end(list);
 }
 
-static void add_scheme(char *line, size_t bytes, const struct ht_scheme_desc *s, int64_t ns, int64_t k) {
-    const int64_t units = ht_bound_units(s, k);
-    add(line, bytes, "%s (%lld units, %.3g; %.4g us)", s->name, (long long)units, (double)units * 0x1p-24,
-        (double)ns / 1000);
+static void add_candidate(char *line, size_t bytes, const struct ht_accuracy_candidate *x) {
+    add(line, bytes, "%s (%lld units, %.3g; %.4g us)", x->name, (long long)x->units, (double)x->units * 0x1p-24,
+        (double)x->ns / 1000);
 }
 
-static void explain_miss(const struct ht_accuracy *a, const struct ht_accuracy_choice *c, int64_t k,
+static void explain_miss(const struct ht_accuracy *a, const struct ht_accuracy_candidate *best, int64_t k,
                          char *line, size_t bytes) {
-    if (c->best != NULL)
+    if (best->scheme != NULL)
         add(line, bytes,
-            "%s is at most %.6g units of 2^-24 |A||B|; at k = %lld the best in range here is %s with %lld "
-            "(%.3g)",
-            a->text, ht_accuracy_limit(a, k), (long long)k, c->best->name,
-            (long long)ht_bound_units(c->best, k), (double)ht_bound_units(c->best, k) * 0x1p-24);
+            "%s is at most %.6g units of 2^-24 |A||B|; at k = %lld the best in range here is %s with %lld (%.3g)",
+            a->text, ht_accuracy_limit(a, k), (long long)k, best->name, (long long)best->units,
+            (double)best->units * 0x1p-24);
     else if (a->products > 0)
         add(line, bytes, "%s needs the fixed-point scheme of %d products, which this library lacks", a->text,
             a->products);
@@ -187,16 +188,16 @@ static void explain_miss(const struct ht_accuracy *a, const struct ht_accuracy_c
 void ht_accuracy_explain(const struct ht_accuracy *accuracy, const struct ht_accuracy_choice *choice,
                          int64_t k, char *line, size_t bytes) {
     line[0] = '\0';
-    if (choice->scheme == NULL) {
-        explain_miss(accuracy, choice, k, line, bytes);
+    if (choice->first.scheme == NULL) {
+        explain_miss(accuracy, &choice->best, k, line, bytes);
         return;
     }
-    add(line, bytes, "%s: at most %.6g units; cheapest of %d: ", accuracy->text,
-        ht_accuracy_limit(accuracy, k), choice->meeting);
-    add_scheme(line, bytes, choice->scheme, choice->ns, k);
-    if (choice->second != NULL) {
+    add(line, bytes, "%s: at most %.6g units; cheapest of %d: ", accuracy->text, ht_accuracy_limit(accuracy, k),
+        choice->meeting);
+    add_candidate(line, bytes, &choice->first);
+    if (choice->second.scheme != NULL) {
         add(line, bytes, ", then ");
-        add_scheme(line, bytes, choice->second, choice->second_ns, k);
+        add_candidate(line, bytes, &choice->second);
     } else {
         add(line, bytes, ", no other");
     }

@@ -30,20 +30,25 @@ HT_LOCAL const char *ht_accuracy_form(int index);
 /* Most units that a scheme's bound may have at this k. */
 HT_LOCAL double ht_accuracy_limit(const struct ht_accuracy *accuracy, int64_t k);
 
-struct ht_accuracy_choice {
-    const struct ht_scheme_desc *scheme; /* cheapest of those that meet it; NULL: none does */
-    const struct ht_scheme_desc *second; /* the next, NULL: no other */
-    const struct ht_scheme_desc
-        *best; /* smallest bound of those in range, whether it meets or not; NULL: none in range */
-    int64_t ns, second_ns; /* predicted, packing included */
-    int meeting;           /* how many meet it */
+struct ht_accuracy_candidate {
+    const char *name;
+    const struct ht_scheme_desc *scheme; /* NULL: none */
+    int64_t units, ns;                   /* its bound, and the predicted time with packing */
 };
 
-/* The choice for a product of this shape, sizes >= 1. Equal times go to the earlier scheme. */
+struct ht_accuracy_choice {
+    struct ht_accuracy_candidate first;  /* cheapest of those that meet it; none: none does */
+    struct ht_accuracy_candidate second; /* the next */
+    struct ht_accuracy_candidate best;   /* smallest bound of those in range, whether it meets or not */
+    int meeting;                         /* how many meet it */
+};
+
+/* The choice for a product of this shape, sizes >= 1. `also`: a further candidate, which is for every finite input and has
+ * FP32's slices. Equal times go to the earlier scheme, before `also`. */
 HT_LOCAL struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set,
-                                                      const struct ht_accuracy *accuracy, int64_t m,
-                                                      int64_t n, int64_t k, int64_t batch,
-                                                      int64_t partial_bytes);
+                                                      const struct ht_accuracy *accuracy, int64_t m, int64_t n,
+                                                      int64_t k, int64_t batch, int64_t partial_bytes,
+                                                      const struct ht_accuracy_candidate *also);
 
 /* One line: why this scheme, or, where the choice has none, what is missing. */
 HT_LOCAL void ht_accuracy_explain(const struct ht_accuracy *accuracy, const struct ht_accuracy_choice *choice,

@@ -10,7 +10,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 3
+#define HT_ABI_VERSION 4
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -35,7 +35,25 @@ struct ht_gemm_args {
     int splits;   /* k is cut into this many ordered parts */
     int batch;
     float alpha, beta;
+    /* Kernels that read the operands as they are, instead of panels: element (row, k) is src[row * ld + k] when
+     * k_contiguous, else src[k * ld + row]; rows are those of A, or columns of B. */
+    const float *a_src, *b_src;
+    long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
+    int a_k_contiguous, b_k_contiguous, k;
+    int fma_only; /* they multiply in FP32 from the start, without looking at the data */
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+     * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
+    const int *a_tame, *b_tame;
+    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
+    int pieces, piece_k;
 };
+/* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
+ * fewer tiles: 1 x n. */
+static inline int ht_direct_swaps(long long m, long long n, int bm, int bn) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped < straight;
+}
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
@@ -52,6 +70,13 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int meeting_clean; /* the same for both operands of a launch */
+    /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
+     * one number: how many of the piece's elements are large beside their row's largest, in the row that has fewest; -1:
+     * all are zero; -2: one is NaN or Inf. */
+    int *tame;
+    float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
+    long long tame_stride, copy_stride; /* elements between batch entries */
+    int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; 0: as the launcher likes */
 };
 #endif
 /*@end*/
@@ -84,6 +109,8 @@ struct ht_cost_coefficients {
     int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes */
     int32_t step_k;     /* bk */
     int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
+    int32_t element_bytes; /* kernels that read the operands as they are: of an element, whose way from device memory
+                            * is part of the cost; 0: panels */
 };
 
 struct ht_kernel_desc {
@@ -92,6 +119,7 @@ struct ht_kernel_desc {
     const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
+    int direct; /* 1: reads a_src, b_src; 0: panels */
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
@@ -117,13 +145,18 @@ struct ht_scheme_desc {
     int flush_exponent; /* the unit flushes subnormals: an element that is a normal number of the slice type loses up
                          * to 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
     const char *pack_name;
-    /* operands: 1 or 2, packed in one launch */
+    /* operands: 1 or 2, packed in one launch; NULL: the kernels read the operands as they are */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);
     int atom_slices; /* slices side by side in an atom's rows */
     /* Fixed point with exact sums: most k of one part. The bound is then relative to k * largest of the row of A * largest
      * of the column of B, and NaN or Inf in a row make its results NaN. 0: FP32 sums */
     int exact_k;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
+    int fma_k; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
+    int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
+    /* From this k on its errors are no larger than those of native FP32 on the data it is for, as `auto` promises (measured:
+     * bench/ERROR_BOUNDS.md, section 9); 0: for no k */
+    int native_k;
     enum ht_range range;
 };
 
@@ -184,6 +217,15 @@ static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t ro
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
 }
 
+/* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
+ * it by itself, and a function of k alone, because pieces of operands that are packed apart must match.
+ *
+ * Worked line (a test holds it): 132 SMs, at most 4 tiles: k = 1024 has 16 tiles -> 256 / 132 = 1; 1536 -> 4; 64 -> 1. */
+static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
+    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD, share = ht_mul(tiles, tiles) / sms;
+    return share < 1 ? 1 : share < s->pack_tiles ? (int)share : s->pack_tiles;
+}
+
 /* Bytes of an element of a part: exact sums are 64-bit integers. */
 static inline int64_t ht_part_bytes(int exact_k) {
     return exact_k > 0 ? 8 : 4;
@@ -200,6 +242,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
  * gaps (the square is fitted to measurements).
  *
+ * A kernel that reads the operands as they are (element_bytes) may exchange them (ht_direct_swaps), and cannot end before
+ * device memory has delivered them once and taken C.
+ *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
  * m = n = k = 4096. L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns = 1247 clocks, so the busy pipe
@@ -213,6 +258,9 @@ static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int6
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
+    const int swapped = c->element_bytes > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
+    bn = swapped ? bm : bn;
+    bm = rows;
     int64_t tiles = ht_mul(ht_mul(ht_ceil_div(m, bm), ht_ceil_div(n, bn)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
     int64_t slots = sms * c->blocks_per_sm;
@@ -233,6 +281,11 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         cycles = ht_add(cycles, ht_mul(waves, ht_add(c->fixed_cycles, ht_mul(steps, step) / 256)));
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
+    if (c->element_bytes > 0) {
+        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), c->element_bytes), ht_mul(ht_mul(m, n), 4));
+        const int64_t dram = ht_mul(once, batch) / dram_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
+        ns = ns > dram ? ns : dram;
+    }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
         ns = ht_add(ns, launch_ns);
@@ -314,11 +367,18 @@ static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_g
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     if (s->exact_k > 0) /* no chain loses anything */
         return s->split_units + 4;
+    if (k <= s->fma_k) /* k rounded multiply-adds; one more addition and alpha, beta */
+        return k + 4;
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
     int64_t chain = (int64_t)s->align_units * ht_ceil_div(chain_k, s->mma_k);
     int64_t adds = s->promote_k > 0 ? ht_ceil_div(k, s->promote_k) - 1 : 0;
     int64_t lost = chain + adds;
     return s->split_units + lost + lost / 25 + 4;
+}
+
+/* The same for FP32 multiply-adds whose chains are added up every 64 k. */
+static inline int64_t ht_fma_bound_units(int64_t k) {
+    return (k < 64 ? k : 64) + ht_ceil_div(k, 64) - 1 + 4;
 }
 
 struct ht_choice {

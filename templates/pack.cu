@@ -15,6 +15,8 @@
 //
 // They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
+// CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
+// (hooks_tame, and bench/ERROR_BOUNDS.md, section 9); CHECK 2 copies the matrix as well, for products of packed operands.
 // Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
 // the last block to read a row block's words makes them so again for the next launch.
 constexpr int PACK_THREADS = 256;
@@ -28,6 +30,9 @@ constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one
 constexpr int TILE_CHUNKS = 64 / CHUNK_K;                       // chunks of one slice in a tile's row
 constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of them, those in one atom
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
+constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
+constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
+constexpr int TAME_EMPTY = -1, TAME_WILD = -2;                  // as hooks_tame reads them
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
@@ -42,6 +47,9 @@ struct pack_pair {
 struct pack_place {
     const float *src;
     int *exponents;
+    int *tame;                             // with CHECK: this block's number
+    float *copy;                           // with CHECK 2: of this row block
+    int copy_ld;
     int *published, *arrived;              // of this row block: 64 magnitudes for each piece, and who has read them
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
     int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
@@ -72,6 +80,9 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.rows = g.rows - at.row0;
     at.piece = (int)blockIdx.x % at.pieces;
     at.k_tile = at.piece * tiles;
+    at.tame = g.tame + entry * g.tame_stride + (int)blockIdx.x;
+    at.copy_ld = k_tiles * 64;
+    at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
     at.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * at.pieces * 64;
     at.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * at.pieces * 64 + at.row_block;
@@ -297,11 +308,13 @@ HT_DEVICE int collect(const int *published, int pieces)
 }
 
 // The row's largest magnitude over all of k, for the row threadIdx.x % 64, from this block's in `parts` parts in room.
-HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, int parts)
+// own: of this block's tiles.
+HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, int parts, int *own)
 {
     int most = 0;
     for (int p = 0; p < parts; p++)
         most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)p * 256 + threadIdx.x % 64 * 4)));
+    *own = most;
     if (at.pieces == 1)
         return most;
     if (threadIdx.x < 64)
@@ -331,14 +344,23 @@ HT_DEVICE void leave_meeting(const pack_place &at, int order)
         ht_st_relaxed_i32(at.arrived, -1);
 }
 
+// What a thread has seen of its row: pairs of ht_tally_f16x2.
+struct pack_tally {
+    unsigned count, odd;
+};
+
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
-HT_DEVICE void write_chunk(unsigned char *atoms, int at, unsigned tile, int row, int chunk, float factor)
+template <int CHECK>
+HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
+                           float factor, pack_tally *tally)
 {
     unsigned packed[SLICES][4];
 #pragma unroll
     for (int u = 0; u < CHUNK_K / 4; u++) {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u));
         const unsigned bits[4] = {four.x, four.y, four.z, four.w};
+        if (CHECK == 2)
+            ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + u * 4, four);
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const int e = u * 4 + q;
@@ -349,6 +371,8 @@ HT_DEVICE void write_chunk(unsigned char *atoms, int at, unsigned tile, int row,
                     e % WORD_K ? packed[s][e / WORD_K] | slice[s] << (e % WORD_K * SLICE_BYTES * 8) : slice[s];
         }
     }
+    for (int i = 0; CHECK > 0 && i < 4; i++)
+        ht_tally_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -359,7 +383,8 @@ HT_DEVICE void write_chunk(unsigned char *atoms, int at, unsigned tile, int row,
 
 // The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
 // side by side in a warp: each store covers whole sectors. room: the rows' magnitudes.
-HT_DEVICE void write_tile(unsigned char *atoms, int first, unsigned tile, unsigned room)
+template <int CHECK>
+HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, pack_tally *tally)
 {
 #pragma unroll
     for (int i = 0; i < UNITS; i++) {
@@ -367,12 +392,45 @@ HT_DEVICE void write_tile(unsigned char *atoms, int first, unsigned tile, unsign
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
         const float factor =
-            SCALES_ROWS ? ht_pow2(-ht_row_exponent((int)ht_as_uint(ht_lds4(room + (unsigned)row * 4)))) : 1.0f;
-        write_chunk(atoms, first + chunk, tile, row, chunk, factor);
+            SCALES_ROWS ? ht_pow2(-ht_row_exponent((int)ht_as_uint(ht_lds4(at.room + (unsigned)row * 4)))) : 1.0f;
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor, tally);
     }
 }
 
-static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
+// The block's number for the data check, from what its threads have seen. The magnitudes of the tiles' rows lie in room
+// behind those of the whole rows.
+HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
+{
+    const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
+    const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
+    int count = (int)large, odd = ((tally.odd | tally.odd >> 16) & 0x7c00u) != 0; // NaN or still 0
+    int live = ht_lds4(at.room + (unsigned)(64 + row) * 4) != 0.0f;
+    for (int m = 1; m < LANES; m *= 2) {
+        count += ht_shfl_xor(count, m);
+        odd |= ht_shfl_xor(odd, m);
+    }
+    count = row >= at.rows ? 64 * PACK_TILES : odd ? TAME_WILD : count; // rows beyond the matrix do not matter
+    for (int m = LANES; m < 32; m *= 2) {
+        const int other = ht_shfl_xor(count, m);
+        count = other < count ? other : count;
+        live |= ht_shfl_xor(live, m);
+    }
+    if (threadIdx.x % 32 == 0) {
+        ht_sts4(at.room + (unsigned)(128 + warp) * 4, ht_as_float((unsigned)(count - TAME_WILD)));
+        ht_sts4(at.room + (unsigned)(192 + warp) * 4, ht_as_float((unsigned)live));
+    }
+    ht_barrier();
+    if (threadIdx.x != 0)
+        return;
+    for (int w = 0; w < PACK_THREADS / 32; w++) {
+        const int other = (int)ht_as_uint(ht_lds4(at.room + (unsigned)(128 + w) * 4)) + TAME_WILD;
+        count = other < count ? other : count;
+        live |= (int)ht_as_uint(ht_lds4(at.room + (unsigned)(192 + w) * 4));
+    }
+    ht_stg_i32(at.tame, count == TAME_WILD ? TAME_WILD : live ? count : TAME_EMPTY);
+}
+
+template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
@@ -393,20 +451,26 @@ static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
     if (SCALES_ROWS) {
         if (!g.meeting_clean)
             ht_grid_wait();
-        const int most = agree_on_magnitude(g, at, parts);
+        int own = 0;
+        const int most = agree_on_magnitude(g, at, parts, &own);
         if (at.pieces > 1 && threadIdx.x == 0)
             order = ht_add_relaxed_i32(at.arrived, 1);
         ht_barrier();
         if (threadIdx.x < 64) {
             ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
+            if (CHECK > 0)
+                ht_sts4(at.room + (64 + threadIdx.x) * 4, ht_as_float((unsigned)own));
             if (at.piece == 0)
                 ht_stg_i32(at.exponents + at.row0 + (int)threadIdx.x, most);
         }
         ht_barrier();
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
+    pack_tally tally = {0, 0};
     for (int t = 0; t < at.tiles; t++)
-        write_tile(atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), at.room);
+        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), &tally);
+    if (CHECK > 0)
+        store_tame(at, tally);
     if (SCALES_ROWS && at.pieces > 1)
         leave_meeting(at, order);
 }
@@ -436,10 +500,19 @@ static int tiles_of_block(const ht_pack_args *operands, int count)
     return share < 1 ? 1 : share < PACK_TILES ? (int)share : PACK_TILES;
 }
 
+template <int CHECK>
+static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
+{
+    const int code = ht_allow_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
+    return code != 0 ? code
+                     : ht_launch_dependent(pack<CHECK>, blocks, 1, batch, PACK_THREADS, p.tiles * TILE_BYTES + ROOM_BYTES,
+                                           stream, p);
+}
+
 static int launch(const ht_pack_args *operands, int count, void *stream)
 {
     pack_pair p = {};
-    p.tiles = tiles_of_block(operands, count);
+    p.tiles = operands[0].tiles > 0 ? operands[0].tiles : tiles_of_block(operands, count);
     long long blocks = 0;
     unsigned batch = 0;
     for (int i = 0; i < count; i++) {
@@ -451,12 +524,12 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     }
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    const int smem_bytes = p.tiles * TILE_BYTES + ROOM_BYTES;
     const long long cleaners = (blocks * 65 + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
-    int code = ht_allow_smem(pack, PACK_TILES * TILE_BYTES + ROOM_BYTES);
-    if (SCALES_ROWS && !operands[0].meeting_clean && code == 0)
+    int code = 0;
+    if (SCALES_ROWS && !operands[0].meeting_clean)
         code = ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
-    if (code == 0)
-        code = ht_launch_dependent(pack, (unsigned)blocks, 1, batch, PACK_THREADS, smem_bytes, stream, p);
-    return code;
+    if (code != 0 || !operands[0].tame)
+        return code != 0 ? code : launch_pack<0>(p, (unsigned)blocks, batch, stream);
+    return operands[0].copy ? launch_pack<2 * CHECKS>(p, (unsigned)blocks, batch, stream)
+                            : launch_pack<CHECKS>(p, (unsigned)blocks, batch, stream);
 }

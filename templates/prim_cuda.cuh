@@ -163,6 +163,21 @@ HT_DEVICE float ht_f16_value(unsigned short h)
     return x;
 }
 
+// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
+// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
+HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+{
+    asm("{\n"
+        ".reg .b32 t;\n"
+        "abs.f16x2 t, %2;\n"
+        "set.ge.f16x2.f16x2 t, t, %3;\n"
+        "add.rn.f16x2 %0, %0, t;\n"
+        "fma.rn.f16x2 %1, %2, %4, %1;\n"
+        "}"
+        : "+r"(*count), "+r"(*odd)
+        : "r"(pair), "r"(least), "r"(0u));
+}
+
 template <class Args>
 static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
                      void *stream, const Args &args)

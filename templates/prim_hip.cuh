@@ -158,6 +158,24 @@ HT_DEVICE unsigned short ht_f16_rz(float x)
     return __builtin_fabsf(ht_f16_value(h)) > __builtin_fabsf(x) ? (unsigned short)(h - 1) : h;
 }
 
+// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
+// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
+HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+{
+    for (int half = 0; half < 32; half += 16) {
+        const unsigned bits = pair >> half & 0x7fffu;
+        const float one = bits <= 0x7c00u && bits >= (least >> half & 0x7fffu) ? 1.0f : 0.0f;
+        const float sum = ht_f16_value((unsigned short)(*count >> half)) + one;
+        *count = (*count & ~(0xffffu << half)) | (unsigned)ht_f16_rn(sum) << half;
+        *odd |= bits >= 0x7c00u ? 0x7e00u << half : 0u;
+    }
+}
+
+// Brings the line of p close: left to the caches here.
+HT_DEVICE void ht_prefetch(const void *)
+{
+}
+
 template <class Args>
 static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
                      void *stream, const Args &args)

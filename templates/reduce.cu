@@ -10,14 +10,17 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     const int row = (int)blockIdx.x * REDUCE_THREADS + (int)threadIdx.x;
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    if (row >= g.m)
+    const bool inside = row < g.m, checked = CHECKS && g.a_tame;
+    if (row / 32 * 32 >= g.m) // warps stay together for the data check's verdict
         return;
-    const bool scaled = SCALES_SUMS && g.splits > 0;
+    const bool scaled = SCALES_SUMS && g.splits > 0 && inside;
     const int *column_magnitudes = g.b_exponents + blockIdx.z * g.b_exponent_stride;
     const int row_exponent =
         scaled ? ht_row_exponent(ht_ldg_i32(g.a_exponents + blockIdx.z * g.a_exponent_stride + row)) : 0;
     for (int col = (int)blockIdx.y * REDUCE_COLUMNS; col < g.n; col += (int)gridDim.y * REDUCE_COLUMNS) {
-        for (int q = 0; q < REDUCE_COLUMNS && col + q < g.n; q++) {
+        if (checked && !ht_is_tame(g, blockIdx.z, row / 64, col / 64))
+            continue;
+        for (int q = 0; q < REDUCE_COLUMNS && col + q < g.n && inside; q++) {
             ht_sum sum = 0;
             for (int s = 0; s < g.splits; s++) {
                 const long long part = (long long)blockIdx.z * g.splits + s;

@@ -10,11 +10,12 @@
 constexpr int BM = 192, BN = 128, BK = 32, WM = 192, WN = 64, STAGES = 4;
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 2;
 constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0;
-constexpr int PROMOTES = 1, CHUNK = 2, RASTER = 8, SMS = 132;
+constexpr int PROMOTES = 1, CHUNK = 2, RASTER = 8, SMS = 132, CHECKS = 1;
 #include "launch_dependent.cuh"
 #include "arch_sm90.cuh"
 #include "arch_sm90_f16.cuh"
 #include "hooks_scale.cuh"
 #include "hooks_sum_f32.cuh"
+#include "hooks_tame.cuh"
 #include "hooks_chain_wgmma.cuh"
 #include "scheme_f16x3.cuh"

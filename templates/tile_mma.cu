@@ -23,6 +23,7 @@ constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
 constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
+constexpr int M_BLOCKS = (WM + 63) / 64, N_BLOCKS = (WN + 63) / 64; // 64 x 64 blocks of C that a warp has part of
 constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
@@ -50,10 +51,31 @@ HT_DEVICE unsigned stage_row(int row)
     return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
 }
 
-// One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
-HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta)
+// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Parts of k are stored
+// in any case, the reduction asks again.
+HT_DEVICE unsigned tame_blocks(const ht_gemm_args &g, int row0, int col0)
 {
-    if (row >= g.m || col >= g.n)
+    unsigned tame = 0;
+    if (!CHECKS || !g.a_tame || g.splits > 1)
+        return ~0u;
+    for (int i = 0; i < M_BLOCKS * N_BLOCKS; i++) {
+        const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
+        if (row < g.m && col < g.n && ht_is_tame(g, blockIdx.z, row / 64, col / 64))
+            tame |= 1u << i;
+    }
+    return tame;
+}
+
+HT_DEVICE bool is_in_tame_block(unsigned tame, int row, int col)
+{
+    return M_BLOCKS * N_BLOCKS == 1 || (tame >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
+}
+
+// One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
+HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta,
+                            unsigned tame)
+{
+    if (row >= g.m || col >= g.n || !is_in_tame_block(tame, row, col))
         return;
     sum = ht_part(sum, exponent);
     if (g.splits > 1) {
@@ -124,6 +146,9 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         a_at[c] = a_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
         b_at[c] = b_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
     }
+
+    if (CHECKS && g.a_tame && tile_m * BM + warp_row < g.m && tile_n * BN + warp_col < g.n)
+        ht_prefetch_tame(g, blockIdx.z, (tile_m * BM + warp_row) / 64, (tile_n * BN + warp_col) / 64);
 
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
     unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step
@@ -275,6 +300,9 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
+    const unsigned tame = tame_blocks(g, row0, col0);
+    if (tame == 0)
+        return;
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
 #pragma unroll
     for (int i = 0; i < MI * D_ROWS; i++) {
@@ -294,7 +322,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             for (int q = 0; q < D_REGS; q++) {
                 store_result(g, result_of(&acc[0][i][j][q]), row0 + i * MMA_M + ht_d_row(lane, q / D_COLS),
                              col0 + j * MMA_N + ht_d_col(lane, q % D_COLS),
-                             ea[i * D_ROWS + q / D_COLS] + eb[j * D_COLS + q % D_COLS], alpha, beta);
+                             ea[i * D_ROWS + q / D_COLS] + eb[j * D_COLS + q % D_COLS], alpha, beta, tame);
             }
         }
     }

@@ -224,20 +224,22 @@ HT_DEVICE void store_calm_part(const ht_gemm_args &g, const work &w, const scala
 
 // The same for everything else.
 HT_DEVICE void store_any_part(const ht_gemm_args &g, const work &w, const scalars &by, const int *column_exponent,
-                              const ht_acc *acc, int n0)
+                              const ht_acc *acc, int n0, unsigned tame)
 {
     const int odd = (int)threadIdx.x & 1, row = first_row(w), col = first_column(n0);
 #pragma unroll
     for (int j = 0; j < BM / 16; j++) {
-        int ea[4];
-        exponents_of_four(g, w, row + j * 16, ea);
+        if (tame >> (j / 4) & 1) {
+            int ea[4];
+            exponents_of_four(g, w, row + j * 16, ea);
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            const int eb = column_exponent[h];
-            const int e[4] = {ea[0] + eb, ea[1] + eb, ea[2] + eb, ea[3] + eb};
-            ht_sum v[4];
-            gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
-            store_four(g, w, by, v, e, row + j * 16, col + h * 8);
+            for (int h = 0; h < 2; h++) {
+                const int eb = column_exponent[h];
+                const int e[4] = {ea[0] + eb, ea[1] + eb, ea[2] + eb, ea[3] + eb};
+                ht_sum v[4];
+                gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
+                store_four(g, w, by, v, e, row + j * 16, col + h * 8);
+            }
         }
     }
 }
@@ -268,7 +270,21 @@ HT_DEVICE bool is_calm_tile(const ht_gemm_args &g, const work &w, const scalars 
     return all_lanes(calm);
 }
 
-// Scales of the tile into L1, so that the epilogue does not wait for each.
+// Which 64 rows of a part of 64 columns the data check leaves to this kernel: bit i for rows m0 + 64 i. Parts of k are
+// stored in any case, the reduction asks again.
+HT_DEVICE unsigned tame_rows(const ht_gemm_args &g, const work &w, int n0)
+{
+    unsigned tame = (1u << A_BLOCKS) - 1;
+    if (!CHECKS || !g.a_tame || g.splits > 1 || n0 >= g.n)
+        return tame;
+    for (int i = 0; i < A_BLOCKS && w.m0 + i * 64 < g.m; i++) {
+        if (!ht_is_tame(g, w.entry, w.m0 / 64 + i, n0 / 64))
+            tame &= ~(1u << i);
+    }
+    return tame;
+}
+
+// Scales of the tile and what was found by the data check into L1, so that the epilogue does not wait for each.
 HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
 {
     const int lane = (int)threadIdx.x & 31, row = w.m0 + lane * 32, col = w.n0 + lane * 32;
@@ -276,18 +292,24 @@ HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
         ht_prefetch(g.a_exponents + w.entry * g.a_exponent_stride + row);
     if (SCALES_ROWS && lane * 32 < BN && col < g.n)
         ht_prefetch(g.b_exponents + w.entry * g.b_exponent_stride + col);
+    for (int i = 0; CHECKS && g.a_tame && i < (A_BLOCKS > B_BLOCKS ? A_BLOCKS : B_BLOCKS); i++) {
+        const int row_block = w.m0 / 64 + i % A_BLOCKS, col_block = w.n0 / 64 + i % B_BLOCKS;
+        if (row_block * 64 < g.m && col_block * 64 < g.n)
+            ht_prefetch_tame(g, w.entry, row_block, col_block);
+    }
 }
 
 // 64 columns from n0 on.
 HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, bool calm, const ht_acc *acc, int n0)
 {
     const int col = first_column(n0);
+    const unsigned tame = tame_rows(g, w, n0);
     const long long at = w.entry * g.b_exponent_stride;
     const int eb[2] = {exponent_of(g.b_exponents, at, col, g.n), exponent_of(g.b_exponents, at, col + 8, g.n)};
-    if (all_lanes(calm && n0 + 64 <= g.n && is_calm(eb[0]) && is_calm(eb[1])))
+    if (all_lanes(calm && tame == (1u << A_BLOCKS) - 1 && n0 + 64 <= g.n && is_calm(eb[0]) && is_calm(eb[1])))
         store_calm_part(g, w, by, eb, acc, n0);
     else
-        store_any_part(g, w, by, eb, acc, n0);
+        store_any_part(g, w, by, eb, acc, n0, tame);
 }
 
 // ---- consumers ----------------------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ if ! "$set_dir/halftone" info 2>"$work/info" >/dev/null; then
 fi
 
 run products "$set_dir/test_product"
+run direct "$set_dir/test_direct"
 run reproducible "$set_dir/test_reproducible"
 run accuracy "$set_dir/test_accuracy"
 

@@ -283,10 +283,10 @@ FAKE_KERNEL(3, 1)
 FAKE_KERNEL(4, 2)
 
 #define COST(bm, bn)                                                                                         \
-    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0 }
+    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0 }
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
-        name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, COST(bm, bn),              \
+        name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, 0, COST(bm, bn),              \
             init_##index, launch_##index                                                                     \
     }
 
@@ -297,17 +297,17 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
     /* dearer than the others: as many steps of twice the depth */
     {"ht_fake_wide", "wide", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
-     {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0}, init_4, launch_4},
+     0, {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0}, init_4, launch_4},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
-    {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, "pack_half", pack_one, 1, 0, NULL,
+    {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, "pack_half", pack_one, 1, 0, NULL, 0, 0, 0,
      HT_RANGE_FP16},
-    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL,
+    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
      HT_RANGE_ROW},
-    {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 0, 0, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL,
+    {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 0, 0, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
      HT_RANGE_FP32},
-    {"wide", "wide", "wide", 2, 32, 2, 1, 6, 16, 20, 2, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL,
+    {"wide", "wide", "wide", 2, 32, 2, 1, 6, 16, 20, 2, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
      HT_RANGE_FP32},
 };
 
@@ -1135,9 +1135,9 @@ static void test_fp32_fast_wants_its_inputs(void **state) {
     set.scheme = schemes;
     assert_int_equal(ht_accuracy_parse("fp32-fast", &fast), 0);
     schemes[1].split_units = 32;
-    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0).scheme->name, "f16x3");
+    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0, NULL).first.name, "f16x3");
     schemes[1].split_units = 33;
-    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0).scheme->name, "wide");
+    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0, NULL).first.name, "wide");
 }
 
 static void test_the_later_of_scheme_and_accuracy_holds(void **state) {

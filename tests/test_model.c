@@ -84,7 +84,7 @@ static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_
     static struct all a;
     a = (struct all){.g = g, .isa = isa_find(g->isa), .kind = kind, .shape = cube, .pick = -1};
     a.s = scheme_for(scheme, a.isa->flushes_subnormals);
-    a.seen = model_isa(kind, a.isa);
+    a.seen = model_isa(kind, a.isa, a.s);
     for (a.at = &a.seen; a.at; a.at = a.at->other_shape ? isa_find(a.at->other_shape) : NULL)
         tile_enumerate(a.at, a.s, collect, &a);
     return &a;

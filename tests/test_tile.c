@@ -29,6 +29,15 @@ static void check_warpgroups(const struct isa *isa, const struct tile *t, const 
     assert_true(t->stages >= 2 && t->stages <= 8);
 }
 
+/* Kernels that read the operands as they are: 4 or 8 warps, whose threads move the same place of whole lines. */
+static void check_direct(const struct isa *isa, const struct tile *t) {
+    const int warps = tile_warps(t), threads = tile_threads(t, isa);
+    assert_true((warps == 4 || warps == 8) && t->bk == 32 && t->stages == 2);
+    assert_int_equal(t->bm % t->wm + t->bn % t->wn + t->wm % isa->mi + t->wn % isa->ni, 0);
+    assert_int_equal(threads % (t->bm / 4) + threads % (t->bn / 4) + threads % (t->bk / 4), 0);
+    assert_int_equal(64 % t->bm * (t->bm % 64) + 64 % t->bn * (t->bn % 64), 0); /* whole blocks of 64, or within one */
+}
+
 static void visit(void *context, const struct tile *t) {
     struct seen *v = context;
     const int atom_k = scheme_atom_k(v->s), warps = tile_warps(t);
@@ -36,6 +45,10 @@ static void visit(void *context, const struct tile *t) {
         assert_true(tile_compare(&v->last, t) < 0); /* in order, none twice */
     v->last = *t;
     v->wanted += tile_compare(t, &v->want) == 0;
+    if (scheme_is_direct(v->s)) {
+        check_direct(v->isa, t);
+        return;
+    }
     if (v->isa->warpgroup) {
         check_warpgroups(v->isa, t, v->s);
         return;
@@ -57,12 +70,15 @@ static void every_space_is_ordered_and_legal(void **state) {
     (void)state;
     for (int i = 0; i < isa_count; i++) {
         for (int s = 0; s < scheme_count; s++) {
-            struct seen v = {.isa = &isa_table[i], .s = &scheme_table[s]};
+            const bool direct = scheme_is_direct(&scheme_table[s]);
+            struct seen v = {.isa = direct ? isa_direct(&isa_table[i]) : &isa_table[i], .s = &scheme_table[s]};
             if (!v.isa->mma_hooks[v.s->slice])
                 continue;
             tile_enumerate(v.isa, v.s, visit, &v);
             if (2 * isa_fragment_k(v.isa, v.s->slice) > (scheme_atom_k(v.s) > 64 ? scheme_atom_k(v.s) : 64))
                 assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
+            else if (direct)
+                assert_in_range(v.count, 10, 50);
             else if (v.count <= 50 || v.count >= 1000)
                 fail_msg("%s, %s: %d tiles", v.isa->name, v.s->name, v.count);
         }
@@ -125,13 +141,13 @@ static void rows_are_consistent(void **state) {
             used |= 1 << s->product[p].acc;
         }
         assert_int_equal(used, (1 << s->accumulators) - 1);
-        assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0);
+        assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0 || scheme_is_direct(s));
         assert_non_null(s->bound_text);
         assert_non_null(s->range_text);
         assert_true(s->scale == SCALE_RESIDUAL ? s->residual_shift > 0
                                                : s->residual_shift == 0 || for_flushing);
         /* A scheme that promises accuracy for every exponent may not leave its residual to be flushed. */
-        if (s->slice == SLICE_BF16) /* the unit that flushes FP16 subnormals flushes BF16's */
+        if (s->slice == SLICE_BF16 && !scheme_is_direct(s)) /* the unit that flushes FP16 subnormals flushes BF16's */
             assert_non_null(s->flushed_range_text);
         if (s->scale == SCALE_ROW && s->slice == SLICE_F16)
             assert_int_equal(s->flushed_range_text != NULL, s->residual_shift > 0);

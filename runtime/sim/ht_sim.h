@@ -73,6 +73,16 @@ static inline float ht_f16_value(unsigned short bits) {
     return sim_f16_value(bits);
 }
 
+static inline void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least) {
+    for (int half = 0; half < 32; half += 16) {
+        const unsigned bits = pair >> half & 0x7fffu;
+        const float one = bits <= 0x7c00u && bits >= (least >> half & 0x7fffu) ? 1.0f : 0.0f;
+        const float sum = sim_f16_value((unsigned short)(*count >> half)) + one;
+        *count = (*count & ~(0xffffu << half)) | (unsigned)sim_f16_rn(sum) << half;
+        *odd |= bits >= 0x7c00u ? 0x7e00u << half : 0u; /* fma with 0 */
+    }
+}
+
 /* A warp-collective call is told from another one by its return address: it must not be copied by the
  * optimiser. */
 #if defined(__clang__)

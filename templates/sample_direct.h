@@ -1,0 +1,22 @@
+// sample_direct.h: what the generator puts before tile_direct, so that the template compiles (and runs in the simulator) by
+// itself: scheme fp32 on sm_80.
+#ifndef HT_SIMULATOR
+#include <cuda_runtime.h>
+#endif
+#include "../runtime/ht_desc.h"
+#ifndef HT_SIMULATOR
+#include "prim_cuda.cuh"
+#endif
+constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2;
+constexpr int WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, D_COLS = 2;
+constexpr int SLICES = 3, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, PROMOTE_STEPS = 2, MIN_BLOCKS = 3;
+constexpr int FAST = 1;
+#include "launch_plain.cuh"
+#include "frag_direct.cuh"
+#include "arch_sm80_bf16.cuh"
+#include "hooks_chain.cuh"
+#include "hooks_scale.cuh"
+#include "hooks_sum_f32.cuh"
+#include "scheme_fp32.cuh"
+#include "stage_direct.cuh"
+#include "hooks_tame.cuh"

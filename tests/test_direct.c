@@ -1,0 +1,455 @@
+/* test_direct: scheme fp32, whose kernels read the caller's matrices (templates/tile_direct.cu). Links with the CUDA library
+ * or the simulator. Where FP32 multiply-adds do the work the results are compared with a loop over them bit for bit; exact
+ * products exactly; the rest of the scheme's promises is in test_product. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bench/families.h"
+#include "../bench/metrics.h"
+#include "../runtime/halftone.h"
+#include "../runtime/ht_desc.h"
+#include "../runtime/ht_dev.h"
+
+static halftone *handle;
+
+enum { CHAIN = 64 }; /* k between two promotions */
+
+/* Column-major, dense on the host: A m x k, B k x n, C m x n. On the device as ta, tb, pad and offset say. */
+struct problem {
+    char ta, tb;
+    int64_t m, n, k, pad, offset;
+    float alpha, beta;
+    float *a, *b, *c;
+};
+
+static void check_code(int code, const char *what) {
+    if (code != HALFTONE_OK)
+        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
+}
+
+static float *host(int64_t count) {
+    float *x = calloc((size_t)count + 1, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+static float *device(const float *x, int64_t count, int64_t offset) {
+    void *p = NULL;
+    assert_int_equal(ht_dev_alloc(&p, (size_t)(count + offset) * sizeof *x), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload((float *)p + offset, x, (size_t)count * sizeof *x), HT_DEV_OK);
+    return (float *)p + offset;
+}
+
+static void device_free(float *x, int64_t offset) {
+    ht_dev_free(x - offset);
+}
+
+static struct problem problem_of(char ta, char tb, int64_t m, int64_t n, int64_t k, const char *family) {
+    struct problem p = {ta, tb, m, n, k, 0, 0, 1, 0, host(m * k), host(k * n), host(m * n)};
+    family_fill(family_find(family), 5, 'A', m, n, k, p.a, m);
+    family_fill(family_find(family), 5, 'B', m, n, k, p.b, k);
+    for (int64_t i = 0; i < m * n; i++)
+        p.c[i] = (float)(i % 11 - 5) * 0.5f;
+    return p;
+}
+
+static void problem_free(struct problem *p) {
+    free(p->a);
+    free(p->b);
+    free(p->c);
+}
+
+/* x (rows x cols) as the device has it: transposed or not, columns further apart than they are long, NaN between them. */
+static float *stored(const struct problem *p, const float *x, int64_t rows, int64_t cols, char trans, int64_t *ld) {
+    const int64_t high = trans == 'N' ? rows : cols, wide = trans == 'N' ? cols : rows;
+    *ld = high + p->pad;
+    float *y = host(*ld * wide);
+    for (int64_t i = 0; i < *ld * wide; i++)
+        y[i] = NAN;
+    for (int64_t c = 0; c < cols; c++) {
+        for (int64_t r = 0; r < rows; r++)
+            y[trans == 'N' ? c * *ld + r : r * *ld + c] = x[c * rows + r];
+    }
+    float *there = device(y, *ld * wide, p->offset);
+    free(y);
+    return there;
+}
+
+/* The product by the library; the caller frees it. What lies between the columns of C must stay as it was. */
+static float *run(const struct problem *p) {
+    int64_t lda, ldb;
+    const int64_t ldc = p->m + p->pad;
+    float *a = stored(p, p->a, p->m, p->k, p->ta, &lda), *b = stored(p, p->b, p->k, p->n, p->tb, &ldb);
+    float *wide = host(ldc * p->n), *c = host(p->m * p->n);
+    for (int64_t i = 0; i < ldc * p->n; i++) /* beta == 0 must not read C */
+        wide[i] = i % ldc < p->m && p->beta != 0.0f ? p->c[i / ldc * p->m + i % ldc] : NAN;
+    float *dc = device(wide, ldc * p->n, p->offset);
+    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, lda, b, ldb, &p->beta, dc, ldc), "fp32");
+    assert_int_equal(ht_dev_download(wide, dc, (size_t)(ldc * p->n) * sizeof *wide), HT_DEV_OK);
+    for (int64_t i = 0; i < ldc * p->n; i++) {
+        if (i % ldc < p->m)
+            c[i / ldc * p->m + i % ldc] = wide[i];
+        else
+            assert_true(isnan(wide[i]));
+    }
+    device_free(a, p->offset);
+    device_free(b, p->offset);
+    device_free(dc, p->offset);
+    free(wide);
+    return c;
+}
+
+/* FP32 multiply-adds in the order of k, chains of CHAIN added up. */
+static float multiply_adds(const struct problem *p, int64_t i, int64_t j) {
+    float master = 0, chain = 0;
+    for (int64_t l = 0; l < p->k; l++) {
+        chain = fmaf(p->a[l * p->m + i], p->b[j * p->k + l], chain);
+        if (l % CHAIN == CHAIN - 1) {
+            master += chain;
+            chain = 0;
+        }
+    }
+    const float v = p->alpha * (master + chain);
+    return p->beta != 0.0f ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
+}
+
+static void expect(const char *what, const struct problem *p, int64_t at, float got, float want) {
+    if (memcmp(&got, &want, sizeof got) != 0 && !(isnan(got) && isnan(want)))
+        fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not %a", what, p->ta, p->tb, (long long)p->m, (long long)p->n,
+                 (long long)p->k, (long long)at, (double)got, (double)want);
+}
+
+static void expect_multiply_adds(const char *what, const struct problem *p) {
+    float *c = run(p);
+    for (int64_t at = 0; at < p->m * p->n; at++)
+        expect(what, p, at, c[at], multiply_adds(p, at % p->m, at / p->m));
+    free(c);
+}
+
+/* Up to k = 64 there are multiply-adds alone, in the order of k: every transpose, edge, ld, alignment, exchange of operands. */
+static void short_k_is_a_loop_of_multiply_adds(void **state) {
+    (void)state;
+    static const struct {
+        int64_t m, n, k, pad, offset;
+        float alpha, beta;
+    } rows[] = {{1, 1, 1, 0, 0, 1, 0},   {17, 33, 64, 3, 0, 1, 0},  {66, 65, 63, 1, 1, -0.5f, 2}, {1, 150, 64, 0, 0, 1, 1},
+                {150, 1, 31, 2, 3, 3, 0}, {9, 140, 32, 4, 0, 1, -1}, {128, 64, 64, 0, 0, 1, 0},   {140, 9, 5, 0, 2, 1, 0.25f}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int t = 0; t < 4; t++) {
+            struct problem p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', rows[i].m, rows[i].n, rows[i].k, "normal");
+            p.pad = rows[i].pad;
+            p.offset = rows[i].offset;
+            p.alpha = rows[i].alpha;
+            p.beta = rows[i].beta;
+            expect_multiply_adds("short k", &p);
+            problem_free(&p);
+        }
+    }
+}
+
+/* Every tile of the set, with operands in their places and exchanged. */
+static void every_kernel_of_the_scheme(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    int seen = 0;
+    for (int i = 0; i < set->kernels; i++) {
+        if (!set->kernel[i].direct)
+            continue;
+        seen++;
+        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
+        for (int exchanged = 0; exchanged < 2; exchanged++) {
+            struct problem p =
+                problem_of('N', 'T', exchanged ? 9 : 270, exchanged ? 270 : 9, 40, "uniform");
+            expect_multiply_adds(set->kernel[i].name, &p);
+            problem_free(&p);
+            p = problem_of('T', 'N', exchanged ? 9 : 270, exchanged ? 270 : 9, 100, "huge");
+            expect_multiply_adds(set->kernel[i].name, &p);
+            problem_free(&p);
+        }
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    assert_true(seen >= 4);
+}
+
+/* Data that slices cannot hold makes a tile a loop of multiply-adds too, whatever k. One number is enough; 8 columns are one
+ * tile of any kernel. */
+static void data_at_the_ends_of_the_range(void **state) {
+    (void)state;
+    static const char *const families[] = {"huge", "tiny", "subnormal"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        struct problem p = problem_of('N', 'N', 40, 30, 150, families[i]);
+        expect_multiply_adds(families[i], &p);
+        problem_free(&p);
+    }
+    static const float wild[] = {0x1p-51f, 0x1p50f, -0x1p-149f, -0x1p127f};
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+        struct problem p = problem_of(i % 2 ? 'T' : 'N', 'N', 30, 8, 70, "uniform");
+        p.a[i == 0 ? 0 : 30 * 70 - 1] = wild[i];
+        expect_multiply_adds("one wild number in A", &p);
+        p.a[i == 0 ? 0 : 30 * 70 - 1] = 1;
+        p.b[i == 0 ? 8 * 70 - 1 : 0] = wild[i];
+        expect_multiply_adds("one wild number in B", &p);
+        problem_free(&p);
+    }
+}
+
+/* The last numbers that are calm: slices, not multiply-adds, and still within a bound that a lost slice would break. */
+static void the_ends_of_calm_data(void **state) {
+    (void)state;
+    struct problem p = problem_of('N', 'N', 20, 20, 128, "uniform");
+    for (int64_t i = 0; i < 20 * 128; i++) {
+        p.a[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.a[i]), i % 2 ? -50 : 49);
+        p.b[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.b[i]), i % 2 ? -50 : 49);
+    }
+    float *c = run(&p);
+    for (int64_t at = 0; at < p.m * p.n; at++) {
+        double exact = 0;
+        for (int64_t l = 0; l < p.k; l++)
+            exact += (double)p.a[l * p.m + at % p.m] * (double)p.b[at / p.m * p.k + l];
+        assert_true(fabs((double)c[at] - exact) <= 64 * ldexp(exact, -24));
+    }
+    free(c);
+    problem_free(&p);
+}
+
+/* Same places of NaN and Inf as a sequential loop, at every kind of place; elements without them keep their values. */
+static void nan_and_inf_are_where_native_has_them(void **state) {
+    (void)state;
+    static const float special[] = {NAN, INFINITY, -INFINITY};
+    enum { M = 40, N = 20, K = 100 };
+    for (int i = 0; i < 3; i++) {
+        struct problem p = problem_of('N', i == 1 ? 'T' : 'N', M, N, K, "normal");
+        p.a[(i * 37) % K * M + (i * 13 + 3) % M] = special[i];
+        p.b[(i * 5 + 1) % N * K + (i * 29 + 50) % K] = special[(i + 1) % 3];
+        p.a[7 * M + 9] = 0x1.8p127f;
+        p.b[9 * K + 7] = 4.0f;   /* overflows in one product */
+        p.b[10 * K + 37] = 0.0f; /* 0 * Inf for row 16 where i == 1 */
+        expect_multiply_adds("NaN and Inf", &p);
+        problem_free(&p);
+    }
+}
+
+/* A permutation, the identity and one-hot vectors move FP32 numbers without touching a bit, also where slices do it. */
+static void permutations_are_exact(void **state) {
+    (void)state;
+    for (int side = 0; side < 2; side++) {
+        for (int stride = 1; stride <= 7; stride += 6) { /* 1: the identity */
+            struct problem p = problem_of(side ? 'T' : 'N', 'N', 130, 130, 130, "normal");
+            float *x = side ? p.a : p.b, *other = side ? p.b : p.a;
+            memset(x, 0, 130 * 130 * sizeof *x);
+            for (int64_t i = 0; i < 130; i++)
+                x[i * 130 + i * stride % 130] = 1;
+            float *c = run(&p);
+            for (int64_t at = 0; at < 130 * 130; at++) {
+                const int64_t i = at % 130, j = at / 130;
+                int64_t l = 0; /* the row of column i (column j) that holds the one */
+                while (l < 130 && (side ? l * stride % 130 : j * stride % 130) != (side ? i : l))
+                    l++;
+                expect("permutation", &p, at, c[at], side ? other[j * 130 + l] : other[l * 130 + i]);
+            }
+            free(c);
+            problem_free(&p);
+        }
+    }
+}
+
+/* Few tiles and a long k: parts, each on its own way, and only the part that meets a wild number leaves the slices. */
+static void long_k_is_split(void **state) {
+    (void)state;
+    struct halftone_plan plan;
+    struct problem p = problem_of('T', 'N', 20, 12, 4096, "uniform");
+    check_code(halftone_query(handle, 'T', 'N', p.m, p.n, p.k, 1, &plan), "query");
+    assert_true(plan.splits > 1 && plan.workspace_bytes > 0);
+    p.a[4000 * p.m + 3] = 1e30f;
+    p.b[5 * p.k + 100] = NAN;
+    float *c = run(&p);
+    for (int64_t at = 0; at < p.m * p.n; at++) {
+        double exact = 0, magnitude = 0;
+        for (int64_t l = 0; l < p.k; l++) {
+            const double product = (double)p.a[l * p.m + at % p.m] * (double)p.b[at / p.m * p.k + l];
+            exact += product;
+            magnitude += fabs(product);
+        }
+        assert_int_equal(isnan(c[at]) != 0, at / p.m == 5);
+        assert_true(at / p.m == 5 || fabs((double)c[at] - exact) <= (double)plan.bound_units * ldexp(magnitude, -24));
+    }
+    free(c);
+    problem_free(&p);
+}
+
+/* Batch entries are single products, bit for bit; one of them holds Inf, and A may be shared. */
+static void batches(void **state) {
+    (void)state;
+    enum { M = 37, N = 21, K = 90, BATCH = 3 };
+    const float one = 1, zero = 0;
+    struct problem p = problem_of('N', 'N', M, N * BATCH, K, "normal");
+    p.b[N * K + 11] = INFINITY;
+    for (int shared = 0; shared < 2; shared++) {
+        float *many = host(M * K * BATCH), *c = host(M * N * BATCH), *single = host(M * N);
+        for (int64_t i = 0; i < M * K * BATCH; i++)
+            many[i] = p.a[i % (M * K)] * (shared ? 1 : (float)(1 + i / (M * K)));
+        float *a = device(many, M * K * BATCH, 0), *b = device(p.b, K * N * BATCH, 0), *dc = device(c, M * N * BATCH, 0);
+        float *ds = device(single, M * N, 0);
+        check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', M, N, K, &one, a, M, shared ? 0 : M * K, b, K, K * N,
+                                                  &zero, dc, M, M * N, BATCH),
+                   "batch");
+        assert_int_equal(ht_dev_download(c, dc, M * N * BATCH * sizeof *c), HT_DEV_OK);
+        for (int i = 0; i < BATCH; i++) {
+            check_code(halftone_sgemm(handle, 'N', 'N', M, N, K, &one, a + (shared ? 0 : i * M * K), M, b + i * K * N, K,
+                                      &zero, ds, M),
+                       "single");
+            assert_int_equal(ht_dev_download(single, ds, M * N * sizeof *single), HT_DEV_OK);
+            for (int64_t at = 0; at < M * N; at++)
+                expect("batch entry", &p, at, c[i * M * N + at], single[at]);
+        }
+        float *const all[] = {a, b, dc, ds};
+        for (int i = 0; i < 4; i++)
+            device_free(all[i], 0);
+        free(many);
+        free(c);
+        free(single);
+    }
+    problem_free(&p);
+}
+
+/* What a block of 64 x 64 is in these tests: block (i, j) fails the check where row block i and column block j are wild. */
+static int *counts(int64_t rows, int pieces, int piece_k, int64_t k, int wild_block, int wild_piece) {
+    const int64_t blocks = ht_ceil_div(rows, 64);
+    int *x = calloc((size_t)(blocks * pieces), sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < blocks * pieces; i++) {
+        const int64_t left = k - i % pieces * piece_k, length = left < piece_k ? left : piece_k;
+        /* two halves that overlap by a third of the piece, just; one less does not */
+        x[i] = (int)((4 * length + 5) / 6) - (i / pieces == wild_block && i % pieces == wild_piece);
+    }
+    return x;
+}
+
+/* With statistics of a data check a kernel computes the 64 x 64 blocks that are not tame, and leaves the others alone. */
+static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int batch) {
+    enum { K = 70, PIECE = 32, PIECES = 3, WILD_PIECE = 2 };
+    struct problem p = problem_of('N', 'N', m, n, K, "uniform");
+    float *c = host(m * n * batch), *whole = host(m * n * batch);
+    for (int64_t i = 0; i < m * n * batch; i++)
+        c[i] = -7;
+    const int wild_row = m > 64, wild_column = n > 64;
+    int *at = counts(m, PIECES, PIECE, K, wild_row, WILD_PIECE), *bt = counts(n, PIECES, PIECE, K, wild_column, WILD_PIECE);
+    float *da = device(p.a, m * K, 0), *db = device(p.b, K * n, 0), *dc = device(c, m * n * batch, 0);
+    void *ta = NULL, *tb = NULL;
+    const size_t a_bytes = (size_t)(ht_ceil_div(m, 64) * PIECES) * sizeof(int),
+                 b_bytes = (size_t)(ht_ceil_div(n, 64) * PIECES) * sizeof(int);
+    assert_int_equal(ht_dev_alloc(&ta, a_bytes) + ht_dev_alloc(&tb, b_bytes), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(ta, at, a_bytes) + ht_dev_upload(tb, bt, b_bytes), HT_DEV_OK);
+    struct ht_gemm_args args;
+    memset(&args, 0, sizeof args);
+    args.c = dc;
+    args.ldc = m;
+    args.c_stride = m * n;
+    args.m = (int)m;
+    args.n = (int)n;
+    args.k = K;
+    args.splits = 1;
+    args.batch = batch;
+    args.alpha = 1;
+    args.a_src = da;
+    args.b_src = db;
+    args.a_ld = m;
+    args.b_ld = K;
+    args.b_k_contiguous = 1;
+    assert_int_equal(kernel->init(), 0);
+    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(whole, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(dc, c, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
+    args.a_tame = ta;
+    args.b_tame = tb;
+    args.pieces = PIECES;
+    args.piece_k = PIECE;
+    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
+    for (int64_t i = 0; i < m * n * batch; i++) { /* counts of both halves of a piece: any wild half fails it */
+        const int is_wild = i % m / 64 == wild_row || i / m % n / 64 == wild_column;
+        expect(kernel->name, &p, i, c[i], is_wild ? whole[i] : -7.0f);
+    }
+    float *const all[] = {da, db, dc};
+    for (int i = 0; i < 3; i++)
+        device_free(all[i], 0);
+    ht_dev_free(ta);
+    ht_dev_free(tb);
+    free(at);
+    free(bt);
+    free(c);
+    free(whole);
+    problem_free(&p);
+}
+
+static void blocks_that_failed_a_check(void **state) {
+    (void)state;
+    for (int i = 0; i < ht_sets[0]->kernels; i++) {
+        if (!ht_sets[0]->kernel[i].direct)
+            continue;
+        flagged_blocks_alone(&ht_sets[0]->kernel[i], 130, 70, 1);
+        flagged_blocks_alone(&ht_sets[0]->kernel[i], 70, 130, 2);
+    }
+}
+
+/* Nothing is packed, nothing needs a workspace but split sums, and calls about packed operands say so. */
+static void there_is_nothing_to_pack(void **state) {
+    (void)state;
+    struct halftone_plan plan;
+    size_t bytes = 1;
+    float x = 0;
+    check_code(halftone_query(handle, 'N', 'N', 600, 600, 600, 1, &plan), "query");
+    assert_string_equal(plan.scheme, "fp32");
+    assert_true(plan.pack_ns == 0 && plan.predicted_ns == plan.kernel_ns);
+    check_code(halftone_query(handle, 'N', 'N', 600, 600, 64, 1, &plan), "query");
+    assert_true(plan.workspace_bytes == 0 && plan.bound_units == 68);
+    void *blob = NULL;
+    assert_int_equal(ht_dev_alloc(&blob, 1024), HT_DEV_OK);
+    assert_int_equal(halftone_packed_bytes(handle, 'A', 10, 10, 1, &bytes), HALFTONE_NOT_SUPPORTED);
+    assert_non_null(strstr(halftone_last_detail(handle), "fp32"));
+    assert_int_equal(halftone_pack_a(handle, 'N', 1, 1, blob, 1, blob), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_pack_ab(handle, 'N', 'N', 1, 1, 1, blob, 1, blob, 1, blob, blob), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_OK); /* alpha 0: no product */
+    x = 1;
+    assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_NOT_SUPPORTED);
+    ht_dev_free(blob);
+}
+
+static int open_handle(void **state) {
+    (void)state;
+    const int code = halftone_create(&handle);
+    if (code != HALFTONE_OK || halftone_set_scheme(handle, "fp32") != HALFTONE_OK) {
+        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(handle));
+        return -1;
+    }
+    fprintf(stderr, "scheme fp32 on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
+    return 0;
+}
+
+static int close_handle(void **state) {
+    (void)state;
+    return halftone_destroy(handle);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_k_is_a_loop_of_multiply_adds),
+        cmocka_unit_test(every_kernel_of_the_scheme),
+        cmocka_unit_test(data_at_the_ends_of_the_range),
+        cmocka_unit_test(the_ends_of_calm_data),
+        cmocka_unit_test(nan_and_inf_are_where_native_has_them),
+        cmocka_unit_test(permutations_are_exact),
+        cmocka_unit_test(long_k_is_split),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(blocks_that_failed_a_check),
+        cmocka_unit_test(there_is_nothing_to_pack),
+    };
+    return cmocka_run_group_tests(tests, open_handle, close_handle);
+}
