@@ -60,7 +60,8 @@
  *      bits=N          2^-N |A||B|                  of all FP32 exponents
  *      bound=X         X |A||B|                     of all FP32 exponents
  *
- *    "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119, and where all
+ *    Schemes for every input count everywhere: fp32, and "auto" where it checks the data, with the bound that auto has
+ *    at this shape. "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119, and where all
  *    products of an element of C are below 2^-126 the bound takes them as if they were that. What holds beyond
  *    this for the scheme that runs, halftone_query says in `range`. R = alpha op(A) op(B) + beta C, |A||B| stands
  *    for |alpha| |op(A)||op(B)| and beta C adds u |beta C|. The bound of a scheme is
