@@ -61,9 +61,10 @@
  *      bound=X         X |A||B|                     of all FP32 exponents
  *
  *    Schemes for every input count everywhere: fp32, and "auto" where it checks the data, with the bound that auto has
- *    at this shape. "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119, and where all
- *    products of an element of C are below 2^-126 the bound takes them as if they were that. What holds beyond
- *    this for the scheme that runs, halftone_query says in `range`. R = alpha op(A) op(B) + beta C, |A||B| stands
+ *    at this shape. "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119,
+ *    and where all products of an element of C are below 2^-126 the bound takes them as if they were that; units that
+ *    flush subnormals (AMD's) may lose 2^-119 more for each k. What exactly the scheme that runs needs, halftone_query
+ *    says in `range`. R = alpha op(A) op(B) + beta C, |A||B| stands
  *    for |alpha| |op(A)||op(B)| and beta C adds u |beta C|. The bound of a scheme is
  *
  *      units(k) = split + L + L / 25 + 4,   L = align ceil(min(k, promote) / mma_k) + ceil(k / promote) - 1,
@@ -73,7 +74,7 @@
  *
  *    What no scheme reaches at this k is the error HALFTONE_ACCURACY, never a silent downgrade; halftone_last_detail
  *    names the best scheme and its bound. Asked for when even k = 1 is out of reach, halftone_set_accuracy itself
- *    says so. More bits never give a larger bound. A worst case is pessimistic: bits=16 is out of reach for most k,
+ *    says so. More bits never give a larger bound. A worst case is pessimistic: bits=17 is out of reach for most k,
  *    while random data keep 22 bits. halftone_query says in `why_scheme` what was compared.
  *
  *    reproducible: the same bits on every GPU and on the CPU, whatever kernel, split, batch or packing, because all

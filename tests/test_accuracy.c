@@ -69,23 +69,18 @@ static bool meets(const char *text, const char *scheme, int64_t units, int64_t k
     return false;
 }
 
-/* `auto` looks at the data, so it is for all of it, where the set has something for blocks that fail its check. */
-static bool auto_checks(void) {
-    for (int i = 0; halftone_schemes(handle, i) != NULL; i++)
-        if (strcmp(halftone_schemes(handle, i), "fp32") == 0)
-            return true;
-    return false;
-}
-
-/* The cheapest scheme by asking each by name, and auto; its time, or -1. */
+/* The cheapest scheme by asking each by name, and auto; its time, or -1. auto is for all data where it looks at them or takes
+ * the scheme that is. */
 static int64_t cheapest(const char *text, const struct shape *s) {
     int64_t best = -1;
-    const char *name = auto_checks() ? "auto" : halftone_schemes(handle, 0);
+    const char *name = "auto";
     for (int i = 0; name != NULL; name = halftone_schemes(handle, i++)) {
         struct halftone_plan plan;
         assert_int_equal(halftone_set_scheme(handle, name), HALFTONE_OK);
         if (halftone_query(handle, 'N', 'T', s->m, s->n, s->k, s->batch, &plan) != HALFTONE_OK || plan.fixed_point ||
             !meets(text, name, plan.bound_units, s->k))
+            continue;
+        if (strcmp(name, "auto") == 0 && strstr(plan.range, "any input") == NULL && strcmp(plan.scheme, "fp32") != 0)
             continue;
         if (best < 0 || plan.predicted_ns < best)
             best = plan.predicted_ns;
