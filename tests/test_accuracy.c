@@ -109,6 +109,10 @@ static void check_choice(const char *text, const struct shape *s) {
     if (plan.predicted_ns != ns || !meets(text, chosen(&plan), plan.bound_units, s->k))
         fail_msg("%s at %lldx%lldx%lld: %s in %lld ns, but %lld ns suffice", text, (long long)s->m,
                  (long long)s->n, (long long)s->k, plan.scheme, (long long)plan.predicted_ns, (long long)ns);
+    double us = 0; /* the line tells the time by which it was chosen */
+    const char *list = strstr(plan.why_scheme, "cheapest of ");
+    assert_true(list != NULL && sscanf(list, "cheapest of %*d: %*s (%*d units, %*g; %lf us)", &us) == 1);
+    assert_true(fabs(us * 1000 - (double)plan.predicted_ns) < 1e-3 * (double)plan.predicted_ns);
     assert_int_equal(strncmp(plan.why_scheme, text, strlen(text)), 0);
     assert_true(plan.error_bound == ldexp((double)plan.bound_units, -24));
 }
