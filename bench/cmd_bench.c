@@ -221,7 +221,7 @@ static int run_scheme(struct round *r, const char *contender, const char *kernel
         engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
         engine_select(&b->engine, by_accuracy ? plan.scheme : contender, kernel, f) != 0 ||
         engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
-        timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0 ||
+        (b->engine.packs && timing_measure(&b->plan, call_pack, r, &l.pack, f) != 0) ||
         timing_measure(&b->plan, call_packed, r, &l.product, f) != 0 ||
         engine_select(&b->engine, contender, kernel, f) != 0 ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)

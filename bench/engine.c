@@ -130,6 +130,11 @@ int engine_select(struct engine *e, const char *contender, const char *kernel, s
                                       : halftone_set_scheme(e->handle, contender);
     if (engine_check(e, code, contender, f) != 0)
         return -1;
+    e->packs = 1;
+    for (int i = 0; i < e->set->schemes; i++) {
+        if (strcmp(e->set->scheme[i].name, contender) == 0)
+            e->packs = e->set->scheme[i].pack != NULL;
+    }
     return engine_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : contender, f);
 }
 
@@ -171,6 +176,8 @@ static int grow(void **memory, size_t *have, size_t wanted, struct fault *f) {
 
 int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault *f) {
     size_t bytes_a = 0, bytes_b = 0;
+    if (!e->packs)
+        return 0;
     if (engine_check(e, halftone_packed_bytes(e->handle, 'A', p->m, p->k, 1, &bytes_a), "packed size", f) !=
             0 ||
         engine_check(e, halftone_packed_bytes(e->handle, 'B', p->n, p->k, 1, &bytes_b), "packed size", f) !=
@@ -184,6 +191,8 @@ int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault
 }
 
 int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *f) {
+    if (!e->packs)
+        return 0;
     return engine_check(e,
                         halftone_pack_ab(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a,
                                          at_least_one(p->lda), p->b, at_least_one(p->ldb), p->packed_a,
@@ -193,6 +202,8 @@ int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *
 
 int engine_multiply_packed(struct engine *e, const struct engine_problem *p, struct fault *f) {
     const float one = 1.0f, zero = 0.0f;
+    if (!e->packs)
+        return engine_multiply(e, p, f);
     return engine_check(e,
                         halftone_sgemm_packed(e->handle, p->m, p->n, p->k, &one, p->packed_a, p->packed_b,
                                               &zero, p->c, at_least_one(p->m)),

@@ -14,6 +14,7 @@ struct engine {
     halftone *handle;
     const struct ht_set_desc *set; /* the handle's */
     struct ht_dev_info device;
+    int packs; /* the scheme selected now does; 0: its kernels read the matrices as they are */
 };
 
 int engine_open(struct engine *e, struct fault *f);
@@ -46,7 +47,8 @@ int engine_select(struct engine *e, const char *contender, const char *kernel, s
 int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,
                  struct fault *f);
 int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f); /* asynchronous */
-/* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. */
+/* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. For a scheme that reads the
+ * matrices as they are the product alone is the whole call, and packing nothing. */
 int engine_pack_prepare(struct engine *e, struct engine_problem *p, struct fault *f);
 int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *f);
 int engine_multiply_packed(struct engine *e, const struct engine_problem *p, struct fault *f);

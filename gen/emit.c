@@ -94,7 +94,8 @@ static void tile_params(struct params *p, const struct plan *plan) {
     param(p, "WN", t->wn);
     param(p, "STAGES", t->stages);
     scheme_params(p, plan->scheme);
-    param(p, "PROMOTE_STEPS", plan->promote_steps);
+    if (!scheme_is_direct(plan->scheme)) /* there each step is a chain */
+        param(p, "PROMOTE_STEPS", plan->promote_steps);
     if (plan->isa->warpgroup) {
         param(p, "PROMOTES", model_promotes(plan->scheme));
         param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
@@ -335,7 +336,7 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
 static void hole_products(struct text *out, int indent, const struct plan *p) {
     for (int q = 0; p->isa->direct_mma && q < p->scheme->products; q++) {
         for (int j = 0; j < sched_ni(p); j++)
-            line(out, indent, "ht_mma(acc[%d], a[%d], b[%d][%d]);", j, p->scheme->product[q].a,
+            line(out, indent, "ht_mma(chain[%d], a[%d], b[%d][%d]);", j, p->scheme->product[q].a,
                  p->scheme->product[q].b, j);
     }
 }

@@ -67,6 +67,8 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
     text_add(out, "};\n\n");
 }
 
+enum { DIRECT_FMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of tile_direct */
+
 /* What ht_bound_units needs of a scheme; derivation: bench/ERROR_BOUNDS.md. */
 struct bound_terms {
     int step_units; /* lost per fragment (16 k, TF32 8) in the chain of accumulator 0 */
@@ -81,7 +83,7 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
     if (scheme_is_exact(s))
         return (struct bound_terms){.once_units = s->split_units};
     if (scheme_is_direct(s) && !isa->direct_mma) /* a rounding for each k; ht_bound_units says it per fragment */
-        return (struct bound_terms){.step_units = isa_fragment_k(isa, s->slice), .promote_k = b.promote_k};
+        return (struct bound_terms){.step_units = isa_fragment_k(isa, s->slice), .promote_k = DIRECT_FMA_CHAIN};
     for (int i = 0; i < s->products; i++) {
         const struct product *p = &s->product[i];
         if (p->acc != 0)
@@ -95,6 +97,9 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
     }
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
     b.once_units -= b.step_units;
+    /* Multiply-adds: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
+    if (scheme_is_direct(s) && b.once_units + b.step_units < DIRECT_FMA_CHAIN - 2)
+        b.once_units = DIRECT_FMA_CHAIN - 2 - b.step_units;
     if (s->promote[0] == PROMOTE_EACH_MMA)
         b.promote_k = isa_fragment_k(isa, s->slice);
     return b;

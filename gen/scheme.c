@@ -361,11 +361,12 @@ const struct scheme scheme_table[] = {
      .product =
          {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
-     .promote = {64}, /* as PROMOTE_ISA where that promotes; multiply-adds gain by it everywhere */
-     .fma_k = 64,     /* one chain */
+     .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
+     .fma_k = 64,
      .split_units = 0,
-     .bound_text = "inputs keep all 24 bits, nothing left out; chains of 64 k, added in FP32 to nearest; up to k = 64, and "
-                   "in tiles that hold NaN, Inf or a nonzero magnitude outside of [2^-50, 2^50), FP32 multiply-adds",
+     .bound_text = "inputs keep all 24 bits, nothing left out; chains of 16 k, added in FP32 to nearest; up to k = 64, and "
+                   "in tiles that hold NaN, Inf or a nonzero magnitude outside of [2^-50, 2^50), FP32 multiply-adds in "
+                   "chains of 32 k",
      .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below "
                    "2^-126 the error is absolute, at most 2^-149 for each k"},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),

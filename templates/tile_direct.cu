@@ -49,27 +49,37 @@ HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, int warp, in
     return at;
 }
 
-// One row of a warp's tiles.
-HT_DEVICE void multiply_row(ht_acc (*acc)[D_REGS], unsigned (*a)[4], unsigned (*b)[NI][2])
+// A step of 16 k of one row of a warp's tiles: nine products, the small ones first, in a chain of their own. Each MMA cuts what
+// lies below the sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut.
+HT_DEVICE void multiply_row(ht_acc (*sum)[D_REGS], unsigned (*a)[4], unsigned (*b)[NI][2])
 {
+    ht_acc chain[NI][D_REGS];
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        ht_clear(chain[j]);
+    }
     //@emit products
 #pragma unroll
     for (int j = 0; j < NI; j++) {
-        ht_mma(acc[j], a[2], b[2][j]);
-        ht_mma(acc[j], a[2], b[1][j]);
-        ht_mma(acc[j], a[1], b[2][j]);
-        ht_mma(acc[j], a[2], b[0][j]);
-        ht_mma(acc[j], a[1], b[1][j]);
-        ht_mma(acc[j], a[0], b[2][j]);
-        ht_mma(acc[j], a[1], b[0][j]);
-        ht_mma(acc[j], a[0], b[1][j]);
-        ht_mma(acc[j], a[0], b[0][j]);
+        ht_mma(chain[j], a[2], b[2][j]);
+        ht_mma(chain[j], a[2], b[1][j]);
+        ht_mma(chain[j], a[1], b[2][j]);
+        ht_mma(chain[j], a[2], b[0][j]);
+        ht_mma(chain[j], a[1], b[1][j]);
+        ht_mma(chain[j], a[0], b[2][j]);
+        ht_mma(chain[j], a[1], b[0][j]);
+        ht_mma(chain[j], a[0], b[1][j]);
+        ht_mma(chain[j], a[0], b[0][j]);
     }
     //@end
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        ht_promote(sum[j], chain[j]);
+    }
 }
 
 // One stage on the matrix unit: numbers are cut into slices as they become fragments.
-HT_DEVICE void multiply_slices(ht_acc (*acc)[NI][D_REGS], unsigned stage, const ht_place &at)
+HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht_place &at)
 {
 #pragma unroll
     for (int s = 0; s < K_STEPS; s++) {
@@ -85,15 +95,23 @@ HT_DEVICE void multiply_slices(ht_acc (*acc)[NI][D_REGS], unsigned stage, const 
             ht_load_row<2, 4>(&a[0][0], stage + at.a + (unsigned)(i * MMA_M * at.a_row + s * FRAGMENT_K * at.a_k), at.a_k);
             ht_load_row<2, 4>(&a[0][1], stage + at.a + (unsigned)((i * MMA_M + 8) * at.a_row + s * FRAGMENT_K * at.a_k),
                               at.a_k);
-            multiply_row(acc[i], a, b);
+            multiply_row(sum[i], a, b);
         }
     }
 }
 
-// One stage by multiply-adds of FP32, k in its order.
-HT_DEVICE void multiply_fp32(ht_acc (*acc)[NI][D_REGS], unsigned stage, const ht_place &at)
+// One stage by multiply-adds of FP32, k in its order, in a chain of its own.
+HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht_place &at)
 {
     unsigned from_a = stage + at.fma_a, from_b = stage + at.fma_b;
+    ht_acc chain[MI][NI][D_REGS];
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_clear(chain[i][j]);
+        }
+    }
     for (int k = 0; k < BK; k++) {
         float x[FMA_ROWS], y[FMA_COLS];
 #pragma unroll
@@ -108,32 +126,36 @@ HT_DEVICE void multiply_fp32(ht_acc (*acc)[NI][D_REGS], unsigned stage, const ht
         for (int i = 0; i < FMA_ROWS; i++) {
 #pragma unroll
             for (int j = 0; j < FMA_COLS; j++) {
-                acc[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
-                    __fmaf_rn(x[i], y[j], acc[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
+                chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
+                    __fmaf_rn(x[i], y[j], chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
             }
         }
         from_a += (unsigned)at.a_k;
         from_b += (unsigned)at.b_k;
     }
-}
-
-// All of this block's k: C's tile is in acc afterwards, and `seen` has seen every number.
-template <bool FMA>
-HT_DEVICE void multiply(ht_acc (*acc)[NI][D_REGS], ht_span *seen, ht_source p, ht_source q, int steps, unsigned smem,
-                        const ht_place &at)
-{
-    uint4 part_p[A_PARTS], part_q[B_PARTS];
-    ht_acc master[MI][NI][D_REGS]; // where closed chains are added up
 #pragma unroll
     for (int i = 0; i < MI; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_clear(acc[i][j]);
-            ht_clear(master[i][j]);
+            ht_promote(sum[i][j], chain[i][j]);
+        }
+    }
+}
+
+// All of this block's k: C's tile is in `sum` afterwards, and `seen` has seen every number.
+template <bool FMA>
+HT_DEVICE void multiply(ht_acc (*sum)[NI][D_REGS], ht_span *seen, ht_source p, ht_source q, int steps, unsigned smem,
+                        const ht_place &at)
+{
+    uint4 part_p[A_PARTS], part_q[B_PARTS];
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_clear(sum[i][j]);
         }
     }
     unsigned read = smem, write = smem + STAGE_BYTES;
-    int chain = 0; // steps since the last promotion
     ht_load_parts<BM, A_PARTS>(part_p, &p);
     ht_load_parts<BN, B_PARTS>(part_q, &q);
     ht_store_parts<BM, A_PARTS>(read, part_p, p);
@@ -150,19 +172,9 @@ HT_DEVICE void multiply(ht_acc (*acc)[NI][D_REGS], ht_span *seen, ht_source p, h
             ht_load_parts<BN, B_PARTS>(part_q, &q);
         }
         if (FMA)
-            multiply_fp32(acc, read, at);
+            multiply_fp32(sum, read, at);
         else
-            multiply_slices(acc, read, at);
-        if (++chain == PROMOTE_STEPS) {
-            chain = 0;
-#pragma unroll
-            for (int i = 0; i < MI; i++) {
-#pragma unroll
-                for (int j = 0; j < NI; j++) {
-                    ht_promote(master[i][j], acc[i][j]);
-                }
-            }
-        }
+            multiply_slices(sum, read, at);
         if (more) {
             ht_store_parts<BM, A_PARTS>(write, part_p, p);
             ht_store_parts<BN, B_PARTS>(write + A_BYTES, part_q, q);
@@ -170,13 +182,6 @@ HT_DEVICE void multiply(ht_acc (*acc)[NI][D_REGS], ht_span *seen, ht_source p, h
         const unsigned other = read;
         read = write;
         write = other;
-    }
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_drain(acc[i][j], master[i][j]);
-        }
     }
 }
 
@@ -255,15 +260,15 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_open_source<BN, THREADS>(args.swapped ? a : b, args.swapped ? g.a_ld : g.b_ld,
                                     args.swapped ? g.a_k_contiguous : g.b_k_contiguous, col0, cols, begin * BK, g.k, tid);
     const ht_place at = place_of(p, q, warp, lane);
-    ht_acc acc[MI][NI][D_REGS];
+    ht_acc sum[MI][NI][D_REGS];
     ht_span seen = {0, ~0u};
     bool fma = !FAST || g.fma_only;
     if (FAST && !fma) {
-        multiply<false>(acc, &seen, p, q, steps, smem, at);
+        multiply<false>(sum, &seen, p, q, steps, smem, at);
         fma = any_of_block(!ht_is_calm(seen), smem, warp, lane);
     }
     if (fma)
-        multiply<true>(acc, &seen, p, q, steps, smem, at);
+        multiply<true>(sum, &seen, p, q, steps, smem, at);
 
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
@@ -277,7 +282,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
                 const int row = warp_row + i * MMA_M + ht_d_row(lane, r / D_COLS);
                 const int col = warp_col + j * MMA_N + ht_d_col(lane, r % D_COLS);
                 if (row0 + row < rows && col0 + col < cols && (wanted >> (row / 64 * COLUMN_BLOCKS + col / 64) & 1u))
-                    put_result(g, acc[i][j][r], args.swapped ? col0 + col : row0 + row,
+                    put_result(g, sum[i][j][r], args.swapped ? col0 + col : row0 + row,
                                args.swapped ? row0 + row : col0 + col, alpha, beta);
             }
         }

@@ -1,4 +1,4 @@
-/* one_product KERNEL: one product on the named f16x3 kernel in the simulator, held to what its errors are
+/* one_product KERNEL: one product on the named f16x3 or fp32 kernel in the simulator, held to what its errors are
  * expected to be. For tests/test_broken.py. The last line says what was found; "bits" is a hash (FNV-1a) of
  * C. Exit 0: right; 1: wrong or the simulator objects.
  *

@@ -12,30 +12,33 @@ import tempfile
 import pytest
 from conftest import ROOT, SIM
 
-SETS = {"a800": "", "mi210": "_s2_"}  # what the kernel's name must hold: on the MI210 one with two buffers
+# set, scheme, and what the kernel's name must hold: on the MI210 one with two buffers
+SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_")}
 
 
-def kernel_name(gpu):
+def kernel_name(case):
+    gpu, scheme, part = SETS[case]
     rows = [l.split("\t") for l in (ROOT / "out" / gpu / "manifest").read_text().splitlines()[2:]]
-    return next(r[0] for r in rows if r[1] == "f16x3" and SETS[gpu] in r[0])
+    return next(r[0] for r in rows if r[1] == scheme and part in r[0])
 
 
 def nth(text, pattern, n, replacement):
     """Replaces the n-th match after the main loop began; a pattern that names a function may lie before it."""
-    at = 0 if pattern.startswith("HT_DEVICE") else text.index("steady state")
+    at = 0 if pattern.startswith(("HT_DEVICE", "constexpr")) else text.index("steady state" if "steady state" in text else "// ---- geometry")
     matches = list(re.finditer(pattern, text[at:]))
     assert len(matches) > n, pattern
     m = matches[n]
     return text[:at + m.start()] + m.expand(replacement) + text[at + m.end():]
 
 
-BREAKS = {
+PACKED_BREAKS = {
     "no barrier in the ring": (r"ht_barrier\(\);", 0, ";"),
     "a missing MMA": (r"ht_mma\(acc[^\n]*\n", 5, ""),
     "a copy left out": (r"ht_stage_issue\(&staged\[1\][^\n]*\n", 0, ";\n"),
 }
 BREAKS_OF = {
     "a800": {
+        **PACKED_BREAKS,
         "a copy to the wrong place": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + 4096,"),
         "a copy beyond the buffer": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + SMEM_BYTES,"),
         "no wait for the copies": (r"ht_stage_wait<LOOKAHEAD - 1>\(\);", 0, ";"),
@@ -45,7 +48,20 @@ BREAKS_OF = {
         "a promotion left out": (r"ht_promote\(master\[0\]\[1\][^\n]*\n", 0, ""),
         "half a warp leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 16) ht_mma(acc[0][0][0]"),
     },
+    "a800-direct": {
+        "a missing MMA": (r"ht_mma\(acc[^\n]*\n", 35, ""),
+        "two slices exchanged": (r"a\[1\], b\[0\]\[2\]\)", 0, "a[0], b[1][2])"),
+        "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
+        "the stage that is read is written": (r"(ht_store_parts<BM, A_PARTS>\()write", 0, r"\g<1>read"),
+        "a promotion left out": (r"ht_promote\(master\[0\]\[1\][^\n]*\n", 0, ""),
+        "one row too far": (r"HT_DEVICE ht_source ht_open_source([^}]*?)rows - row;", 0,
+                            r"HT_DEVICE ht_source ht_open_source\g<1>rows - row + 1;"),
+        "the last lines are loaded whole": (r"HT_DEVICE uint4 ht_load_some([^}]*?)there > 3", 0,
+                                            r"HT_DEVICE uint4 ht_load_some\g<1>there > -9"),
+        "lines too close": (r"constexpr int K_PITCH = BK \+ 4", 0, "constexpr int K_PITCH = BK - 4"),
+    },
     "mi210": {  # copies travel through registers: no wait to forget, it is the landing that has an address
+        **PACKED_BREAKS,
         "a copy to the wrong place": (r"(ht_stage_land\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>4096"),
         "a copy beyond the buffer": (r"(ht_stage_land\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>SMEM_BYTES"),
         "a landing left out": (r"ht_stage_land\(&staged\[1\][^\n]*\n", 0, ";\n"),
@@ -73,7 +89,7 @@ def harness(gpu):
     """The kernel's text, and what builds and runs another one in its place: everything else of the simulator test."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"broken-{gpu}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    name, built = kernel_name(gpu), ROOT / "out" / gpu
+    name, built = kernel_name(gpu), ROOT / "out" / SETS[gpu][0]
     other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
     objects = [*(ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_pick", "ht_accuracy", "dev_sim")),
                built / "obj/dispatch.o", *(ROOT / "out/obj/runtime/sim").glob("*.o"),
@@ -132,10 +148,10 @@ def test_the_same_kernel_twice_is_not_caught(gpu):
     assert caught_by(build(text, "again"), whole(gpu)) is None
 
 
-@pytest.mark.parametrize("gpu, label", [(gpu, label) for gpu in SETS for label in (*BREAKS, *BREAKS_OF[gpu])])
+@pytest.mark.parametrize("gpu, label", [(gpu, label) for gpu in SETS for label in BREAKS_OF[gpu]])
 def test_a_broken_kernel_is_caught(gpu, label):
     text, build = harness(gpu)
-    pattern, n, replacement = {**BREAKS, **BREAKS_OF[gpu]}[label]
+    pattern, n, replacement = BREAKS_OF[gpu][label]
     reason = caught_by(build(nth(text, pattern, n, replacement), re.sub(r"\W", "_", label)), whole(gpu))
     print(f"{label}: caught by {reason}")
     assert reason is not None, f"nobody noticed: {label}"

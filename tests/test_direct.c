@@ -19,7 +19,7 @@
 
 static halftone *handle;
 
-enum { CHAIN = 64 }; /* k between two promotions */
+enum { CHAIN = 32 }; /* k between two promotions */
 
 /* Column-major, dense on the host: A m x k, B k x n, C m x n. On the device as ta, tb, pad and offset say. */
 struct problem {
@@ -108,15 +108,15 @@ static float *run(const struct problem *p) {
 
 /* FP32 multiply-adds in the order of k, chains of CHAIN added up. */
 static float multiply_adds(const struct problem *p, int64_t i, int64_t j) {
-    float master = 0, chain = 0;
+    float sum = 0, chain = 0;
     for (int64_t l = 0; l < p->k; l++) {
         chain = fmaf(p->a[l * p->m + i], p->b[j * p->k + l], chain);
         if (l % CHAIN == CHAIN - 1) {
-            master += chain;
+            sum += chain;
             chain = 0;
         }
     }
-    const float v = p->alpha * (master + chain);
+    const float v = p->alpha * (sum + chain);
     return p->beta != 0.0f ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
 }
 

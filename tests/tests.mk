@@ -1,13 +1,13 @@
 # How the tests are built and run; included by the Makefile.
 #   tests/test_NAME.c[pp]   cmocka programs without a generated kernel set
-#   tests/test_product.c, test_reproducible.c, test_auto.c, test_direct.c, test_accuracy.c    need one: run for several sets in the simulator, and on a GPU by check-gpu
+#   tests/test_product.c, test_reproducible.c, test_check.c, test_auto.c, test_direct.c, test_accuracy.c    need one: run for several sets in the simulator, and on a GPU by check-gpu
 #   tests/graph.c           needs a CUDA set: check-gpu runs it
 #   tests/bits.c            prints bits of results: check-gpu compares the GPU's with the simulator's
 #   tests/test_*.py         pytest
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
-SET_TESTS := test_product test_reproducible test_auto test_direct test_accuracy bits
+SET_TESTS := test_product test_reproducible test_check test_auto test_direct test_accuracy bits
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
@@ -84,7 +84,7 @@ endef
 RUN_TESTS := $(TEST_NAMES:%=run-%)
 RUN_PRODUCTS := $(TEST_SETS:%=run-products-%)
 RUN_DIRECT := $(TEST_SETS:%=run-direct-%)
-RUN_AUTO := $(TEST_SETS:%=run-auto-%)
+RUN_AUTO := $(TEST_SETS:%=run-auto-%) $(TEST_SETS:%=run-check-%)
 RUN_REPRODUCIBLE := $(TEST_SETS:%=run-reproducible-%)
 RUN_ACCURACY := $(TEST_SETS:%=run-accuracy-%)
 .PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) run-products-a800-on-sm90
@@ -94,8 +94,10 @@ $(RUN_TESTS): run-%: out/test/%
 	@$(call program,$*,$<)
 $(RUN_PRODUCTS): run-products-%:
 	@$(call program,products-$*,out/$*/test_product-sim)
-$(RUN_AUTO): run-auto-%:
+$(TEST_SETS:%=run-auto-%): run-auto-%:
 	@$(call program,auto-$*,out/$*/test_auto-sim)
+$(TEST_SETS:%=run-check-%): run-check-%:
+	@$(call program,check-$*,out/$*/test_check-sim)
 $(RUN_DIRECT): run-direct-%:
 	@$(call program,direct-$*,out/$*/test_direct-sim)
 $(RUN_REPRODUCIBLE): run-reproducible-%:

@@ -1,0 +1,355 @@
+/* test_check: the data check from inside, by the descriptors: what packing counts, and which blocks of C the kernels and the
+ * reduction leave alone. What users see of it: test_auto. Links with the CUDA library or the simulator, like test_product. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bench/families.h"
+#include "../runtime/halftone.h"
+#include "../runtime/ht_desc.h"
+#include "../runtime/ht_dev.h"
+
+enum { EMPTY = -1, WILD = -2 }; /* ht_pack_args, tame */
+
+static halftone *handle;
+static const struct ht_set_desc *set;
+static const struct ht_scheme_desc *f16x3;
+
+/* ---- memory: a host copy and a device copy */
+
+struct block {
+    void *host, *device;
+    size_t bytes;
+};
+
+static struct block block_make(size_t bytes) {
+    struct block b = {malloc(bytes), NULL, bytes};
+    assert_non_null(b.host);
+    memset(b.host, 0xff, bytes); /* NaN; -1 */
+    assert_int_equal(ht_dev_alloc(&b.device, bytes), HT_DEV_OK);
+    return b;
+}
+
+static void block_up(const struct block *b) {
+    assert_int_equal(ht_dev_upload(b->device, b->host, b->bytes), HT_DEV_OK);
+}
+
+static void block_down(const struct block *b) {
+    assert_int_equal(ht_dev_download(b->host, b->device, b->bytes), HT_DEV_OK);
+}
+
+static void block_free(struct block *b) {
+    free(b->host);
+    ht_dev_free(b->device);
+}
+
+static struct block floats(int64_t count) {
+    return block_make((size_t)count * sizeof(float));
+}
+
+static struct block ints(int64_t count) {
+    return block_make((size_t)count * sizeof(int));
+}
+
+/* ---- what packing counts */
+
+struct packing {
+    int64_t rows, k, pad;
+    int k_contiguous, tiles;
+};
+
+static uint64_t bits_at(uint64_t stream, int64_t row, int64_t k) {
+    return family_bits(11, stream, (uint64_t)row, (uint64_t)k);
+}
+
+/* Elements of all sizes; every third row block has pieces of zeros, in one row or in all; NaN and Inf at single places. */
+static float element(int64_t row, int64_t k) {
+    const int sparse = row / 64 % 3 == 1, size = (int)(bits_at(0, row, k) % 12);
+    if (row == 5 && k == 70)
+        return NAN;
+    if (row == 64 + 9 && k == 3)
+        return -INFINITY;
+    if (sparse && (k / 64 % 2 == 1 || row % 5 == 0))
+        return k % 2 ? -0.0f : 0.0f;
+    return ldexpf((float)(1 + family_uniform(bits_at(1, row, k))), -size) * (bits_at(2, row, k) & 1 ? 1.0f : -1.0f);
+}
+
+/* Scaled so that the row's largest is in [2^14, 2^15) and rounded to 11 bits, as FP16 holds it. */
+static int is_large(double x, double most) {
+    const double y = fabs(ldexp(x, 14 - ilogb(most)));
+    const double unit = y > 0 ? ldexp(1, ilogb(y) - 10) : 1;
+    return nearbyint(y / unit) * unit >= 128;
+}
+
+static int row_count(int64_t row, int64_t k0, int64_t k1, double most) {
+    int count = 0;
+    for (int64_t k = k0; k < k1; k++) {
+        if (!isfinite(element(row, k)))
+            return WILD;
+        count += most > 0 && is_large((double)element(row, k), most);
+    }
+    return count;
+}
+
+static int expected_count(const struct packing *p, int64_t row_block, int64_t k0, int64_t k1) {
+    int least = INT32_MAX, live = 0;
+    for (int64_t row = row_block * 64; row < row_block * 64 + 64 && row < p->rows; row++) {
+        double most = 0;
+        for (int64_t k = 0; k < p->k; k++)
+            most = isfinite(element(row, k)) ? fmax(most, fabs((double)element(row, k))) : most;
+        for (int64_t k = k0; k < k1 && k < p->k; k++)
+            live |= element(row, k) != 0.0f;
+        const int count = row_count(row, k0, k1 < p->k ? k1 : p->k, most);
+        least = count < least ? count : least;
+    }
+    return least == WILD || live ? least : EMPTY;
+}
+
+/* The matrix packed; tame and copy may be empty. */
+struct packed {
+    struct block src, panels, exponents, meeting, tame, copy;
+};
+
+static struct packed pack_matrix(const struct packing *p, int checks, int copies) {
+    const int64_t row_blocks = ht_ceil_div(p->rows, 64), k_blocks = ht_k_blocks(f16x3, p->k), k_tiles = ht_ceil_div(p->k, 64);
+    const int64_t ld = (p->k_contiguous ? p->k : p->rows) + p->pad;
+    struct packed x = {floats(ld * (p->k_contiguous ? p->rows : p->k)), block_make((size_t)(row_blocks * k_blocks) * 8192),
+                       ints(row_blocks * 64), ints(ht_meeting_ints(f16x3, p->rows, p->k) + 1), ints(row_blocks * k_tiles),
+                       floats(row_blocks * 64 * k_tiles * 64)};
+    for (int64_t row = 0; row < p->rows; row++) {
+        for (int64_t k = 0; k < p->k; k++)
+            ((float *)x.src.host)[p->k_contiguous ? row * ld + k : k * ld + row] = element(row, k);
+    }
+    block_up(&x.src);
+    block_up(&x.meeting);
+    struct ht_pack_args args;
+    memset(&args, 0, sizeof args);
+    args.src = x.src.device;
+    args.panels = x.panels.device;
+    args.exponents = x.exponents.device;
+    args.meeting = x.meeting.device;
+    args.ld = ld;
+    args.rows = (int)p->rows;
+    args.k = (int)p->k;
+    args.k_blocks = (int)k_blocks;
+    args.k_contiguous = p->k_contiguous;
+    args.batch = args.meeting_clean = 1;
+    args.tiles = p->tiles;
+    args.tame = checks ? x.tame.device : NULL;
+    args.copy = copies ? x.copy.device : NULL;
+    assert_int_equal(ht_dev_check(f16x3->pack(&args, 1, NULL)), HT_DEV_OK);
+    struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy};
+    for (int i = 0; i < 4; i++)
+        block_down(out[i]);
+    return x;
+}
+
+static void packed_free(struct packed *x) {
+    struct block *const all[] = {&x->src, &x->panels, &x->exponents, &x->meeting, &x->tame, &x->copy};
+    for (int i = 0; i < 6; i++)
+        block_free(all[i]);
+}
+
+static void check_copy(const struct packing *p, const struct packed *x) {
+    const int64_t ld = ht_ceil_div(p->k, 64) * 64;
+    for (int64_t i = 0; i < ht_ceil_div(p->rows, 64) * 64 * ld; i++) {
+        const int inside = i / ld < p->rows && i % ld < p->k;
+        const float want = inside ? element(i / ld, i % ld) : 0.0f, got = ((const float *)x->copy.host)[i];
+        if (memcmp(&want, &got, sizeof want) != 0)
+            fail_msg("the copy of row %lld, k %lld is %a, not %a", (long long)(i / ld), (long long)(i % ld), (double)got,
+                     (double)want);
+    }
+}
+
+/* Every count as a few lines of C find it; panels and magnitudes are those of packing without a check. */
+static void packing_counts_what_is_large(void **state) {
+    (void)state;
+    if (f16x3->pack_tiles == 0)
+        skip();
+    static const struct packing cases[] = {{70, 200, 1, 1, 1}, {70, 200, 3, 0, 3}, {128, 448, 0, 1, 3}, {192, 320, 0, 0, 2},
+                                           {200, 448, 4, 1, 1}, {1, 64, 0, 1, 1},  {130, 130, 2, 0, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct packing *p = &cases[i];
+        struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(p, 1, 1);
+        const int64_t pieces = ht_ceil_div(ht_ceil_div(p->k, 64), p->tiles), row_blocks = ht_ceil_div(p->rows, 64);
+        for (int64_t at = 0; at < row_blocks * pieces; at++) {
+            const int64_t k0 = at % pieces * p->tiles * 64;
+            const int want = expected_count(p, at / pieces, k0, k0 + p->tiles * 64);
+            const int got = ((const int *)checked.tame.host)[at];
+            if (got != want)
+                fail_msg("%lldx%lld: row block %lld, piece %lld: packing counts %d, there are %d", (long long)p->rows,
+                         (long long)p->k, (long long)(at / pieces), (long long)(at % pieces), got, want);
+        }
+        check_copy(p, &copied);
+        assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)(row_blocks * pieces) * sizeof(int));
+        assert_memory_equal(plain.panels.host, checked.panels.host, plain.panels.bytes);
+        assert_memory_equal(plain.panels.host, copied.panels.host, plain.panels.bytes);
+        assert_memory_equal(plain.exponents.host, checked.exponents.host, plain.exponents.bytes);
+        packed_free(&plain);
+        packed_free(&checked);
+        packed_free(&copied);
+    }
+}
+
+/* ---- which blocks are stored */
+
+enum { M = 200, N = 100, K = 160, BATCH = 2, PIECES = 3, PIECE_K = 64 };
+enum { A_BLOCKS = (M + 63) / 64, B_BLOCKS = (N + 63) / 64 };
+
+/* Numbers as packing could leave them, whatever the data: EMPTY and WILD among them. */
+static void fill_tame(int *tame, int64_t blocks, uint64_t stream) {
+    for (int64_t i = 0; i < blocks * PIECES; i++) {
+        const int64_t p = i % PIECES;
+        const int length = K - p * PIECE_K < PIECE_K ? (int)(K - p * PIECE_K) : PIECE_K;
+        const uint64_t bits = family_bits(3, stream, (uint64_t)(i / PIECES), (uint64_t)p);
+        tame[i] = bits % 9 == 0 ? EMPTY : bits % 67 == 1 ? WILD : length / 2 + (int)(bits / 128 % (uint64_t)(length / 3));
+    }
+}
+
+static int is_tame(const int *a, const int *b) {
+    int spare = 0;
+    for (int p = 0; p < PIECES; p++) {
+        const int length = K - p * PIECE_K < PIECE_K ? K - p * PIECE_K : PIECE_K;
+        if (a[p] == WILD || b[p] == WILD)
+            return 0;
+        if (a[p] >= 0 && b[p] >= 0)
+            spare += 4 * (a[p] + b[p]) - 5 * length;
+    }
+    return spare >= 0;
+}
+
+struct guard {
+    struct packed a, b;
+    struct block a_tame, b_tame, partial, whole, guarded;
+    struct ht_gemm_args args;
+};
+
+static struct guard guard_open(void) {
+    static const struct packing pa = {M, K, 0, 1, 0}, pb = {N, K, 0, 1, 0};
+    struct guard g;
+    memset(&g, 0, sizeof g);
+    g.a = pack_matrix(&pa, 0, 0);
+    g.b = pack_matrix(&pb, 0, 0);
+    g.a_tame = ints(BATCH * A_BLOCKS * PIECES);
+    g.b_tame = ints(B_BLOCKS * PIECES); /* shared by the batch */
+    g.partial = floats((int64_t)BATCH * 2 * M * N);
+    g.whole = floats((int64_t)BATCH * M * N);
+    g.guarded = floats((int64_t)BATCH * M * N);
+    fill_tame(g.a_tame.host, BATCH * A_BLOCKS, 1);
+    fill_tame(g.b_tame.host, B_BLOCKS, 2);
+    block_up(&g.a_tame);
+    block_up(&g.b_tame);
+    g.args.a_panels = g.a.panels.device;
+    g.args.b_panels = g.b.panels.device;
+    g.args.a_exponents = g.a.exponents.device;
+    g.args.b_exponents = g.b.exponents.device;
+    g.args.partial = g.partial.device;
+    g.args.ldc = g.args.m = M;
+    g.args.c_stride = M * N;
+    g.args.n = N;
+    g.args.k_blocks = (int)ht_k_blocks(f16x3, K);
+    g.args.batch = BATCH;
+    g.args.alpha = 1;
+    return g;
+}
+
+static void guard_close(struct guard *g) {
+    struct block *const all[] = {&g->a_tame, &g->b_tame, &g->partial, &g->whole, &g->guarded};
+    packed_free(&g->a);
+    packed_free(&g->b);
+    for (int i = 0; i < 5; i++)
+        block_free(all[i]);
+}
+
+static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel, int splits, int checks,
+                      const struct block *c) {
+    struct ht_gemm_args args = g->args;
+    memset(c->host, 0xff, c->bytes); /* the mark of an element that nobody stored */
+    block_up(c);
+    args.c = c->device;
+    args.splits = splits;
+    if (checks) {
+        args.a_tame = g->a_tame.device;
+        args.b_tame = g->b_tame.device;
+        args.a_tame_stride = A_BLOCKS * PIECES;
+        args.k = K;
+        args.pieces = PIECES;
+        args.piece_k = PIECE_K;
+    }
+    assert_int_equal(ht_dev_check(kernel->init()), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    if (splits > 1)
+        assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
+    block_down(c);
+}
+
+/* Blocks that are not tame keep their mark, all others have the bits of the launch without a check. */
+static void guard_compare(const struct guard *g, const char *name, int splits) {
+    int stored = 0, left = 0;
+    for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
+        const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
+        const int *a = (const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES;
+        const int *b = (const int *)g->b_tame.host + col / 64 * PIECES;
+        const int tame = is_tame(a, b);
+        uint32_t whole, got;
+        memcpy(&whole, (const float *)g->whole.host + i, sizeof whole);
+        memcpy(&got, (const float *)g->guarded.host + i, sizeof got);
+        if (got != (tame ? whole : UINT32_MAX))
+            fail_msg("%s in %d parts: entry %lld, (%lld, %lld) is %s and holds %08x, without a check %08x", name, splits,
+                     (long long)entry, (long long)row, (long long)col, tame ? "tame" : "not tame", got, whole);
+        stored += tame;
+        left += !tame;
+    }
+    assert_true(stored > M * N / 5 && left > M * N / 5); /* the data decides nothing otherwise */
+}
+
+static void kernels_leave_blocks_that_are_not_tame(void **state) {
+    (void)state;
+    if (f16x3->pack_tiles == 0)
+        skip();
+    struct guard g = guard_open();
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *kernel = &set->kernel[i];
+        if (strcmp(kernel->scheme, "f16x3") != 0)
+            continue;
+        for (int splits = 1; splits <= 2; splits++) {
+            guard_run(&g, kernel, splits, 0, &g.whole);
+            guard_run(&g, kernel, splits, 1, &g.guarded);
+            guard_compare(&g, kernel->name, splits);
+        }
+    }
+    guard_close(&g);
+}
+
+static int open_handle(void **state) {
+    (void)state;
+    const int code = halftone_create(&handle);
+    if (code != HALFTONE_OK) {
+        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+        return -1;
+    }
+    for (int i = 0; ht_sets[i] != NULL; i++)
+        set = strcmp(ht_sets[i]->gpu, halftone_gpu(handle)) == 0 ? ht_sets[i] : set;
+    for (int i = 0; i < set->schemes; i++)
+        f16x3 = strcmp(set->scheme[i].name, "f16x3") == 0 ? &set->scheme[i] : f16x3;
+    return set == NULL || f16x3 == NULL;
+}
+
+static int close_handle(void **state) {
+    (void)state;
+    return halftone_destroy(handle);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packing_counts_what_is_large),
+        cmocka_unit_test(kernels_leave_blocks_that_are_not_tame),
+    };
+    return cmocka_run_group_tests(tests, open_handle, close_handle);
+}
