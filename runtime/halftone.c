@@ -247,7 +247,7 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
     if (accuracy.is_auto && find_scheme(handle->set, AUTO_SCHEME) == NULL)
         return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
                     accuracy.text, AUTO_SCHEME);
-    if (!accuracy.is_auto && least.scheme == NULL) /* bounds only grow with k */
+    if (!accuracy.is_auto && least.scheme == NULL) /* no bound is smaller than at k = 1 */
         return fail_accuracy(handle, &accuracy, &least, 1);
     handle->accuracy = accuracy;
     handle->scheme = accuracy.is_auto ? AUTO_SCHEME : accuracy.products > 0 ? least.scheme->name : NULL;
