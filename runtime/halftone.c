@@ -434,8 +434,6 @@ static int64_t place(int64_t *end, int64_t bytes) {
 
 /* Which scheme, kernel and split a call runs, and what for with `auto`. */
 static struct ht_choice choose(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
-    if (h->forced_kernel != NO_KERNEL)
-        return ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     const struct ht_choice choice = ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     const struct ht_scheme_desc *rescue = find_scheme(h->set, RESCUE_SCHEME);
     if (!p->is_auto || rescue == NULL || (rescue != p->scheme && !can_check(h->set, p->scheme)))
@@ -540,7 +538,7 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
     if (accuracy.is_auto && find_scheme(handle->set, automatic) == NULL)
         return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
                     accuracy.text, automatic);
-    if (!accuracy.is_auto && least.first.scheme == NULL) /* bounds only grow with k */
+    if (!accuracy.is_auto && least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
         return fail_accuracy(handle, &accuracy, &least, 1);
     handle->accuracy = accuracy;
     handle->is_auto = accuracy.is_auto;
@@ -557,7 +555,10 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     if (code != HALFTONE_OK)
         return code;
     p->rescue = NO_KERNEL;
-    const struct ht_choice choice = choose(h, m, n, k, batch, p);
+    const struct ht_choice choice =
+        h->forced_kernel != NO_KERNEL
+            ? ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES)
+            : choose(h, m, n, k, batch, p);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)

@@ -139,6 +139,8 @@ static void classes_hold_what_they_are_named_after(void **state) {
         const bool is_11_bits = is_one_of(d->name, " half tf32 "), is_22_bits = strcmp(d->name, "f16x3") == 0;
         for (int64_t k = 1; k < INT64_C(1) << 31 && (is_11_bits || is_22_bits); k += k / 9 + 1)
             assert_true(meets(is_11_bits ? d->name : "fp32-fast", d->name, ht_bound_units(d, k), k));
+        for (int64_t k = 1; k < INT64_C(1) << 24; k += k / 9 + 1) /* what halftone_set_accuracy relies on */
+            assert_true(ht_bound_units(d, k) >= ht_bound_units(d, 1));
     }
 }
 
