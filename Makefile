@@ -46,7 +46,7 @@ GEN_SRC := $(filter-out gen/main.c,$(wildcard gen/*.c))
 GEN_OBJ := $(GEN_SRC:%.c=out/obj/%.o)
 SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
-CORE_OBJ := out/obj/runtime/halftone.o out/obj/runtime/ht_pick.o
+CORE_OBJ := out/obj/runtime/halftone.o out/obj/runtime/ht_pick.o out/obj/runtime/ht_accuracy.o
 BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard bench/*.c)))
 TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)

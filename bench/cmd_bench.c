@@ -1,12 +1,14 @@
 /* cmd_bench: `halftone bench`: TFLOPS of every scheme, end to end and kernel only, beside cuBLAS in the same
  * run. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "args.h"
 #include "cmd.h"
+#include "contenders.h"
 #include "families.h"
 #include "native.h"
 #include "progress.h"
@@ -16,7 +18,6 @@
 #include "tsv.h"
 
 enum {
-    SCHEMES_MOST = 32,
     SIZES_MOST = 32,
     TRANS_MOST = 4,
     SAMPLED_ROWS = 64,
@@ -63,8 +64,8 @@ struct bench {
     const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
     int64_t pad; /* leading dimensions of A and B are their rows and this */
-    const char *scheme[SCHEMES_MOST];
-    int schemes, all_kernels;
+    struct contenders contenders;
+    int all_kernels;
     struct timing_plan plan;
     struct tsv table;
     struct progress progress;
@@ -217,26 +218,30 @@ static int products_of(const struct ht_set_desc *set, const char *scheme) {
     return 0;
 }
 
-/* Packing alone and the product of packed operands. */
-static int time_pieces(struct round *r, struct line *l, struct fault *f) {
+/* Packing alone and the product of packed operands; an accuracy has none, but the scheme that it chose has. */
+static int time_pieces(struct round *r, struct line *l, const char *kernel, const char *chosen, struct fault *f) {
     struct bench *b = r->bench;
-    if (engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
-        timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
-        timing_measure(&b->plan, call_packed, r, &l->product, f) != 0)
+    const bool by_accuracy = engine_accuracy_of(l->contender) != NULL;
+    if (by_accuracy && engine_select(&b->engine, chosen, kernel, f) != 0)
         return -1;
-    return 0;
+    if (b->engine.packs &&
+        (engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
+         timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
+         timing_measure(&b->plan, call_packed, r, &l->product, f) != 0))
+        return -1;
+    return by_accuracy ? engine_select(&b->engine, l->contender, kernel, f) : 0;
 }
 
 /* kernel NULL: the library's pick; kernels that read the matrices themselves have no pieces. The end-to-end call comes last, so that its result is what is judged. */
-static int run_scheme(struct round *r, const char *scheme, const char *kernel, struct fault *f) {
+static int run_scheme(struct round *r, const char *contender, const char *kernel, struct fault *f) {
     struct bench *b = r->bench;
     const struct ht_set_desc *set = b->engine.set;
     struct halftone_plan plan;
-    struct line l = {scheme, "", timing_none, timing_none, timing_none, -1, 0, 0};
-    step(r, kernel != NULL ? kernel : scheme);
-    if (engine_select(&b->engine, scheme, kernel, f) != 0 ||
+    struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, 0};
+    step(r, kernel != NULL ? kernel : contender);
+    if (engine_select(&b->engine, contender, kernel, f) != 0 ||
         engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
-        (plan.pack_ns > 0 && time_pieces(r, &l, f) != 0) ||
+        (plan.pack_ns > 0 && time_pieces(r, &l, kernel, plan.scheme, f) != 0) ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
         return -1;
     l.kernel = plan.kernel;
@@ -250,12 +255,12 @@ static int run_scheme(struct round *r, const char *scheme, const char *kernel, s
 static int run_schemes(struct round *r, struct fault *f) {
     struct bench *b = r->bench;
     int status = 0;
-    for (int i = 0; i < b->schemes && status == 0; i++) {
+    for (int i = 0; i < b->contenders.count && status == 0; i++) {
         if (!b->all_kernels)
-            status = run_scheme(r, b->scheme[i], NULL, f);
+            status = run_scheme(r, b->contenders.name[i], NULL, f);
         for (int k = 0; b->all_kernels && k < b->engine.set->kernels && status == 0; k++)
-            if (strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0)
-                status = run_scheme(r, b->scheme[i], b->engine.set->kernel[k].name, f);
+            if (strcmp(b->engine.set->kernel[k].scheme, b->contenders.name[i]) == 0)
+                status = run_scheme(r, b->contenders.name[i], b->engine.set->kernel[k].name, f);
     }
     return status;
 }
@@ -394,11 +399,11 @@ static void make_comments(struct bench *b) {
 
 static int count_steps(const struct bench *b) {
     int kernels = 0;
-    for (int i = 0; i < b->schemes && b->all_kernels; i++)
+    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
         for (int k = 0; k < b->engine.set->kernels; k++)
-            kernels += strcmp(b->engine.set->kernel[k].scheme, b->scheme[i]) == 0;
+            kernels += strcmp(b->engine.set->kernel[k].scheme, b->contenders.name[i]) == 0;
     return b->shapes.count * b->transes *
-           ((b->yardstick != NULL ? YARDSTICK_TIMED : 0) + (b->all_kernels ? kernels : b->schemes));
+           ((b->yardstick != NULL ? YARDSTICK_TIMED : 0) + (b->all_kernels ? kernels : b->contenders.count));
 }
 
 static int run_all(struct bench *b, struct fault *f) {
@@ -434,23 +439,12 @@ static int run_all(struct bench *b, struct fault *f) {
     return status;
 }
 
-static int choose_schemes(struct bench *b, const char *text, struct name_list *names, struct fault *f) {
-    if (text == NULL) {
-        for (int i = 0; i < SCHEMES_MOST && halftone_schemes(b->engine.handle, i) != NULL; i++)
-            b->scheme[b->schemes++] = halftone_schemes(b->engine.handle, i);
-        return 0;
-    }
-    if (args_names("--schemes", text, names, f) != 0)
-        return -1;
-    if (names->count > SCHEMES_MOST)
-        return fault_usage(f, "--schemes: more than %d names", (int)SCHEMES_MOST);
-    for (int i = 0; i < names->count; i++) {
-        if (engine_scheme_known(&b->engine, names->name[i], f) != 0)
-            return -1;
-        if (b->all_kernels && strcmp(names->name[i], "auto") == 0)
-            return fault_usage(f, "--kernels all needs scheme names, not auto; `halftone info` lists them");
-        b->scheme[b->schemes++] = names->name[i];
-    }
+/* The names of kernels are found by the scheme's name. */
+static int check_names(const struct bench *b, struct fault *f) {
+    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
+        if (strcmp(b->contenders.name[i], "auto") == 0 || engine_accuracy_of(b->contenders.name[i]) != NULL)
+            return fault_usage(f, "--kernels all needs scheme names, not %s; `halftone info` lists them",
+                               b->contenders.name[i]);
     return 0;
 }
 
@@ -488,23 +482,24 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
 
 static int run(int argc, char **argv, struct fault *f) {
     struct bench b;
-    const char *sizes = NULL, *file = NULL, *schemes = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
+    const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
     const char *trans = "NN", *pad = "0";
-    struct name_list names = {NULL, NULL, 0}, trans_names = {NULL, NULL, 0};
+    struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0;
     memset(&b, 0, sizeof b);
     b.stamp = stamp_built();
     const struct option options[] = {{"--sizes", &sizes, NULL},
                                      {"--shapes", &file, NULL},
                                      {"--schemes", &schemes, NULL},
+                                     {"--accuracy", &accuracies, NULL},
                                      {"--kernels", &kernels, NULL},
                                      {"--seconds", &seconds, NULL},
                                      {"--out", &b.out, NULL},
                                      {"--commit", &b.stamp.commit, NULL},
                                      {"--toolkit", &b.stamp.toolkit, NULL},
                                      {"--trans", &trans, NULL},
-                                      {"--pad", &pad, NULL},
-                                      {NULL, NULL, NULL}};
+                                     {"--pad", &pad, NULL},
+                                     {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
         args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0)
@@ -516,7 +511,9 @@ static int run(int argc, char **argv, struct fault *f) {
     if (status == 0) {
         status = choose_shapes(&b, sizes, file, f);
         if (status == 0)
-            status = choose_schemes(&b, schemes, &names, f);
+            status = contenders_choose(&b.contenders, &b.engine, false, schemes, accuracies, f);
+        if (status == 0)
+            status = check_names(&b, f);
         if (status == 0)
             status = choose_trans(&b, trans, &trans_names, f);
         if (status == 0)
@@ -524,15 +521,15 @@ static int run(int argc, char **argv, struct fault *f) {
         engine_close(&b.engine);
     }
     shapes_free(&b.shapes);
-    args_names_free(&names);
+    contenders_free(&b.contenders);
     args_names_free(&trans_names);
     return status;
 }
 
 const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
-    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--kernels pick|all] "
-    "[--seconds S]\n"
+    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
+    "                      [--kernels pick|all] [--seconds S]\n"
     "                      [--trans NN,NT,TN,TT] [--pad P] [--out FILE.tsv] [--commit TEXT] [--toolkit "
     "TEXT]\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
@@ -543,6 +540,8 @@ const struct command cmd_bench = {
     "of 64\n"
     "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
+    "  --accuracy     what halftone_set_accuracy takes, beside --schemes; kernel-only figures are of the scheme it "
+    "gives\n"
     "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the "
     "library's pick)\n"
     "  --seconds S    per measurement (default 0.5)\n"

@@ -91,6 +91,62 @@ static int print_kernels(const struct ht_set_desc *set, struct fault *f) {
     return status;
 }
 
+/* Largest k at which the accuracy that is set can be had, for m = n = 4096; 0: none. */
+static int64_t largest_k(const struct engine *e) {
+    struct halftone_plan plan;
+    int64_t k = 0;
+    for (int64_t step = INT64_C(1) << 24; step > 0; step /= 2)
+        if (k + step <= INT64_C(1) << 24 &&
+            halftone_query(e->handle, 'N', 'N', 4096, 4096, k + step, 1, &plan) == HALFTONE_OK)
+            k += step;
+    return k;
+}
+
+/* The scheme that an accuracy gives at a few shapes, through the library's own questions. */
+static void add_accuracy(struct tsv *t, const struct engine *e, const char *text) {
+    static const int64_t shapes[][3] = {{512, 512, 512}, {4096, 4096, 4096}, {128, 128, 65536}};
+    const int set = halftone_set_accuracy(e->handle, text);
+    tsv_text(t, text);
+    for (int i = 0; i < 3; i++) {
+        const int64_t *shape = shapes[i];
+        struct halftone_plan plan;
+        char cell[96];
+        int code = set;
+        if (code == HALFTONE_OK)
+            code = halftone_query(e->handle, 'N', 'N', shape[0], shape[1], shape[2], 1, &plan);
+        if (code == HALFTONE_OK)
+            snprintf(cell, sizeof cell, "%s (%lld, %.4g us)", plan.scheme, (long long)plan.bound_units,
+                     (double)plan.predicted_ns / 1000);
+        else
+            snprintf(cell, sizeof cell, "%s", code == HALFTONE_ACCURACY ? "none" : halftone_strerror(code));
+        tsv_text(t, cell);
+    }
+    tsv_integer(t, set == HALFTONE_OK ? largest_k(e) : 0);
+    tsv_end_row(t);
+}
+
+static int print_accuracies(const struct engine *e, struct fault *f) {
+    static const struct tsv_column columns[] = {{"accuracy", 1},
+                                                {"512 x 512 x 512", 1},
+                                                {"4096 x 4096 x 4096", 1},
+                                                {"128 x 128 x 65536", 1},
+                                                {"up to k", 1}};
+    static const char *const examples[] = {"bits=6",  "bits=9",  "bits=12", "bits=14",
+                                           "bits=15", "bits=16", "bits=17", "bound=1e-4"};
+    struct tsv t;
+    tsv_init(&t, columns, 5);
+    for (int i = 0; halftone_accuracies(i) != NULL; i++)
+        if (strchr(halftone_accuracies(i), '=') == NULL) /* the others want a number */
+            add_accuracy(&t, e, halftone_accuracies(i));
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
+        add_accuracy(&t, e, examples[i]);
+    puts("\nAccuracies: the cheapest scheme that has it (units of its bound, predicted time); none: HALFTONE_ACCURACY; up to k:\n"
+         "the largest k at 4096 x 4096, of 16777216");
+    int status = tsv_print(&t, stdout, f);
+    tsv_free(&t);
+    return status;
+}
+
 static int run(int argc, char **argv, struct fault *f) {
     const struct option options[] = {{NULL, NULL, NULL}};
     const char *none[1];
@@ -101,22 +157,26 @@ static int run(int argc, char **argv, struct fault *f) {
     for (int i = 0; ht_sets[i] != NULL; i++)
         print_set(ht_sets[i]);
     int has_device = engine_open(&e, f) == 0; /* without one the rest is still worth reading */
-    if (has_device) {
+    if (has_device)
         print_device(&e);
-        engine_close(&e);
-    }
     const struct ht_set_desc *set = has_device ? e.set : ht_sets[0];
     struct fault table_fault;
-    if (print_schemes(set, &table_fault) != 0 || print_kernels(set, &table_fault) != 0) {
+    int status = print_schemes(set, &table_fault);
+    if (status == 0 && has_device)
+        status = print_accuracies(&e, &table_fault);
+    if (status == 0)
+        status = print_kernels(set, &table_fault);
+    if (has_device)
+        engine_close(&e);
+    if (status != 0)
         *f = table_fault;
-        return -1;
-    }
-    return has_device ? 0 : -1;
+    return has_device ? status : -1;
 }
 
-const struct command cmd_info = {
-    "info", "version, device, schemes and kernels of this build",
-    "Usage: halftone info\n\n"
-    "Prints version, backend, device, schemes with their bounds and ranges, and kernels.\n"
-    "Exit code 3 when there is no usable GPU.\n",
-    run};
+const struct command cmd_info = {"info", "version, device, schemes and kernels of this build",
+                                 "Usage: halftone info\n\n"
+                                 "Prints version, backend, device, schemes with their bounds and ranges, "
+                                 "accuracies with the scheme that each "
+                                 "gives\nat three shapes and up to which k it can be had, and kernels.\n"
+                                 "Exit code 3 when there is no usable GPU.\n",
+                                 run};

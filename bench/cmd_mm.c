@@ -4,11 +4,12 @@
 
 #include "args.h"
 #include "cmd.h"
+#include "contenders.h"
 #include "engine.h"
 #include "npy.h"
 
 struct mm {
-    const char *path[2], *output, *scheme;
+    const char *path[2], *output, *scheme, *accuracy;
     int transposed[2];
     struct npy_matrix input[2], result;
 };
@@ -51,8 +52,12 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     int64_t rows = op_rows(t, 0), cols = op_cols(t, 1), k = op_cols(t, 0);
     struct engine_problem p;
     struct halftone_plan plan;
-    if (engine_scheme_known(e, t->scheme, f) != 0)
+    const char *scheme = t->scheme != NULL ? t->scheme : "auto";
+    char contender[CONTENDER_NAME_BYTES];
+    if ((t->accuracy != NULL ? engine_accuracy_known(e, t->accuracy, f) : engine_scheme_known(e, scheme, f)) != 0)
         return -1;
+    snprintf(contender, sizeof contender, "%s%s", t->accuracy != NULL ? ENGINE_ACCURACY : "",
+             t->accuracy != NULL ? t->accuracy : scheme);
     if (cols != 0 && rows > INT64_MAX / 16 / cols)
         return fault_set(f, "the result would be %lld x %lld, more than any memory holds; give smaller files",
                          (long long)rows, (long long)cols);
@@ -64,7 +69,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     if (engine_problem_open(&p, memory_trans(t, 1), memory_trans(t, 0), cols, rows, k, b->data, memory_ld(b),
                             a->data, memory_ld(a), f) != 0)
         return -1;
-    int status = engine_select(e, t->scheme, NULL, f);
+    int status = engine_select(e, contender, NULL, f);
     if (status == 0)
         status = engine_query(e, &p, &plan, f);
     if (status == 0)
@@ -74,9 +79,10 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
-        printf("%s: %lld x %lld, k = %lld, scheme %s, %s%s%s\n", t->output, (long long)rows, (long long)cols,
-               (long long)k, plan.scheme, plan.kernel[0] ? plan.kernel : "no product to run",
-               e->device.simulated ? ", in the simulator" : "", plan.kernel[0] ? "" : " (an extent is 0)");
+        printf("%s: %lld x %lld, k = %lld, scheme %s, %s%s%s\n%s%s", t->output, (long long)rows,
+               (long long)cols, (long long)k, plan.scheme, plan.kernel[0] ? plan.kernel : "no product to run",
+               e->device.simulated ? ", in the simulator" : "", plan.kernel[0] ? "" : " (an extent is 0)",
+               t->accuracy != NULL ? plan.why_scheme : "", t->accuracy != NULL ? "\n" : "");
     engine_problem_close(&p);
     return status;
 }
@@ -94,15 +100,18 @@ static int read_and_multiply(struct mm *t, struct fault *f) {
 }
 
 static int run(int argc, char **argv, struct fault *f) {
-    struct mm t = {.scheme = "auto"};
+    struct mm t = {0};
     int count = 0;
     const struct option options[] = {{"-o", &t.output, NULL},
                                      {"--scheme", &t.scheme, NULL},
+                                     {"--accuracy", &t.accuracy, NULL},
                                      {"--ta", NULL, &t.transposed[0]},
                                      {"--tb", NULL, &t.transposed[1]},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, t.path, 2, &count, f) != 0)
         return -1;
+    if (t.scheme != NULL && t.accuracy != NULL)
+        return fault_usage(f, "--scheme and --accuracy exclude each other: give one");
     if (count != 2 || t.output == NULL)
         return fault_usage(f, "needs two inputs and an output: halftone mm A.npy B.npy -o C.npy");
     int status = read_and_multiply(&t, f);
@@ -113,12 +122,14 @@ static int run(int argc, char **argv, struct fault *f) {
 }
 
 const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
-                               "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S] [--ta] [--tb]\n\n"
+                               "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S | --accuracy A] [--ta] [--tb]\n\n"
                                "Writes C = op(A) op(B) as float32, C order. Inputs: .npy of float16/32/64, "
                                "integers or bool, C or Fortran\n"
                                "order, 2-d; a 1-d array of length n counts as one row (1 x n). float64 and "
                                "integers are rounded to float32.\n\n"
                                "  -o FILE      where the result goes; written whole or not at all\n"
                                "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
+                               "  --accuracy A half, tf32, fp32-fast, fp32, reproducible, bits=N or bound=X: the "
+                               "cheapest scheme that has it\n"
                                "  --ta, --tb   transpose A, B\n",
                                run};

@@ -1,5 +1,6 @@
 /* cmd_report: `halftone report`: how wrong every scheme is on every input family, beside native FP32. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "args.h"
 #include "cmd.h"
+#include "contenders.h"
 #include "native.h"
 #include "outfile.h"
 #include "plot.h"
@@ -18,7 +20,6 @@
 
 enum {
     SIZES_MOST = 32,
-    CONTENDERS_MOST = 32,
     BINS = 81,
     ALL_ROWS_UP_TO = 1024,
     SAMPLED_ROWS = 64,
@@ -46,8 +47,7 @@ struct report {
     int64_t size[SIZES_MOST], seed, histogram_size, outer; /* outer: m and n where they are not the size; 0 */
     int sizes, families;
     const struct family *family[TRIAL_FAMILIES_MOST];
-    const char *scheme[CONTENDERS_MOST];
-    int schemes;
+    struct contenders contenders;
     struct tsv table, histogram;
     struct progress progress;
     double largest_error_cpu
@@ -86,7 +86,7 @@ static void remember(struct report *r, const struct report_row *row) {
     r->row[r->rows_made++] = *row;
 }
 
-/* One row from t->sample; bound 0: the contender promises none. `index` is the scheme's, r->schemes for
+/* One row from t->sample; bound 0: the contender promises none. `index` is the contender's, their count for
  * native. */
 static void add_row(struct report *r, const struct trial *t, const char *contender, int64_t bound,
                     int index) {
@@ -121,14 +121,14 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
 
 static int run_scheme(struct report *r, struct trial *t, int index, struct fault *f) {
     struct halftone_plan plan;
-    if (engine_select(&r->engine, r->scheme[index], NULL, f) != 0 ||
+    if (engine_select(&r->engine, r->contenders.name[index], NULL, f) != 0 ||
         engine_query(&r->engine, &t->problem, &plan, f) != 0 ||
         engine_multiply(&r->engine, &t->problem, f) != 0 ||
         engine_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
     r->range[index] = plan.range;
-    add_row(r, t, r->scheme[index], plan.fixed_point ? 0 : plan.bound_units,
+    add_row(r, t, r->contenders.name[index], plan.fixed_point ? 0 : plan.bound_units,
             index); /* that bound is no grade */
     return 0;
 }
@@ -147,7 +147,7 @@ static int run_vendor_mode(struct report *r, struct trial *t, int index, const f
         r->bf16x9_trials++;
         r->bf16x9_as_native += metrics_first_difference(t->sample, native, t->truth.count) < 0;
     }
-    add_row(r, t, yardstick_names[mode], 0, r->schemes + 1 + index);
+    add_row(r, t, yardstick_names[mode], 0, r->contenders.count + 1 + index);
     return 0;
 }
 
@@ -156,7 +156,7 @@ static int run_native(struct report *r, struct trial *t, struct fault *f) {
     int status = native_sample(r->yardstick, &t->problem, &t->reference, t->whole, t->sample, f);
     if (status != 0)
         return status;
-    add_row(r, t, native_name(r->yardstick), 0, r->schemes);
+    add_row(r, t, native_name(r->yardstick), 0, r->contenders.count);
     const size_t bytes = (size_t)t->truth.count * sizeof(float);
     float *native = malloc(bytes);
     if (native == NULL)
@@ -175,8 +175,8 @@ static int run_trial(struct report *r, const struct family *family, int64_t size
     if (trial_open(&t, family, n, size, (uint64_t)r->seed, n > ALL_ROWS_UP_TO ? SAMPLED_ROWS : 0, f) != 0)
         return -1;
     int status = run_native(r, &t, f);
-    for (int i = 0; i < r->schemes && status == 0; i++) {
-        snprintf(what, sizeof what, "%s k = %lld %s", family->name, (long long)size, r->scheme[i]);
+    for (int i = 0; i < r->contenders.count && status == 0; i++) {
+        snprintf(what, sizeof what, "%s k = %lld %s", family->name, (long long)size, r->contenders.name[i]);
         progress_step(&r->progress, what);
         status = run_scheme(r, &t, i, f);
     }
@@ -188,17 +188,17 @@ static int run_trial(struct report *r, const struct family *family, int64_t size
  */
 static void print_ordering(const struct report *r) {
     int base = 0;
-    for (int i = 0; i < r->schemes; i++)
-        if (strcmp(r->scheme[i], "legemm") == 0)
+    for (int i = 0; i < r->contenders.count; i++)
+        if (strcmp(r->contenders.name[i], "legemm") == 0)
             base = i;
-    if (r->schemes < 2 || r->histogram.rows == 0)
+    if (r->contenders.count < 2 || r->histogram.rows == 0)
         return;
     printf(
         "\nAgainst the CPU's FP32 result (LE-GEMM eqs. 19, 20), family %s, n = %lld, as multiples of %s:\n",
-        r->histogram_family, (long long)r->histogram_size, r->scheme[base]);
-    for (int i = 0; i <= r->schemes; i++)
+        r->histogram_family, (long long)r->histogram_size, r->contenders.name[base]);
+    for (int i = 0; i <= r->contenders.count; i++)
         printf("  %-14s max_error x %-10.4g mred x %.4g\n",
-               i < r->schemes ? r->scheme[i] : native_name(r->yardstick),
+               i < r->contenders.count ? r->contenders.name[i] : native_name(r->yardstick),
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
 }
 
@@ -211,8 +211,8 @@ static int list_contenders(const struct report *r, const char **name, const char
         name[count] = yardstick_names[vendor_modes[i]];
         range[count++] = "";
     }
-    for (int i = 0; i < r->schemes; i++) {
-        name[count] = r->scheme[i];
+    for (int i = 0; i < r->contenders.count; i++) {
+        name[count] = r->contenders.name[i];
         range[count++] = r->range[i];
     }
     return count;
@@ -318,29 +318,6 @@ static int write_all(const struct report *r, struct fault *f) {
     return draw_plots(r, f);
 }
 
-static int choose_schemes(struct report *r, const char *text, struct name_list *names, struct fault *f) {
-    r->schemes = 0;
-    if (text == NULL) {
-        struct fault unused;
-        if (engine_select(&r->engine, "auto", NULL, &unused) ==
-            0) /* a library without f16x3 has no default */
-            r->scheme[r->schemes++] = "auto";
-        for (int i = 0; r->schemes < CONTENDERS_MOST && halftone_schemes(r->engine.handle, i) != NULL; i++)
-            r->scheme[r->schemes++] = halftone_schemes(r->engine.handle, i);
-        return 0;
-    }
-    if (args_names("--schemes", text, names, f) != 0)
-        return -1;
-    if (names->count > CONTENDERS_MOST)
-        return fault_usage(f, "--schemes: more than %d names", (int)CONTENDERS_MOST);
-    for (int i = 0; i < names->count; i++) {
-        if (engine_scheme_known(&r->engine, names->name[i], f) != 0)
-            return -1;
-        r->scheme[r->schemes++] = names->name[i];
-    }
-    return 0;
-}
-
 static int compare_sizes(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -364,7 +341,7 @@ static int run_all(struct report *r, struct fault *f) {
     make_head(r);
     tsv_init(&r->table, report_columns, (int)(sizeof report_columns / sizeof report_columns[0]));
     tsv_init(&r->histogram, histogram_columns, (int)(sizeof histogram_columns / sizeof histogram_columns[0]));
-    progress_start(&r->progress, r->sizes * r->families * r->schemes);
+    progress_start(&r->progress, r->sizes * r->families * r->contenders.count);
     for (int fam = 0; fam < r->families && status == 0; fam++)
         for (int s = 0; s < r->sizes && status == 0; s++)
             status = run_trial(r, r->family[fam], r->size[s], f);
@@ -402,12 +379,13 @@ static int64_t histogram_size(const struct report *r) {
 
 static int run(int argc, char **argv, struct fault *f) {
     struct report r = {.seed = 1, .stamp = stamp_built()};
-    const char *sizes = NULL, *families = NULL, *schemes = NULL, *seed = "1", *outer = NULL, *none[1];
-    struct name_list family_names = {NULL, NULL, 0}, scheme_names = {NULL, NULL, 0};
+    const char *sizes = NULL, *families = NULL, *schemes = NULL, *accuracies = NULL, *seed = "1", *outer = NULL, *none[1];
+    struct name_list family_names = {NULL, NULL, 0};
     int count = 0, list = 0;
     const struct option options[] = {{"--sizes", &sizes, NULL},
                                      {"--families", &families, NULL},
                                      {"--schemes", &schemes, NULL},
+                                     {"--accuracy", &accuracies, NULL},
                                      {"--seed", &seed, NULL},
                                      {"--out", &r.out, NULL},
                                      {"--list", NULL, &list},
@@ -438,7 +416,7 @@ static int run(int argc, char **argv, struct fault *f) {
         qsort(r.size, (size_t)r.sizes, sizeof r.size[0], compare_sizes);
         r.histogram_size = histogram_size(&r);
         if (status == 0)
-            status = choose_schemes(&r, schemes, &scheme_names, f);
+            status = contenders_choose(&r.contenders, &r.engine, true, schemes, accuracies, f);
         if (status == 0)
             status = run_all(&r, f);
         engine_close(&r.engine);
@@ -446,14 +424,14 @@ static int run(int argc, char **argv, struct fault *f) {
         status = -1;
     }
     args_names_free(&family_names);
-    args_names_free(&scheme_names);
+    contenders_free(&r.contenders);
     return status;
 }
 
 const struct command cmd_report = {
     "report", "how wrong every scheme is on every input family, beside native FP32",
-    "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--seed N] [--out DIR] "
-    "[--html FILE] [--outer N] [--list]\n\n"
+    "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--accuracy a,b] "
+    "[--seed N] [--out DIR] [--html FILE] [--outer N] [--list]\n\n"
     "Prints for every family, size n (m = n = k) and scheme, beside native FP32 (cuBLAS SGEMM, else the "
     "CPU):\n"
     "  frob       ||C-R||_F / ||R||_F, R the FP64 product\n"
@@ -472,6 +450,7 @@ const struct command cmd_report = {
     "  --sizes      default 64,256,1024,4096; in the simulator 32,64,128\n"
     "  --families   default all; the first one gives the histogram (n = 1024 or the largest). --list prints "
     "their names\n"
+    "  --accuracy   what halftone_set_accuracy takes, beside --schemes: bits=12,fp32-fast\n"
     "  --seed N     another sample of the random families (default 1)\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run};

@@ -119,15 +119,29 @@ int engine_scheme_known(const struct engine *e, const char *name, struct fault *
     return fault_usage(f, "unknown scheme '%s'; this build has %s", name, list);
 }
 
-int engine_select(struct engine *e, const char *scheme, const char *kernel, struct fault *f) {
-    if (engine_check(e, halftone_set_scheme(e->handle, scheme), scheme, f) != 0)
+const char *engine_accuracy_of(const char *contender) {
+    const size_t length = strlen(ENGINE_ACCURACY);
+    return strncmp(contender, ENGINE_ACCURACY, length) == 0 ? contender + length : NULL;
+}
+
+int engine_select(struct engine *e, const char *contender, const char *kernel, struct fault *f) {
+    const char *accuracy = engine_accuracy_of(contender);
+    const int code = accuracy != NULL ? halftone_set_accuracy(e->handle, accuracy)
+                                      : halftone_set_scheme(e->handle, contender);
+    if (engine_check(e, code, contender, f) != 0)
         return -1;
     e->packs = 1;
     for (int i = 0; i < e->set->schemes; i++) {
-        if (strcmp(e->set->scheme[i].name, scheme) == 0)
+        if (strcmp(e->set->scheme[i].name, contender) == 0)
             e->packs = e->set->scheme[i].pack != NULL;
     }
-    return engine_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : scheme, f);
+    return engine_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : contender, f);
+}
+
+int engine_accuracy_known(const struct engine *e, const char *text, struct fault *f) {
+    if (halftone_set_accuracy(e->handle, text) == HALFTONE_UNKNOWN_ACCURACY)
+        return fault_usage(f, "--accuracy: %s", halftone_last_detail(e->handle));
+    return 0; /* whether a scheme has it is for the call to say */
 }
 
 int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,

@@ -39,8 +39,12 @@ int engine_problem_open(struct engine_problem *p, char trans_a, char trans_b, in
 void engine_problem_close(struct engine_problem *p);
 int engine_problem_result(const struct engine_problem *p, float *c, struct fault *f);
 
-/* scheme as in halftone_schemes or "auto"; kernel NULL: the library's choice. */
-int engine_select(struct engine *e, const char *scheme, const char *kernel, struct fault *f);
+/* contender: as in halftone_schemes, "auto", or ENGINE_ACCURACY followed by what halftone_set_accuracy takes. kernel NULL:
+ * the library's choice. */
+#define ENGINE_ACCURACY "accuracy:"
+/* The text behind ENGINE_ACCURACY; NULL: the contender is a scheme. */
+const char *engine_accuracy_of(const char *contender);
+int engine_select(struct engine *e, const char *contender, const char *kernel, struct fault *f);
 int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,
                  struct fault *f);
 int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f); /* asynchronous */
@@ -55,5 +59,6 @@ int engine_wait(struct fault *f);
 
 /* Names given by the user, or all schemes: checked against the library. */
 int engine_scheme_known(const struct engine *e, const char *name, struct fault *f);
+int engine_accuracy_known(const struct engine *e, const char *text, struct fault *f);
 
 #endif

@@ -6,7 +6,7 @@ for set in a800 t4 h200; do
     make -s GPU=$set
     make -s check-gpu-build GPU=$set
     mkdir -p "$bin/$set"
-    for program in halftone test_product test_direct test_check test_auto test_reproducible bits bits-sim graph; do
+    for program in halftone test_product test_direct test_check test_auto test_reproducible test_accuracy bits bits-sim graph; do
         [ -x out/$set/$program ] && cp out/$set/$program "$bin/$set/"
     done
 done

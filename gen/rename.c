@@ -11,7 +11,6 @@ void rename_init(struct rename *r, const char *prefix, const char *abi) {
     for (size_t i = 0; i < sizeof r->upper; i++)
         r->upper[i] = (char)toupper((unsigned char)r->prefix[i]);
     snprintf(r->stem, sizeof r->stem, "%.*s", (int)strlen(r->prefix) - 1, r->prefix);
-    snprintf(r->pick, sizeof r->pick, "%sht_pick", prefix ? prefix : "");
 }
 
 static bool is_word(char c) {

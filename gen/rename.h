@@ -11,7 +11,6 @@ struct rename {
     char prefix[RENAME_PREFIX_MAX];    /* "halftone_" */
     char upper[RENAME_PREFIX_MAX];     /* "HALFTONE_" */
     char stem[RENAME_PREFIX_MAX];      /* "halftone": the handle's type, header and library */
-    char pick[RENAME_PREFIX_MAX + 16]; /* "ht_pick": the one other runtime source whose name changes */
     const char *abi;                   /* declarations that kernels share with the runtime */
 };
 

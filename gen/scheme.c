@@ -416,3 +416,13 @@ bool scheme_is_direct(const struct scheme *s) {
 bool scheme_is_exact(const struct scheme *s) {
     return s->exact_k > 0;
 }
+
+const char *scheme_range(const struct scheme *s) {
+    if (scheme_is_direct(s))
+        return "HT_RANGE_ALL";
+    if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
+        return "HT_RANGE_ROW";
+    if (s->slice == SLICE_F16)
+        return s->slices == 1 ? "HT_RANGE_FP16" : "HT_RANGE_PART";
+    return s->slice == SLICE_S8 ? "HT_RANGE_FIXED" : "HT_RANGE_FP32";
+}

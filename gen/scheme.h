@@ -65,5 +65,7 @@ int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_exact(const struct scheme *s);
 bool scheme_is_direct(const struct scheme *s); /* see fma_k */
+/* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
+const char *scheme_range(const struct scheme *s);
 
 #endif

@@ -78,7 +78,8 @@ static struct text *add_file(struct vendor *v, const char *name) {
 
 /* ---- the folder */
 
-static const char *const runtime_files[] = {"halftone.h", "ht_desc.h", "ht_dev.h", "ht_pick.c", "halftone.c"};
+static const char *const runtime_files[] = {"halftone.h", "ht_desc.h", "ht_dev.h", "ht_accuracy.h",
+                                            "ht_pick.c", "ht_accuracy.c", "halftone.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
 static void write_banner(struct text *out, const struct vendor *v) {
@@ -185,7 +186,9 @@ static void add_amalgamation(struct vendor *v) {
     copy_runtime(v, "halftone.h");
     inline_runtime(&inner, &system, v, "ht_desc.h");
     inline_runtime(&inner, &system, v, "ht_dev.h");
+    inline_runtime(&inner, &system, v, "ht_accuracy.h");
     inline_runtime(&inner, &system, v, "ht_pick.c");
+    inline_runtime(&inner, &system, v, "ht_accuracy.c");
     inline_runtime(&inner, &system, v, v->toolchain->device_layer);
     for (int i = 0; i < l->units; i++)
         add_kernel(&inner, v, &l->unit[i]);
@@ -281,11 +284,24 @@ static void cmake_set(struct text *out, const struct vendor *v, const struct isa
     text_addf(out, "\")\ntarget_sources(%s PRIVATE ${kernels_%s})\n", v->rename.stem, isa->suffix);
 }
 
+/* The runtime's sources but the device layer, under their new names, each with another ending. */
+static void add_runtime_names(struct text *out, const struct vendor *v, const char *ending) {
+    for (int i = 0; i < RUNTIME_FILES; i++) {
+        const char *dot = strchr(runtime_files[i], '.');
+        if (strcmp(dot, ".c") != 0)
+            continue;
+        rename_text(out, &v->rename, runtime_files[i], (size_t)(dot - runtime_files[i]), RENAME_ALL, NULL);
+        text_add(out, ending);
+    }
+}
+
 static void hole_cmake(struct text *out, const struct vendor *v) {
     each_isa(out, v, cmake_set);
-    if (!v->request->amalgamation)
-        text_addf(out, "target_sources(%s PRIVATE %s.c %s.c dispatch.c %s)\n", v->rename.stem, v->rename.stem,
-                  v->rename.pick, v->toolchain->device_layer);
+    if (v->request->amalgamation)
+        return;
+    text_addf(out, "target_sources(%s PRIVATE ", v->rename.stem);
+    add_runtime_names(out, v, ".c ");
+    text_addf(out, "dispatch.c %s)\n", v->toolchain->device_layer);
 }
 
 static void make_rule(struct text *out, const struct vendor *v, const struct isa *isa) {
@@ -308,9 +324,11 @@ static void make_objects(struct text *out, const struct vendor *v, const struct 
 
 static void hole_objects(struct text *out, const struct vendor *v) {
     const char *dot = strchr(v->toolchain->device_layer, '.');
-    if (!v->request->amalgamation)
-        text_addf(out, "%s.o %s.o dispatch.o %.*s.o", v->rename.stem, v->rename.pick,
-                  (int)(dot - v->toolchain->device_layer), v->toolchain->device_layer);
+    if (!v->request->amalgamation) {
+        add_runtime_names(out, v, ".o ");
+        text_addf(out, "dispatch.o %.*s.o", (int)(dot - v->toolchain->device_layer),
+                  v->toolchain->device_layer);
+    }
     each_isa(out, v, make_objects);
 }
 

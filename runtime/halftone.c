@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ht_accuracy.h"
 #include "ht_desc.h"
 #include "ht_dev.h"
 
@@ -46,8 +47,14 @@ struct halftone {
     size_t meeting_bytes;
     bool meeting_clean;
     int pointer_mode;
-    const char *scheme;   /* name in the set */
-    bool is_auto;         /* scheme is what `auto` starts from */
+    const char *scheme; /* name in the set; NULL: `accuracy` chooses by shape */
+    bool is_auto;       /* scheme is what `auto` starts from */
+    struct ht_accuracy accuracy; /* text "": the scheme was set by name */
+    struct {
+        int64_t m, n, k, batch;
+        const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
+        bool is_auto;
+    } last; /* what `accuracy` chose: comparing the kernels of several schemes takes 10 us of the host */
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
     struct ht_dev_info device;
@@ -233,7 +240,24 @@ int halftone_set_scheme(halftone *handle, const char *name) {
         return fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
     handle->scheme = scheme->name;
     handle->is_auto = is_auto;
+    memset(&handle->accuracy, 0, sizeof handle->accuracy);
     return HALFTONE_OK;
+}
+
+static int fail_accuracy_text(halftone *h, const char *text) {
+    size_t used = 0;
+    fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is none of ", text != NULL ? text : "(NULL)");
+    for (int i = 0; ht_accuracy_form(i) != NULL; i++) {
+        used = strlen(h->detail);
+        snprintf(h->detail + used, sizeof h->detail - used, "%s%s", i > 0 ? ", " : "", ht_accuracy_form(i));
+    }
+    used = strlen(h->detail);
+    snprintf(h->detail + used, sizeof h->detail - used, "; N from 1 to 999, X above 0 and at most 1");
+    return HALFTONE_UNKNOWN_ACCURACY;
+}
+
+const char *halftone_accuracies(int index) {
+    return ht_accuracy_form(index);
 }
 
 int halftone_set_pointer_mode(halftone *handle, int mode) {
@@ -313,6 +337,7 @@ struct plan {
     int kernel, splits;
     int rescue;    /* with the data check: the kernel for the blocks that fail it; else NO_KERNEL */
     bool fma_only; /* of kernels that read the matrices */
+    bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
     struct operand a, b;
     int k_blocks;
@@ -341,6 +366,11 @@ static struct operand operand_of(const struct ht_scheme_desc *s, int64_t rows, i
     return o;
 }
 
+/* The scheme that was set by name, or by a kernel's name; NULL: the accuracy chooses by shape. */
+static const char *fixed_scheme(const halftone *h) {
+    return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
+}
+
 /* Pieces of k for which the data check counts: a packing block each. */
 static int64_t checked_pieces(const halftone *h, const struct ht_scheme_desc *s, int64_t k) {
     return ht_ceil_div(ht_padded_k(s, k) / HT_K_PAD, ht_checked_tiles(s, h->set->sms, k));
@@ -356,27 +386,36 @@ static void add_check(const halftone *h, const struct ht_scheme_desc *s, bool is
     o->copy_bytes = round_up(ht_mul(ht_mul(o->copy_stride, (int64_t)sizeof(float)), o->entries), PIECE_ALIGNMENT);
 }
 
-static int scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
-    const char *name = h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
+static int scheme_named(halftone *h, const char *name, const struct ht_scheme_desc **scheme) {
     *scheme = find_scheme(h->set, name);
     if (*scheme == NULL)
         return fail(h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'", name);
     return HALFTONE_OK;
 }
 
-/* Of calls about packed operands. */
+/* Of calls about packed operands, each of which knows one size of the product only. */
 static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **scheme) {
-    int code = scheme_of_call(h, scheme);
+    const char *name = fixed_scheme(h);
+    if (name == NULL)
+        return fail(h, HALFTONE_NOT_SUPPORTED,
+                    "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
+                    "scheme: set the one that halftone_query names in why_scheme with halftone_set_scheme",
+                    h->accuracy.text);
+    int code = scheme_named(h, name, scheme);
     if (code == HALFTONE_OK && (*scheme)->pack == NULL)
         return fail(h, HALFTONE_NOT_SUPPORTED,
-                    "scheme '%s' reads the matrices as they are: nothing is packed, call halftone_sgemm", (*scheme)->name);
+                    "scheme '%s' reads the matrices as they are: nothing is packed, call halftone_sgemm", name);
     return code;
 }
 
-/* Whether calls look at their data: `auto`, where the set has what that needs; s: what the call would run otherwise. */
+/* Whether `auto` can look at the data of calls that start from this scheme. */
+static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && find_scheme(set, RESCUE_SCHEME) != NULL;
+}
+
+/* Whether packed operands are for `auto` with its check. */
 static bool has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return h->is_auto && strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 &&
-           find_scheme(h->set, RESCUE_SCHEME) != NULL;
+    return h->is_auto && can_check(h->set, s);
 }
 
 /* A packed operand as it lies in a blob: magnitudes, panels, and for `auto` the data check's numbers and the matrix. */
@@ -404,30 +443,31 @@ static int64_t place(int64_t *end, int64_t bytes) {
 }
 
 /* Whether f16x3 with the data check is what `auto` runs, rather than the scheme that rescues alone. */
-static bool checks_shape(const halftone *h, const struct plan *p, const struct ht_choice *choice,
+static bool checks_shape(const halftone *h, int forced, const struct plan *p, const struct ht_choice *choice,
                          const struct ht_choice *direct, int64_t m, int64_t n, int64_t k, int64_t batch) {
-    if (k > CHECKED_K_MAX || !has_check(h, p->scheme))
+    if (k > CHECKED_K_MAX)
         return false;
-    if (h->forced_kernel != NO_KERNEL)
+    if (forced != NO_KERNEL)
         return true;
     return k >= p->scheme->native_k &&
            ht_add(ht_total_ns(h->set, choice, m, n, k, batch), h->set->launch_ns) <=
                ht_total_ns(h->set, direct, m, n, k, batch);
 }
 
-/* Which scheme, kernel and split a call runs, and what for with `auto`. */
-static struct ht_choice choose(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
+/* Which kernel and split a call runs, and what for with `auto`; forced: a kernel's index, or NO_KERNEL. */
+static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t n, int64_t k, int64_t batch,
+                               struct plan *p) {
     const struct ht_choice choice =
-        h->forced_kernel != NO_KERNEL
-            ? ht_pick_splits(h->set, h->forced_kernel, m, n, k, batch, PARTIAL_LIMIT_BYTES)
+        forced != NO_KERNEL
+            ? ht_pick_splits(h->set, forced, m, n, k, batch, PARTIAL_LIMIT_BYTES)
             : ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     const struct ht_scheme_desc *rescue = find_scheme(h->set, RESCUE_SCHEME);
     p->fma_only = k <= p->scheme->fma_k;
-    if (!has_check(h, p->scheme))
+    if (!p->is_auto || !can_check(h->set, p->scheme))
         return choice;
     const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= rescue->fma_k;
-    if (checks_shape(h, p, &choice, &direct, m, n, k, batch)) {
+    if (checks_shape(h, forced, p, &choice, &direct, m, n, k, batch)) {
         p->rescue = ht_pick(h->set, rescue->name, m, n, k, batch, 0).kernel; /* not split: its parts have no verdict */
         return choice;
     }
@@ -435,15 +475,112 @@ static struct ht_choice choose(const halftone *h, int64_t m, int64_t n, int64_t 
     return direct;
 }
 
+/* The bound of what choose() decided. */
+static int64_t bound_units(const halftone *h, const struct plan *p, int64_t k) {
+    const int64_t own = ht_bound_units(p->scheme, k);
+    if (p->rescue == NO_KERNEL)
+        return own;
+    const int64_t rescued = ht_bound_units(find_scheme(h->set, RESCUE_SCHEME), k);
+    return own + CHECK_UNITS < rescued ? rescued : own + CHECK_UNITS;
+}
+
+/* `auto` beside the schemes, for every input; scheme NULL: this set's `auto` does not look at the data. */
+static struct ht_accuracy_candidate auto_candidate(const halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch) {
+    const struct ht_scheme_desc *rescue = find_scheme(h->set, RESCUE_SCHEME);
+    struct ht_accuracy_candidate c;
+    struct plan p;
+    memset(&c, 0, sizeof c);
+    memset(&p, 0, sizeof p);
+    p.scheme = find_scheme(h->set, auto_scheme(h->set));
+    p.is_auto = true;
+    p.rescue = NO_KERNEL;
+    if (p.scheme == NULL || rescue == NULL)
+        return c;
+    const struct ht_choice choice = choose(h, NO_KERNEL, m, n, k, batch, &p);
+    if (choice.kernel < 0 || (p.rescue == NO_KERNEL && p.scheme != rescue))
+        return c;
+    c.name = "auto";
+    c.scheme = p.scheme;
+    c.units = bound_units(h, &p, k);
+    c.ns = ht_total_ns(h->set, &choice, m, n, k, batch);
+    if (p.rescue != NO_KERNEL)
+        c.ns = ht_add(c.ns, h->set->launch_ns);
+    return c;
+}
+
+static int64_t at_least_one(int64_t size) { /* questions may have zeros */
+    return size > 0 ? size : 1;
+}
+
+static struct ht_accuracy_choice choose_scheme(const halftone *h, const struct ht_accuracy *accuracy, int64_t m,
+                                               int64_t n, int64_t k, int64_t batch) {
+    m = at_least_one(m);
+    n = at_least_one(n);
+    k = at_least_one(k);
+    batch = at_least_one(batch);
+    const struct ht_accuracy_candidate checked = auto_candidate(h, m, n, k, batch);
+    return ht_accuracy_choose(h->set, accuracy, m, n, k, batch, PARTIAL_LIMIT_BYTES, &checked);
+}
+
+static int fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
+                         const struct ht_accuracy_choice *choice, int64_t k) {
+    ht_accuracy_explain(accuracy, choice, at_least_one(k), h->detail, sizeof h->detail);
+    return HALFTONE_ACCURACY;
+}
+
+/* The scheme of a product of this shape, and whether it is `auto` that takes it. */
+static int scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
+                          const struct ht_scheme_desc **scheme, bool *is_auto) {
+    const char *name = fixed_scheme(h);
+    *is_auto = h->is_auto;
+    if (name != NULL)
+        return scheme_named(h, name, scheme);
+    if (h->last.scheme == NULL || h->last.m != m || h->last.n != n || h->last.k != k || h->last.batch != batch) {
+        const struct ht_accuracy_choice choice = choose_scheme(h, &h->accuracy, m, n, k, batch);
+        if (choice.first.scheme == NULL)
+            return fail_accuracy(h, &h->accuracy, &choice, k);
+        h->last.m = m;
+        h->last.n = n;
+        h->last.k = k;
+        h->last.batch = batch;
+        h->last.is_auto = strcmp(choice.first.name, "auto") == 0;
+        h->last.scheme = h->last.is_auto ? find_scheme(h->set, auto_scheme(h->set)) : choice.first.scheme;
+    }
+    *scheme = h->last.scheme;
+    *is_auto = h->last.is_auto;
+    return HALFTONE_OK;
+}
+
+int halftone_set_accuracy(halftone *handle, const char *text) {
+    struct ht_accuracy accuracy;
+    int code = begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
+        return fail_accuracy_text(handle, text);
+    const char *automatic = auto_scheme(handle->set);
+    const struct ht_accuracy_choice least = choose_scheme(handle, &accuracy, 1, 1, 1, 1);
+    if (accuracy.is_auto && find_scheme(handle->set, automatic) == NULL)
+        return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
+                    accuracy.text, automatic);
+    if (!accuracy.is_auto && least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
+        return fail_accuracy(handle, &accuracy, &least, 1);
+    handle->accuracy = accuracy;
+    handle->is_auto = accuracy.is_auto;
+    handle->scheme = accuracy.is_auto ? automatic : accuracy.products > 0 ? least.first.scheme->name : NULL;
+    handle->last.scheme = NULL;
+    return HALFTONE_OK;
+}
+
 /* a_entries, b_entries: matrices to be packed into the workspace; 0: the operand comes packed. */
 static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, int64_t a_entries,
                      int64_t b_entries, struct plan *p) {
     memset(p, 0, sizeof *p);
-    int code = scheme_of_call(h, &p->scheme);
+    int code = scheme_of_call(h, m, n, k, batch, &p->scheme, &p->is_auto);
     if (code != HALFTONE_OK)
         return code;
     p->rescue = NO_KERNEL;
-    const struct ht_choice choice = choose(h, m, n, k, batch, p);
+    const struct ht_choice choice = choose(h, h->forced_kernel, m, n, k, batch, p);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)
@@ -643,9 +780,8 @@ static int check_extents(halftone *h, const struct call *x, bool is_packed, enum
     return code;
 }
 
-/* Questions about a call: sizes, batch, where the answer goes, and the scheme that is meant. */
-static int check_question(halftone *h, const struct call *x, const void *result,
-                          const struct ht_scheme_desc **scheme) {
+/* Questions about a call: sizes, batch, and where the answer goes. */
+static int check_question(halftone *h, const struct call *x, const void *result) {
     int code = check_sizes(h, x);
     if (code == HALFTONE_OK && x->batch < 0)
         code = fail(h, -17, "batch = %lld", (long long)x->batch);
@@ -653,7 +789,7 @@ static int check_question(halftone *h, const struct call *x, const void *result,
         code = fail(h, -18, "the result is NULL");
     if (code == HALFTONE_OK)
         code = check_limits(h, x);
-    return code == HALFTONE_OK ? scheme_of_call(h, scheme) : code;
+    return code;
 }
 
 /* ---- launches ---- */
@@ -1067,7 +1203,7 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     x.k = k;
     x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
-    code = check_question(handle, &x, bytes, &scheme);
+    code = check_question(handle, &x, bytes);
     if (code == HALFTONE_OK)
         code = packing_scheme_of_call(handle, &scheme);
     if (code != HALFTONE_OK)
@@ -1208,15 +1344,11 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->scheme = p->scheme->name;
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
-    out->bound_units = ht_bound_units(p->scheme, k);
+    out->bound_units = bound_units(h, p, k);
+    out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
-    if (p->rescue == NO_KERNEL)
-        return;
-    const int64_t rescued = ht_bound_units(find_scheme(h->set, RESCUE_SCHEME), k);
-    out->range = CHECKED_RANGE;
-    out->bound_units += CHECK_UNITS;
-    if (out->bound_units < rescued)
-        out->bound_units = rescued;
+    if (p->rescue != NO_KERNEL)
+        out->range = CHECKED_RANGE;
 }
 
 static void describe(const halftone *h, const struct plan *p, const struct call *x,
@@ -1238,6 +1370,19 @@ static void describe(const halftone *h, const struct plan *p, const struct call 
     out->why = kernel->why;
 }
 
+static void explain_scheme(const halftone *h, const struct call *x, char *line, size_t bytes) {
+    if (h->forced_kernel != NO_KERNEL) {
+        snprintf(line, bytes, "the kernel was set by name");
+    } else if (h->scheme != NULL) {
+        const char *text = h->accuracy.text;
+        snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : h->is_auto ? "auto" : "set by name",
+                 text[0] == '\0' ? "" : h->accuracy.is_auto ? ": what auto takes" : ": whatever the shape");
+    } else {
+        const struct ht_accuracy_choice choice = choose_scheme(h, &h->accuracy, x->m, x->n, x->k, x->batch);
+        ht_accuracy_explain(&h->accuracy, &choice, at_least_one(x->k), line, bytes);
+    }
+}
+
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
                    struct halftone_plan *plan) {
     int code = begin(handle);
@@ -1252,7 +1397,10 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     x.k = k;
     x.batch = batch;
     const struct ht_scheme_desc *scheme = NULL;
-    code = check_question(handle, &x, plan, &scheme);
+    bool is_auto = false;
+    code = check_question(handle, &x, plan);
+    if (code == HALFTONE_OK)
+        code = scheme_of_call(handle, m, n, k, batch, &scheme, &is_auto);
     if (code != HALFTONE_OK)
         return code;
     struct halftone_plan out;
@@ -1262,6 +1410,7 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     out.why = "a size is 0: no product is run";
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
+    explain_scheme(handle, &x, out.why_scheme, sizeof out.why_scheme);
     if (m > 0 && n > 0 && k > 0 && batch > 0) {
         struct plan p;
         code = make_plan(handle, m, n, k, batch, batch, batch, &p);

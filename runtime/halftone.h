@@ -56,7 +56,51 @@
  *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32, and AMD, have no check:
  *    there "auto" is f16x3, and outside its range (see halftone_query) small elements lose bits silently.
  *
- * 7. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
+ * 7. Asking for an accuracy. halftone_set_accuracy takes, instead of a scheme's name, what the result must keep;
+ *    each call then runs the scheme that is predicted to be fastest for its m, n, k and batch, packing included,
+ *    among those whose a-priori bound at this k suffices. u = 2^-24; all bounds are componentwise.
+ *
+ *      text            |C - R| is at most           for inputs
+ *      half            (2^14 + 64 + 2k) u |A||B|    in the scheme's range; magnitudes in [2^-14, 65504] always are
+ *                                                   if rows and columns span less than 2^16
+ *      tf32            the same                     of all FP32 exponents
+ *      fp32-fast       (256 + k) u |A||B|, and      whose elements are no smaller than 2^-16 of the largest in
+ *                      slices keep 22 bits          their row of A or column of B: SGEMM's accuracy for ordinary
+ *                                                   data, nothing is checked
+ *      fp32            what "auto" promises (6)     what "auto" takes; the default
+ *      reproducible    17 u k max|a| max|b|         that are finite, k <= 2^24; see below
+ *      bits=N          2^-N |A||B|                  of all FP32 exponents
+ *      bound=X         X |A||B|                     of all FP32 exponents
+ *
+ *    Schemes for every input count everywhere: fp32, and "auto" where it checks the data, with the bound that auto has
+ *    at this shape. "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119,
+ *    and where all products of an element of C are below 2^-126 the bound takes them as if they were that; units that
+ *    flush subnormals (AMD's) may lose 2^-119 more for each k. What exactly the scheme that runs needs, halftone_query
+ *    says in `range`. R = alpha op(A) op(B) + beta C, |A||B| stands
+ *    for |alpha| |op(A)||op(B)| and beta C adds u |beta C|. The bound of a scheme is
+ *
+ *      units(k) = split + L + L / 25 + 4,   L = align ceil(min(k, promote) / mma_k) + ceil(k / promote) - 1,
+ *
+ *    with the scheme's constants on this GPU (ht_desc.h: split_units, align_units, promote_k, mma_k), rounded down
+ *    where it divides; without promotion the chain is k long and the last two terms vanish.
+ *
+ *    What no scheme reaches at this k is the error HALFTONE_ACCURACY, never a silent downgrade; halftone_last_detail
+ *    names the best scheme and its bound. Asked for when even k = 1 is out of reach, halftone_set_accuracy itself
+ *    says so. More bits never give a larger bound. A worst case is pessimistic: bits=17 is out of reach for most k,
+ *    while random data keep 22 bits. halftone_query says in `why_scheme` what was compared.
+ *
+ *    reproducible: the same bits on every GPU and on the CPU, whatever kernel, split, batch or packing, because all
+ *    sums are exact integers; it never switches to another arithmetic. "reproducible:3", ":6" (the default) and
+ *    ":10" are i8x3, i8x6 and i8x10: bounds of 2065, 17 and 5 u, elements kept to 2^-14, 2^-22 and 2^-30 of the
+ *    largest in their row of A or column of B. The bound is relative to that largest: where elements differ widely
+ *    the small ones are lost, by no more than it says. A row of A or column of B that holds NaN or Inf makes its row
+ *    or column of C NaN, also where FP32 would give Inf.
+ *
+ *    A packed operand belongs to one scheme, so packing and packed products work with fp32 and reproducible and are
+ *    refused with HALFTONE_NOT_SUPPORTED for the others: set the scheme that halftone_query names. A kernel set by
+ *    halftone_set_kernel runs whatever accuracy was asked for.
+ *
+ * 8. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
  *    same in every function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked
  *    in the order of their numbers before anything is launched. Positive codes: everything else. All of
  *    them are in the table below; halftone_strerror gives the texts, halftone_last_detail the numbers or
@@ -105,7 +149,9 @@ extern "C" {
     X(TOO_LARGE, 9, "a size or an extent is larger than the library or the address space can hold") \
     X(NOT_SUPPORTED, 10, "this combination is not supported")                              \
     X(DEVICE_ERROR, 11, "the device reported an error; see halftone_last_detail")          \
-    X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail")
+    X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail") \
+    X(UNKNOWN_ACCURACY, 13, "no accuracy is called that; see halftone_last_detail")        \
+    X(ACCURACY, 14, "no scheme of this library has that accuracy for this k; see halftone_last_detail")
 /* clang-format on */
 
 enum halftone_code {
@@ -139,6 +185,11 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
 
 /* "auto" or a name from halftone_schemes. */
 int halftone_set_scheme(halftone *handle, const char *name);
+
+/* An accuracy instead of a scheme, as in 7 above: "half", "tf32", "fp32-fast", "fp32", "reproducible",
+ * "reproducible:3", ":6", ":10", "bits=N", "bound=X". The later of this and halftone_set_scheme holds. On failure
+ * nothing changes. */
+int halftone_set_accuracy(halftone *handle, const char *text);
 
 /* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are. */
 int halftone_set_pointer_mode(halftone *handle, int mode);
@@ -188,6 +239,8 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
 
 /* ---- questions: none of these touches the device ---- */
 
+enum { HALFTONE_WHY_BYTES = 256 };
+
 struct halftone_plan {
     const char *scheme, *kernel; /* kernel "": no product is run (a size is 0) */
     int bm, bn, bk;              /* tile of a block */
@@ -199,10 +252,12 @@ struct halftone_plan {
     int64_t predicted_ns;        /* their sum */
     size_t workspace_bytes;
     int64_t bound_units; /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */
+    double error_bound;  /* bound_units * 2^-24 */
     int fixed_point; /* 1: in the bound |A||B| stands for k * largest of the row of A * largest of the column of B */
     const char *bound; /* the bound in words */
     const char *range; /* inputs for which it holds */
     const char *why;   /* what limits the kernel, and the runner-up */
+    char why_scheme[HALFTONE_WHY_BYTES]; /* why this scheme, and the runner-up */
 };
 
 /* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run. */
@@ -216,6 +271,8 @@ int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t
 /* Name of the scheme or kernel with this index, NULL past the end. NULL handle: those of the first GPU. */
 const char *halftone_schemes(const halftone *handle, int index);
 const char *halftone_kernels(const halftone *handle, int index);
+/* What halftone_set_accuracy takes, NULL past the end; the last two are "bits=N" and "bound=X". */
+const char *halftone_accuracies(int index);
 
 const char *halftone_version(void);
 /* Name of the budget with this index that this library has kernels for ("a800"), NULL past the end; the budget

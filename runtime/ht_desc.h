@@ -131,6 +131,16 @@ struct ht_kernel_desc {
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
 
+/* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
+enum ht_range {
+    HT_RANGE_ALL,  /* every finite input */
+    HT_RANGE_FP32, /* FP32's exponents: magnitudes from 2^-102 to below 2^128 - 2^119, whatever stands beside them */
+    HT_RANGE_ROW,  /* any exponent, elements down to 2^-16 of the largest in their row of A (column of B) */
+    HT_RANGE_FP16, /* magnitudes that a normal FP16 number can have */
+    HT_RANGE_PART, /* part of those: slices of an FP16 split lose more below than FP16 itself */
+    HT_RANGE_FIXED /* fixed point: the bound is not relative to |A||B| (exact_k > 0) */
+};
+
 struct ht_scheme_desc {
     const char *name, *range_text, *bound_text;
     int slices, atom_k, slice_bytes;
@@ -153,6 +163,7 @@ struct ht_scheme_desc {
     /* Of a scheme whose packing checks the data: from this k on its errors on uniform and normal data are no larger than
      * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */
     int native_k;
+    enum ht_range range;
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
-# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_auto, test_reproducible, graph, bits and, for the comparison bit by bit, bits-sim.
+# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_auto, test_reproducible, test_accuracy, graph, bits and, for the comparison bit by bit, bits-sim.
 # Exit 0: everything that could run passed; 1: something failed; 2: nothing could run.
 set -u
 [ $# -eq 1 ] || { echo "usage: $0 SETDIR" >&2; exit 2; }
@@ -69,6 +69,7 @@ run direct "$set_dir/test_direct"
 run check "$set_dir/test_check"
 run auto "$set_dir/test_auto"
 run reproducible "$set_dir/test_reproducible"
+run accuracy "$set_dir/test_accuracy"
 
 if [ ! -x "$set_dir/bits" ]; then
     echo "$set_dir/bits was not built"

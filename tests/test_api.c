@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../runtime/halftone.h"
+#include "../runtime/ht_accuracy.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
 
@@ -279,9 +280,10 @@ FAKE_KERNEL(0, 2)
 FAKE_KERNEL(1, 2)
 FAKE_KERNEL(2, 2)
 FAKE_KERNEL(3, 1)
+FAKE_KERNEL(4, 2)
 
 #define COST(bm, bn)                                                                                         \
-    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0, 0, 0, 0 }
+    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0, 0, 0, 0, 0, 0 }
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
         name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, 0, COST(bm, bn),              \
@@ -293,17 +295,25 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(1, "ht_fake_small", "f16x3", "", 64, 64),
     KERNEL(2, "ht_fake_plain", "f16x3", "plain", 128, 128),
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
+    /* dearer than the others: as many steps of twice the depth */
+    {"ht_fake_wide", "wide", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
+     0, {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0}, init_4, launch_4},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
-    {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, "pack_half", pack_one, 1, 0, NULL, 0, 0, 0},
-    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0},
-    {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0},
+    {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, "pack_half", pack_one, 1, 0, NULL, 0, 0, 0,
+     HT_RANGE_FP16},
+    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
+     HT_RANGE_ROW},
+    {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 0, 0, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
+     HT_RANGE_FP32},
+    {"wide", "wide", "wide", 2, 32, 2, 1, 6, 16, 20, 2, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
+     HT_RANGE_FP32},
 };
 
 static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
-    3000,   4,       3,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
+    3000,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
 };
 /* Made for one capability alone; has one kernel and one scheme fewer. */
 static const struct ht_set_desc fake_exact_set = {
@@ -666,7 +676,7 @@ static void test_error_texts(void **state) {
     float s = 1, x[64] = {0};
     assert_string_equal(halftone_strerror(-8),
                         "argument 8 (lda): leading dimension is smaller than the rows of A as stored");
-    for (int code = -18; code <= 12; code++) {
+    for (int code = -18; code <= HALFTONE_ACCURACY; code++) {
         const char *text = halftone_strerror(code);
         assert_string_not_equal(text, "not a code of halftone");
         char begin[32];
@@ -692,6 +702,7 @@ static void test_null_handle(void **state) {
     assert_int_equal(halftone_pack_b(NULL, 'N', 1, 1, &s, 1, &s), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_set_stream(NULL, NULL), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_set_scheme(NULL, "auto"), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_set_accuracy(NULL, "half"), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_set_kernel(NULL, NULL), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_set_workspace(NULL, NULL, 0), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_set_pointer_mode(NULL, 0), HALFTONE_NULL_HANDLE);
@@ -1021,10 +1032,10 @@ static void test_schemes_and_kernels_by_name(void **state) {
     assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
     check(h, &p);
     assert_string_equal(halftone_schemes(h, 1), "f16x3");
-    assert_null(halftone_schemes(NULL, 3));
+    assert_null(halftone_schemes(NULL, 4));
     assert_null(halftone_schemes(h, -1));
     assert_string_equal(halftone_kernels(NULL, 3), "ht_fake_half");
-    assert_null(halftone_kernels(h, 4));
+    assert_null(halftone_kernels(h, 5));
     assert_string_equal(halftone_version(), "1.2.3");
     assert_string_equal(halftone_gpu(NULL), "fake");
     assert_string_equal(halftone_gpus(0), "fake");
@@ -1076,6 +1087,165 @@ static void test_query_tells_what_runs(void **state) {
     free(x);
 }
 
+/* ---- accuracies; what real sets choose: test_accuracy.c ---- */
+
+static void assert_query(halftone *h, int64_t k, const char *scheme) {
+    struct halftone_plan plan;
+    assert_int_equal(halftone_query(h, 'N', 'N', 30, 30, k, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.scheme, scheme);
+}
+
+static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
+    static const char *const expected[][2] = {
+        {"half", "half"},     {"tf32", "wide"},    {"fp32-fast", "f16x3"}, {"fp32", "f16x3"},
+        {"bits=12", "wide"},  {"bits=17", "wide"}, {"bound=1", "wide"},    {"bound=1e-5", "wide"},
+        {"bits=1", "wide"}};
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 30, 30, 30, 0);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        assert_int_equal(halftone_set_accuracy(h, expected[i][0]), HALFTONE_OK);
+        assert_query(h, 30, expected[i][1]);
+        assert_query(h, 0, expected[i][1]); /* also where nothing is run */
+        check(h, &p);
+        assert_string_equal(fake_kernels[dev.last_kernel].scheme, expected[i][1]);
+    }
+    struct halftone_plan plan;
+    assert_int_equal(halftone_set_accuracy(h, "fp32-fast"), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 4096, 4096, 4096, 1, &plan), HALFTONE_OK);
+    assert_true(plan.error_bound == 119 * 0x1p-24);
+    assert_string_equal(plan.why_scheme, "fp32-fast: at most 4352 units; cheapest of 2: f16x3 (119 units, "
+                                         "7.09e-06; 1582 us), then wide (154 units, 9.18e-06; 5057 us)");
+    assert_string_equal(halftone_accuracies(0), "half");
+    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.why_scheme, "fp32: what auto takes");
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.why_scheme, "set by name");
+    assert_null(halftone_accuracies(-1));
+}
+
+/* With large k a short split hides behind the chain's worst case, but not in its common case: fp32-fast refuses it. */
+static void test_fp32_fast_wants_its_inputs(void **state) {
+    (void)state;
+    struct ht_scheme_desc schemes[4];
+    struct ht_set_desc set = fake_set;
+    struct ht_accuracy fast;
+    memcpy(schemes, fake_schemes, sizeof schemes);
+    set.scheme = schemes;
+    assert_int_equal(ht_accuracy_parse("fp32-fast", &fast), 0);
+    schemes[1].split_units = 32;
+    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0, NULL).first.name, "f16x3");
+    schemes[1].split_units = 33;
+    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0, NULL).first.name, "wide");
+}
+
+static void test_the_later_of_scheme_and_accuracy_holds(void **state) {
+    halftone *h = *state;
+    assert_int_equal(halftone_set_accuracy(h, "bits=12"), HALFTONE_OK);
+    assert_query(h, 64, "wide");
+    assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
+    assert_query(h, 64, "f16x3");
+    assert_int_equal(halftone_set_accuracy(h, "half"), HALFTONE_OK);
+    assert_query(h, 64, "half");
+    assert_int_equal(halftone_set_scheme(h, "wide"), HALFTONE_OK);
+    assert_query(h, 64, "wide");
+    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
+    assert_query(h, 64, "f16x3");
+    assert_int_equal(halftone_set_accuracy(h, "bits=12"), HALFTONE_OK);
+    assert_int_equal(halftone_set_kernel(h, "ht_fake_half"), HALFTONE_OK); /* wins over both */
+    assert_query(h, 64, "half");
+    assert_int_equal(halftone_set_kernel(h, NULL), HALFTONE_OK);
+    assert_query(h, 64, "wide");
+}
+
+static void test_what_no_scheme_reaches_is_refused(void **state) {
+    halftone *h = *state;
+    struct halftone_plan plan;
+    float one = 1, two = 2, *x = matrix(4096), c = 3;
+    assert_int_equal(halftone_set_accuracy(h, "half"), HALFTONE_OK);
+    assert_int_equal(halftone_set_accuracy(h, "bits=24"), HALFTONE_ACCURACY);
+    assert_string_equal(halftone_last_detail(h), "bits=24 is at most 1 units of 2^-24 |A||B|; at k = 1 the best in "
+                                                 "range here is wide with 26 (1.55e-06)");
+    assert_int_equal(halftone_set_accuracy(h, "reproducible"), HALFTONE_ACCURACY);
+    assert_non_null(strstr(halftone_last_detail(h), "fixed-point scheme of 6 products"));
+    assert_query(h, 64, "half"); /* as it was */
+    assert_int_equal(halftone_set_accuracy(h, "bits=17"), HALFTONE_OK);
+    assert_query(h, 64, "wide");
+    assert_int_equal(halftone_query(h, 'N', 'N', 30, 30, 4096, 1, &plan), HALFTONE_ACCURACY);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 4096, &one, x, 1, x, 4096, &two, &c, 1),
+                     HALFTONE_ACCURACY);
+    assert_string_equal(halftone_last_detail(h), "bits=17 is at most 128 units of 2^-24 |A||B|; at k = 4096 the "
+                                                 "best in range here is wide with 154 (9.18e-06)");
+    assert_int_equal(dev.launches + dev.allocs, 0);
+    assert_true(c == 3);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 0, &one, x, 1, x, 4096, &two, &c, 1), HALFTONE_OK);
+    assert_true(c == 6); /* no product, nothing to be inaccurate */
+    free(x);
+}
+
+static void test_accuracy_texts(void **state) {
+    static const char *const wrong[] = {
+        "",        "Half",    "fp32 ",      "fp64",     "reproducible:", "reproducible:4", "bits",
+        "bits=",   "bits=0",  "bits=-3",    "bits=1.5", "bits=1000",     "bits=12 ",       "bound=",
+        "bound=0", "bound=-1", "bound=1.01", "bound=nan", "bound=inf",   "bound=1e",       "bound=1e-",
+        "bound=.", "bound=1e-3x", "bound=0x1p-3", "bound=1e999", "bound=1e-9999", "bound=1,5",
+        "bound=0.000000000000000000000000000001"};
+    static const char *const same[] = {"bound=0.001", "bound=1e-3", "bound=1E-03", "bound=.001", "bound=0.1e-2",
+                                       "bound=10e-4", "bound=0.00010e+1"};
+    halftone *h = *state;
+    assert_int_equal(halftone_set_accuracy(h, "half"), HALFTONE_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(halftone_set_accuracy(h, wrong[i]), HALFTONE_UNKNOWN_ACCURACY);
+        assert_non_null(strstr(halftone_last_detail(h), "is none of half, tf32, fp32-fast, fp32, reproducible"));
+        assert_null(strchr(halftone_last_detail(h), '\n'));
+    }
+    assert_int_equal(halftone_set_accuracy(h, NULL), HALFTONE_UNKNOWN_ACCURACY);
+    assert_query(h, 64, "half");
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        struct halftone_plan plan;
+        assert_int_equal(halftone_set_accuracy(h, same[i]), HALFTONE_OK);
+        assert_int_equal(halftone_query(h, 'N', 'N', 8, 8, 8, 1, &plan), HALFTONE_OK);
+        assert_non_null(strstr(plan.why_scheme, ": at most 16777.2 units;"));
+    }
+    /* a bound that query told is met by what it was told of, and not by less */
+    for (int64_t k = 1; k < 100000; k *= 7) {
+        struct halftone_plan plan, again;
+        char text[40];
+        assert_int_equal(halftone_set_scheme(h, "wide"), HALFTONE_OK);
+        assert_int_equal(halftone_query(h, 'N', 'N', 8, 8, k, 1, &plan), HALFTONE_OK);
+        snprintf(text, sizeof text, "bound=%.12e", plan.error_bound);
+        assert_int_equal(halftone_set_accuracy(h, text), HALFTONE_OK);
+        assert_int_equal(halftone_query(h, 'N', 'N', 8, 8, k, 1, &again), HALFTONE_OK);
+        assert_int_equal(again.bound_units, plan.bound_units);
+        snprintf(text, sizeof text, "bound=%.12e", plan.error_bound * 0.999999999);
+        int code = halftone_set_accuracy(h, text); /* one step of the chain is its least: refused here already */
+        if (code == HALFTONE_OK)
+            code = halftone_query(h, 'N', 'N', 8, 8, k, 1, &again);
+        assert_int_equal(code, HALFTONE_ACCURACY);
+    }
+}
+
+/* A blob knows one size of a product: it cannot follow a choice by shape. */
+static void test_packed_operands_want_one_scheme(void **state) {
+    halftone *h = *state;
+    float one = 1, zero = 0, x[4] = {1, 2, 3, 4}, c[4];
+    size_t bytes = 0;
+    char *blob = aligned_alloc(1024, 1 << 16);
+    assert_non_null(blob);
+    assert_int_equal(halftone_set_accuracy(h, "bits=12"), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 2, 2, 1, &bytes), HALFTONE_NOT_SUPPORTED);
+    assert_non_null(strstr(halftone_last_detail(h), "halftone_set_scheme"));
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 2, x, 2, blob), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, x, 2, x, 2, blob, blob), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_sgemm_packed(h, 2, 2, 2, &one, blob, blob, &zero, c, 2), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(dev.launches, 0);
+    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 2, 2, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 2, x, 2, blob), HALFTONE_OK);
+    free(blob);
+}
+
 /* ---- fuzz ---- */
 
 static int64_t fuzz_size(void) {
@@ -1107,12 +1277,15 @@ static char fuzz_op(void) {
 
 static void fuzz_state(halftone *h, char *memory) {
     static const char *const schemes[] = {"auto", "half", "orphan", "nonsense"};
+    static const char *const accuracies[] = {"half", "fp32-fast", "bits=15", "bits=17", "nonsense"};
     static const char *const kernels[] = {NULL, "ht_fake_plain", "ht_fake_half", "nonsense"};
     dev.capturing = next_random() % 8 == 0;
     dev.limit_bytes = next_random() % 8 == 0 ? 10 : (size_t)16 << 20;
     dev.launch_code = next_random() % 8 == 0 ? (int)(next_random() % 5) : 0;
     (void)halftone_set_pointer_mode(h, (int)(next_random() % 3));
     (void)halftone_set_scheme(h, schemes[next_random() % 4]);
+    if (next_random() % 2 == 0)
+        (void)halftone_set_accuracy(h, accuracies[next_random() % 5]);
     (void)halftone_set_kernel(h, kernels[next_random() % 4]);
     (void)halftone_set_workspace(h, next_random() % 4 == 0 ? memory : NULL, next_random() % 3 * 100000);
     (void)halftone_set_stream(h, memory);
@@ -1151,7 +1324,7 @@ static void test_random_arguments_never_crash(void **state) {
             halftone_query(h, ta, tb, v[0], v[1], v[2], v[9], &plan),
         };
         for (int j = 0; j < 7; j++) {
-            assert_true(code[j] >= -18 && code[j] <= HALFTONE_SIM_VIOLATION);
+            assert_true(code[j] >= -18 && code[j] <= HALFTONE_ACCURACY);
             assert_true(code[j] <= 0 || code[j] == HALFTONE_OK || halftone_strerror(code[j])[0] != '\0');
         }
     }
@@ -1194,6 +1367,12 @@ int main(void) {
         API_TEST(test_schemes_and_kernels_by_name),
         API_TEST(test_query),
         API_TEST(test_query_tells_what_runs),
+        API_TEST(test_an_accuracy_is_a_cheapest_scheme),
+        API_TEST(test_fp32_fast_wants_its_inputs),
+        API_TEST(test_the_later_of_scheme_and_accuracy_holds),
+        API_TEST(test_what_no_scheme_reaches_is_refused),
+        API_TEST(test_accuracy_texts),
+        API_TEST(test_packed_operands_want_one_scheme),
         API_TEST(test_random_arguments_never_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

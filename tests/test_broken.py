@@ -124,7 +124,7 @@ def harness(gpu, scheme=None):
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     name, built = kernel_name(gpu, scheme), ROOT / "out" / SETS[gpu][0]
     other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
-    objects = [ROOT / "out/obj/runtime/halftone.o", ROOT / "out/obj/runtime/ht_pick.o", ROOT / "out/obj/runtime/dev_sim.o",
+    objects = [*(ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_pick", "ht_accuracy", "dev_sim")),
                built / "obj/dispatch.o", *(ROOT / "out/obj/runtime/sim").glob("*.o"),
                *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")],
                ROOT / "out/test/one_product.o"]

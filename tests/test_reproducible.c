@@ -230,15 +230,32 @@ static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_des
     ht_dev_free(dc);
 }
 
-/* The next scheme with exact sums from index *i on; NULL: no more. */
+/* The next scheme with exact sums from index *i on, selected by the name of its class; NULL: no more. */
 static const struct ht_scheme_desc *next_scheme(int *i) {
     for (; *i < ht_sets[0]->schemes; (*i)++) {
-        if (ht_sets[0]->scheme[*i].exact_k == 0)
+        const struct ht_scheme_desc *s = &ht_sets[0]->scheme[*i];
+        struct halftone_plan plan;
+        char text[32];
+        if (s->exact_k == 0)
             continue;
-        check_code(halftone_set_scheme(handle, ht_sets[0]->scheme[*i].name), ht_sets[0]->scheme[*i].name);
-        return &ht_sets[0]->scheme[(*i)++];
+        snprintf(text, sizeof text, "reproducible:%d", s->products);
+        check_code(halftone_set_accuracy(handle, text), text);
+        check_code(halftone_query(handle, 'N', 'N', 1, 1, 1, 1, &plan), text);
+        assert_string_equal(plan.scheme, s->name);
+        (*i)++;
+        return s;
     }
     return NULL;
+}
+
+/* Class `reproducible` without a number is i8x6. */
+static void the_class_is_the_scheme_of_six_products(void **state) {
+    (void)state;
+    struct halftone_plan plan;
+    check_code(halftone_set_accuracy(handle, "reproducible"), "reproducible");
+    check_code(halftone_query(handle, 'N', 'N', 9, 9, 9, 1, &plan), "query");
+    assert_string_equal(plan.scheme, "i8x6");
+    assert_true(plan.fixed_point);
 }
 
 /* ---- tests ---- */
@@ -439,6 +456,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(families_and_transposes),         cmocka_unit_test(every_kernel_and_split),
         cmocka_unit_test(one_part_holds_what_it_promises), cmocka_unit_test(long_k_is_cut_or_refused),
+        cmocka_unit_test(the_class_is_the_scheme_of_six_products),
         cmocka_unit_test(non_finite_rows_are_poisoned),    cmocka_unit_test(adversaries_keep_the_bound),
     };
     return cmocka_run_group_tests(tests, open_handle, close_handle);

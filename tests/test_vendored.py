@@ -157,7 +157,7 @@ def test_two_folders_of_one_prefix_joined(tmp_path, compilers):
     vendor(tmp_path / "a", *SMALL, gpu="a800")
     vendor(tmp_path / "b", *SMALL, gpu="t4")
     run = shell(f"""set -e
-        nvcc -c ../a/*.cu ../b/*.cu ../a/halftone.c ../a/ht_pick.c ../a/dev_cuda.c
+        nvcc -c ../a/*.cu ../b/*.cu ../a/halftone.c ../a/ht_pick.c ../a/ht_accuracy.c ../a/dev_cuda.c
         nvcc -c '-DHT_MORE_SETS(X)=X(t4)' -o one.o ../a/dispatch.c
         nvcc -c -DHT_SETS_ELSEWHERE -o two.o ../b/dispatch.c
         ar rcs libhalftone.a *.o && cp ../a/halftone.h .""", (tmp_path / "c", (tmp_path / "c").mkdir())[0], path)
@@ -355,7 +355,7 @@ def test_lean_keeps_what_the_dispatch_picks(tmp_path):
 
 def test_runtime_is_also_cxx():
     for compiler in filter(shutil.which, ("g++", "clang++")):
-        for source in ("halftone.c", "ht_pick.c"):
+        for source in ("halftone.c", "ht_pick.c", "ht_accuracy.c"):
             subprocess.run([compiler, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror",
                             "-fsyntax-only", str(ROOT / "runtime" / source)], check=True)
         subprocess.run([compiler, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",

@@ -1,6 +1,6 @@
 # How the tests are built and run; included by the Makefile.
 #   tests/test_NAME.c[pp]   cmocka programs without a generated kernel set
-#   tests/test_product.c, test_reproducible.c, test_check.c, test_auto.c, test_direct.c    need one: run for several sets in the simulator, and on a GPU by check-gpu
+#   tests/test_product.c, test_reproducible.c, test_check.c, test_auto.c, test_direct.c, test_accuracy.c    need one: run for several sets in the simulator, and on a GPU by check-gpu
 #   tests/graph.c           needs a CUDA set: check-gpu runs it
 #   tests/same_bits.c       kernels of two blocks against those of one, bit by bit: on_gpu_cluster.sh runs it
 #   tests/bits.c            prints bits of results: check-gpu compares the GPU's with the simulator's
@@ -8,7 +8,7 @@
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
-SET_TESTS := test_product test_reproducible test_check test_auto test_direct bits same_bits
+SET_TESTS := test_product test_reproducible test_check test_auto test_direct test_accuracy bits same_bits
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
@@ -87,8 +87,9 @@ RUN_PRODUCTS := $(TEST_SETS:%=run-products-%)
 RUN_DIRECT := $(TEST_SETS:%=run-direct-%)
 RUN_AUTO := $(TEST_SETS:%=run-auto-%) $(TEST_SETS:%=run-check-%)
 RUN_REPRODUCIBLE := $(TEST_SETS:%=run-reproducible-%)
-.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) run-products-a800-on-sm90
-test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) run-products-a800-on-sm90
+RUN_ACCURACY := $(TEST_SETS:%=run-accuracy-%)
+.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) run-products-a800-on-sm90
+test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) run-products-a800-on-sm90
 
 $(RUN_TESTS): run-%: out/test/%
 	@$(call program,$*,$<)
@@ -102,6 +103,8 @@ $(RUN_DIRECT): run-direct-%:
 	@$(call program,direct-$*,out/$*/test_direct-sim)
 $(RUN_REPRODUCIBLE): run-reproducible-%:
 	@$(call program,reproducible-$*,out/$*/test_reproducible-sim)
+$(RUN_ACCURACY): run-accuracy-%:
+	@$(call program,accuracy-$*,out/$*/test_accuracy-sim)
 # Kernels of the a800 with the arithmetic of Hopper, as the H200 runs them: what depends on the arithmetic.
 run-products-a800-on-sm90:
 	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim errors)

@@ -1,0 +1,204 @@
+/* ht_accuracy.c: accuracy texts and the choice of a scheme; see ht_accuracy.h. C11 that is also C++17, for
+ * amalgamations. Reads and writes numbers by itself where a locale could spoil them. */
+#include "ht_accuracy.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RANGE(name) (1u << HT_RANGE_##name)
+#define ANY 1e300 /* units: no limit */
+
+/* The relative classes and their limits, in units of 2^-24 |A||B|.
+ *   half, tf32: two inputs rounded to 11 bits lose 2^14 + 4 units; one chain on a matrix unit loses less than 1.3 for each
+ *   k, and up to 22 for the first MMA whatever k is: 2^14 + 64 + 2 k.
+ *   fp32-fast: SGEMM's own worst case is about k units; emulations lose up to 200 in their first 64 k. That alone would
+ *   let 16-bit inputs pass for large k, so the split may lose no more than SGEMM's inputs and single products do by
+ *   much: 32 units (22 bits: 9; 16 bits: 769). */
+static const struct ht_accuracy classes[] = {
+    {"half", 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0},
+    {"tf32", 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0},
+    {"fp32-fast", 0, 256, 1, 32, RANGE(ALL) | RANGE(FP32) | RANGE(ROW), 0},
+    {"fp32", 1, 0, 0, 0, 0, 0},
+    {"reproducible", 0, ANY, 0, INT_MAX, RANGE(FIXED), 6},
+    {"reproducible:3", 0, ANY, 0, INT_MAX, RANGE(FIXED), 3},
+    {"reproducible:6", 0, ANY, 0, INT_MAX, RANGE(FIXED), 6},
+    {"reproducible:10", 0, ANY, 0, INT_MAX, RANGE(FIXED), 10},
+};
+enum { CLASSES = sizeof classes / sizeof classes[0] };
+
+const char *ht_accuracy_form(int index) {
+    if (index >= 0 && index < CLASSES)
+        return classes[index].text;
+    return index == CLASSES ? "bits=N" : index == CLASSES + 1 ? "bound=X" : NULL;
+}
+
+/* ---- numbers */
+
+static int is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* "12", "0.5", "1e-5"; -1: not a number, or larger than any double. */
+static double read_decimal(const char *at) {
+    double value = 0, power = 1;
+    int digits = 0, scale = 0, exponent = 0;
+    for (; is_digit(*at); at++, digits++)
+        value = value * 10 + (*at - '0');
+    if (*at == '.')
+        for (at++; is_digit(*at); at++, digits++, scale--)
+            value = value * 10 + (*at - '0');
+    if (digits > 0 && (*at == 'e' || *at == 'E')) {
+        const int negative = at[1] == '-';
+        at += at[1] == '-' || at[1] == '+' ? 2 : 1;
+        for (digits = 0; is_digit(*at) && exponent < 1000; at++, digits++)
+            exponent = exponent * 10 + (*at - '0');
+        scale += negative ? -exponent : exponent;
+    }
+    if (digits == 0 || *at != '\0' || scale > 300)
+        return -1;
+    for (int i = scale < 0 ? -scale : scale; i > 0; i--)
+        power *= 10; /* exact up to 10^22: one rounding in all for what people write */
+    return scale < 0 ? value / power : value * power;
+}
+
+/* N of "bits=N"; 0: not a whole number from 1 to 999. */
+static int read_bits(const char *at) {
+    int value = 0, digits = 0;
+    for (; is_digit(*at) && digits < 4; at++, digits++)
+        value = value * 10 + (*at - '0');
+    return digits >= 1 && digits <= 3 && *at == '\0' ? value : 0;
+}
+
+/* ---- what is asked for */
+
+/* The largest |C-R| / |A||B|, 0 if the text is neither of the two forms with a number. */
+static double read_bound(const char *text) {
+    double bound = 0;
+    if (strncmp(text, "bound=", 6) == 0) {
+        bound = read_decimal(text + 6);
+    } else if (strncmp(text, "bits=", 5) == 0) {
+        const int bits = read_bits(text + 5);
+        bound = bits > 0;
+        for (int i = 0; i < bits; i++)
+            bound /= 2;
+    }
+    return bound > 0 && bound <= 1 ? bound : 0;
+}
+
+int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy) {
+    for (int i = 0; i < CLASSES; i++) {
+        if (strcmp(classes[i].text, text) == 0) {
+            *accuracy = classes[i];
+            return 0;
+        }
+    }
+    const double bound = read_bound(text);
+    if (bound == 0 || strlen(text) >= HT_ACCURACY_TEXT_BYTES)
+        return -1;
+    memset(accuracy, 0, sizeof *accuracy);
+    memcpy(accuracy->text, text, strlen(text) + 1);
+    accuracy->units =
+        bound * 0x1p24 * (1 + 0x1p-40); /* twelve decimals of a bound that query told are that bound */
+    accuracy->most_split = INT_MAX;
+    accuracy->ranges = RANGE(ALL) | RANGE(FP32);
+    return 0;
+}
+
+double ht_accuracy_limit(const struct ht_accuracy *accuracy, int64_t k) {
+    return accuracy->units + accuracy->units_per_k * (double)k;
+}
+
+/* ---- the choice */
+
+static int is_in_range(const struct ht_accuracy *a, const struct ht_scheme_desc *s) {
+    return (a->ranges >> s->range & 1) != 0 && (a->products == 0 || s->products == a->products);
+}
+
+/* Places a candidate that is in range; a split of `split_units` lies behind its bound. */
+static void consider(struct ht_accuracy_choice *c, const struct ht_accuracy *a, int64_t k,
+                     const struct ht_accuracy_candidate *x, int split_units) {
+    if (c->best.scheme == NULL || x->units < c->best.units)
+        c->best = *x;
+    if (split_units > a->most_split || (double)x->units > ht_accuracy_limit(a, k))
+        return;
+    c->meeting++;
+    if (c->first.scheme == NULL || x->ns < c->first.ns) {
+        c->second = c->first;
+        c->first = *x;
+    } else if (c->second.scheme == NULL || x->ns < c->second.ns) {
+        c->second = *x;
+    }
+}
+
+struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set, const struct ht_accuracy *accuracy,
+                                             int64_t m, int64_t n, int64_t k, int64_t batch,
+                                             int64_t partial_bytes, const struct ht_accuracy_candidate *also) {
+    struct ht_accuracy_choice c;
+    memset(&c, 0, sizeof c);
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
+        if (!is_in_range(accuracy, s))
+            continue;
+        const struct ht_choice kernel = ht_pick(set, s->name, m, n, k, batch, partial_bytes);
+        if (kernel.kernel < 0)
+            continue;
+        const struct ht_accuracy_candidate x = {s->name, s, ht_bound_units(s, k),
+                                                ht_total_ns(set, &kernel, m, n, k, batch)};
+        consider(&c, accuracy, k, &x, s->split_units);
+    }
+    if (also != NULL && also->scheme != NULL && (accuracy->ranges & RANGE(ALL)) != 0)
+        consider(&c, accuracy, k, also, 0);
+    return c;
+}
+
+/* ---- in words */
+
+/* Like snprintf, behind what the line has already. */
+static void add(char *line, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *line, size_t bytes, const char *format, ...) {
+    const size_t used = strlen(line);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + used, bytes - used, format, list);
+    va_end(list);
+}
+
+static void add_candidate(char *line, size_t bytes, const struct ht_accuracy_candidate *x) {
+    add(line, bytes, "%s (%lld units, %.3g; %.4g us)", x->name, (long long)x->units, (double)x->units * 0x1p-24,
+        (double)x->ns / 1000);
+}
+
+static void explain_miss(const struct ht_accuracy *a, const struct ht_accuracy_candidate *best, int64_t k,
+                         char *line, size_t bytes) {
+    if (best->scheme != NULL)
+        add(line, bytes,
+            "%s is at most %.6g units of 2^-24 |A||B|; at k = %lld the best in range here is %s with %lld (%.3g)",
+            a->text, ht_accuracy_limit(a, k), (long long)k, best->name, (long long)best->units,
+            (double)best->units * 0x1p-24);
+    else if (a->products > 0)
+        add(line, bytes, "%s needs the fixed-point scheme of %d products, which this library lacks", a->text,
+            a->products);
+    else
+        add(line, bytes, "%s needs a scheme for %s, which this library lacks", a->text,
+            (a->ranges & RANGE(ROW)) != 0 ? "FP32 input" : "all of FP32's exponents");
+}
+
+void ht_accuracy_explain(const struct ht_accuracy *accuracy, const struct ht_accuracy_choice *choice,
+                         int64_t k, char *line, size_t bytes) {
+    line[0] = '\0';
+    if (choice->first.scheme == NULL) {
+        explain_miss(accuracy, &choice->best, k, line, bytes);
+        return;
+    }
+    add(line, bytes, "%s: at most %.6g units; cheapest of %d: ", accuracy->text, ht_accuracy_limit(accuracy, k),
+        choice->meeting);
+    add_candidate(line, bytes, &choice->first);
+    if (choice->second.scheme != NULL) {
+        add(line, bytes, ", then ");
+        add_candidate(line, bytes, &choice->second);
+    } else {
+        add(line, bytes, ", no other");
+    }
+}

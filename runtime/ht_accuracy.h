@@ -1,0 +1,57 @@
+/* ht_accuracy.h: from an accuracy that a user asks for to the cheapest scheme of a set whose a-priori bound meets it.
+ * Pure functions of their arguments; knows nothing of handles, devices or workspaces. What the texts mean for users:
+ * halftone.h, section 7; where the numbers come from: the project's notes on the bound. */
+#ifndef HT_ACCURACY_H
+#define HT_ACCURACY_H
+
+#include <stddef.h>
+
+#include "ht_desc.h"
+
+enum { HT_ACCURACY_TEXT_BYTES = 32 };
+
+/* What is asked for. A scheme meets it if its range is one of `ranges`, its split loses at most most_split units, its
+ * bound at the call's k is at most units + units_per_k * k, and, unless products is 0, it has that many products. */
+struct ht_accuracy {
+    char text[HT_ACCURACY_TEXT_BYTES]; /* as the user wrote it */
+    int is_auto;               /* class fp32: what the library takes by default; the rest says nothing */
+    double units, units_per_k; /* of 2^-24 |A||B| */
+    int most_split;
+    unsigned ranges; /* bits 1 << enum ht_range */
+    int products;    /* then a set has one scheme at most that meets it, whatever the shape */
+};
+
+/* 0, or -1: the text means nothing, `accuracy` is as it was. */
+HT_LOCAL int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy);
+
+/* The forms a text may have, one after the other, NULL past the end; what is in [] may be left out. */
+HT_LOCAL const char *ht_accuracy_form(int index);
+
+/* Most units that a scheme's bound may have at this k. */
+HT_LOCAL double ht_accuracy_limit(const struct ht_accuracy *accuracy, int64_t k);
+
+struct ht_accuracy_candidate {
+    const char *name;
+    const struct ht_scheme_desc *scheme; /* NULL: none */
+    int64_t units, ns;                   /* its bound, and the predicted time with packing */
+};
+
+struct ht_accuracy_choice {
+    struct ht_accuracy_candidate first;  /* cheapest of those that meet it; none: none does */
+    struct ht_accuracy_candidate second; /* the next */
+    struct ht_accuracy_candidate best;   /* smallest bound of those in range, whether it meets or not */
+    int meeting;                         /* how many meet it */
+};
+
+/* The choice for a product of this shape, sizes >= 1. `also`: a further candidate, which is for every finite input and has
+ * FP32's slices. Equal times go to the earlier scheme, before `also`. */
+HT_LOCAL struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set,
+                                                      const struct ht_accuracy *accuracy, int64_t m, int64_t n,
+                                                      int64_t k, int64_t batch, int64_t partial_bytes,
+                                                      const struct ht_accuracy_candidate *also);
+
+/* One line: why this scheme, or, where the choice has none, what is missing. */
+HT_LOCAL void ht_accuracy_explain(const struct ht_accuracy *accuracy, const struct ht_accuracy_choice *choice,
+                                  int64_t k, char *line, size_t bytes);
+
+#endif

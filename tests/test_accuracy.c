@@ -1,0 +1,350 @@
+/* test_accuracy: what halftone_set_accuracy gives with real kernels, for each set: held to the manual's table by a second
+ * choice made here from halftone_query alone, and to measured errors. How texts are read and refused: test_api.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bench/families.h"
+#include "../bench/reference.h"
+#include "../runtime/halftone.h"
+#include "../runtime/ht_desc.h"
+#include "../runtime/ht_dev.h"
+
+static halftone *handle;
+static const struct ht_set_desc *set;
+
+struct shape {
+    int64_t m, n, k, batch;
+};
+
+/* Neighbours that differ in one size only, so that a choice remembered for the wrong shape shows. */
+static const struct shape shapes[] = {
+    {1, 1, 1, 1},         {64, 64, 64, 1},        {64, 64, 65536, 1},    {64, 2048, 65536, 1},
+    {512, 512, 512, 1},   {2048, 512, 512, 1},    {4096, 4096, 4096, 1}, {33, 4000, 17, 1},
+    {4096, 16, 4096, 1},  {100, 100, 100, 1},     {100, 100, 100, 500},  {2000, 2000, 1000000, 1},
+    {2000, 2000, 16, 1},  {64, 4096, 64, 1},      {4096, 4096, 64, 1},   {4096, 64, 64, 1}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0], BITS_MOST = 26 };
+
+/* Code of asking for the accuracy and then for the shape's plan. */
+static int ask(const char *text, const struct shape *s, struct halftone_plan *plan) {
+    const int code = halftone_set_accuracy(handle, text);
+    return code != HALFTONE_OK ? code
+                               : halftone_query(handle, 'N', 'T', s->m, s->n, s->k, s->batch, plan);
+}
+
+static int ask_bits(int bits, const struct shape *s, struct halftone_plan *plan) {
+    char text[16];
+    snprintf(text, sizeof text, "bits=%d", bits);
+    return ask(text, s, plan);
+}
+
+/* ---- the manual's table (halftone.h, section 7) */
+
+static bool is_one_of(const char *name, const char *list) {
+    char word[32];
+    snprintf(word, sizeof word, " %s ", name);
+    return strstr(list, word) != NULL;
+}
+
+static const char wide[] = " bf16 bf16x3 bf16x6 bf16x9 tf32 tf32x3 fp32 auto ";
+
+static bool meets(const char *text, const char *scheme, int64_t units, int64_t k) {
+    const bool row = strcmp(scheme, "f16x3") == 0, slices_22 = is_one_of(scheme, " f16x3 tf32x3 bf16x6 bf16x9 fp32 auto ");
+    if (strcmp(text, "half") == 0)
+        return units <= 16448 + 2 * k && (row || strcmp(scheme, "half") == 0 || is_one_of(scheme, wide));
+    if (strcmp(text, "tf32") == 0)
+        return units <= 16448 + 2 * k && is_one_of(scheme, wide);
+    if (strcmp(text, "fp32-fast") == 0)
+        return units <= 256 + k && slices_22;
+    if (strncmp(text, "bits=", 5) == 0)
+        return (double)units <= ldexp(1, 24 - atoi(text + 5)) && is_one_of(scheme, wide);
+    fail_msg("no rule for %s", text);
+    return false;
+}
+
+/* The cheapest scheme by asking each by name, and auto; its time, or -1. auto is for all data where it looks at them or takes
+ * the scheme that is. */
+static int64_t cheapest(const char *text, const struct shape *s) {
+    int64_t best = -1;
+    const char *name = "auto";
+    for (int i = 0; name != NULL; name = halftone_schemes(handle, i++)) {
+        struct halftone_plan plan;
+        assert_int_equal(halftone_set_scheme(handle, name), HALFTONE_OK);
+        if (halftone_query(handle, 'N', 'T', s->m, s->n, s->k, s->batch, &plan) != HALFTONE_OK || plan.fixed_point ||
+            !meets(text, name, plan.bound_units, s->k))
+            continue;
+        if (strcmp(name, "auto") == 0 && strstr(plan.range, "any input") == NULL && strcmp(plan.scheme, "fp32") != 0)
+            continue;
+        if (best < 0 || plan.predicted_ns < best)
+            best = plan.predicted_ns;
+    }
+    return best;
+}
+
+/* What was chosen, as halftone_set_scheme wants it: auto may take a scheme that has a name of its own. */
+static const char *chosen(const struct halftone_plan *plan) {
+    static char name[32];
+    const char *list = strstr(plan->why_scheme, "cheapest of ");
+    return list != NULL && sscanf(list, "cheapest of %*d: %31s", name) == 1 ? name : plan->scheme;
+}
+
+static void check_choice(const char *text, const struct shape *s) {
+    struct halftone_plan plan;
+    const int64_t ns = cheapest(text, s);
+    const int code = ask(text, s, &plan);
+    if (ns < 0) {
+        assert_int_equal(code, HALFTONE_ACCURACY);
+        assert_non_null(strstr(halftone_last_detail(handle), text));
+        return;
+    }
+    if (code != HALFTONE_OK)
+        fail_msg("%s: %s", text, halftone_last_detail(handle));
+    if (plan.predicted_ns != ns || !meets(text, chosen(&plan), plan.bound_units, s->k))
+        fail_msg("%s at %lldx%lldx%lld: %s in %lld ns, but %lld ns suffice", text, (long long)s->m,
+                 (long long)s->n, (long long)s->k, plan.scheme, (long long)plan.predicted_ns, (long long)ns);
+    double us = 0; /* the line tells the time by which it was chosen */
+    const char *list = strstr(plan.why_scheme, "cheapest of ");
+    assert_true(list != NULL && sscanf(list, "cheapest of %*d: %*s (%*d units, %*g; %lf us)", &us) == 1);
+    assert_true(fabs(us * 1000 - (double)plan.predicted_ns) < 1e-3 * (double)plan.predicted_ns);
+    assert_int_equal(strncmp(plan.why_scheme, text, strlen(text)), 0);
+    assert_true(plan.error_bound == ldexp((double)plan.bound_units, -24));
+}
+
+static void the_cheapest_that_meets_it(void **state) {
+    (void)state;
+    static const char *const classes[] = {"half", "tf32", "fp32-fast"};
+    for (int s = 0; s < SHAPES; s++) {
+        char text[16];
+        for (int i = 0; i < 3; i++)
+            check_choice(classes[i], &shapes[s]);
+        for (int bits = 1; bits <= BITS_MOST; bits++) {
+            snprintf(text, sizeof text, "bits=%d", bits);
+            check_choice(text, &shapes[s]);
+        }
+    }
+}
+
+/* Every scheme that rounds inputs to 11 bits is in its class at every k, f16x3 always in fp32-fast. */
+static void classes_hold_what_they_are_named_after(void **state) {
+    (void)state;
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *d = &set->scheme[i];
+        const bool is_11_bits = is_one_of(d->name, " half tf32 "), is_22_bits = strcmp(d->name, "f16x3") == 0;
+        for (int64_t k = 1; k < INT64_C(1) << 31 && (is_11_bits || is_22_bits); k += k / 9 + 1)
+            assert_true(meets(is_11_bits ? d->name : "fp32-fast", d->name, ht_bound_units(d, k), k));
+        for (int64_t k = 1; k < INT64_C(1) << 24; k += k / 9 + 1) /* what halftone_set_accuracy relies on */
+            assert_true(ht_bound_units(d, k) >= ht_bound_units(d, 1));
+    }
+}
+
+/* More bits: never a larger bound, never less time, and once out of reach always. */
+static void more_bits_never_give_less(void **state) {
+    (void)state;
+    for (int s = 0; s < SHAPES; s++) {
+        struct halftone_plan plan, before = {.bound_units = INT64_MAX};
+        int code = HALFTONE_OK;
+        for (int bits = 1; bits <= BITS_MOST; bits++) {
+            const int now = ask_bits(bits, &shapes[s], &plan);
+            assert_true(now == HALFTONE_ACCURACY || (now == HALFTONE_OK && code == HALFTONE_OK));
+            code = now;
+            if (code != HALFTONE_OK)
+                continue;
+            assert_true(plan.bound_units <= before.bound_units && plan.predicted_ns >= before.predicted_ns);
+            before = plan;
+        }
+        assert_int_equal(code, HALFTONE_ACCURACY); /* FP32 itself has 24 */
+    }
+}
+
+/* The choice follows from the shape, not from what was asked before. */
+static void the_same_shape_gives_the_same_scheme(void **state) {
+    (void)state;
+    static const char *const texts[] = {"bits=9", "half", "bits=14", "tf32"};
+    for (int t = 0; t < 4; t++) {
+        const char *first[SHAPES];
+        struct halftone_plan plan;
+        for (int i = 0; i < SHAPES; i++)
+            first[i] = ask(texts[t], &shapes[i], &plan) == HALFTONE_OK ? plan.kernel : "";
+        if (halftone_set_accuracy(handle, texts[t]) != HALFTONE_OK)
+            continue;
+        for (int i = 0; i < 3 * SHAPES; i++) { /* forth, back, forth, some twice */
+            const struct shape *s = &shapes[i / SHAPES == 1 ? 2 * SHAPES - 1 - i : i % SHAPES];
+            const int code = halftone_query(handle, 'T', 'N', s->m, s->n, s->k, s->batch, &plan);
+            assert_string_equal(first[s - shapes], code == HALFTONE_OK ? plan.kernel : "");
+        }
+    }
+}
+
+/* ---- products */
+
+struct data {
+    int64_t m, n, k;
+    float *a, *b, *c; /* host; A is m x k, B k x n, dense */
+    float *da, *db, *dc;
+    struct reference truth;
+};
+
+static float *device(const float *host, int64_t count) {
+    void *p = NULL;
+    assert_int_equal(ht_dev_alloc(&p, (size_t)count * 4), HT_DEV_OK);
+    if (host != NULL)
+        assert_int_equal(ht_dev_upload(p, host, (size_t)count * 4), HT_DEV_OK);
+    return p;
+}
+
+/* family NULL: magnitudes 2^-40 to 2^40 anywhere; "scaled": A D, inv(D) B, D = 2^-100 to 2^100. */
+static void fill(struct data *x, const char *family, char side, float *out) {
+    const bool is_a = side == 'A', scaled = family != NULL && strcmp(family, "scaled") == 0;
+    const int64_t rows = is_a ? x->m : x->k, cols = is_a ? x->k : x->n;
+    if (family != NULL && !scaled) {
+        family_fill(family_find(family), 5, side, x->m, x->n, x->k, out, rows);
+        return;
+    }
+    for (int64_t col = 0; col < cols; col++) {
+        for (int64_t row = 0; row < rows; row++) {
+            const uint64_t bits = family_bits(7, (uint64_t)side, (uint64_t)row, (uint64_t)col);
+            const int64_t inner = is_a ? col : row;
+            const int d = (int)(family_bits(8, 0, 0, (uint64_t)inner) % 201) - 100;
+            const int e = scaled ? (is_a ? d : -d) : (int)(bits % 81) - 40;
+            const double v = ldexp(0.5 + family_uniform(bits) / 2, e);
+            out[col * rows + row] = (float)(bits & 1 ? -v : v);
+        }
+    }
+}
+
+static void open_data(struct data *x, const char *family, int64_t m, int64_t n, int64_t k) {
+    memset(x, 0, sizeof *x);
+    x->m = m, x->n = n, x->k = k;
+    x->a = malloc((size_t)(m * k) * 4), x->b = malloc((size_t)(k * n) * 4), x->c = malloc((size_t)(m * n) * 4);
+    assert_true(x->a != NULL && x->b != NULL && x->c != NULL);
+    fill(x, family, 'A', x->a);
+    fill(x, family, 'B', x->b);
+    assert_int_equal(reference_make(&x->truth, 'N', 'N', m, n, k, x->a, m, x->b, k, 0, 1), 0);
+    x->da = device(x->a, m * k), x->db = device(x->b, k * n), x->dc = device(NULL, m * n);
+}
+
+static void close_data(struct data *x) {
+    free(x->a), free(x->b), free(x->c);
+    ht_dev_free(x->da), ht_dev_free(x->db), ht_dev_free(x->dc);
+    reference_free(&x->truth);
+}
+
+static void multiply(struct data *x) {
+    const float one = 1, zero = 0;
+    const int code = halftone_sgemm(handle, 'N', 'N', x->m, x->n, x->k, &one, x->da, x->m, x->db, x->k, &zero,
+                                    x->dc, x->m);
+    if (code != HALFTONE_OK)
+        fail_msg("%s: %s", halftone_strerror(code), halftone_last_detail(handle));
+    assert_int_equal(ht_dev_stream_sync(NULL), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(x->c, x->dc, (size_t)(x->m * x->n) * 4), HT_DEV_OK);
+}
+
+/* max |C - R| in units of 2^-24 |A||B|, beside what the range of all schemes takes off: products below 2^-126, and on
+ * units that flush them 2^-119 for each k. */
+static double grade(const struct data *x) {
+    double most = 0;
+    for (int64_t i = 0; i < x->m * x->n; i++) {
+        const double floor_of = fmax(x->truth.magnitude[i], ldexp(1, -126));
+        const double flushed = set->arch == 0x90a ? ldexp((double)x->k, -119) : 0;
+        most = fmax(most, (fabs((double)x->c[i] - x->truth.exact[i]) - flushed) / ldexp(floor_of, -24));
+        if (!isfinite(x->c[i]))
+            return INFINITY;
+    }
+    return most;
+}
+
+/* Every number of bits on random data, each scheme computed once. */
+static void errors_keep_every_number_of_bits(void **state) {
+    (void)state;
+    static const char *const families[] = {"uniform", "llm", "normal", "phi4", "scaled", NULL};
+    static const int64_t ks[] = {16, 48, 300};
+    int reached = 0;
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+        for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
+            struct data x;
+            open_data(&x, families[f], 35, 20, ks[i]);
+            const struct shape s = {x.m, x.n, x.k, 1};
+            char computed[32] = "";
+            double error = 0;
+            for (int bits = 8; bits <= 24; bits++) {
+                struct halftone_plan plan;
+                if (ask_bits(bits, &s, &plan) != HALFTONE_OK)
+                    continue;
+                if (strcmp(chosen(&plan), computed) != 0) {
+                    multiply(&x);
+                    error = grade(&x);
+                    snprintf(computed, sizeof computed, "%s", chosen(&plan));
+                }
+                if (error > (double)plan.bound_units || error > ldexp(1, 24 - bits))
+                    fail_msg("bits=%d, %s, k = %lld: %s is off by %g units", bits,
+                             families[f] != NULL ? families[f] : "anything", (long long)x.k, plan.scheme, error);
+                reached = bits > reached ? bits : reached;
+            }
+            close_data(&x);
+        }
+    }
+    fprintf(stderr, "up to %d bits on all exponents\n", reached);
+    assert_true(reached >= 16 || ask_bits(8, &shapes[1], &(struct halftone_plan){0}) == HALFTONE_ACCURACY);
+}
+
+/* What query names is what runs: the same bits as that scheme asked for by name, for the classes also within their bound. */
+static void query_names_what_runs(void **state) {
+    (void)state;
+    static const char *const texts[] = {"half",           "tf32",    "fp32-fast", "fp32", "reproducible",
+                                        "reproducible:3", "bits=12", "bits=15"};
+    struct data x;
+    open_data(&x, "uniform", 70, 66, 130);
+    const struct shape s = {x.m, x.n, x.k, 1};
+    float *first = malloc((size_t)(x.m * x.n) * 4);
+    assert_non_null(first);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct halftone_plan plan;
+        if (ask(texts[i], &s, &plan) != HALFTONE_OK)
+            continue;
+        multiply(&x);
+        assert_true(plan.fixed_point || grade(&x) <= (double)plan.bound_units);
+        memcpy(first, x.c, (size_t)(x.m * x.n) * 4);
+        assert_int_equal(halftone_set_scheme(handle, strcmp(texts[i], "fp32") == 0 ? "auto" : chosen(&plan)),
+                         HALFTONE_OK);
+        multiply(&x);
+        assert_memory_equal(first, x.c, (size_t)(x.m * x.n) * 4);
+    }
+    free(first);
+    close_data(&x);
+}
+
+static int open_handle(void **state) {
+    (void)state;
+    struct ht_dev_info info;
+    const int code = halftone_create(&handle);
+    if (code != HALFTONE_OK || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK) {
+        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+        return -1;
+    }
+    set = ht_pick_set(ht_sets, info.capability, info.sms);
+    return 0;
+}
+
+static int close_handle(void **state) {
+    (void)state;
+    return halftone_destroy(handle);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cheapest_that_meets_it),
+        cmocka_unit_test(classes_hold_what_they_are_named_after),
+        cmocka_unit_test(more_bits_never_give_less),
+        cmocka_unit_test(the_same_shape_gives_the_same_scheme),
+        cmocka_unit_test(errors_keep_every_number_of_bits),
+        cmocka_unit_test(query_names_what_runs),
+    };
+    return cmocka_run_group_tests(tests, open_handle, close_handle);
+}
