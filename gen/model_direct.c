@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 enum {
-    PLACE_BYTES = 16, /* of shared memory, behind the stages: the tile's number */
     PART_INSTRUCTIONS = 36,    /* of 16 bytes on their way: load 1, 3 stores, 2 addresses, and for each pair of numbers 3
                                 * conversions, 4 to expand, 4 subtractions, 4 to look at them */
     COPY_INSTRUCTIONS = 5,     /* where FP32 is stored as it is */
@@ -136,7 +135,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
 static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                   struct cost *cost) {
     const char *limit = "";
-    cost->smem_bytes = t->stages * stage_bytes(isa, s, t) + PLACE_BYTES;
+    cost->smem_bytes = t->stages * stage_bytes(isa, s, t);
     if (cost->threads > g->threads_per_block_max)
         model_reject(cost, "threads: %d > %lld per block", cost->threads, (long long)g->threads_per_block_max);
     else if (cost->regs_per_thread > g->registers_per_thread_max)

@@ -22,8 +22,7 @@ constexpr int SETS = A_PARTS + B_PARTS > 8 ? 1 : 2; // steps that are on their w
 constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
-constexpr int PLACE = STAGES * STAGE_BYTES; // the number of the tile, kept where it costs no register
-constexpr int SMEM_BYTES = PLACE + 16;
+constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
@@ -31,7 +30,6 @@ static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exch
 struct direct_args {
     ht_gemm_args g;
     int swapped; // P is B, Q is A
-    int tiles;
 };
 
 // What a block multiplies: rows from row0 of P, columns from col0 of Q, k from k0, `steps` steps.
@@ -289,20 +287,6 @@ HT_DEVICE unsigned wanted_blocks(const ht_gemm_args &g, int swapped, const ht_ta
     return wanted;
 }
 
-// Whether a quick look finds every block of C tame: large elements are 5/8 of k in each piece of each row and column. Blocks of
-// the launch that finds nothing to do end here.
-HT_DEVICE bool all_tame(const ht_gemm_args &g, unsigned smem, int tid)
-{
-    const int a_stats = (g.m + 63) / 64 * g.pieces, stats = a_stats + (g.n + 63) / 64 * g.pieces;
-    const int *a = g.a_tame + (int)blockIdx.z * g.a_tame_stride, *b = g.b_tame + (int)blockIdx.z * g.b_tame_stride;
-    int few = 0;
-    for (int i = tid; i < stats; i += THREADS) {
-        const int left = g.k - (i < a_stats ? i : i - a_stats) % g.pieces * g.piece_k;
-        few |= 8 * ht_ldg_i32(i < a_stats ? a + i : b + (i - a_stats)) < 5 * (left < g.piece_k ? left : g.piece_k);
-    }
-    return !any_of_block(few != 0, smem, tid);
-}
-
 // C's tile, or a part of it. beta == 0 does not read C.
 HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], unsigned wanted)
 {
@@ -355,11 +339,11 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
     return !any_of_block(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
-// This block's share of a tile; `zero` is added to what says which block it is.
-HT_DEVICE ht_task task_of(const direct_args &args, int of_tile, int zero)
+// This block's share; `zero` is added to what says which block it is.
+HT_DEVICE ht_task task_of(const direct_args &args, int zero)
 {
     const ht_gemm_args &g = args.g;
-    const int tid = (int)threadIdx.x + zero, tile = of_tile + zero, split = (int)blockIdx.y + zero, warp = tid / WAVE;
+    const int tid = (int)threadIdx.x + zero, tile = (int)blockIdx.x + zero, split = (int)blockIdx.y + zero, warp = tid / WAVE;
     const int total = (g.k + BK - 1) / BK; // steps
     const int begin = (int)((long long)total * split / g.splits), end = (int)((long long)total * (split + 1) / g.splits);
     const float *a = g.a_src + ((int)blockIdx.z + zero) * g.a_src_stride;
@@ -386,46 +370,25 @@ HT_DEVICE ht_task task_of(const direct_args &args, int of_tile, int zero)
     return t;
 }
 
-HT_DEVICE int tile_of(unsigned smem)
-{
-    return (int)ht_as_uint(ht_lds4(smem + PLACE));
-}
-
-HT_DEVICE void compute_tile(const direct_args &args, unsigned smem)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
 {
     const ht_gemm_args &g = args.g;
-    const ht_task task = task_of(args, tile_of(smem), (int)ht_anew(0)); // not kept from tile to tile
+    ht_grid_wait();
+    ht_grid_release();
+    const ht_task task = task_of(args, 0);
     const unsigned wanted = wanted_blocks(g, args.swapped, task);
     if (wanted == 0)
         return;
+    const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
     const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
-    const ht_task again = task_of(args, tile_of(smem), (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
+    const ht_task again = task_of(args, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
     if (!done) {
         clear_sums(sum);
         multiply_fp32(sum, again, smem);
     }
     store_sums(args, again, sum, wanted);
-}
-
-// With a data check few blocks look at all tiles, for mostly there is nothing to do; else each has one.
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
-{
-    ht_grid_wait();
-    ht_grid_release();
-    const unsigned smem = ht_smem_base<SMEM_BYTES>();
-    if (args.g.a_tame && all_tame(args.g, smem, (int)threadIdx.x))
-        return;
-    for (int turn = 0;; turn = 1) {
-        if (threadIdx.x == 0)
-            ht_sts4(smem + PLACE, ht_as_float(turn ? (unsigned)tile_of(smem) + gridDim.x : blockIdx.x));
-        ht_barrier();
-        if (tile_of(smem) >= args.tiles)
-            return;
-        compute_tile(args, smem);
-        ht_barrier(); // the next tile writes where this one was read
-    }
 }
 
 static int init(void)
@@ -435,12 +398,8 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    direct_args args = {g, ht_direct_swaps(g.m, g.n, BM, BN), 0};
+    const direct_args args = {g, ht_direct_swaps(g.m, g.n, BM, BN)};
     const int rows = args.swapped ? g.n : g.m, cols = args.swapped ? g.m : g.n;
-    const long long tiles = (long long)((rows + BM - 1) / BM) * ((cols + BN - 1) / BN);
-    if (tiles > 0x7fffffff)
-        return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    args.tiles = (int)tiles;
-    const unsigned blocks = g.a_tame && tiles > SMS * MIN_BLOCKS ? SMS * MIN_BLOCKS : (unsigned)tiles;
-    return ht_launch_dependent(gemm, blocks, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
+    const unsigned tiles = (unsigned)((rows + BM - 1) / BM) * (unsigned)((cols + BN - 1) / BN);
+    return ht_launch_dependent(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }
