@@ -57,7 +57,7 @@
                       [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
                       [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
             .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
-        .sim_model = "gfx90a",                                                                               \
+        .no_direct = true, .sim_model = "gfx90a",                                                                               \
         /* the language is said here, because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */ \
         .compile_flags =                                                                                     \
             "--offload-arch=gfx90a -std=c++17 -ffp-contract=off -Wno-unused-command-line-argument",          \

@@ -49,7 +49,7 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
 }
 
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
+    return !(scheme_is_direct(s) && isa->no_direct) && model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
 }
 
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {

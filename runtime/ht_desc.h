@@ -96,7 +96,7 @@ enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
-    HT_PARTS_AHEAD = 16,  /* parts that templates/reduce.cu loads before it adds the first */
+    HT_PARTS_AHEAD = 16,  /* parts that the split-K reduction loads before it adds the first */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 

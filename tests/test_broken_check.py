@@ -24,7 +24,7 @@ def test_a_broken_check_is_caught(label, tmp_path):
     (tmp_path / "broken.cu").write_text(text.replace(whole, broken))
     subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
     objects = [o for o in (BUILT / "sim").glob("*.o") if o.stem != source.stem]
-    objects += [ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_pick", "dev_sim")]
+    objects += [ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_accuracy", "ht_pick", "dev_sim")]
     objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")]
     objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), BUILT / "obj/dispatch.o", ROOT / "out/test/test_check.o", tmp_path / "broken.o"]
     program = tmp_path / "test_check"

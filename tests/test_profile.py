@@ -25,7 +25,7 @@ def table(path):
 def test_it_names_the_models_of_the_simulator(tmp_path):
     ampere = profile("a800", "--tiles", 40, "--only", "8 ", "--out", tmp_path / "p.tsv")
     assert named(ampere) == {"mma.sync m16n8k8 f16": "24 bits, cut toward zero, groups of 8",
-                             "mma.sync m16n8k8 tf32": "24 bits, cut toward zero, groups of 4"}
+                             "mma.sync m16n8k8 tf32": "24 bits, cut toward zero, groups of 4, aligned at -133 or above"}
     assert ampere.stdout.count("the simulator's sm80: the same on all tiles") == 2
     rows = table(tmp_path / "p.tsv")
     assert "# random tiles of each unit: 40, seed 1" in (tmp_path / "p.tsv").read_text()
@@ -35,14 +35,14 @@ def test_it_names_the_models_of_the_simulator(tmp_path):
         assert len(of) > 100 and all(int(r["failed"]) > 0 and r["case"] != "-" and r["inputs"].startswith("c=")
                                      for r in of if r["verdict"] == "fails")
     hopper = profile("h200", "--tiles", 10, "--only", "wgmma m64n8k8")
-    assert named(hopper) == {"wgmma m64n8k8 tf32": "25 bits, cut toward zero, groups of 8"}
+    assert named(hopper) == {"wgmma m64n8k8 tf32": "25 bits, cut toward zero, groups of 8, aligned at -133 or above"}
     assert named(profile("h200", "--tiles", 50, "--only", "wgmma m64n8k32 s8")) == {
         "wgmma m64n8k32 s8": "exact, wraps beyond 32 bits"}
 
 
 def test_another_arithmetic_is_named_and_refused(tmp_path):
     run = profile("a800", "--tiles", 10, "--only", "m16n8k8 tf32", "--out", tmp_path / "p.tsv", model="sm90", code=1)
-    assert named(run)["mma.sync m16n8k8 tf32"] == "25 bits, cut toward zero, groups of 8"
+    assert named(run)["mma.sync m16n8k8 tf32"] == "25 bits, cut toward zero, groups of 8, aligned at -133 or above"
     last = run.stderr.strip().splitlines()[-1]
     assert last.startswith("halftone profile: mma.sync m16n8k8 tf32: the simulator's sm80 computes otherwise (") and "sim_mma.c" in last
     assert [r["verdict"] for r in table(tmp_path / "p.tsv") if r["model"] == "simulator sm80"] == ["fails"]
