@@ -31,7 +31,7 @@ def test_it_names_the_models_of_the_simulator(tmp_path):
     assert "# random tiles of each unit: 40, seed 1" in (tmp_path / "p.tsv").read_text()
     for unit in named(ampere):
         of = [r for r in rows if r["unit"] == unit]
-        assert [r["model"] for r in of if r["verdict"] == "matches"] == ["simulator sm80", named(ampere)[unit]]
+        assert {r["model"] for r in of if r["verdict"] == "matches"} >= {"simulator sm80", named(ampere)[unit]}
         assert len(of) > 100 and all(int(r["failed"]) > 0 and r["case"] != "-" and r["inputs"].startswith("c=")
                                      for r in of if r["verdict"] == "fails")
     hopper = profile("h200", "--tiles", 10, "--only", "wgmma m64n8k8")
