@@ -32,7 +32,7 @@ enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 static const char AUTO_SCHEME[] = "f16x3", RESCUE_SCHEME[] = "fp32";
 
 /* Longer sums are the second's: the verdict counts in 32 bits (hooks_tame). */
-static const int64_t CHECKED_K_MAX = INT64_C(1) << 28;
+static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
 
 /* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
 enum { CHECK_UNITS = 4 };
@@ -410,7 +410,7 @@ static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **sch
 
 /* Whether `auto` can look at the data of calls that start from this scheme. */
 static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && find_scheme(set, RESCUE_SCHEME) != NULL;
+    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && ht_pick_rescue(set, RESCUE_SCHEME) != NO_KERNEL;
 }
 
 /* Whether packed operands are for `auto` with its check. */
@@ -468,7 +468,7 @@ static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t
     const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= rescue->fma_k;
     if (checks_shape(h, forced, p, &choice, &direct, m, n, k, batch)) {
-        p->rescue = ht_pick(h->set, rescue->name, m, n, k, batch, 0).kernel; /* not split: its parts have no verdict */
+        p->rescue = ht_pick_rescue(h->set, rescue->name);
         return choice;
     }
     p->scheme = rescue;
@@ -1073,7 +1073,6 @@ static void add_verdict(const halftone *h, const struct plan *p, const struct pa
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
     args->pieces = (int)checked_pieces(h, p->scheme, k);
-    args->piece_k = ht_checked_tiles(p->scheme, h->set->sms, k) * HT_K_PAD;
 }
 
 static int multiply(halftone *h, const struct call *x, bool is_packed) {
