@@ -37,6 +37,13 @@ static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
 /* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
 enum { CHECK_UNITS = 4 };
 
+/* All that decides which kernel and split a call runs. */
+struct question {
+    int64_t m, n, k, batch;
+    const struct ht_scheme_desc *scheme; /* NULL: none */
+    int forced, is_auto;
+};
+
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
     void *stream;
@@ -55,6 +62,13 @@ struct halftone {
         const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
         bool is_auto;
     } last; /* what `accuracy` chose: comparing the kernels of several schemes takes 10 us of the host */
+    struct {
+        struct question question;
+        struct ht_choice choice;
+        const struct ht_scheme_desc *scheme; /* with rescue and fma_only what choose() puts into a plan */
+        int rescue;
+        bool fma_only;
+    } chosen; /* comparing kernels and splits takes 2 us, for `auto` 7 */
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
     struct ht_dev_info device;
@@ -475,6 +489,30 @@ static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t
     return direct;
 }
 
+/* The same for a handle that is mostly asked the same. */
+static struct ht_choice choose_for_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
+    struct question now;
+    memset(&now, 0, sizeof now);
+    now.m = m;
+    now.n = n;
+    now.k = k;
+    now.batch = batch;
+    now.scheme = p->scheme;
+    now.forced = h->forced_kernel;
+    now.is_auto = p->is_auto;
+    if (memcmp(&now, &h->chosen.question, sizeof now) != 0) {
+        h->chosen.choice = choose(h, h->forced_kernel, m, n, k, batch, p);
+        h->chosen.scheme = p->scheme;
+        h->chosen.rescue = p->rescue;
+        h->chosen.fma_only = p->fma_only;
+        h->chosen.question = now;
+    }
+    p->scheme = h->chosen.scheme;
+    p->rescue = h->chosen.rescue;
+    p->fma_only = h->chosen.fma_only;
+    return h->chosen.choice;
+}
+
 /* The bound of what choose() decided. */
 static int64_t bound_units(const halftone *h, const struct plan *p, int64_t k) {
     const int64_t own = ht_bound_units(p->scheme, k);
@@ -580,7 +618,7 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     if (code != HALFTONE_OK)
         return code;
     p->rescue = NO_KERNEL;
-    const struct ht_choice choice = choose(h, h->forced_kernel, m, n, k, batch, p);
+    const struct ht_choice choice = choose_for_call(h, m, n, k, batch, p);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)
