@@ -45,6 +45,12 @@ HT_DEVICE void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned b
                  : "memory");
 }
 
+// x of the warp's first lane; tells the compiler that the warp agrees, so that what follows from x lives in uniform registers.
+HT_DEVICE int ht_uniform(int x)
+{
+    return __shfl_sync(0xffffffffu, x, 0);
+}
+
 // ---- registers move between the roles of a block
 template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
 {

@@ -397,7 +397,7 @@ HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &b
 // ---- consumers ----------------------------------------------------------------------------------------------------
 HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
-    const int wg = (int)threadIdx.x / 128, lane = (int)threadIdx.x & 31, items = count_work(g);
+    const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31, items = count_work(g);
     const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
     const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
     int slot = 0;
@@ -487,7 +487,7 @@ static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
     ht_cluster_barrier();
     ht_grid_wait();
     ht_grid_release();
-    if (threadIdx.x / 128 == WGS) {
+    if (ht_uniform((int)threadIdx.x / 128) == WGS) {
         ht_give_registers<PRODUCER_REGISTERS>();
         if (threadIdx.x == WGS * 128)
             produce(g, smem);
