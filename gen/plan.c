@@ -14,6 +14,7 @@ static const struct shape plan_shapes[] = {
     {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},
 };
 enum { TILES_MAX = 5, TILES_MAX_OTHERS = 3 }; /* of FP16 schemes, of the others */
+enum { RESCUE_REGISTERS = 16 };                 /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { LEAN_PARTIAL_BYTES = 64 << 20 };       /* PARTIAL_LIMIT_BYTES of the runtime */
 
 struct best {
@@ -80,6 +81,8 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
         p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
     if (variant == VARIANT_PLAIN) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
+    if (variant == VARIANT_RESCUE)
+        p->cost.regs_per_thread += RESCUE_REGISTERS;
     const int promote_k = scheme_is_exact(b->s) ? b->s->carry_k : plan_promote_k(b->s, b->isa);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
