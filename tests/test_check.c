@@ -411,7 +411,10 @@ static int close_handle(void **state) {
     return halftone_destroy(handle);
 }
 
-int main(void) {
+/* An argument names the tests to run: a pattern with *. */
+int main(int argc, char **argv) {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_counts_what_is_large),
         cmocka_unit_test(kernels_leave_blocks_that_are_not_tame),
