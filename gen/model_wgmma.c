@@ -18,7 +18,8 @@ enum {
     TURN_BYTES = 8,
     TURN_CLOCKS = 120,  /* last result of a chunk to first MMA of the next, additions apart */
     SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
-    UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
+    UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet, */
+    UNIT_SHARE_OF_PAIR = 24, /* and where two blocks share panels: less power goes into L2, more into the clock */
     START_CLOCKS = 1500, /* launch to first copy, and from the last store to the next launch */
     CLUSTER_CLOCKS = 300, /* more of it where two blocks start together (bench/results/h200-cluster-f16x3.tsv) */
     TILE_CLOCKS = 3000, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
@@ -81,7 +82,8 @@ static void check(const struct gpu *g, const struct scheme *s, const struct isa 
 static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const struct tile *t) {
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * s->products * (t->bm + HT_ATOM_ROWS) * t->bk * scheme_slice_bytes(s);
-    const int64_t own = unit + unit / UNIT_SHARE + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
+    const int64_t share = t->cluster > 1 ? UNIT_SHARE_OF_PAIR : UNIT_SHARE;
+    const int64_t own = unit + unit / share + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
     return largest(own, bytes * 256 / g->smem_bytes_per_cycle);
 }
 
