@@ -20,6 +20,7 @@
 // Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
 // the last block to read a row block's words makes them so again for the next launch.
 constexpr int PACK_THREADS = 256;
+constexpr int PACK_BLOCKS = 4;                                   // of an SM, while their tiles fit
 constexpr int TILE_BYTES = 64 * 64 * 4;
 constexpr int ROOM_PARTS = 8;                                   // numbers for each row until they are combined
 constexpr int ROOM_BYTES = ROOM_PARTS * 64 * 4;
@@ -153,11 +154,39 @@ template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uin
     }
 }
 
+// What the threads have found to be their rows' largest magnitudes into at.room; in how many parts.
+template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at, unsigned *most)
+{
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
+    if (!SCALES_ROWS)
+        return 0;
+    // k contiguous: a row's 16 threads are neighbours; else a row has two in each of the eight warps
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (K_CONTIGUOUS) {
+            most[i] = larger_key_across(most[i], 8);
+            most[i] = larger_key_across(most[i], 4);
+            most[i] = larger_key_across(most[i], 2);
+            most[i] = larger_key_across(most[i], 1);
+        } else {
+            most[i] = larger_key_across(most[i], 16);
+        }
+    }
+    if (K_CONTIGUOUS ? lane % 16 == 0 : lane < 16) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = K_CONTIGUOUS ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
+            ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
+        }
+    }
+    return K_CONTIGUOUS ? 1 : 8;
+}
+
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
 // direction, LOADS_AHEAD tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
 template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at)
 {
-    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
     const long long step = K_CONTIGUOUS ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
     const long long tile_step = K_CONTIGUOUS ? 64 : 64 * g.ld;
     const float *corner = K_CONTIGUOUS ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
@@ -184,70 +213,73 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
         if (t < at.tiles)
             store_block<K_CONTIGUOUS>(at.tile + t * TILE_BYTES, x[t % (LOADS_AHEAD + 1)], fast, slow, most);
     }
-    if (!SCALES_ROWS)
-        return 0;
-    // k contiguous: a row's 16 threads are neighbours; else a row has two in each of the eight warps
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        if (K_CONTIGUOUS) {
-            most[i] = larger_key_across(most[i], 8);
-            most[i] = larger_key_across(most[i], 4);
-            most[i] = larger_key_across(most[i], 2);
-            most[i] = larger_key_across(most[i], 1);
-        } else {
-            most[i] = larger_key_across(most[i], 16);
-        }
-    }
-    if (K_CONTIGUOUS ? lane % 16 == 0 : lane < 16) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int row = K_CONTIGUOUS ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
-            ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
-        }
-    }
-    return K_CONTIGUOUS ? 1 : 8;
+    return leave_magnitudes<K_CONTIGUOUS>(at, most);
 }
 
-// Largest magnitude of a quarter of this block's part of a row, from shared memory: row threadIdx.x % 64.
-HT_DEVICE int measure_tiles(unsigned smem, int tiles)
+// Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
+// the matrix is contiguous.
+struct four_ahead {
+    uint4 low, high;
+};
+
+// From word `first` of a piece on. Both pieces must lie in the line; the second is not read where the first has all.
+HT_DEVICE four_ahead load_four(const float *p, int first)
 {
-    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
-    unsigned most = 0;
-    for (int t = 0; t < tiles; t++) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            most = larger_key(most, key_of_four(ht_lds16(smem + t * TILE_BYTES + unit_at(row, quarter * 4 + i))));
-        }
-    }
-    return magnitude_of_key(most);
+    four_ahead x;
+    x.low = ht_ldg16(p - first);
+    x.high = first != 0 ? ht_ldg16(p - first + 4) : x.low;
+    return x;
 }
 
-// The same at edges and for any alignment: single elements, zeros beyond the matrix.
-HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
+// Of which only the first `left` are there: one by one, zeros behind.
+HT_DEVICE uint4 load_some(const float *p, int left)
 {
-    const int fast = (int)threadIdx.x % 64, slow = (int)threadIdx.x / 64;
-    const long long row_step = g.k_contiguous ? g.ld : 1, k_step = g.k_contiguous ? 1 : g.ld;
+    return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
+                      left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
+}
+
+HT_DEVICE uint4 shifted(const four_ahead &x, int first)
+{
+    const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
+    const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
+                   d = by_two ? x.high.y : x.low.w, e = by_two ? x.high.z : x.high.x;
+    return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
+}
+
+// The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
+// element outside a line is read, though it may lie in the same 16 bytes: tiles at the ends of lines are read one by one.
+template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
+{
+    constexpr int FURTHER = K_CONTIGUOUS ? 16 : 1; // lines from one of a thread's four to the next: 16 shift alike
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
+    const int length = K_CONTIGUOUS ? g.k : g.rows, lines = K_CONTIGUOUS ? g.rows : g.k;
+    unsigned most[4] = {0, 0, 0, 0};
     for (int t = 0; t < at.tiles; t++) {
-        const int k0 = (at.k_tile + t) * 64;
-        const float *corner = at.src + at.row0 * row_step + k0 * k_step;
-        float x[16];
+        const int k0 = (at.k_tile + t) * 64, start = K_CONTIGUOUS ? k0 : at.row0, line0 = K_CONTIGUOUS ? at.row0 : k0;
+        const bool inside = start > 0 && start + 64 + 4 <= length && line0 + 64 <= lines;
+        const int line = line0 + (K_CONTIGUOUS ? slow : slow * 4), left = length - start - fast;
+        const float *from = at.src + line * g.ld + start + fast;
+        uint4 four[4];
+        if (inside) {
+            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_CONTIGUOUS ? 0 : (int)g.ld;
+            four_ahead x[4];
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-            x[i] = row < at.rows && k0 + k < g.k ? ht_ldg4(corner + row * row_step + k * k_step) : 0.0f;
-        }
+            for (int i = 0; i < 4; i++) {
+                x[i] = load_four(from + i * FURTHER * g.ld, (first + i * shift) & 3);
+            }
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-            ht_sts4(at.tile + (unsigned)(t * TILE_BYTES + k % 4 * 4) + unit_at(row, k / 4), x[i]);
+            for (int i = 0; i < 4; i++) {
+                four[i] = shifted(x[i], (first + i * shift) & 3);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                four[i] = load_some(from + i * FURTHER * g.ld, line + i * FURTHER < lines ? left : 0);
+            }
         }
+        store_block<K_CONTIGUOUS>(at.tile + (unsigned)(t * TILE_BYTES), four, fast, slow, most);
     }
-    if (SCALES_ROWS) {
-        ht_barrier();
-        const int most = measure_tiles(at.tile, at.tiles);
-        ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
-    }
-    return 4;
+    return leave_magnitudes<K_CONTIGUOUS>(at, most);
 }
 
 // Largest magnitude of a whole row, from the matrix: what a thread does that waited in vain.
@@ -430,7 +462,7 @@ HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
     ht_stg_i32(at.tame, count == TAME_WILD ? TAME_WILD : live ? count : TAME_EMPTY);
 }
 
-template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
+template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PACK_BLOCKS)) pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
@@ -443,9 +475,9 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack
     ht_grid_release();
     const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
     const bool whole = aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
-    const int parts = !whole           ? load_ragged_tiles(g, at)
-                      : g.k_contiguous ? load_whole_tiles<true>(g, at)
-                                       : load_whole_tiles<false>(g, at);
+    const int parts = whole ? g.k_contiguous ? load_whole_tiles<true>(g, at) : load_whole_tiles<false>(g, at)
+                      : g.k_contiguous ? load_ragged_tiles<true>(g, at)
+                                       : load_ragged_tiles<false>(g, at);
     int order = 0;
     ht_barrier();
     if (SCALES_ROWS) {
