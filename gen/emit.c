@@ -671,7 +671,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
  * cheap, several blocks on an SM load and write while others wait. Three blocks where each then has at least four tiles,
  * else two, else one. Measured on the H200 (bench/NOTES.md, packing). */
 long emit_pack_tiles(const struct gpu *g) {
-    enum { ENOUGH = 4, FEW = 3, MANY = 4, ROOM_BYTES = 2048 };
+    enum { ENOUGH = 4, FEW = 3, MANY = 4, ROOM_BYTES = 13 * 64 * 4 };
     const int64_t tile = 64 * 64 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
     const int64_t three = (g->smem_per_sm_bytes / 3 - own) / tile, two = (g->smem_per_sm_bytes / 2 - own) / tile,
                   one = (g->smem_per_block_bytes - ROOM_BYTES) / tile;

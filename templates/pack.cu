@@ -22,8 +22,9 @@
 constexpr int PACK_THREADS = 256;
 constexpr int PACK_BLOCKS = 4;                                   // of an SM, while their tiles fit
 constexpr int TILE_BYTES = 64 * 64 * 4;
-constexpr int ROOM_PARTS = 8;                                   // numbers for each row until they are combined
-constexpr int ROOM_BYTES = ROOM_PARTS * 64 * 4;
+// Numbers for each row: this block's, in up to eight parts; what the quarters of the block have collected from all pieces;
+// what the eight parts come to.
+constexpr int ROOM_FOUND = 8, ROOM_OWN = ROOM_FOUND + 4, ROOM_BYTES = (ROOM_OWN + 1) * 64 * 4;
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
@@ -31,6 +32,7 @@ constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one
 constexpr int TILE_CHUNKS = 64 / CHUNK_K;                       // chunks of one slice in a tile's row
 constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of them, those in one atom
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
+static_assert(!SCALES_ROWS || 64 * RUN == PACK_THREADS, "a thread writes one row and has one scale");
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
 constexpr int TAME_EMPTY = -1, TAME_WILD = -2;                  // as hooks_tame reads them
@@ -41,7 +43,8 @@ constexpr int LOADS_AHEAD = 1;                                  // tiles under w
 
 struct pack_pair {
     ht_pack_args operand[2];
-    int tiles; // of a block: at most PACK_TILES, fewer where that leaves SMs without a block
+    int pieces[2]; // blocks of a row block
+    int tiles;     // of a block: at most PACK_TILES, fewer where that leaves SMs without a block
 };
 
 // Everything a block must know about its place.
@@ -68,18 +71,18 @@ HT_DEVICE int k_tiles_of(const ht_pack_args &g)
     return g.k_blocks / GROUP * ATOM_K / 64;
 }
 
-HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles)
+HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles, int pieces)
 {
     pack_place at;
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.exponents + entry * g.exponent_stride;
-    at.pieces = (k_tiles + tiles - 1) / tiles;
+    at.pieces = pieces;
     at.row_blocks = row_blocks_of(g);
-    at.row_block = (int)blockIdx.x / at.pieces;
+    at.row_block = (int)blockIdx.x / pieces;
     at.row0 = at.row_block * 64;
     at.rows = g.rows - at.row0;
-    at.piece = (int)blockIdx.x % at.pieces;
+    at.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.piece * tiles;
     at.tame = g.tame + entry * g.tame_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
@@ -283,9 +286,8 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args 
 }
 
 // Largest magnitude of a whole row, from the matrix: what a thread does that waited in vain.
-HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at)
+HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at, int row)
 {
-    const int row = (int)threadIdx.x % 64;
     const long long r = at.row0 + row;
     unsigned most = 0;
     for (int k = 0; k < g.k && row < at.rows; k++) {
@@ -293,24 +295,6 @@ HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at)
         most = larger_key(most, ht_as_uint(x) * 2 + KEY_OF_ZERO);
     }
     return magnitude_of_key(most);
-}
-
-// What the four threads of a row have found, combined: the largest, or -1 if one of them has -1.
-HT_DEVICE int combine_quarters(unsigned room, int found)
-{
-    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
-    int most = 0;
-    bool all = true;
-    ht_barrier();
-    ht_sts4(room + (unsigned)(quarter * 64 + row) * 4, ht_as_float((unsigned)found));
-    ht_barrier();
-#pragma unroll
-    for (int q = 0; q < 4; q++) {
-        const int one = (int)ht_as_uint(ht_lds4(room + (unsigned)(q * 64 + row) * 4));
-        all = all && one >= 0;
-        most = larger(most, one);
-    }
-    return all ? most : -1;
 }
 
 // Collects the pieces' numbers for this thread's row, every fourth piece; -1: some never came. AHEAD loads are under way
@@ -339,22 +323,35 @@ HT_DEVICE int collect(const int *published, int pieces)
     return vain ? -1 : most;
 }
 
-// The row's largest magnitude over all of k, for the row threadIdx.x % 64, from this block's in `parts` parts in room.
-// own: of this block's tiles.
-HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, int parts, int *own)
+// For the row threadIdx.x % 64: publishes what this block has found, in `parts` parts in room, and leaves in room what this
+// thread's quarter of the block has collected.
+HT_DEVICE void exchange_magnitudes(const pack_place &at, int parts)
 {
+    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
     int most = 0;
     for (int p = 0; p < parts; p++)
-        most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)p * 256 + threadIdx.x % 64 * 4)));
-    *own = most;
-    if (at.pieces == 1)
-        return most;
-    if (threadIdx.x < 64)
-        ht_st_relaxed_i32(at.published + at.piece * 64 + (int)threadIdx.x, most);
-    most = combine_quarters(at.room, collect(at.published, at.pieces));
-    if (most < 0)
-        most = measure_row(g, at);
-    return most;
+        most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)(p * 64 + row) * 4)));
+    if (quarter == 0) {
+        ht_sts4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4, ht_as_float((unsigned)most));
+        if (at.pieces > 1)
+            ht_st_relaxed_i32(at.published + at.piece * 64 + row, most);
+    }
+    const int found = at.pieces > 1 ? collect(at.published, at.pieces) : most;
+    ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
+}
+
+// A row's largest magnitude over all of k, from what the quarters have collected.
+HT_DEVICE int magnitude_of_row(const ht_pack_args &g, const pack_place &at, int row)
+{
+    int most = 0;
+    bool all = true;
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        const int one = (int)ht_as_uint(ht_lds4(at.room + (unsigned)((ROOM_FOUND + q) * 64 + row) * 4));
+        all = all && one >= 0;
+        most = larger(most, one);
+    }
+    return all ? most : measure_row(g, at, row);
 }
 
 // The last block of a row block to have read the published magnitudes leaves the meeting as it was before: 32 threads of
@@ -414,29 +411,27 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
 }
 
 // The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
-// side by side in a warp: each store covers whole sectors. room: the rows' magnitudes.
+// side by side in a warp: each store covers whole sectors. factor: of the row, the same for all that a thread writes.
 template <int CHECK>
-HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, pack_tally *tally)
+HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, float factor,
+                          pack_tally *tally)
 {
 #pragma unroll
     for (int i = 0; i < UNITS; i++) {
         const int unit = i * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        const float factor =
-            SCALES_ROWS ? ht_pow2(-ht_row_exponent((int)ht_as_uint(ht_lds4(at.room + (unsigned)row * 4)))) : 1.0f;
         write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor, tally);
     }
 }
 
-// The block's number for the data check, from what its threads have seen. The magnitudes of the tiles' rows lie in room
-// behind those of the whole rows.
+// The block's number for the data check, from what its threads have seen.
 HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
     const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
     int count = (int)large, odd = ((tally.odd | tally.odd >> 16) & 0x7c00u) != 0; // NaN or still 0
-    int live = ht_lds4(at.room + (unsigned)(64 + row) * 4) != 0.0f;
+    int live = ht_lds4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4) != 0.0f;
     for (int m = 1; m < LANES; m *= 2) {
         count += ht_shfl_xor(count, m);
         odd |= ht_shfl_xor(odd, m);
@@ -467,7 +462,7 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_b
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const pack_place at = find_place(g, entry, p.tiles);
+    const pack_place at = find_place(g, entry, p.tiles, p.pieces[second]);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
     if (!SCALES_ROWS || g.meeting_clean)
@@ -479,28 +474,24 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_b
                       : g.k_contiguous ? load_ragged_tiles<true>(g, at)
                                        : load_ragged_tiles<false>(g, at);
     int order = 0;
+    float factor = 1.0f;
     ht_barrier();
     if (SCALES_ROWS) {
         if (!g.meeting_clean)
             ht_grid_wait();
-        int own = 0;
-        const int most = agree_on_magnitude(g, at, parts, &own);
+        exchange_magnitudes(at, parts);
+        ht_barrier();
         if (at.pieces > 1 && threadIdx.x == 0)
             order = ht_add_relaxed_i32(at.arrived, 1);
-        ht_barrier();
-        if (threadIdx.x < 64) {
-            ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
-            if (CHECK > 0)
-                ht_sts4(at.room + (64 + threadIdx.x) * 4, ht_as_float((unsigned)own));
-            if (at.piece == 0)
-                ht_stg_i32(at.exponents + at.row0 + (int)threadIdx.x, most);
-        }
-        ht_barrier();
+        const int row = (int)threadIdx.x / RUN, most = magnitude_of_row(g, at, row);
+        factor = ht_pow2(-ht_row_exponent(most));
+        if (at.piece == 0 && threadIdx.x % RUN == 0)
+            ht_stg_i32(at.exponents + at.row0 + row, most);
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     pack_tally tally = {0, 0};
     for (int t = 0; t < at.tiles; t++)
-        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), &tally);
+        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &tally);
     if (CHECK > 0)
         store_tame(at, tally);
     if (SCALES_ROWS && at.pieces > 1)
@@ -515,8 +506,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const int pieces = (k_tiles_of(g) + p.tiles - 1) / p.tiles;
-    const long long ints = (long long)row_blocks_of(g) * (pieces * 64 + 1);
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces[second] * 64 + 1);
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
@@ -550,8 +540,8 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
         const long long high = (operands[i].rows + 63) / 64;
-        const long long wide = (operands[i].k_blocks / GROUP * ATOM_K / 64 + p.tiles - 1) / p.tiles;
-        blocks = high * wide > blocks ? high * wide : blocks;
+        p.pieces[i] = (operands[i].k_blocks / GROUP * ATOM_K / 64 + p.tiles - 1) / p.tiles;
+        blocks = high * p.pieces[i] > blocks ? high * p.pieces[i] : blocks;
         batch += (unsigned)operands[i].batch;
     }
     if (blocks > 0x7fffffff)
