@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 512 to 2048), auto (what
+# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), auto (what
 # the data check costs), report (errors, with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
@@ -52,9 +52,9 @@ odd() {
     table h200 h200-native-odd --shapes bench/shapes-odd.txt --schemes f16x3,i8x6 --seconds 0.1
 }
 
-# Where launches and packing count: single calls beside sustained ones, packing in microseconds. Half a minute.
+# Where launches and packing count: single calls beside sustained ones, packing in microseconds. About 20 s.
 small() {
-    table h200 h200-native-small --sizes 256,512,1024,2048 --schemes f16x3,i8x6 --seconds 0.15
+    table h200 h200-native-small --sizes 256,512,1024,1536,2048,3072 --schemes f16x3,i8x6 --seconds 0.15
 }
 
 # What the data check costs: auto beside f16x3, which is the same without the check, and fp32. About two minutes.

@@ -32,7 +32,7 @@ constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one
 constexpr int TILE_CHUNKS = 64 / CHUNK_K;                       // chunks of one slice in a tile's row
 constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of them, those in one atom
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
-static_assert(!SCALES_ROWS || 64 * RUN == PACK_THREADS, "a thread writes one row and has one scale");
+constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a thread writes of each tile
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
 constexpr int TAME_EMPTY = -1, TAME_WILD = -2;                  // as hooks_tame reads them
@@ -411,9 +411,9 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
 }
 
 // The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
-// side by side in a warp: each store covers whole sectors. factor: of the row, the same for all that a thread writes.
+// side by side in a warp: each store covers whole sectors. factor: of the rows that this thread writes.
 template <int CHECK>
-HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, float factor,
+HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
                           pack_tally *tally)
 {
 #pragma unroll
@@ -421,7 +421,7 @@ HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first,
         const int unit = i * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor, tally);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[i % ROWS], tally);
     }
 }
 
@@ -474,7 +474,7 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_b
                       : g.k_contiguous ? load_ragged_tiles<true>(g, at)
                                        : load_ragged_tiles<false>(g, at);
     int order = 0;
-    float factor = 1.0f;
+    float factor[ROWS] = {};
     ht_barrier();
     if (SCALES_ROWS) {
         if (!g.meeting_clean)
@@ -483,10 +483,12 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_b
         ht_barrier();
         if (at.pieces > 1 && threadIdx.x == 0)
             order = ht_add_relaxed_i32(at.arrived, 1);
-        const int row = (int)threadIdx.x / RUN, most = magnitude_of_row(g, at, row);
-        factor = ht_pow2(-ht_row_exponent(most));
-        if (at.piece == 0 && threadIdx.x % RUN == 0)
-            ht_stg_i32(at.exponents + at.row0 + row, most);
+        for (int i = 0; i < ROWS; i++) {
+            const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(g, at, row);
+            factor[i] = ht_pow2(-ht_row_exponent(most));
+            if (at.piece == 0 && threadIdx.x % RUN == 0)
+                ht_stg_i32(at.exponents + at.row0 + row, most);
+        }
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     pack_tally tally = {0, 0};
