@@ -20,7 +20,6 @@
 // Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
 // the last block to read a row block's words makes them so again for the next launch.
 constexpr int PACK_THREADS = 256;
-constexpr int PACK_BLOCKS = 4;                                   // of an SM, while their tiles fit
 constexpr int TILE_BYTES = 64 * 64 * 4;
 // Numbers for each row: this block's, in up to eight parts; what the quarters of the block have collected from all pieces;
 // what the eight parts come to.
@@ -44,7 +43,7 @@ constexpr int LOADS_AHEAD = 1;                                  // tiles under w
 struct pack_pair {
     ht_pack_args operand[2];
     int pieces[2]; // blocks of a row block
-    int tiles;     // of a block: at most PACK_TILES, fewer where that leaves SMs without a block
+    int tiles;     // of a block: at most PACK_TILES
 };
 
 // Everything a block must know about its place.
@@ -457,7 +456,7 @@ HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
     ht_stg_i32(at.tame, count == TAME_WILD ? TAME_WILD : live ? count : TAME_EMPTY);
 }
 
-template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PACK_BLOCKS)) pack(const pack_pair p)
+template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, HT_PACK_BLOCKS)) pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
@@ -514,14 +513,12 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
         ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
 }
 
-// Few tiles make small blocks, so that two find a place on each SM.
 static int tiles_of_block(const ht_pack_args *operands, int count)
 {
-    long long tiles = 0;
+    long long row_blocks = 0;
     for (int i = 0; i < count; i++)
-        tiles += (long long)((operands[i].rows + 63) / 64) * (operands[i].k_blocks / GROUP * ATOM_K / 64) * operands[i].batch;
-    const long long share = tiles / (2 * SMS);
-    return share < 1 ? 1 : share < PACK_TILES ? (int)share : PACK_TILES;
+        row_blocks += (operands[i].rows + 63LL) / 64 * operands[i].batch;
+    return ht_pack_tiles(row_blocks, operands[0].k_blocks / GROUP * ATOM_K / 64, SMS, PACK_TILES, PACK_TOGETHER);
 }
 
 template <int CHECK>
