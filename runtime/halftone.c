@@ -16,6 +16,7 @@
 
 enum {
     PIECE_ALIGNMENT = 1024, /* of each piece of the workspace and of a packed blob */
+    ALARM_BYTES = 64,       /* before the data check's numbers: ht_pack_args, alarm */
     DETAIL_MAX = 1024,
     NO_KERNEL = -1
 };
@@ -32,10 +33,17 @@ enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 static const char AUTO_SCHEME[] = "f16x3", RESCUE_SCHEME[] = "fp32";
 
 /* Longer sums are the second's: the verdict counts in 32 bits (hooks_tame). */
-static const int64_t CHECKED_K_MAX = INT64_C(1) << 28;
+static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
 
 /* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
 enum { CHECK_UNITS = 4 };
+
+/* All that decides which kernel and split a call runs. */
+struct question {
+    int64_t m, n, k, batch;
+    const struct ht_scheme_desc *scheme; /* NULL: none */
+    int forced, is_auto;
+};
 
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
@@ -46,6 +54,7 @@ struct halftone {
     int *meeting; /* see ht_pack_args; NULL until it is needed */
     size_t meeting_bytes;
     bool meeting_clean;
+    int pack_calls; /* so far: ht_pack_args, call */
     int pointer_mode;
     const char *scheme; /* name in the set; NULL: `accuracy` chooses by shape */
     bool is_auto;       /* scheme is what `auto` starts from */
@@ -55,6 +64,13 @@ struct halftone {
         const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
         bool is_auto;
     } last; /* what `accuracy` chose: comparing the kernels of several schemes takes 10 us of the host */
+    struct {
+        struct question question;
+        struct ht_choice choice;
+        const struct ht_scheme_desc *scheme; /* with rescue and fma_only what choose() puts into a plan */
+        int rescue;
+        bool fma_only;
+    } chosen; /* comparing kernels and splits takes 2 us, for `auto` 7 */
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
     struct ht_dev_info device;
@@ -382,7 +398,8 @@ static void add_check(const halftone *h, const struct ht_scheme_desc *s, bool is
     const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
     o->tame_stride = ht_mul(row_blocks, checked_pieces(h, s, o->k));
     o->copy_stride = is_blob ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
-    o->tame_bytes = round_up(ht_mul(ht_mul(o->tame_stride, (int64_t)sizeof(int)), o->entries), PIECE_ALIGNMENT);
+    o->tame_bytes =
+        round_up(ht_add(ht_mul(ht_mul(o->tame_stride, (int64_t)sizeof(int)), o->entries), ALARM_BYTES), PIECE_ALIGNMENT);
     o->copy_bytes = round_up(ht_mul(ht_mul(o->copy_stride, (int64_t)sizeof(float)), o->entries), PIECE_ALIGNMENT);
 }
 
@@ -410,7 +427,7 @@ static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **sch
 
 /* Whether `auto` can look at the data of calls that start from this scheme. */
 static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && find_scheme(set, RESCUE_SCHEME) != NULL;
+    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && ht_pick_rescue(set, RESCUE_SCHEME) != NO_KERNEL;
 }
 
 /* Whether packed operands are for `auto` with its check. */
@@ -468,11 +485,35 @@ static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t
     const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= rescue->fma_k;
     if (checks_shape(h, forced, p, &choice, &direct, m, n, k, batch)) {
-        p->rescue = ht_pick(h->set, rescue->name, m, n, k, batch, 0).kernel; /* not split: its parts have no verdict */
+        p->rescue = ht_pick_rescue(h->set, rescue->name);
         return choice;
     }
     p->scheme = rescue;
     return direct;
+}
+
+/* The same for a handle that is mostly asked the same. */
+static struct ht_choice choose_for_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
+    struct question now;
+    memset(&now, 0, sizeof now);
+    now.m = m;
+    now.n = n;
+    now.k = k;
+    now.batch = batch;
+    now.scheme = p->scheme;
+    now.forced = h->forced_kernel;
+    now.is_auto = p->is_auto;
+    if (memcmp(&now, &h->chosen.question, sizeof now) != 0) {
+        h->chosen.choice = choose(h, h->forced_kernel, m, n, k, batch, p);
+        h->chosen.scheme = p->scheme;
+        h->chosen.rescue = p->rescue;
+        h->chosen.fma_only = p->fma_only;
+        h->chosen.question = now;
+    }
+    p->scheme = h->chosen.scheme;
+    p->rescue = h->chosen.rescue;
+    p->fma_only = h->chosen.fma_only;
+    return h->chosen.choice;
 }
 
 /* The bound of what choose() decided. */
@@ -580,7 +621,7 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     if (code != HALFTONE_OK)
         return code;
     p->rescue = NO_KERNEL;
-    const struct ht_choice choice = choose(h, h->forced_kernel, m, n, k, batch, p);
+    const struct ht_choice choice = choose_for_call(h, m, n, k, batch, p);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)
@@ -839,8 +880,9 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     args.batch = (int)grid_batch(batch);
     if (x->tame == NULL)
         return args;
-    args.tame = (int *)(void *)x->tame + entry * o->tame_stride;
+    args.tame = (int *)(void *)(x->tame + ALARM_BYTES) + entry * o->tame_stride;
     args.tame_stride = o->tame_stride;
+    args.alarm = (int *)(void *)x->tame;
     args.copy = (float *)(void *)x->copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
@@ -895,6 +937,8 @@ static void meet(halftone *h, const struct source *x, struct ht_pack_args *args,
 
 static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x,
                        struct ht_pack_args *args, int count) {
+    for (int i = 0; i < count; i++)
+        args[i].call = h->pack_calls;
     meet(h, x, args, count);
     int code = fail_device(h, ht_dev_check(scheme->pack(args, count, h->stream)));
     if (code != HALFTONE_OK)
@@ -904,6 +948,7 @@ static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const s
 
 /* Packs one or two operands: together in one launch where a grid can hold all their entries. */
 static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x, int count) {
+    h->pack_calls = h->pack_calls < INT32_MAX ? h->pack_calls + 1 : 1;
     if (count == 2 && x[0].operand->entries + x[1].operand->entries <= HT_GRID_BATCH) {
         struct ht_pack_args both[2] = {pack_args(scheme, &x[0], 0), pack_args(scheme, &x[1], 0)};
         return launch_pack(h, scheme, x, both, 2);
@@ -962,7 +1007,8 @@ static void next_entries(struct ht_gemm_args *args) {
     }
 }
 
-/* Launches kernel (unless NO_KERNEL), reduction and rescue (unless NO_KERNEL) over slices of the batch that a grid can hold. */
+/* Launches rescue, kernel (unless NO_KERNEL) and reduction over slices of the batch that a grid can hold. The rescue comes first:
+ * nothing that a launch behind the product has to wait for could begin before the product leaves the SMs. */
 static int launch(halftone *h, int kernel, int rescue, struct ht_gemm_args args, int64_t batch) {
     const struct ht_scheme_desc *scheme =
         kernel != NO_KERNEL ? find_scheme(h->set, h->set->kernel[kernel].scheme) : NULL;
@@ -970,13 +1016,13 @@ static int launch(halftone *h, int kernel, int rescue, struct ht_gemm_args args,
         scheme != NULL && scheme->reduce != NULL ? scheme->reduce : h->set->reduce;
     for (int64_t done = 0; done < batch; done += HT_GRID_BATCH) {
         args.batch = (int)grid_batch(batch - done);
-        int code = launch_kernel(h, kernel, &args);
-        if (code == HALFTONE_OK && args.splits != 1)
-            code = fail_device(h, ht_dev_check(reduce(&args, h->stream)));
         struct ht_gemm_args whole = args;
         whole.splits = 1;
+        int code = launch_kernel(h, rescue, &whole);
         if (code == HALFTONE_OK)
-            code = launch_kernel(h, rescue, &whole);
+            code = launch_kernel(h, kernel, &args);
+        if (code == HALFTONE_OK && args.splits != 1)
+            code = fail_device(h, ht_dev_check(reduce(&args, h->stream)));
         if (code != HALFTONE_OK)
             return code;
         next_entries(&args);
@@ -1068,12 +1114,13 @@ static void add_panels(const struct plan *p, const struct panels *at, struct ht_
 /* What the data check found, for the kernel that leaves blocks alone and the one that computes them. */
 static void add_verdict(const halftone *h, const struct plan *p, const struct panels *at, int64_t k,
                         struct ht_gemm_args *args) {
-    args->a_tame = (const int *)(const void *)at->a_tame;
-    args->b_tame = (const int *)(const void *)at->b_tame;
+    args->a_alarm = (const int *)(const void *)at->a_tame;
+    args->b_alarm = (const int *)(const void *)at->b_tame;
+    args->a_tame = (const int *)(const void *)(at->a_tame + ALARM_BYTES);
+    args->b_tame = (const int *)(const void *)(at->b_tame + ALARM_BYTES);
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
     args->pieces = (int)checked_pieces(h, p->scheme, k);
-    args->piece_k = ht_checked_tiles(p->scheme, h->set->sms, k) * HT_K_PAD;
 }
 
 static int multiply(halftone *h, const struct call *x, bool is_packed) {

@@ -15,7 +15,8 @@
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
 
-enum { EMPTY = -1, WILD = -2 }; /* ht_pack_args, tame */
+enum { EMPTY = 0x7fffffff, WILD = -0x7fffffff }; /* ht_pack_args, tame */
+enum { CALL = 12 };
 
 static halftone *handle;
 static const struct ht_set_desc *set;
@@ -99,7 +100,7 @@ static int row_count(int64_t row, int64_t k0, int64_t k1, double most) {
     return count;
 }
 
-static int expected_count(const struct packing *p, int64_t row_block, int64_t k0, int64_t k1) {
+static int expected_number(const struct packing *p, int64_t row_block, int64_t k0, int64_t k1) {
     int least = INT32_MAX, live = 0;
     for (int64_t row = row_block * 64; row < row_block * 64 + 64 && row < p->rows; row++) {
         double most = 0;
@@ -110,12 +111,13 @@ static int expected_count(const struct packing *p, int64_t row_block, int64_t k0
         const int count = row_count(row, k0, k1 < p->k ? k1 : p->k, most);
         least = count < least ? count : least;
     }
-    return least == WILD || live ? least : EMPTY;
+    const int length = (int)((k1 < p->k ? k1 : p->k) - k0);
+    return least == WILD ? WILD : live ? 8 * least - 5 * length : EMPTY;
 }
 
 /* The matrix packed; tame and copy may be empty. */
 struct packed {
-    struct block src, panels, exponents, meeting, tame, copy;
+    struct block src, panels, exponents, meeting, tame, copy, alarm;
 };
 
 static struct packed pack_matrix(const struct packing *p, int checks, int copies) {
@@ -123,7 +125,7 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     const int64_t ld = (p->k_contiguous ? p->k : p->rows) + p->pad;
     struct packed x = {floats(ld * (p->k_contiguous ? p->rows : p->k)), block_make((size_t)(row_blocks * k_blocks) * 8192),
                        ints(row_blocks * 64), ints(ht_meeting_ints(f16x3, p->rows, p->k) + 1), ints(row_blocks * k_tiles),
-                       floats(row_blocks * 64 * k_tiles * 64)};
+                       floats(row_blocks * 64 * k_tiles * 64), ints(2)};
     for (int64_t row = 0; row < p->rows; row++) {
         for (int64_t k = 0; k < p->k; k++)
             ((float *)x.src.host)[p->k_contiguous ? row * ld + k : k * ld + row] = element(row, k);
@@ -145,16 +147,18 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     args.tiles = p->tiles;
     args.tame = checks ? x.tame.device : NULL;
     args.copy = copies ? x.copy.device : NULL;
+    args.alarm = x.alarm.device;
+    args.call = CALL;
     assert_int_equal(ht_dev_check(f16x3->pack(&args, 1, NULL)), HT_DEV_OK);
-    struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy};
-    for (int i = 0; i < 4; i++)
+    struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy, &x.alarm};
+    for (int i = 0; i < 5; i++)
         block_down(out[i]);
     return x;
 }
 
 static void packed_free(struct packed *x) {
-    struct block *const all[] = {&x->src, &x->panels, &x->exponents, &x->meeting, &x->tame, &x->copy};
-    for (int i = 0; i < 6; i++)
+    struct block *const all[] = {&x->src, &x->panels, &x->exponents, &x->meeting, &x->tame, &x->copy, &x->alarm};
+    for (int i = 0; i < 7; i++)
         block_free(all[i]);
 }
 
@@ -180,14 +184,20 @@ static void packing_counts_what_is_large(void **state) {
         const struct packing *p = &cases[i];
         struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(p, 1, 1);
         const int64_t pieces = ht_ceil_div(ht_ceil_div(p->k, 64), p->tiles), row_blocks = ht_ceil_div(p->rows, 64);
+        int negative = 0;
         for (int64_t at = 0; at < row_blocks * pieces; at++) {
             const int64_t k0 = at % pieces * p->tiles * 64;
-            const int want = expected_count(p, at / pieces, k0, k0 + p->tiles * 64);
+            const int want = expected_number(p, at / pieces, k0, k0 + p->tiles * 64);
             const int got = ((const int *)checked.tame.host)[at];
             if (got != want)
-                fail_msg("%lldx%lld: row block %lld, piece %lld: packing counts %d, there are %d", (long long)p->rows,
+                fail_msg("%lldx%lld: row block %lld, piece %lld: packing has %d, not %d", (long long)p->rows,
                          (long long)p->k, (long long)(at / pieces), (long long)(at % pieces), got, want);
         }
+        for (int64_t at = 0; at < row_blocks * pieces; at++)
+            negative |= ((const int *)checked.tame.host)[at] < 0;
+        const int *alarm = checked.alarm.host;
+        if (alarm[0] != CALL || (alarm[1] == CALL) != negative)
+            fail_msg("%lldx%lld: the alarm is %d %d", (long long)p->rows, (long long)p->k, alarm[0], alarm[1]);
         check_copy(p, &copied);
         assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)(row_blocks * pieces) * sizeof(int));
         assert_memory_equal(plain.panels.host, checked.panels.host, plain.panels.bytes);
@@ -210,7 +220,8 @@ static void fill_tame(int *tame, int64_t blocks, uint64_t stream) {
         const int64_t p = i % PIECES;
         const int length = K - p * PIECE_K < PIECE_K ? (int)(K - p * PIECE_K) : PIECE_K;
         const uint64_t bits = family_bits(5, stream, (uint64_t)(i / PIECES), (uint64_t)p);
-        tame[i] = bits % 9 == 0 ? EMPTY : bits % 67 == 1 ? WILD : length / 4 + (int)(bits / 128 % (uint64_t)(3 * length / 4));
+        const int count = length / 4 + (int)(bits / 128 % (uint64_t)(3 * length / 4));
+        tame[i] = bits % 9 == 0 ? EMPTY : bits % 67 == 1 ? WILD : 8 * count - 5 * length;
     }
 }
 
@@ -220,20 +231,30 @@ static int is_tame(const int *a, const int *b, int left_out) {
     for (int p = 0; p < PIECES; p++) {
         if (p == left_out)
             continue;
-        const int length = K - p * PIECE_K < PIECE_K ? K - p * PIECE_K : PIECE_K;
         if (a[p] == WILD || b[p] == WILD)
             return 0;
-        if (a[p] >= 0 && b[p] >= 0)
-            spare += 4 * (a[p] + b[p]) - 5 * length;
+        if (a[p] != EMPTY && b[p] != EMPTY)
+            spare += a[p] + b[p];
     }
     return spare >= 0;
 }
 
 struct guard {
     struct packed a, b;
-    struct block a_tame, b_tame, partial, whole, guarded;
+    struct block a_tame, b_tame, partial, whole, guarded, rescued, alarms;
     struct ht_gemm_args args;
 };
+
+/* With the alarms that packing would have written. */
+static void numbers_up(const struct guard *g, int a_rings, int b_rings) {
+    int *const alarms = g->alarms.host;
+    alarms[0] = alarms[2] = CALL;
+    alarms[1] = a_rings ? CALL : CALL - 1;
+    alarms[3] = b_rings ? CALL : CALL - 1;
+    block_up(&g->alarms);
+    block_up(&g->a_tame);
+    block_up(&g->b_tame);
+}
 
 static struct guard guard_open(void) {
     static const struct packing pa = {M, K, 0, 1, 0}, pb = {N, K, 0, 1, 0};
@@ -246,10 +267,11 @@ static struct guard guard_open(void) {
     g.partial = floats((int64_t)BATCH * 2 * M * N);
     g.whole = floats((int64_t)BATCH * M * N);
     g.guarded = floats((int64_t)BATCH * M * N);
+    g.rescued = floats((int64_t)BATCH * M * N);
+    g.alarms = ints(4);
     fill_tame(g.a_tame.host, BATCH * A_BLOCKS, 1);
     fill_tame(g.b_tame.host, B_BLOCKS, 2);
-    block_up(&g.a_tame);
-    block_up(&g.b_tame);
+    numbers_up(&g, 1, 1);
     g.args.a_panels = g.a.panels.device;
     g.args.b_panels = g.b.panels.device;
     g.args.a_exponents = g.a.exponents.device;
@@ -261,19 +283,24 @@ static struct guard guard_open(void) {
     g.args.k_blocks = (int)ht_k_blocks(f16x3, K);
     g.args.batch = BATCH;
     g.args.alpha = 1;
+    g.args.a_src = g.a.src.device;
+    g.args.b_src = g.b.src.device;
+    g.args.a_ld = g.args.b_ld = g.args.k = K;
+    g.args.a_k_contiguous = g.args.b_k_contiguous = 1;
     return g;
 }
 
 static void guard_close(struct guard *g) {
-    struct block *const all[] = {&g->a_tame, &g->b_tame, &g->partial, &g->whole, &g->guarded};
+    struct block *const all[] = {&g->a_tame, &g->b_tame, &g->partial, &g->whole, &g->guarded, &g->rescued, &g->alarms};
     packed_free(&g->a);
     packed_free(&g->b);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 7; i++)
         block_free(all[i]);
 }
 
+/* kernel, rescue: NULL: not launched. */
 static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel, int splits, int checks,
-                      const struct block *c) {
+                      const struct ht_kernel_desc *rescue, const struct block *c) {
     struct ht_gemm_args args = g->args;
     memset(c->host, 0xff, c->bytes); /* the mark of an element that nobody stored */
     block_up(c);
@@ -283,14 +310,17 @@ static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel
         args.a_tame = g->a_tame.device;
         args.b_tame = g->b_tame.device;
         args.a_tame_stride = A_BLOCKS * PIECES;
-        args.k = K;
         args.pieces = PIECES;
-        args.piece_k = PIECE_K;
+        args.a_alarm = g->alarms.device;
+        args.b_alarm = (const int *)g->alarms.device + 2;
     }
-    assert_int_equal(ht_dev_check(kernel->init()), HT_DEV_OK);
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    if (kernel != NULL)
+        assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     if (splits > 1)
         assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
+    args.splits = 1;
+    if (rescue != NULL)
+        assert_int_equal(ht_dev_check(rescue->init()) + ht_dev_check(rescue->launch(&args, NULL)), HT_DEV_OK);
     block_down(c);
 }
 
@@ -327,11 +357,62 @@ static void kernels_leave_blocks_that_are_not_tame(void **state) {
         if (strcmp(kernel->scheme, "f16x3") != 0)
             continue;
         for (int splits = 1; splits <= 2; splits++) {
-            guard_run(&g, kernel, splits, 0, &g.whole);
-            guard_run(&g, kernel, splits, 1, &g.guarded);
+            guard_run(&g, kernel, splits, 0, NULL, &g.whole);
+            guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
             guard_compare(&g, kernel->name, splits);
         }
     }
+    guard_close(&g);
+}
+
+static uint32_t bits_of(const struct block *c, int64_t i) {
+    return ((const uint32_t *)c->host)[i];
+}
+
+/* Every element comes from one of the two launches, as the verdict says. */
+static void rescue_compare(const struct guard *g, const char *what) {
+    int rescued = 0;
+    for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
+        const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
+        const int tame = is_tame((const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES,
+                                 (const int *)g->b_tame.host + col / 64 * PIECES, PIECES);
+        const uint32_t want = bits_of(tame ? &g->whole : &g->rescued, i), got = bits_of(&g->guarded, i);
+        if (got != want || got == UINT32_MAX)
+            fail_msg("%s: entry %lld, (%lld, %lld) is %s and holds %08x, not %08x", what, (long long)entry, (long long)row,
+                     (long long)col, tame ? "tame" : "not tame", got, want);
+        rescued += !tame;
+    }
+    assert_true(rescued > 0);
+}
+
+/* Numbers of which only the last entry's, or only B's last, says no: whoever looks at part of them sees nothing. */
+static void fill_one(const struct guard *g, int in_b) {
+    memset(g->a_tame.host, 0, g->a_tame.bytes);
+    memset(g->b_tame.host, 0, g->b_tame.bytes);
+    int *const a = g->a_tame.host, *const b = g->b_tame.host;
+    *(in_b ? &b[B_BLOCKS * PIECES - 1] : &a[BATCH * A_BLOCKS * PIECES - 1]) = in_b ? -1 : WILD;
+    numbers_up(g, !in_b, in_b);
+}
+
+static void the_rescue_computes_the_rest(void **state) {
+    (void)state;
+    if (f16x3->pack_tiles == 0 || ht_pick_rescue(set, "fp32") < 0)
+        skip();
+    const struct ht_kernel_desc *kernel = &set->kernel[ht_pick(set, "f16x3", M, N, K, BATCH, 0).kernel];
+    const struct ht_kernel_desc *rescue = &set->kernel[ht_pick_rescue(set, "fp32")];
+    struct guard g = guard_open();
+    guard_run(&g, kernel, 1, 0, NULL, &g.whole);
+    guard_run(&g, NULL, 1, 0, rescue, &g.rescued);
+    guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
+    rescue_compare(&g, "all kinds of numbers");
+    for (int in_b = 0; in_b < 2; in_b++) {
+        fill_one(&g, in_b);
+        guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
+        rescue_compare(&g, in_b ? "B's last number" : "the last entry's number");
+    }
+    numbers_up(&g, 0, 0); /* nobody looks at numbers when no alarm rings */
+    guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
+    assert_memory_equal(g.guarded.host, g.whole.host, g.whole.bytes);
     guard_close(&g);
 }
 
@@ -354,10 +435,14 @@ static int close_handle(void **state) {
     return halftone_destroy(handle);
 }
 
-int main(void) {
+/* An argument names the tests to run: a pattern with *. */
+int main(int argc, char **argv) {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_counts_what_is_large),
         cmocka_unit_test(kernels_leave_blocks_that_are_not_tame),
+        cmocka_unit_test(the_rescue_computes_the_rest),
     };
     return cmocka_run_group_tests(tests, open_handle, close_handle);
 }
