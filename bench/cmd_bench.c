@@ -21,12 +21,13 @@ enum {
     SIZES_MOST = 32,
     TRANS_MOST = 4,
     SAMPLED_ROWS = 64,
+    SINGLES = 7,
     PAD_MOST = 4096,
     COMMENT_BYTES = 2048
 };
 
-/* end: end to end with packing; kernel: from packed operands. least and most are over the batches of one
- * measurement. */
+/* end: end to end with packing; kernel: from packed operands; single: one call in an idle device, the others sustained. least
+ * and most are over the batches, or the single calls, of one measurement. */
 static const struct tsv_column bench_columns[] = {{"m", 1},
                                                   {"n", 1},
                                                   {"k", 1},
@@ -40,6 +41,11 @@ static const struct tsv_column bench_columns[] = {{"m", 1},
                                                   {"kernel_tflops", 1},
                                                   {"kernel_least", 0},
                                                   {"kernel_most", 0},
+                                                  {"end_single_tflops", 1},
+                                                  {"end_single_least", 0},
+                                                  {"end_single_most", 0},
+                                                  {"kernel_single_tflops", 1},
+                                                  {"end_single/sgemm", 1},
                                                   {"end/sgemm", 1},
                                                   {"kernel/sgemm", 0},
                                                   {"end/tf32", 1},
@@ -47,6 +53,8 @@ static const struct tsv_column bench_columns[] = {{"m", 1},
                                                   {"of_limit", 1},
                                                   {"pack_gbps", 1},
                                                   {"pack/copy", 1},
+                                                  {"pack_us", 0},
+                                                  {"pack_single_us", 0},
                                                   {"frob", 1},
                                                   {"grade", 1},
                                                   {"spread_%", 1},
@@ -84,6 +92,7 @@ struct round {
     void *half_a, *half_b; /* device, FP16; NULL without cuBLAS */
     enum yardstick_mode mode;
     double yardstick_tflops[YARDSTICK_TIMED]; /* -1: not measured */
+    double sgemm_single_tflops;
     double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
 };
 
@@ -110,6 +119,15 @@ static void speed_cells(struct tsv *t, const struct round *r, const struct timin
     tsv_measured(t, tflops(r, timing->least_s), 4);
 }
 
+static void single_cells(struct tsv *t, const struct round *r, const struct line *l) {
+    const double end = tflops(r, l->end.single.median_s);
+    tsv_measured(t, end, 4);
+    tsv_measured(t, tflops(r, l->end.single.most_s), 4);
+    tsv_measured(t, tflops(r, l->end.single.least_s), 4);
+    tsv_measured(t, tflops(r, l->product.single.median_s), 4);
+    tsv_measured(t, share(end, r->sgemm_single_tflops), 4);
+}
+
 /* The result of the contender must be in problem.c. */
 static int add_line(struct round *r, const struct line *l, struct fault *f) {
     struct bench *b = r->bench;
@@ -132,6 +150,7 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
     tsv_text(t, l->kernel);
     speed_cells(t, r, &l->end);
     speed_cells(t, r, &l->product);
+    single_cells(t, r, l);
     tsv_measured(t, share(end, yard[YARDSTICK_SGEMM]), 4);
     tsv_measured(t, share(product, yard[YARDSTICK_SGEMM]), 4);
     tsv_measured(t, share(end, yard[YARDSTICK_TF32]), 3);
@@ -139,6 +158,8 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
     tsv_measured(t, l->products > 0 ? share(product * l->products, yard[YARDSTICK_FP16]) : -1, 3);
     tsv_measured(t, pack_gbps, 4);
     tsv_measured(t, share(pack_gbps, r->copy_gbps), 3);
+    tsv_measured(t, l->pack.median_s * 1e6, 4);
+    tsv_measured(t, l->pack.single.median_s * 1e6, 4);
     tsv_real(t, e.frob, 3);
     tsv_real(t, e.grade, 3);
     tsv_measured(t, spread, 2);
@@ -186,6 +207,7 @@ static void step(struct round *r, const char *contender) {
 static int run_yardsticks(struct round *r, struct fault *f) {
     for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
         r->yardstick_tflops[mode] = -1;
+    r->sgemm_single_tflops = -1;
     for (int mode = 0; mode < YARDSTICK_TIMED && r->bench->yardstick != NULL; mode++) {
         struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, 0};
         r->mode = (enum yardstick_mode)mode;
@@ -193,6 +215,8 @@ static int run_yardsticks(struct round *r, struct fault *f) {
         if (timing_measure(&r->bench->plan, call_yardstick, r, &l.end, f) != 0)
             return -1;
         r->yardstick_tflops[mode] = tflops(r, l.end.median_s);
+        if (mode == YARDSTICK_SGEMM)
+            r->sgemm_single_tflops = tflops(r, l.end.single.median_s);
         l.product = l.end;
         if (add_line(r, &l, f) != 0)
             return -1;
@@ -388,10 +412,12 @@ static void make_comments(struct bench *b) {
         "over the batches\n"
         "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
         "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
-        "# seconds per measurement: %g; pack/copy: packing A and B against the driver's copy of them, same "
+        "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
+        "same call, queued behind a delay that hides launch latency; all contenders alike\n"
+        "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
         "round, "
         "bytes read and written%s\n",
-        head, (int)SAMPLED_ROWS, b->plan.seconds,
+        head, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds,
         b->engine.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
@@ -415,6 +441,7 @@ static int run_all(struct bench *b, struct fault *f) {
         b->yardstick = yardstick_open(&why);
     }
     b->plan.facts = b->facts;
+    b->plan.singles = SINGLES;
     make_comments(b);
     fputs(b->comments, stdout);
     if (b->yardstick == NULL)
@@ -534,8 +561,8 @@ const struct command cmd_bench = {
     "TEXT]\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
-    "(uniform[-1,1]), each running back to back for S seconds in 9 batches after a warm-up. Prints medians "
-    "end to\n"
+    "(uniform[-1,1]): single, that is 7 calls one by one in an idle device, each queued behind a delay that hides the\n"
+    "latency of launches, and sustained, back to back for S seconds in 9 batches after a warm-up. Prints medians end to\n"
     "end (with packing) and from packed operands, ratios, packing against a device copy of A and B, errors "
     "of 64\n"
     "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n\n"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), auto (what the data check costs), parts (where), report (errors,
-# with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
+# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), auto (what
+# the data check costs), parts (where), report (errors, with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
@@ -47,6 +47,16 @@ direct() {
     table h200 h200-native-direct-pick --shapes bench/shapes-direct.txt --schemes fp32,f16x3 --seconds 0.1
 }
 
+# Odd sizes, each after its neighbour of even size: about a minute.
+odd() {
+    table h200 h200-native-odd --shapes bench/shapes-odd.txt --schemes f16x3,i8x6 --seconds 0.1
+}
+
+# Where launches and packing count: single calls beside sustained ones, packing in microseconds. About 20 s.
+small() {
+    table h200 h200-native-small --sizes 256,512,1024,1536,2048,3072 --schemes f16x3,i8x6 --seconds 0.15
+}
+
 # What the data check costs: auto beside f16x3, which is the same without the check, and fp32. About two minutes.
 auto() {
     table h200 h200-native-auto --sizes 256,512,1024,2048,4096,8192 --schemes auto,f16x3,fp32 --seconds 0.3
@@ -88,10 +98,12 @@ case $part in
 check) check ;;
 bench) tables ;;
 direct) direct ;;
+odd) odd ;;
+small) small ;;
 auto) auto ;;
 parts) parts ;;
 report) report ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, auto, parts, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, auto, parts, report, contract, profile" >&2; exit 2 ;;
 esac

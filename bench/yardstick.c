@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../runtime/ht_dev.h"
+
+/* What cuBLAS advises for Hopper ("cublasSetWorkspace"); other GPUs need less. */
+#define WORKSPACE_BYTES ((size_t)32 << 20)
+
 enum {
     OP_N = 0,
     OP_T = 1,
@@ -22,11 +27,12 @@ const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf
                                                       "cublas-bf16x9"};
 
 struct yardstick {
-    void *library, *handle;
+    void *library, *handle, *workspace;
     int (*create)(void **handle);
     int (*destroy)(void *handle);
     int (*version)(void *handle, int *version);
     int (*set_math)(void *handle, int mode);
+    int (*set_workspace)(void *handle, void *memory, size_t bytes);
     int (*sgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha,
                  const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
     int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
@@ -49,6 +55,13 @@ static void *load_first(const char *const *names) {
     return library;
 }
 
+/* So that cuBLAS may cut k in every call, whatever it allocates by itself; without it cuBLAS does that. */
+static void give_workspace(struct yardstick *y) {
+    if (look_up(y->library, "cublasSetWorkspace_v2", &y->set_workspace) &&
+        ht_dev_alloc(&y->workspace, WORKSPACE_BYTES) == HT_DEV_OK)
+        (void)y->set_workspace(y->handle, y->workspace, WORKSPACE_BYTES);
+}
+
 struct yardstick *yardstick_open(const char **why) {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
                                         "libcublas.so", NULL};
@@ -68,8 +81,10 @@ struct yardstick *yardstick_open(const char **why) {
                     look_up(y->library, "cublasGemmEx", &y->gemm_ex);
         if (whole) {
             *why = "cublasCreate failed";
-            if (y->create(&y->handle) == 0)
+            if (y->create(&y->handle) == 0) {
+                give_workspace(y);
                 return y;
+            }
         }
         dlclose(y->library);
     }
@@ -81,6 +96,7 @@ void yardstick_close(struct yardstick *y) {
     if (y == NULL)
         return;
     y->destroy(y->handle);
+    (void)ht_dev_free(y->workspace);
     dlclose(y->library);
     free(y);
 }

@@ -673,13 +673,20 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
 /* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes
  * cheap, several blocks on an SM load and write while others wait. Three blocks where each then has at least four tiles,
  * else two, else one. Measured on the H200 (bench/NOTES.md, packing). */
+enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_ROOM_BYTES = 13 * 64 * 4, PACK_TILE_BYTES = 64 * 64 * 4 };
+static int64_t pack_tiles_beside(const struct gpu *g, int blocks) {
+    return (g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes - PACK_ROOM_BYTES) / PACK_TILE_BYTES;
+}
+
+int emit_pack_together(const struct gpu *g) {
+    return pack_tiles_beside(g, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, 2) >= PACK_FEW ? 2 : 1;
+}
+
 long emit_pack_tiles(const struct gpu *g) {
-    enum { ENOUGH = 4, FEW = 3, MANY = 4, ROOM_BYTES = 2048 };
-    const int64_t tile = 64 * 64 * 4, own = g->smem_reserved_per_block_bytes + ROOM_BYTES;
-    const int64_t three = (g->smem_per_sm_bytes / 3 - own) / tile, two = (g->smem_per_sm_bytes / 2 - own) / tile,
-                  one = (g->smem_per_block_bytes - ROOM_BYTES) / tile;
-    const int64_t tiles = three >= ENOUGH ? three : two >= FEW ? two : one;
-    return (long)(tiles > MANY ? MANY : tiles < 1 ? 1 : tiles);
+    const int blocks = emit_pack_together(g);
+    const int64_t alone = (g->smem_per_block_bytes - PACK_ROOM_BYTES) / PACK_TILE_BYTES,
+                  tiles = blocks > 1 ? pack_tiles_beside(g, blocks) : alone;
+    return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
 }
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
@@ -689,6 +696,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     scheme_params(&written, s);
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1); /* nothing to exchange */
+    param(&written, "PACK_TOGETHER", emit_pack_together(c->gpu));
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "WAVE", c->isa->wave_size);
     known = written;

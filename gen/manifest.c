@@ -122,7 +122,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         text_addf(
             out,
             "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-            "\"%s\", %s%s, %d, %d, %s%s, %d, %ld, %d, %s},\n",
+            "\"%s\", %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
             s->name, emit_range_text(s, isa), s->bound_text, s->slices, scheme_atom_k(s),
             scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(isa, s->slice),
             bound.step_units, bound.once_units, bound.promote_k,
@@ -130,7 +130,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             scheme_is_direct(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
             s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
-            scheme_range(s));
+            scheme_range(s), s->checked ? emit_pack_together(c->gpu) : 0);
         count++;
     }
     text_add(out, "};\n\n");

@@ -55,6 +55,29 @@ static inline int ht_direct_swaps(long long m, long long n, int bm, int bn) {
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped < straight;
 }
+/* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which `together` blocks fit an SM, and never more than
+ * HT_PACK_BLOCKS. Blocks of `most` where more than two rounds of them are needed: then memory decides. Else what takes least, a
+ * round as long as its blocks' tiles and one more for their exchange of magnitudes. row_blocks: of both operands.
+ *
+ * Worked lines (a test holds them), 132 SMs, most 4, together 3: n = 1024, 32 row blocks of 16 tiles: 512 blocks of one tile find
+ * 528 places, one round: 1. n = 1536, 48 x 24: 3 tiles 384 blocks, one round of 4. n = 2048, 64 x 32: 4 tiles 512 blocks on 396
+ * places, two rounds of 5; 2 tiles 1024 blocks on 528, two of 3: 2. n = 4096, 128 x 64: 2048 blocks of 4 tiles are six rounds: 4. */
+enum { HT_PACK_BLOCKS = 4 };
+static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms, int most, int together) {
+    int best = most;
+    long long least = 0;
+    if (most <= 1 || row_blocks > 2LL * sms * together / ((k_tiles + most - 1) / most))
+        return most;
+    for (int tiles = most; tiles > 0; tiles--) {
+        const int room = most * together / tiles, places = sms * (room < HT_PACK_BLOCKS ? room : HT_PACK_BLOCKS);
+        const long long blocks = row_blocks * ((k_tiles + tiles - 1) / tiles), rounds = (blocks + places - 1) / places;
+        if (least == 0 || rounds * (tiles + 1) < least) {
+            least = rounds * (tiles + 1);
+            best = tiles;
+        }
+    }
+    return best;
+}
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
@@ -168,6 +191,7 @@ struct ht_scheme_desc {
      * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */
     int native_k;
     enum ht_range range;
+    int pack_together; /* with pack_tiles: packing blocks of so many tiles that fit an SM */
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
@@ -228,12 +252,10 @@ static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t ro
 }
 
 /* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
- * it by itself, and a function of k alone, because pieces of operands that are packed apart must match.
- *
- * Worked line (a test holds it): 132 SMs, at most 4 tiles: k = 1024 has 16 tiles -> 256 / 132 = 1; 1536 -> 4; 64 -> 1. */
+ * it by itself, and a function of k alone, because pieces of operands that are packed apart must match. */
 static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
-    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD, share = ht_mul(tiles, tiles) / sms;
-    return share < 1 ? 1 : share < s->pack_tiles ? (int)share : s->pack_tiles;
+    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
+    return ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_together);
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */

@@ -302,13 +302,13 @@ static const struct ht_kernel_desc fake_kernels[] = {
 
 static const struct ht_scheme_desc fake_schemes[] = {
     {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, "pack_half", pack_one, 1, 0, NULL, 0, 0, 0,
-     HT_RANGE_FP16},
+     HT_RANGE_FP16, 0},
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
-     HT_RANGE_ROW},
+     HT_RANGE_ROW, 0},
     {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 0, 0, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
-     HT_RANGE_FP32},
+     HT_RANGE_FP32, 0},
     {"wide", "wide", "wide", 2, 32, 2, 1, 6, 16, 20, 2, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 0, 0,
-     HT_RANGE_FP32},
+     HT_RANGE_FP32, 0},
 };
 
 static const struct ht_set_desc fake_set = {
