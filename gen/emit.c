@@ -358,8 +358,8 @@ static void hole_products(struct text *out, int indent, const struct plan *p) {
     const int rows = model_direct_rows(p->isa, &p->tile);
     for (int q = 0; q < p->scheme->products; q++) {
         for (int i = 0; i < rows * sched_ni(p); i++)
-            line(out, indent, "ht_mma(chain[%d][%d], a[%d][%d], b[%d][%d]);", i / sched_ni(p), i % sched_ni(p),
-                 i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
+            line(out, indent, "ht_mma(%s[%d][%d], a[%d][%d], b[%d][%d]);", q + 1 < p->scheme->products ? "rest" : "chain",
+                 i / sched_ni(p), i % sched_ni(p), i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
     }
 }
 

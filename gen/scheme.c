@@ -362,7 +362,7 @@ const struct scheme scheme_table[] = {
          {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
-     .fma_k = 15,
+     .fma_k = 16,
      .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k, added in FP32 to nearest; "
                    "up to k = 15, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 "
