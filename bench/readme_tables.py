@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SECTION = re.compile(r"(?ms)^<!-- results:(\S+)([^\n]*?) *-->\n.*?^<!-- end -->$")
 SHOWN = ["n", "contender", "end_tflops", "end/sgemm", "kernel_tflops", "of_limit", "pack/copy", "frob", "grade"]
 TITLES = {"end_tflops": "end to end, TFLOPS", "kernel_tflops": "kernel only, TFLOPS", "end/sgemm": "÷ SGEMM",
-          "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "of_limit": "share of limit",
+          "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "limit_tflops": "limit, TFLOPS", "of_limit": "share of limit",
           "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy"}
 
 
