@@ -121,9 +121,11 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "B_TILES", plan->isa->b_tiles);
         param(p, "D_COLS", plan->isa->d_cols);
     }
-    if (scheme_is_direct(plan->scheme))
+    if (scheme_is_direct(plan->scheme)) {
         param(p, "FAST", plan->isa->direct_mma != NULL);
-    else
+        param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
+        param(p, "SMS", (long)plan->gpu->sms);
+    } else
         param(p, "RASTER", plan->raster);
 }
 
@@ -152,7 +154,8 @@ static void derived_direct(struct params *p, const struct plan *plan, int d_regs
     derived(p, "ROWS_AT_ONCE", model_direct_rows(plan->isa, &plan->tile));
     derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(plan->isa, &plan->tile));
     derived(p, "B_PAIRS", (sched_ni(plan) + 1) / 2);
-    derived(p, "SETS", model_direct_sets(plan->isa, &plan->tile));
+    const bool keeps = plan->variant == VARIANT_RESCUE; /* what sums round off, in the registers of a set */
+    derived(p, "SETS", keeps ? 1 : model_direct_sets(plan->isa, &plan->tile));
     derived(p, "D_REGS", d_regs);
     derived(p, "D_ROWS", d_rows);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
@@ -355,10 +358,12 @@ static void hole_products(struct text *out, int indent, const struct plan *p) {
         line(out, indent, "(void)b;");
         return;
     }
+    const bool keeps = p->variant == VARIANT_RESCUE;
     const int rows = model_direct_rows(p->isa, &p->tile);
     for (int q = 0; q < p->scheme->products; q++) {
         for (int i = 0; i < rows * sched_ni(p); i++)
-            line(out, indent, "ht_mma(%s[%d][%d], a[%d][%d], b[%d][%d]);", q + 1 < p->scheme->products ? "rest" : "chain",
+            line(out, indent, "ht_mma(%s[%d][%d], a[%d][%d], b[%d][%d]);",
+                 keeps && q + 1 < p->scheme->products ? "rest" : "chain",
                  i / sched_ni(p), i % sched_ni(p), i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
     }
 }

@@ -3,7 +3,7 @@
  * A block cuts each number of a stage once into slices, in shared memory; warps load fragments and multiply. A large product
  * waits for mma.sync, which is slower than the unit, a small one for the way of its data, a skinny one for memory.
  *
- * Instructions were counted in the code of nvcc 13.0 for sm_80 (64x64, warps of 32x32: 920 in a step). */
+ * Instructions were counted in the code of nvcc 13.0 for sm_80 (64x64, warps of 32x32: 510 in a step). */
 #include "model.h"
 
 #include <limits.h>
@@ -12,7 +12,6 @@
 enum {
     PART_INSTRUCTIONS = 36,    /* of 16 bytes on their way: load 1, 3 stores, 2 addresses, and for each pair of numbers 3
                                 * conversions, 4 to expand, 4 subtractions, 4 to look at them */
-    JOIN_INSTRUCTIONS = 7,     /* of a sum that a chain joins, and of what that rounds off (ht_join) */
     COPY_INSTRUCTIONS = 5,     /* where FP32 is stored as it is */
     LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
     OTHER_REGISTERS = 52,      /* beside sums, chains, fragments and parts: 44 to 74 in ptxas' code where there is room */
@@ -46,9 +45,9 @@ int model_direct_rows(const struct isa *isa, const struct tile *t) {
     return mi * ni > 8 ? 1 : mi;
 }
 
-/* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 32 sums, 32 for what they round off, where chains begin
- * too, 24 + 24 for fragments, 2 * 8 parts of 4, 52 = 228 (250 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 =
- * 168 (168); 128x8, warps 32x8, one set: 8 + 8 + 36 + 36 + 52 = 140 (159). Multiply-adds: sums twice, a row and a column of numbers, one set of parts. */
+/* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of
+ * 4, 52 = 228 (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one set:
+ * 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of parts. */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int lanes = isa->wave_size, sums = t->wm * t->wn / lanes;
     const int rows = model_direct_rows(isa, t) * isa->mi, cols = (t->wn + 15) / 16 * 16;
@@ -85,13 +84,13 @@ static int64_t fma_busy(const struct gpu *g, const struct isa *isa, const struct
 }
 
 /* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24 loads of fragments, 64
- * sums to join, 8 parts: 96 + 24 + 7 * 64 + 8 * 36 + 40 = 896 instructions, four warps on four schedulers; unit 6 * 64 * 64 * 32 /
+ * sums to add to, 8 parts: 96 + 24 + 64 + 8 * 36 + 40 = 512 instructions, four warps on four schedulers; unit 6 * 64 * 64 * 32 /
  * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576. */
 static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
     const int64_t warps = tile_warps(t), sums = (int64_t)t->wm * t->wn / isa->wave_size, steps = t->bk / isa->fragment_k;
     const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * steps;
     const int64_t loads = s->slices * (t->wm / isa->mi + (t->wn + 15) / 16) * steps;
-    const int64_t issue = mmas + loads + JOIN_INSTRUCTIONS * sums * steps + parts_of(isa, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS;
+    const int64_t issue = mmas + loads + sums * steps + parts_of(isa, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS;
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm /
                          active * 100 / isa->sync_percent;
     const int64_t rows = warps * (t->wm + t->wn) + t->bm + t->bn;

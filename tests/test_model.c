@@ -208,7 +208,7 @@ static void worked_direct(void **state) {
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
     assert_int_equal(c.blocks_per_sm, 2);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 896);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 619);
     assert_int_equal(c.coefficients.step_bytes, 16384);
     assert_int_equal(c.coefficients.element_bytes, 4);
     assert_string_equal(c.binding, "tensor");
