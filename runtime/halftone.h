@@ -241,7 +241,7 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
 /* ---- how much cancels ---- */
 
 /* For "relative=X:rho=Y" in 7 above: estimates rho = ||A||_F ||B||_F / ||op(A)op(B)||_F from eight random vectors of +-1, which are
- * multiplied by B and A (a few thousandths of the product's work). That is at least || |A||B| ||_F / ||AB||_F, about 1.6
+ * multiplied by B and A (a few thousandths of the product's work). That is at least || |A||B| ||_F / ||AB||_F, 1.3 to 1.6
  * times it on data with random signs and equal to it on constant matrices; more where large elements meet small ones. The
  * estimate is within a factor of two of it, nearly always; the same data give the same number. At least 1; 1 where a size is 0 or
  * A or B is zero. Unlike products this call allocates, waits for the stream and is refused (HALFTONE_NOT_SUPPORTED)
