@@ -155,7 +155,8 @@ static void derived_direct(struct params *p, const struct plan *plan, int d_regs
     derived(p, "ROWS_AT_ONCE", model_direct_rows(plan->isa, &plan->tile));
     derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(plan->isa, &plan->tile));
     derived(p, "B_PAIRS", (sched_ni(plan) + 1) / 2);
-    derived(p, "SETS", model_direct_sets(plan->isa, &plan->tile));
+    const bool keeps = plan->variant == VARIANT_RESCUE; /* what sums round off, in the registers of a set */
+    derived(p, "SETS", keeps ? 1 : model_direct_sets(plan->isa, &plan->tile));
     derived(p, "D_REGS", d_regs);
     derived(p, "D_ROWS", d_rows);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
@@ -358,11 +359,13 @@ static void hole_products(struct text *out, int indent, const struct plan *p) {
         line(out, indent, "(void)b;");
         return;
     }
+    const bool keeps = p->variant == VARIANT_RESCUE;
     const int rows = model_direct_rows(p->isa, &p->tile);
     for (int q = 0; q < p->scheme->products; q++) {
         for (int i = 0; i < rows * sched_ni(p); i++)
-            line(out, indent, "ht_mma(chain[%d][%d], a[%d][%d], b[%d][%d]);", i / sched_ni(p), i % sched_ni(p),
-                 i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
+            line(out, indent, "ht_mma(%s[%d][%d], a[%d][%d], b[%d][%d]);",
+                 keeps && q + 1 < p->scheme->products ? "rest" : "chain",
+                 i / sched_ni(p), i % sched_ni(p), i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
     }
 }
 

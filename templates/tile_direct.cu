@@ -12,17 +12,19 @@ constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N;
 constexpr int THREADS = WARPS * WAVE;
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
+constexpr int KEEPS = RESCUES;                  // keep beside each sum what it rounds off
 constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
 constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
 constexpr int FMA_ROWS = MI * D_ROWS, FMA_COLS = NI * D_COLS; // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
-constexpr int SETS = A_PARTS + B_PARTS > 8 ? 1 : 2; // steps that are on their way in registers
+constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
 constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
@@ -68,9 +70,23 @@ HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
     }
 }
 
+HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_close(sum[i][j], rest[i][j]);
+        }
+    }
+}
+
 // A step of 16 k of a few rows of a warp's tiles: six products, the small ones first, in chains of their own. Each MMA cuts
-// what lies below the sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut.
-HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], unsigned (*a)[SLICES][4], unsigned (*b)[2 * B_PAIRS][2])
+// what lies below its sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut. KEEPS: the
+// large product has the chain to itself, which joins `sum` with nothing lost; the five small ones go to `rest`, behind what was
+// rounded off.
+HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned (*a)[SLICES][4],
+                             unsigned (*b)[2 * B_PAIRS][2])
 {
     ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
 #pragma unroll
@@ -85,11 +101,11 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], unsigned (*a)[SLICES][4]
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_mma(chain[i][j], a[i][2], b[0][j]);
-            ht_mma(chain[i][j], a[i][1], b[1][j]);
-            ht_mma(chain[i][j], a[i][0], b[2][j]);
-            ht_mma(chain[i][j], a[i][1], b[0][j]);
-            ht_mma(chain[i][j], a[i][0], b[1][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][2], b[0][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][1], b[1][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][0], b[2][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][1], b[0][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][0], b[1][j]);
             ht_mma(chain[i][j], a[i][0], b[0][j]);
         }
     }
@@ -98,13 +114,16 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], unsigned (*a)[SLICES][4]
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_promote(sum[i][j], chain[i][j]);
+            if (KEEPS)
+                ht_join(sum[i][j], rest[i][j], chain[i][j]);
+            else
+                ht_promote(sum[i][j], chain[i][j]);
         }
     }
 }
 
 // 16 k of a stage, from `k` on. a and b: this lane's pieces of the warp's first fragments.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
+template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
 {
     unsigned b[SLICES][2 * B_PAIRS][2];
 #pragma unroll
@@ -118,13 +137,14 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D
         for (int i = 0; i < ROWS_AT_ONCE; i++) {
             ht_load_pieces<BM, P_K, 4>(&a[i][0][0], ht_piece_on<BM, P_K>(at_a, (g * ROWS_AT_ONCE + i) * MMA_M, k));
         }
-        multiply_rows(sum + g * ROWS_AT_ONCE, a, b);
+        multiply_rows(sum + g * ROWS_AT_ONCE, rest + g * ROWS_AT_ONCE, a, b);
     }
 }
 
 // All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `seen` has seen every number. P_K, Q_K: k is
 // contiguous.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
+template <bool P_K, bool Q_K>
+HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
 {
     uint4 part_p[SETS][A_PARTS], part_q[SETS][B_PARTS];
     ht_source p = open_p(t, P_K), q = open_q(t, Q_K);
@@ -149,11 +169,11 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_RE
                 ht_load_parts<BM, A_PARTS>(part_p[(set + 1) % SETS], &p);
                 if (SETS > 1)
                     ht_load_parts<BN, B_PARTS>(part_q[(set + 1) % SETS], &q);
-                multiply_slices<P_K, Q_K>(sum, read + at_a, read + at_b, 0);
+                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, 0);
                 ht_cut_parts<BM, A_PARTS, THREADS, P_K>(write, part_p[set], p, seen); // beyond the last step zeros
                 if (SETS == 1) // in the registers that P has left
                     ht_load_parts<BN, B_PARTS>(part_q[0], &q);
-                multiply_slices<P_K, Q_K>(sum, read + at_a, read + at_b, FRAGMENT_K);
+                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, FRAGMENT_K);
                 ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(write + A_CUT_BYTES, part_q[set], q, seen);
                 const unsigned other = read;
                 read = write;
@@ -181,18 +201,12 @@ HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_tas
     return at;
 }
 
-// `depth` k of a stage by multiply-adds of FP32, k in its order, in a chain of its own.
-HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht_place &at, int depth)
+// `depth` k of a stage by multiply-adds of FP32, k in its order, in chains of `chain_k` that begin with what was rounded off
+// when the one before joined `sum`.
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned stage, const ht_place &at,
+                              int depth, int chain_k)
 {
     unsigned from_a = stage + at.a, from_b = stage + at.b;
-    ht_acc chain[MI][NI][D_REGS];
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_clear(chain[i][j]);
-        }
-    }
 #pragma unroll 1
     for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
 #pragma unroll
@@ -210,26 +224,23 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], unsigned stage, const h
             for (int i = 0; i < FMA_ROWS; i++) {
 #pragma unroll
                 for (int j = 0; j < FMA_COLS; j++) {
-                    chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
-                        __fmaf_rn(x[i], y[j], chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
+                    rest[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
+                        __fmaf_rn(x[i], y[j], rest[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
                 }
             }
         }
         from_a += (unsigned)(2 * at.a_k);
         from_b += (unsigned)(2 * at.b_k);
-    }
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_promote(sum[i][j], chain[i][j]);
-        }
+        if ((k + 2) % chain_k == 0 || k + 2 >= depth)
+            close_chains(sum, rest);
     }
 }
 
 // All of this block's k by multiply-adds.
-HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem, int chain_k)
 {
+    ht_acc rest[MI][NI][D_REGS];
+    clear_sums(rest);
     uint4 part_p[A_PARTS], part_q[B_PARTS];
     ht_source p = open_p(t, t.p_k_contiguous), q = open_q(t, t.q_k_contiguous);
     const ht_place at = place_of(p, q, t);
@@ -246,7 +257,7 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsign
             ht_load_parts<BM, A_PARTS>(part_p, &p);
             ht_load_parts<BN, B_PARTS>(part_q, &q);
         }
-        multiply_stage(sum, read, at, left < BK ? left : BK);
+        multiply_stage(sum, rest, read, at, left < BK ? left : BK, chain_k);
         if (FAST && more) {
             ht_load_parts<BM, A_PARTS>(part_p, &p);
             ht_load_parts<BN, B_PARTS>(part_q, &q);
@@ -335,14 +346,18 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
 HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
     ht_span seen = {~0u};
+    ht_acc rest[MI][NI][D_REGS];
+    clear_sums(rest);
     if (t.p_k_contiguous && t.q_k_contiguous)
-        multiply_cut<true, true>(sum, &seen, t, smem);
+        multiply_cut<true, true>(sum, rest, &seen, t, smem);
     else if (t.p_k_contiguous)
-        multiply_cut<true, false>(sum, &seen, t, smem);
+        multiply_cut<true, false>(sum, rest, &seen, t, smem);
     else if (t.q_k_contiguous)
-        multiply_cut<false, true>(sum, &seen, t, smem);
+        multiply_cut<false, true>(sum, rest, &seen, t, smem);
     else
-        multiply_cut<false, false>(sum, &seen, t, smem);
+        multiply_cut<false, false>(sum, rest, &seen, t, smem);
+    if (KEEPS)
+        close_chains(sum, rest);
     return !any_of_block(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
@@ -391,7 +406,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
     const ht_task again = task_of(args, spot, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
     if (!done) {
         clear_sums(sum);
-        multiply_fp32(sum, again, smem);
+        multiply_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
     store_sums(args, again, sum, wanted, spot);
 }
