@@ -127,6 +127,8 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "SMS", (long)plan->gpu->sms);
     } else
         param(p, "RASTER", plan->raster);
+    if (!plan->isa->warpgroup && !scheme_is_direct(plan->scheme))
+        param(p, "REFILLS", model_refills(plan->scheme, plan->isa, t));
 }
 
 static void derived_wgmma(struct params *p, const struct scheme *s, const struct tile *t) {
@@ -189,7 +191,7 @@ static void derived_params(struct params *p, const struct plan *plan) {
     derived(p, "B_BLOCKS", t->bn / 64);
     derived(p, "STAGE_BYTES", tile_stage_bytes(t, plan->scheme));
     derived(p, "PARTS", sched_parts(plan));
-    derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 : 1);
+    derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 + model_refills(plan->scheme, plan->isa, t) : 1);
     derived(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(plan->scheme) ? sched_mi(plan) : 1);
 }
 
@@ -264,8 +266,9 @@ static void write_advance(struct text *out, int indent, const struct plan *p) {
         write_land(out, indent + 4, p, "copy_to + write");
         line(out, indent, "}");
     }
-    line(out, indent, "ht_stage_commit();");
-    line(out, indent, "ht_stage_wait<LOOKAHEAD - 1>();");
+    if (!model_refills(p->scheme, p->isa, &p->tile))
+        line(out, indent, "ht_stage_commit();");
+    line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
     line(out, indent, "ht_barrier();");
 }
 
@@ -291,6 +294,9 @@ static void write_slot(struct text *out, int indent, const struct hole_context *
         break;
     case SLOT_ADVANCE:
         write_advance(out, indent, p);
+        break;
+    case SLOT_COMMIT:
+        line(out, indent, "ht_stage_commit();");
         break;
     case SLOT_LOAD_A:
     case SLOT_LOAD_B:

@@ -103,6 +103,11 @@ bool model_promotes(const struct scheme *s, const struct isa *isa) {
     return model_promote_k(s, isa, 0) > 0 && !scheme_is_exact(s);
 }
 
+bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t) {
+    return isa->async_copy && t->stages > 1 && s->promote[0] == PROMOTE_ISA && model_promotes(s, isa) &&
+           model_promote_k(s, isa, 0) <= t->bk;
+}
+
 /* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
 enum { CHUNK_K_MAX = 64 };
 

@@ -66,6 +66,10 @@ int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulat
 /* Whether chains of accumulator 0 are closed and added up in FP32. */
 bool model_promotes(const struct scheme *s, const struct isa *isa);
 
+/* Whether tile_mma copies into a stage as soon as everyone has read it (bench/NOTES.md, schedule): asynchronous copies where
+ * each step closes its chains. */
+bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t);
+
 /* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
  * is. */
 int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t);

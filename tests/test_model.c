@@ -131,14 +131,30 @@ static void worked_shared(void **state) {
     assert_int_equal(model_promote_k(scheme_find("ootomo"), sm80, 1), 0);
 }
 
+static void who_refills(void **state) {
+    (void)state;
+    const struct {
+        const char *isa, *scheme;
+        int bk, stages;
+        bool refills;
+    } cases[] = {{"sm_80", "f16x3", 32, 3, true},   {"sm_80", "f16x3", 32, 1, false}, {"sm_75", "f16x3", 32, 2, false},
+                 {"sm_89", "bf16x6", 64, 2, true},  {"sm_80", "bf16x3", 32, 3, false}, /* a chain is two steps */
+                 {"sm_80", "ootomo", 32, 3, false}, {"sm_80", "egemm", 64, 2, false}, {"sm_80", "i8x6", 128, 2, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct tile t = {128, 128, cases[i].bk, 64, 32, 16, cases[i].stages, 1};
+        assert_int_equal(model_refills(scheme_find(cases[i].scheme), isa_find(cases[i].isa), &t), cases[i].refills);
+    }
+}
+
 static void worked_halftone(void **state) {
     (void)state;
     const struct gpu g = worked_a800();
     const struct isa *sm80 = isa_find("sm_80");
     const struct scheme *f16x3 = scheme_find("f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
-    const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait */
-    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (820 - 192) * 256);
+    const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait, or all: refilled */
+    assert_int_equal(model_halftone_step(&g, sm80, scheme_find("legemm"), &short_step, 1).copy, (820 - 192) * 256);
+    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (820 - 384) * 256);
     assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
     const struct model_step step = model_halftone_step(&g, sm80, f16x3, &t, 1);
@@ -585,7 +601,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(worked_shared),
-        cmocka_unit_test(worked_halftone),
+        cmocka_unit_test(who_refills), cmocka_unit_test(worked_halftone),
         cmocka_unit_test(worked_direct),
         cmocka_unit_test(worked_egemm),
         cmocka_unit_test(worked_legemm),
