@@ -245,7 +245,8 @@ static void plan_direct(struct plan_set *set, struct best *b) {
                 {32, 32, 16, 16, "reads the operands as they are; very few tiles"},
                 {128, 8, 32, 8, "reads the operands as they are; a matrix and up to eight vectors"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct tile t = {rows[i].bm, rows[i].bn, 32, rows[i].wm, rows[i].wn, isa_mma_k(b->isa, b->s->slice), 2, 1};
+        const int wn = rows[i].wn < b->isa->ni ? b->isa->ni : rows[i].wn, bn = rows[i].bn < wn ? wn : rows[i].bn;
+        const struct tile t = {rows[i].bm, bn, 32, rows[i].wm, wn, isa_mma_k(b->isa, b->s->slice), 2, 1};
         if (plan_fixed(b, &t))
             plan_add(set, b, VARIANT_PIPELINE, rows[i].why);
     }

@@ -205,6 +205,7 @@ const struct scheme scheme_table[] = {
      * accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
+     .checked = true,
      .hooks = "scheme_f16x3_scaled",
      .slice = SLICE_F16,
      .slices = 2,
