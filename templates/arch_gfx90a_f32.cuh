@@ -21,6 +21,7 @@ HT_DEVICE int ht_d_col(int lane, int j)
 }
 
 constexpr int FP32_K = 4, FP32_STEPS = 8; // k of an MFMA, and MFMAs of a tile whose numbers are loaded together
+constexpr bool FP32_APART = true;
 constexpr int A_OWN = 1, B_OWN = 1;       // numbers that a lane loads for one
 
 HT_DEVICE int ht_own_k(int lane)

@@ -221,11 +221,11 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], unsigned stage, const h
     }
 }
 
-// All of this block's k by multiply-adds.
-HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+// All of this block's k in FP32.
+HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p_k, bool q_k, unsigned smem)
 {
     uint4 part_p[A_PARTS], part_q[B_PARTS];
-    ht_source p = open_p(t, t.p_k_contiguous), q = open_q(t, t.q_k_contiguous);
+    ht_source p = open_p(t, p_k), q = open_q(t, q_k);
     const ht_place at = place_of(p, q, t);
     unsigned read = smem, write = smem + STAGE_BYTES;
     ht_load_parts<BM, A_PARTS>(part_p, &p);
@@ -253,6 +253,21 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsign
         read = write;
         write = other;
     }
+}
+
+// The same; with FP32_APART there is code for each orientation, whose strides in shared memory are constants.
+HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    if (!FP32_APART)
+        multiply_fp32(sum, t, t.p_k_contiguous, t.q_k_contiguous, smem);
+    else if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_fp32(sum, t, true, true, smem);
+    else if (t.p_k_contiguous)
+        multiply_fp32(sum, t, true, false, smem);
+    else if (t.q_k_contiguous)
+        multiply_fp32(sum, t, false, true, smem);
+    else
+        multiply_fp32(sum, t, false, false, smem);
 }
 
 // Whether any thread of the block says yes. The stages are free for it.
@@ -386,7 +401,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const ht_task again = task_of(args, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
     if (!done) {
         clear_sums(sum);
-        multiply_fp32(sum, again, smem);
+        multiply_in_fp32(sum, again, smem);
     }
     store_sums(args, again, sum, wanted);
 }
