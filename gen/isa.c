@@ -157,6 +157,7 @@ const struct isa *isa_direct(const struct isa *isa) {
     d->ni = isa->fp32_mma ? 16 : 8;
     d->b_tiles = 1;
     d->d_cols = isa->fp32_mma ? 4 : 2;
+    d->latency_divisor = isa->fp32_mma ? 2 : 1; /* 16x16x4f32: 8 passes, 32x32x8f16 16: CDNA 2 ISA guide */
     d->other_shape = NULL;
     d->accumulation_registers = 0;
     d->async_copy = d->warpgroup = d->flushes_subnormals = false;

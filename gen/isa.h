@@ -7,7 +7,7 @@
 
 #include "slice.h"
 
-enum { ISA_HOOKS_MAX = 2 };
+enum { ISA_HOOKS_MAX = 2, ISA_FP32_MMA_K = 4 };
 
 struct isa {
     const char *name;      /* "sm_80": the budget key `isa` */
@@ -23,7 +23,7 @@ struct isa {
         *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
     /* ht_mma of m16n8k16 BF16 for kernels that read the operands as they are; NULL: FP32 multiply-adds do it all */
     const char *direct_mma;
-    const char *fp32_mma; /* instead of the multiply-adds: hooks of an MMA of 16 x 16 x 4 FP32 numbers; NULL: none */
+    const char *fp32_mma; /* in their place: templates/NAME.cuh with an MMA of 16 x 16 x 4 FP32 numbers; NULL: none */
     int sync_percent; /* in rows of isa_direct: mma.sync's part of the unit's rate in budgets */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */

@@ -20,7 +20,7 @@ HT_DEVICE int ht_d_col(int lane, int j)
     return lane / 16 * 4 + j;
 }
 
-constexpr int FP32_K = 4, FP32_STEPS = 8; // k of an MFMA, and MFMAs of a tile whose numbers are loaded together
+constexpr int FP32_K = 4, FP32_STEPS = BK / FP32_K; // k of an MFMA, and MFMAs of a tile whose loads are in one run of code
 constexpr bool FP32_APART = true;
 constexpr int A_OWN = 1, B_OWN = 1;       // numbers that a lane loads for one
 
