@@ -64,7 +64,7 @@
         .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
         .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
         .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \
-        .flushes_subnormals = true, .native_k = 256,                                                         \
+        .flushes_subnormals = true, .native_k = 64,                                                          \
         .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_}, .tiny_units = 0,           \
         .group_units = 2                                                                                     \
     }
