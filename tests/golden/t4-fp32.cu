@@ -1,7 +1,7 @@
 // ht_fp32_128x64x32_w32x32_s2_sm75
 //
 // C(m x n) = alpha * A * B + beta * C in FP32 from the matrices as they are, scheme fp32:
-//   halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 multiply-adds where slices cannot hold the data
+//   halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 multiply-adds where slices cannot hold the data, and alone without BF16 units (sm_75) or with FP32 ones (gfx90a)
 //
 // Tile: block 128 x 64 x 32, warp 32 x 32, 2 stages, 256 threads. Chosen: reads the operands as they are; many tiles.
 //
