@@ -10,6 +10,7 @@ struct command {
     int (*run)(int argc, char **argv, struct fault *f);
 };
 
-extern const struct command cmd_mm, cmd_report, cmd_bench, cmd_info, cmd_demo, cmd_probe, cmd_profile, cmd_tune, cmd_contract;
+extern const struct command cmd_mm, cmd_report, cmd_bench, cmd_info, cmd_demo, cmd_probe, cmd_profile, cmd_tune, cmd_contract,
+    cmd_parts;
 
 #endif

@@ -57,13 +57,16 @@ def metadata(assembly):
 
 def loops_of(assembly):
     """{label: instructions} of each loop that holds MFMAs, in order; LLVM notes at each block to which loop it belongs."""
-    loops, block = {}, None
+    loops, block, last = {}, None, None
     for line in assembly.splitlines():
         label = re.match(r"(?:; )?[.%](LBB\d+_\d+|bb\.\d+):", line)
         if label:
             header = re.search(r"in Loop: Header=(BB\d+_\d+)", line)
             loop = "L" + header.group(1) if header else label.group(1) if "Loop Header" in line else None
             block = loops.setdefault(loop, {}).setdefault(label.group(1), []) if loop else None
+            last = label.group(1)
+        elif "Loop Header" in line:  # of a loop in a loop: below the label's line, which names the outer one
+            block = loops.setdefault(last, {}).setdefault(last, [])
         elif block is not None and re.match(r"\s+[a-z]", line) and not line.lstrip().startswith((";", ".")):
             block.append(" ".join(line.split(";")[0].split()))
     return [blocks for blocks in loops.values() if any(i.startswith("v_mfma") for block in blocks.values() for i in block)]

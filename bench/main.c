@@ -8,7 +8,7 @@
 #include "fault.h"
 
 static const struct command *const commands[] = {&cmd_mm, &cmd_report, &cmd_bench, &cmd_info, &cmd_demo,
-                                                &cmd_probe, &cmd_profile, &cmd_tune, &cmd_contract};
+                                                &cmd_probe, &cmd_profile, &cmd_tune, &cmd_contract, &cmd_parts};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), auto (what the data check costs), report (errors,
+# products by scheme fp32), auto (what the data check costs), parts (where), report (errors,
 # with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
@@ -52,6 +52,11 @@ auto() {
     table h200 h200-native-auto --sizes 256,512,1024,2048,4096,8192 --schemes auto,f16x3,fp32 --seconds 0.3
 }
 
+# The same by parts of a call. About 20 seconds.
+parts() {
+    { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 1024,2048,4096; } | tee "$out/h200-native-parts.tsv"
+}
+
 report() {
     mkdir -p "$out/report"
     "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" --html "$out/h200-report.html" 2>&1 | tail -6
@@ -84,8 +89,9 @@ check) check ;;
 bench) tables ;;
 direct) direct ;;
 auto) auto ;;
+parts) parts ;;
 report) report ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, auto, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, auto, parts, report, contract, profile" >&2; exit 2 ;;
 esac

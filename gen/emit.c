@@ -121,9 +121,11 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "B_TILES", plan->isa->b_tiles);
         param(p, "D_COLS", plan->isa->d_cols);
     }
-    if (scheme_is_direct(plan->scheme))
+    if (scheme_is_direct(plan->scheme)) {
         param(p, "FAST", plan->isa->direct_mma != NULL);
-    else
+        param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
+        param(p, "SMS", (long)plan->gpu->sms);
+    } else
         param(p, "RASTER", plan->raster);
 }
 

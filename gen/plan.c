@@ -48,7 +48,7 @@ static void visit_best(void *context, const struct tile *t) {
 }
 
 const char *variant_name(enum variant v) {
-    static const char *const names[] = {"", "plain", "nointerleave", "manual"};
+    static const char *const names[] = {"", "plain", "nointerleave", "manual", "rescue"};
     return names[v];
 }
 
@@ -250,6 +250,29 @@ static void plan_direct(struct plan_set *set, struct best *b) {
         if (plan_fixed(b, &t))
             plan_add(set, b, VARIANT_PIPELINE, rows[i].why);
     }
+}
+
+/* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
+static bool is_for_rescue(const struct plan *p) {
+    return scheme_is_direct(p->scheme) && p->tile.bm == 64 && p->tile.bn == 64;
+}
+
+void plan_rescue(struct plan_set *set) {
+    bool checks = false;
+    int at = -1;
+    for (int i = 0; i < set->count; i++) {
+        checks = checks || set->plan[i].scheme->checked;
+        at = is_for_rescue(&set->plan[i]) ? i : at;
+    }
+    if (!checks || at < 0)
+        return;
+    const struct plan *p = &set->plan[at];
+    const struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
+    const int before = set->count;
+    plan_add(set, &b, VARIANT_RESCUE, "behind a product with a data check: blocks of C that failed it");
+    const struct plan rescue = set->plan[before];
+    memmove(&set->plan[at + 2], &set->plan[at + 1], (size_t)(before - at - 1) * sizeof *p);
+    set->plan[at + 1] = rescue;
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {

@@ -7,7 +7,7 @@
 
 #include "model.h"
 
-enum variant { VARIANT_PIPELINE, VARIANT_PLAIN, VARIANT_NOINTERLEAVE, VARIANT_MANUAL };
+enum variant { VARIANT_PIPELINE, VARIANT_PLAIN, VARIANT_NOINTERLEAVE, VARIANT_MANUAL, VARIANT_RESCUE };
 enum { PLAN_NAME_MAX = 96, PLAN_WHY_MAX = 224, PLANS_MAX = 256 };
 
 struct plan {
@@ -28,7 +28,7 @@ struct plan_set {
     struct plan plan[PLANS_MAX];
 };
 
-const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" */
+const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" | "rescue" */
 
 /* Appends plans for the tiles of a list "128x128x32_w64x32_s4,...": what `emit --tiles` adds for comparisons. A tile that
  * does not fit is a user's fault, with the model's reason. */
@@ -37,6 +37,9 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
 
 /* Appends the plans of one scheme to the set. */
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
+
+/* Where a scheme of the set checks its data and another can compute what fails: the kernel that does, behind the latter's. */
+void plan_rescue(struct plan_set *set);
 
 /* Of the plans from `first` on, all of one scheme, keeps those that ht_pick takes for some shape of a dense grid: LEAN=1.
  * A shape between the grid's points gets the best of what was kept. */

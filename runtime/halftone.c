@@ -32,10 +32,17 @@ enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 static const char AUTO_SCHEME[] = "f16x3", RESCUE_SCHEME[] = "fp32";
 
 /* Longer sums are the second's: the verdict counts in 32 bits (hooks_tame). */
-static const int64_t CHECKED_K_MAX = INT64_C(1) << 28;
+static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
 
 /* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
 enum { CHECK_UNITS = 4 };
+
+/* All that decides which kernel and split a call runs. */
+struct question {
+    int64_t m, n, k, batch;
+    const struct ht_scheme_desc *scheme; /* NULL: none */
+    int forced, is_auto;
+};
 
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
@@ -55,6 +62,13 @@ struct halftone {
         const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
         bool is_auto;
     } last; /* what `accuracy` chose: comparing the kernels of several schemes takes 10 us of the host */
+    struct {
+        struct question question;
+        struct ht_choice choice;
+        const struct ht_scheme_desc *scheme; /* with rescue and fma_only what choose() puts into a plan */
+        int rescue;
+        bool fma_only;
+    } chosen; /* comparing kernels and splits takes 2 us, for `auto` 7 */
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
     struct ht_dev_info device;
@@ -410,7 +424,7 @@ static int packing_scheme_of_call(halftone *h, const struct ht_scheme_desc **sch
 
 /* Whether `auto` can look at the data of calls that start from this scheme. */
 static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && find_scheme(set, RESCUE_SCHEME) != NULL;
+    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && ht_pick_rescue(set, RESCUE_SCHEME) != NO_KERNEL;
 }
 
 /* Whether packed operands are for `auto` with its check. */
@@ -468,11 +482,35 @@ static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t
     const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= rescue->fma_k;
     if (checks_shape(h, forced, p, &choice, &direct, m, n, k, batch)) {
-        p->rescue = ht_pick(h->set, rescue->name, m, n, k, batch, 0).kernel; /* not split: its parts have no verdict */
+        p->rescue = ht_pick_rescue(h->set, rescue->name);
         return choice;
     }
     p->scheme = rescue;
     return direct;
+}
+
+/* The same for a handle that is mostly asked the same. */
+static struct ht_choice choose_for_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
+    struct question now;
+    memset(&now, 0, sizeof now);
+    now.m = m;
+    now.n = n;
+    now.k = k;
+    now.batch = batch;
+    now.scheme = p->scheme;
+    now.forced = h->forced_kernel;
+    now.is_auto = p->is_auto;
+    if (memcmp(&now, &h->chosen.question, sizeof now) != 0) {
+        h->chosen.choice = choose(h, h->forced_kernel, m, n, k, batch, p);
+        h->chosen.scheme = p->scheme;
+        h->chosen.rescue = p->rescue;
+        h->chosen.fma_only = p->fma_only;
+        h->chosen.question = now;
+    }
+    p->scheme = h->chosen.scheme;
+    p->rescue = h->chosen.rescue;
+    p->fma_only = h->chosen.fma_only;
+    return h->chosen.choice;
 }
 
 /* The bound of what choose() decided. */
@@ -580,7 +618,7 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     if (code != HALFTONE_OK)
         return code;
     p->rescue = NO_KERNEL;
-    const struct ht_choice choice = choose(h, h->forced_kernel, m, n, k, batch, p);
+    const struct ht_choice choice = choose_for_call(h, m, n, k, batch, p);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)
@@ -1073,7 +1111,6 @@ static void add_verdict(const halftone *h, const struct plan *p, const struct pa
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
     args->pieces = (int)checked_pieces(h, p->scheme, k);
-    args->piece_k = ht_checked_tiles(p->scheme, h->set->sms, k) * HT_K_PAD;
 }
 
 static int multiply(halftone *h, const struct call *x, bool is_packed) {

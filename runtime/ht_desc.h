@@ -10,7 +10,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 4
+#define HT_ABI_VERSION 5
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -45,7 +45,7 @@ struct ht_gemm_args {
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
-    int pieces, piece_k;
+    int pieces;
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
  * fewer tiles: 1 x n. */
@@ -71,8 +71,8 @@ struct ht_pack_args {
     int batch;
     int meeting_clean; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
-     * one number: how many of the piece's elements are large beside their row's largest, in the row that has fewest; -1:
-     * all are zero; -2: one is NaN or Inf. */
+     * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
+     * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. */
     int *tame;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
     long long tame_stride, copy_stride; /* elements between batch entries */
@@ -122,7 +122,8 @@ struct ht_cost_coefficients {
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
     const char *scheme;  /* row of the scheme table */
-    const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only */
+    const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only; "rescue": of
+                          * those that read the operands, the one for ht_pick_rescue */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     int direct; /* 1: reads a_src, b_src; 0: panels */
@@ -423,6 +424,11 @@ HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme
 /* The same for one kernel, whatever its variant: only the split is chosen. */
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
                                          int64_t k, int64_t batch, int64_t partial_bytes);
+
+/* The kernel of `scheme` that computes what a data check leaves out: its variant "rescue"; -1: the set has none. It is
+ * launched behind the product or its reduction, without splits, and looks at the check's numbers before those are over:
+ * both must have waited for packing when they let it begin. */
+HT_LOCAL int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme);
 
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then

@@ -52,6 +52,13 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
     return best;
 }
 
+int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme) {
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(set->kernel[i].scheme, scheme) == 0 && strcmp(set->kernel[i].variant, "rescue") == 0)
+            return i;
+    return -1;
+}
+
 int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                       int64_t batch) {
     for (int i = 0; i < set->schemes; i++) {

@@ -1,28 +1,33 @@
 // hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide which of two launches stores a block of C ask here.
-constexpr int HT_TAME_EMPTY = -1, HT_TAME_WILD = -2;
+constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
 
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
-// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Asked
-// by 32 lanes together, which take pieces side by side.
+// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
+// number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
+// no single number is. Asked by 32 lanes together, which take pieces side by side.
 HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces;
     const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces;
-    int spare = 0, wild = 0;
+    int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.pieces; p += 32) {
-        const int x = ht_ldg_i32(a + p), y = ht_ldg_i32(b + p), left = g.k - p * g.piece_k;
-        wild |= x == HT_TAME_WILD || y == HT_TAME_WILD;
-        if (x >= 0 && y >= 0)
-            spare += 4 * (x + y) - 5 * (left < g.piece_k ? left : g.piece_k);
+        const int x = ht_ldg_i32(a + p), y = ht_ldg_i32(b + p), less = x < y ? x : y;
+        least = less < least ? less : least;
+        if (x != HT_TAME_EMPTY && y != HT_TAME_EMPTY && less != HT_TAME_WILD)
+            spare += x + y;
     }
     for (int m = 16; m > 0; m /= 2) {
-        spare += ht_shfl_xor(spare, m);
-        wild |= ht_shfl_xor(wild, m);
+        const int other = ht_shfl_xor(least, m);
+        least = other < least ? other : least;
     }
-    return spare >= 0 && wild == 0;
+    if (least >= 0 || least == HT_TAME_WILD)
+        return least >= 0;
+    for (int m = 16; m > 0; m /= 2)
+        spare += ht_shfl_xor(spare, m);
+    return spare >= 0;
 }
 
 // Brings what ht_is_tame will read close.

@@ -32,7 +32,8 @@ constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
-constexpr int TAME_EMPTY = -1, TAME_WILD = -2;                  // as hooks_tame reads them
+constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as hooks_tame reads them
+constexpr int NONFINITE = -1;                                   // instead of a count
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
@@ -52,7 +53,7 @@ struct pack_place {
     int copy_ld;
     int *published, *arrived;              // of this row block: 64 magnitudes for each piece, and who has read them
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
-    int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
+    int pieces, piece, k_tile, tiles, depth; // pieces: blocks of a row block; depth: this one's k, without zeros behind
     unsigned tile, room;                   // shared memory: tiles, and numbers for each row
 };
 
@@ -84,6 +85,7 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
+    at.depth = g.k - at.k_tile * 64 < tiles * 64 ? g.k - at.k_tile * 64 : tiles * 64;
     at.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * at.pieces * 64;
     at.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * at.pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
@@ -403,31 +405,28 @@ HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
     const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
-    int count = (int)large, odd = ((tally.odd | tally.odd >> 16) & 0x7c00u) != 0; // NaN or still 0
+    int seen = (int)large; // above the counts, how many have met NaN or Inf: `odd` is NaN there, else still 0
+    seen += ((tally.odd | tally.odd >> 16) & 0x7c00u) != 0 ? 0x10000 : 0;
     int live = ht_lds4(at.room + (unsigned)(64 + row) * 4) != 0.0f;
-    for (int m = 1; m < LANES; m *= 2) {
-        count += ht_shfl_xor(count, m);
-        odd |= ht_shfl_xor(odd, m);
-    }
-    count = row >= at.rows ? 64 * PACK_TILES : odd ? TAME_WILD : count; // rows beyond the matrix do not matter
+    for (int m = 1; m < LANES; m *= 2)
+        seen += ht_shfl_xor(seen, m);
+    int count = row >= at.rows ? 64 * PACK_TILES : seen < 0x10000 ? seen : NONFINITE; // rows beyond the matrix do not matter
     for (int m = LANES; m < 32; m *= 2) {
         const int other = ht_shfl_xor(count, m);
         count = other < count ? other : count;
         live |= ht_shfl_xor(live, m);
     }
-    if (threadIdx.x % 32 == 0) {
-        ht_sts4(at.room + (unsigned)(128 + warp) * 4, ht_as_float((unsigned)(count - TAME_WILD)));
-        ht_sts4(at.room + (unsigned)(192 + warp) * 4, ht_as_float((unsigned)live));
-    }
+    if (threadIdx.x % 32 == 0)
+        ht_sts4(at.room + (unsigned)(128 + warp) * 4, ht_as_float((unsigned)(count - NONFINITE) * 2 + (unsigned)live));
     ht_barrier();
     if (threadIdx.x != 0)
         return;
     for (int w = 0; w < PACK_THREADS / 32; w++) {
-        const int other = (int)ht_as_uint(ht_lds4(at.room + (unsigned)(128 + w) * 4)) + TAME_WILD;
-        count = other < count ? other : count;
-        live |= (int)ht_as_uint(ht_lds4(at.room + (unsigned)(192 + w) * 4));
+        const unsigned other = ht_as_uint(ht_lds4(at.room + (unsigned)(128 + w) * 4));
+        count = (int)(other / 2) + NONFINITE < count ? (int)(other / 2) + NONFINITE : count;
+        live |= (int)(other & 1);
     }
-    ht_stg_i32(at.tame, count == TAME_WILD ? TAME_WILD : live ? count : TAME_EMPTY);
+    ht_stg_i32(at.tame, count == NONFINITE ? TAME_WILD : live ? 8 * count - 5 * at.depth : TAME_EMPTY);
 }
 
 template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)

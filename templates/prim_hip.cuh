@@ -28,6 +28,15 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
+// A kernel's only argument, read again from here on: it is loaded into scalar registers at the kernel's start, and what a loop
+// around whole tiles keeps of it there, the tile does not have.
+template <class T> HT_DEVICE const T &ht_args_again(const T &)
+{
+    unsigned long long p = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(p));
+    return *(const T *)(const __attribute__((address_space(4))) T *)p;
+}
+
 template <class T> HT_DEVICE T ht_global_load(const void *p)
 {
     return *(const HT_GLOBAL T *)p;

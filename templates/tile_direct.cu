@@ -23,6 +23,7 @@ constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
@@ -30,6 +31,11 @@ static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exch
 struct direct_args {
     ht_gemm_args g;
     int swapped; // P is B, Q is A
+};
+
+// Which part of C: the tile's number, the part of k, the entry of the batch.
+struct ht_spot {
+    int tile, split, entry;
 };
 
 // What a block multiplies: rows from row0 of P, columns from col0 of Q, k from k0, `steps` steps.
@@ -287,23 +293,24 @@ HT_DEVICE bool any_of_block(bool yes, unsigned smem, int tid)
     return sum > 0.0f;
 }
 
-// Bits of the tile's 64 x 64 blocks that are to be stored: all, or with a data check those that are not tame.
-HT_DEVICE unsigned wanted_blocks(const ht_gemm_args &g, int swapped, const ht_task &t)
+// Bits of the tile's 64 x 64 blocks that are to be stored: all, or behind a data check those that are not tame.
+HT_DEVICE unsigned wanted_blocks(const ht_gemm_args &g, int swapped, const ht_task &t, int entry)
 {
-    if (g.a_tame == nullptr)
+    if (!RESCUES || g.a_tame == nullptr)
         return ~0u;
     unsigned wanted = 0;
     for (int i = 0; i < ROW_BLOCKS * COLUMN_BLOCKS; i++) {
         const int row = t.row0 / 64 + i / COLUMN_BLOCKS, col = t.col0 / 64 + i % COLUMN_BLOCKS;
         if (row * 64 < t.rows && col * 64 < t.cols &&
-            !ht_is_tame(g, (int)blockIdx.z, swapped ? col : row, swapped ? row : col))
+            !ht_is_tame(g, entry, swapped ? col : row, swapped ? row : col))
             wanted |= 1u << i;
     }
     return wanted;
 }
 
 // C's tile, or a part of it. beta == 0 does not read C.
-HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], unsigned wanted)
+HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], unsigned wanted,
+                          const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
     const bool whole = g.splits == 1;
@@ -311,8 +318,8 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const long long ld = whole ? g.ldc : (long long)g.m;
     const long long row_stride = args.swapped ? ld : 1, col_stride = args.swapped ? 1 : ld;
-    float *c = whole ? g.c + (long long)blockIdx.z * g.c_stride
-                     : g.partial + ((long long)blockIdx.z * g.splits + blockIdx.y) * g.n * ld;
+    float *c = whole ? g.c + (long long)spot.entry * g.c_stride
+                     : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * ld;
     const int row0 = t.warp_row + ht_d_row(t.lane, 0), col0 = t.warp_col + ht_d_col(t.lane, 0);
     c += (t.row0 + row0) * row_stride + (t.col0 + col0) * col_stride;
 #pragma unroll
@@ -354,15 +361,15 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
     return !any_of_block(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
-// This block's share; `zero` is added to what says which block it is.
-HT_DEVICE ht_task task_of(const direct_args &args, int zero)
+// This block's share; `zero` is added to what says which it is.
+HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero)
 {
     const ht_gemm_args &g = args.g;
-    const int tid = (int)threadIdx.x + zero, tile = (int)blockIdx.x + zero, split = (int)blockIdx.y + zero, warp = tid / WAVE;
+    const int tid = (int)threadIdx.x + zero, tile = spot.tile + zero, split = spot.split + zero, warp = tid / WAVE;
     const int total = (g.k + BK - 1) / BK; // steps
     const int begin = (int)((long long)total * split / g.splits), end = (int)((long long)total * (split + 1) / g.splits);
-    const float *a = g.a_src + ((int)blockIdx.z + zero) * g.a_src_stride;
-    const float *b = g.b_src + ((int)blockIdx.z + zero) * g.b_src_stride;
+    const float *a = g.a_src + (spot.entry + zero) * g.a_src_stride;
+    const float *b = g.b_src + (spot.entry + zero) * g.b_src_stride;
     ht_task t;
     t.p = args.swapped ? b : a;
     t.q = args.swapped ? a : b;
@@ -385,25 +392,77 @@ HT_DEVICE ht_task task_of(const direct_args &args, int zero)
     return t;
 }
 
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
-    ht_grid_wait();
-    ht_grid_release();
-    const ht_task task = task_of(args, 0);
-    const unsigned wanted = wanted_blocks(g, args.swapped, task);
+    const ht_task task = task_of(args, spot, 0);
+    const unsigned wanted = wanted_blocks(g, args.swapped, task, spot.entry);
     if (wanted == 0)
         return;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
     const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
-    const ht_task again = task_of(args, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
+    const ht_task again = task_of(args, spot, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
     if (!done) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem);
     }
-    store_sums(args, again, sum, wanted);
+    store_sums(args, again, sum, wanted, spot);
+}
+
+// ---- the rescue: the launch behind a product with a data check, which computes what the check left out. Mostly that is
+// nothing, so few blocks look at all of it; they begin as soon as the product leaves them room, and let the next launch come.
+
+// Whether a quick look finds an entry tame as a whole: no number of packing's is negative (hooks_tame). Asked before the
+// product is known to be over. Packing is: the product waited for it before it let this launch begin. From L2, where
+// packing's numbers are, as an older line may lie in L1.
+HT_DEVICE bool is_all_tame(const ht_gemm_args &g, int entry)
+{
+    const int a_count = (g.m + 63) / 64 * g.pieces, count = a_count + (g.n + 63) / 64 * g.pieces;
+    const int *a = g.a_tame + entry * g.a_tame_stride, *b = g.b_tame + entry * g.b_tame_stride - a_count;
+    int least = g.a_tame ? 0 : -1;
+    for (int first = (int)threadIdx.x; least == 0 && first < count; first += THREADS * LOOKS) {
+        int look[LOOKS];
+        for (int i = 0; i < LOOKS; i++) {
+            const int at = first + i * THREADS;
+            look[i] = at < count ? ht_ld_relaxed_i32((at < a_count ? a : b) + at) : 0;
+        }
+        for (int i = 0; i < LOOKS; i++)
+            least = look[i] < least ? look[i] : least;
+    }
+    return !any_of_block(least < 0, ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
+}
+
+HT_DEVICE void rescue(const direct_args &args)
+{
+    const ht_gemm_args &g = args.g;
+    const int tiles = ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN);
+    bool tame = true;
+    ht_grid_release();
+    for (int entry = (int)blockIdx.y; tame && entry < g.batch; entry += (int)gridDim.y)
+        tame = is_all_tame(g, entry);
+    ht_grid_wait(); // in any case: the next launch relies on the product's end
+    for (int entry = (int)blockIdx.y; !tame && entry < g.batch; entry += (int)gridDim.y) {
+        const bool skipped = is_all_tame(g, entry);
+        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
+            const ht_spot spot = {tile, (int)blockIdx.z, entry};
+            ht_barrier(); // the tile before has been read
+            compute_tile(ht_args_again(args), spot);
+        }
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+{
+    if (RESCUES) {
+        rescue(args);
+    } else {
+        const ht_spot spot = {(int)blockIdx.x, (int)blockIdx.y, (int)blockIdx.z};
+        ht_grid_wait();
+        ht_grid_release();
+        compute_tile(args, spot);
+    }
 }
 
 static int init(void)
@@ -411,10 +470,35 @@ static int init(void)
     return ht_allow_smem(gemm, SMEM_BYTES);
 }
 
+static bool have_common_divisor(long long x, long long y)
+{
+    while (y > 0) {
+        const long long rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x > 1;
+}
+
+// Blocks of the rescue that share an entry. Tiles of one row or column of tiles tend to fail together: these fall to
+// different blocks.
+static unsigned sharers(long long tiles, int high, long long most)
+{
+    long long blocks = tiles < most ? tiles : most;
+    while (blocks < tiles && have_common_divisor(blocks, high))
+        blocks--;
+    return (unsigned)blocks;
+}
+
 static int launch(const ht_gemm_args &g, void *stream)
 {
     const direct_args args = {g, ht_direct_swaps(g.m, g.n, BM, BN)};
-    const int rows = args.swapped ? g.n : g.m, cols = args.swapped ? g.m : g.n;
-    const unsigned tiles = (unsigned)((rows + BM - 1) / BM) * (unsigned)((cols + BN - 1) / BN);
-    return ht_launch_dependent(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
+    const int rows = args.swapped ? g.n : g.m, cols = args.swapped ? g.m : g.n, high = (rows + BM - 1) / BM;
+    const long long tiles = (long long)high * ((cols + BN - 1) / BN);
+    const int groups = g.batch < SMS * MIN_BLOCKS ? g.batch : SMS * MIN_BLOCKS; // of blocks that share an entry
+    if (tiles > 0x7fffffff)
+        return 1; // cudaErrorInvalidValue: more tiles than a grid can count
+    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, SMS * MIN_BLOCKS / groups) : (unsigned)tiles,
+                               (unsigned)(RESCUES ? groups : g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
+                               SMEM_BYTES, stream, args);
 }

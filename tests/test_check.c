@@ -15,7 +15,7 @@
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
 
-enum { EMPTY = -1, WILD = -2 }; /* ht_pack_args, tame */
+enum { EMPTY = 0x7fffffff, WILD = -0x7fffffff }; /* ht_pack_args, tame */
 
 static halftone *handle;
 static const struct ht_set_desc *set;
@@ -99,7 +99,7 @@ static int row_count(int64_t row, int64_t k0, int64_t k1, double most) {
     return count;
 }
 
-static int expected_count(const struct packing *p, int64_t row_block, int64_t k0, int64_t k1) {
+static int expected_number(const struct packing *p, int64_t row_block, int64_t k0, int64_t k1) {
     int least = INT32_MAX, live = 0;
     for (int64_t row = row_block * 64; row < row_block * 64 + 64 && row < p->rows; row++) {
         double most = 0;
@@ -110,7 +110,8 @@ static int expected_count(const struct packing *p, int64_t row_block, int64_t k0
         const int count = row_count(row, k0, k1 < p->k ? k1 : p->k, most);
         least = count < least ? count : least;
     }
-    return least == WILD || live ? least : EMPTY;
+    const int length = (int)((k1 < p->k ? k1 : p->k) - k0);
+    return least == WILD ? WILD : live ? 8 * least - 5 * length : EMPTY;
 }
 
 /* The matrix packed; tame and copy may be empty. */
@@ -182,10 +183,10 @@ static void packing_counts_what_is_large(void **state) {
         const int64_t pieces = ht_ceil_div(ht_ceil_div(p->k, 64), p->tiles), row_blocks = ht_ceil_div(p->rows, 64);
         for (int64_t at = 0; at < row_blocks * pieces; at++) {
             const int64_t k0 = at % pieces * p->tiles * 64;
-            const int want = expected_count(p, at / pieces, k0, k0 + p->tiles * 64);
+            const int want = expected_number(p, at / pieces, k0, k0 + p->tiles * 64);
             const int got = ((const int *)checked.tame.host)[at];
             if (got != want)
-                fail_msg("%lldx%lld: row block %lld, piece %lld: packing counts %d, there are %d", (long long)p->rows,
+                fail_msg("%lldx%lld: row block %lld, piece %lld: packing has %d, not %d", (long long)p->rows,
                          (long long)p->k, (long long)(at / pieces), (long long)(at % pieces), got, want);
         }
         check_copy(p, &copied);
@@ -210,7 +211,8 @@ static void fill_tame(int *tame, int64_t blocks, uint64_t stream) {
         const int64_t p = i % PIECES;
         const int length = K - p * PIECE_K < PIECE_K ? (int)(K - p * PIECE_K) : PIECE_K;
         const uint64_t bits = family_bits(5, stream, (uint64_t)(i / PIECES), (uint64_t)p);
-        tame[i] = bits % 9 == 0 ? EMPTY : bits % 67 == 1 ? WILD : length / 4 + (int)(bits / 128 % (uint64_t)(3 * length / 4));
+        const int count = length / 4 + (int)(bits / 128 % (uint64_t)(3 * length / 4));
+        tame[i] = bits % 9 == 0 ? EMPTY : bits % 67 == 1 ? WILD : 8 * count - 5 * length;
     }
 }
 
@@ -220,11 +222,10 @@ static int is_tame(const int *a, const int *b, int left_out) {
     for (int p = 0; p < PIECES; p++) {
         if (p == left_out)
             continue;
-        const int length = K - p * PIECE_K < PIECE_K ? K - p * PIECE_K : PIECE_K;
         if (a[p] == WILD || b[p] == WILD)
             return 0;
-        if (a[p] >= 0 && b[p] >= 0)
-            spare += 4 * (a[p] + b[p]) - 5 * length;
+        if (a[p] != EMPTY && b[p] != EMPTY)
+            spare += a[p] + b[p];
     }
     return spare >= 0;
 }
@@ -285,7 +286,6 @@ static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel
         args.a_tame_stride = A_BLOCKS * PIECES;
         args.k = K;
         args.pieces = PIECES;
-        args.piece_k = PIECE_K;
     }
     assert_int_equal(ht_dev_check(kernel->init()), HT_DEV_OK);
     assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);

@@ -1,0 +1,225 @@
+/* cmd_parts: `halftone parts`: what packing, product and data check of `auto` cost, each alone and together. Calls the
+ * set's launchers as the library does, leaving parts out; results are not looked at. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../runtime/ht_desc.h"
+#include "args.h"
+#include "cmd.h"
+#include "engine.h"
+#include "families.h"
+#include "timing.h"
+
+enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
+enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16 };
+
+static const struct {
+    const char *name;
+    int parts;
+} rows[] = {
+    {"packing", PACKS},
+    {"packing that counts", PACKS | COUNTS},
+    {"product", MULTIPLIES},
+    {"product that asks", MULTIPLIES | ASKS},
+    {"product that asks, rescue", MULTIPLIES | ASKS | RESCUES},
+    {"packing, product: f16x3", PACKS | MULTIPLIES},
+    {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
+    {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
+    {"packing that counts, product that asks, rescue: auto", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
+};
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+struct job {
+    const struct ht_set_desc *set;
+    const struct ht_scheme_desc *scheme;
+    struct ht_choice choice;
+    int rescue, parts;
+    struct ht_pack_args pack[2];
+    struct ht_gemm_args gemm;
+    void *block[BLOCKS_MOST];
+    int blocks;
+};
+
+static void *room(struct job *j, int64_t bytes, struct fault *f) {
+    void *memory = NULL;
+    if (engine_device_check(ht_dev_alloc(&memory, (size_t)bytes), "device memory", f) == 0)
+        j->block[j->blocks++] = memory;
+    return memory;
+}
+
+static float *matrix(struct job *j, char which, int64_t n, struct fault *f) {
+    float *host = malloc((size_t)(n * n) * sizeof *host), *memory = room(j, n * n * 4, f);
+    int status = host == NULL ? fault_memory(f, (double)(n * n) * 4, "a matrix") : memory == NULL ? -1 : 0;
+    if (status == 0) {
+        family_fill(family_find("uniform"), 1, which, n, n, n, host, n);
+        status = engine_device_check(ht_dev_upload(memory, host, (size_t)(n * n) * 4), "copy to the device", f);
+    }
+    free(host);
+    return status == 0 ? memory : NULL;
+}
+
+/* An operand's arguments; its meeting place is clean, as the handle's own is after the first call. */
+static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
+    const struct ht_scheme_desc *s = j->scheme;
+    const int64_t row_blocks = ht_ceil_div(n, HT_ATOM_ROWS), meeting = ht_meeting_ints(s, n, n);
+    struct ht_pack_args *p = &j->pack[!is_a];
+    p->src = matrix(j, is_a ? 'A' : 'B', n, f);
+    p->panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
+    p->exponents = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
+    p->meeting = room(j, (meeting + 1) * 4, f);
+    p->tame = room(j, row_blocks * ht_padded_k(s, n) / HT_K_PAD * 4, f);
+    if (p->src == NULL || p->panels == NULL || p->exponents == NULL || p->meeting == NULL || p->tame == NULL)
+        return -1;
+    p->ld = n;
+    p->rows = p->k = (int)n;
+    p->k_blocks = (int)ht_k_blocks(s, n);
+    p->k_contiguous = !is_a;
+    p->batch = p->meeting_clean = 1;
+    p->tiles = ht_checked_tiles(s, j->set->sms, n);
+    return engine_device_check(ht_dev_memset_async(p->meeting, 0xff, (size_t)(meeting + 1) * 4, NULL), "meeting", f);
+}
+
+static int open_product(struct job *j, int64_t n, struct fault *f) {
+    struct ht_gemm_args *g = &j->gemm;
+    g->c = room(j, n * n * 4, f);
+    const int64_t partial = ht_partial_bytes(n, n, 1, j->choice.splits, 4);
+    g->partial = partial > 0 ? room(j, partial, f) : NULL;
+    if (g->c == NULL || (partial > 0 && g->partial == NULL))
+        return -1;
+    g->a_panels = j->pack[0].panels;
+    g->b_panels = j->pack[1].panels;
+    g->a_exponents = j->pack[0].exponents;
+    g->b_exponents = j->pack[1].exponents;
+    g->a_src = j->pack[0].src;
+    g->b_src = j->pack[1].src;
+    g->a_ld = g->b_ld = g->ldc = g->m = g->n = g->k = (int)n;
+    g->b_k_contiguous = 1;
+    g->k_blocks = j->pack[0].k_blocks;
+    g->splits = j->choice.splits;
+    g->batch = 1;
+    g->alpha = 1;
+    g->pieces = (int)ht_ceil_div(ht_padded_k(j->scheme, n) / HT_K_PAD, j->pack[0].tiles);
+    return 0;
+}
+
+static int open_job(struct job *j, const struct ht_set_desc *set, int64_t n, struct fault *f) {
+    memset(j, 0, sizeof *j);
+    j->set = set;
+    j->rescue = ht_pick_rescue(set, "fp32");
+    for (int i = 0; i < set->schemes; i++)
+        j->scheme = strcmp(set->scheme[i].name, "f16x3") == 0 ? &set->scheme[i] : j->scheme;
+    if (j->scheme == NULL || j->rescue < 0)
+        return fault_set(f, "this set's auto does not check data: it needs the schemes f16x3 and fp32");
+    j->choice = ht_pick(set, "f16x3", n, n, n, 1, 64 << 20);
+    if (open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
+        return -1;
+    const int kernels[] = {j->choice.kernel, j->rescue};
+    for (int i = 0; i < 2; i++)
+        if (engine_device_check(ht_dev_check(set->kernel[kernels[i]].init()), "kernel", f) != 0)
+            return -1;
+    return 0;
+}
+
+static void close_job(struct job *j) {
+    (void)ht_dev_stream_sync(NULL);
+    for (int i = 0; i < j->blocks; i++)
+        (void)ht_dev_free(j->block[i]);
+}
+
+static int call(void *context, struct fault *f) {
+    const struct job *j = context;
+    struct ht_pack_args pack[2] = {j->pack[0], j->pack[1]};
+    struct ht_gemm_args gemm = j->gemm;
+    int code = 0;
+    for (int i = 0; i < 2 && !(j->parts & COUNTS); i++) {
+        pack[i].tame = NULL;
+        pack[i].tiles = 0;
+    }
+    gemm.a_tame = j->parts & ASKS ? j->pack[0].tame : NULL;
+    gemm.b_tame = j->parts & ASKS ? j->pack[1].tame : NULL;
+    if (j->parts & PACKS)
+        code = j->scheme->pack(pack, 2, NULL);
+    if (code == 0 && j->parts & MULTIPLIES)
+        code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
+    if (code == 0 && j->parts & MULTIPLIES && gemm.splits > 1)
+        code = j->set->reduce(&gemm, NULL);
+    gemm.splits = 1;
+    if (code == 0 && j->parts & RESCUES)
+        code = j->set->kernel[j->rescue].launch(&gemm, NULL);
+    return engine_device_check(ht_dev_check(code), "launch", f);
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rounds over all rows, so that a drifting clock meets all of them. */
+static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct fault *f) {
+    double us[ROW_COUNT][ROUNDS];
+    const int rounds = plan->simulated ? 1 : ROUNDS;
+    j->parts = PACKS | COUNTS; /* what rows that do not pack work on */
+    if (call(j, f) != 0)
+        return -1;
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < ROW_COUNT; i++) {
+            struct timing timing;
+            j->parts = rows[i].parts;
+            if (timing_measure(plan, call, j, &timing, f) != 0)
+                return -1;
+            us[i][round] = timing.median_s * 1e6;
+        }
+    }
+    for (int i = 0; i < ROW_COUNT; i++) {
+        qsort(us[i], (size_t)rounds, sizeof us[i][0], compare);
+        printf("%lld\t%s\t%.2f\t%.2f\t%.2f\n", (long long)n, rows[i].name, us[i][rounds / 2], us[i][0], us[i][rounds - 1]);
+    }
+    fflush(stdout);
+    return 0;
+}
+
+static int run_sizes(struct engine *e, const struct timing_plan *plan, const int64_t *sizes, int count, struct fault *f) {
+    int status = 0;
+    printf("# halftone parts: %s, set %s; device: %s\n# median, least and most of %d rounds, us a call, back to back\n",
+           halftone_version(), e->set->gpu, e->device.name, plan->simulated ? 1 : ROUNDS);
+    printf("n\tparts\tmedian_us\tleast_us\tmost_us\n");
+    for (int i = 0; i < count && status == 0; i++) {
+        struct job j;
+        status = open_job(&j, e->set, sizes[i], f);
+        if (status == 0)
+            status = measure(&j, plan, sizes[i], f);
+        close_job(&j);
+    }
+    return status;
+}
+
+static int run(int argc, char **argv, struct fault *f) {
+    struct engine e;
+    struct timing_plan plan = {0};
+    const char *sizes = NULL, *seconds = "0.05", *none[1];
+    int64_t size[SIZES_MOST];
+    int count = 0, positional = 0;
+    const struct option options[] = {{"--sizes", &sizes, NULL}, {"--seconds", &seconds, NULL}, {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, none, 0, &positional, f) != 0 ||
+        args_seconds("--seconds", seconds, &plan.seconds, f) != 0)
+        return -1;
+    int status = engine_open(&e, f);
+    plan.simulated = status == 0 && e.device.simulated;
+    if (status == 0)
+        status = args_numbers("--sizes", sizes != NULL ? sizes : plan.simulated ? "64" : "1024,2048,4096,8192", 1, 65536, size,
+                              SIZES_MOST, &count, f);
+    if (status == 0)
+        status = run_sizes(&e, &plan, size, count, f);
+    engine_close(&e);
+    return status;
+}
+
+const struct command cmd_parts = {
+    "parts", "what packing, product and the data check of auto cost, one by one",
+    "Usage: halftone parts [--sizes 1024,...] [--seconds S]\n\n"
+    "Times packing, product and rescue of scheme auto on square uniform matrices, each alone and together, with and without\n"
+    "the data check. In the simulator times mean nothing.\n\n"
+    "  --sizes LIST   default 1024,2048,4096,8192\n"
+    "  --seconds S    per measurement, after a warm-up (default 0.05); nine measurements of five rounds for each size\n",
+    run};
