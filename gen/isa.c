@@ -140,19 +140,22 @@ const struct isa *isa_find(const char *name) {
     return NULL;
 }
 
-const struct isa *isa_direct(const struct isa *isa) {
+const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
-    static struct isa rows[sizeof isa_table / sizeof *isa_table];
+    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "fma_direct", "thin_direct"};
+    static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
     const struct isa *row = isa_find(isa->name);
-    struct isa *d = &rows[row ? row - isa_table : 0];
+    struct isa *d = &rows[kind][row ? row - isa_table : 0];
     *d = *isa;
-    d->skeleton = "tile_direct";
+    d->direct = kind;
+    d->skeleton = skeletons[kind];
     d->sync_percent = isa->warpgroup ? SYNC_PERCENT : 100;
-    d->hooks[0] = "frag_direct";
+    d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : NULL;
+    d->hooks[0] = kind == DIRECT_TILE ? "frag_direct" : NULL;
     d->hooks[1] = NULL;
     memset(d->mma_hooks, 0, sizeof d->mma_hooks);
     memset(d->mma_k, 0, sizeof d->mma_k);
-    d->mma_hooks[SLICE_BF16] = isa->direct_mma ? isa->direct_mma : "arch_fma";
+    d->mma_hooks[SLICE_BF16] = d->direct_mma ? d->direct_mma : "arch_fma";
     d->mma_k[SLICE_BF16] = d->mi = d->fragment_k = 16;
     d->ni = 8;
     d->b_tiles = 1;

@@ -59,6 +59,11 @@ HT_DEVICE uint4 ht_ld16(const void *p)
     return ht_ldg16(p);
 }
 
+HT_DEVICE uint4 ht_ld16_once(const void *p)
+{
+    return ht_ldg16(p);
+}
+
 HT_DEVICE long long ht_ldg_i64(const long long *p)
 {
     return ht_global_load<long long>(p);
