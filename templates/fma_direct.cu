@@ -16,7 +16,8 @@ constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4;
 constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH * 4;
 constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + 4 * BM * BN;
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64;
-static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0 && NI % 4 == 0, "stages are whole");
+static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
+static_assert(NI % 4 == 0 && 64 % NI == 0, "columns of a lane are read by fours, and are of one block of the data check");
 
 // One operand's way into shared memory, for one thread: the same place of every `lines`-th line.
 struct source {
@@ -156,20 +157,38 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, in
     add_chains(sum, rest, steps <= CHAIN_STEPS, false);
 }
 
+// Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
+HT_DEVICE bool stores_fours(const ht_target &to)
+{
+    return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
+}
+
 HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, int col0, unsigned wanted)
 {
     const int warp = (int)threadIdx.x / WAVE, row = warp % WARPS_M * WM + (int)threadIdx.x % WAVE, col = warp / WARPS_M * WN;
+    const int columns = args.q.rows - col0 - col; // that are left
     const ht_target to = ht_target_of(args);
+    const bool fours = stores_fours(to) && columns >= NI;
     float *c = to.c + (row0 + row) * to.row_step + (col0 + col) * to.col_step;
 #pragma unroll
-    for (int j = 0; j < NI; j++) {
+    for (int i = 0; i < MI; i++) {
+        float *at = c;
+        if (row0 + row + i * WAVE < args.p.rows && (wanted >> ((row + i * WAVE) / 64 * COLUMN_BLOCKS + col / 64) & 1u)) {
 #pragma unroll
-        for (int i = 0; i < MI; i++) {
-            if (row0 + row + i * WAVE < args.p.rows && col0 + col + j < args.q.rows &&
-                (wanted >> ((row + i * WAVE) / 64 * COLUMN_BLOCKS + (col + j) / 64) & 1u))
-                ht_store_element(to, c + i * WAVE * to.row_step, sum[i][j]);
+            for (int j = 0; j < NI; j++) {
+                sum[i][j] = j < columns ? ht_element(to, at, sum[i][j]) : 0.0f;
+                if (!fours && j < columns)
+                    ht_stg4(at, sum[i][j]);
+                at += to.col_step;
+            }
+#pragma unroll
+            for (int j = 0; j < NI / 4; j++) {
+                if (fours)
+                    ht_stg16(c + 4 * j, make_uint4(ht_as_uint(sum[i][4 * j]), ht_as_uint(sum[i][4 * j + 1]),
+                                                   ht_as_uint(sum[i][4 * j + 2]), ht_as_uint(sum[i][4 * j + 3])));
+            }
         }
-        c += to.col_step;
+        c += WAVE * to.row_step;
     }
 }
 

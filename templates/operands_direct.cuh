@@ -99,13 +99,13 @@ HT_DEVICE ht_target ht_target_of(const direct_args &args)
     return to;
 }
 
-// beta == 0 does not read C.
-HT_DEVICE void ht_store_element(const ht_target &to, float *c, float v)
+// What is stored for v. beta == 0 does not read C.
+HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
 {
     if (to.whole) {
         v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
         if (to.beta != 0.0f)
             v = __fmaf_rn(to.beta, ht_ldg4(c), v);
     }
-    ht_stg4(c, v);
+    return v;
 }

@@ -218,7 +218,8 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
         for (int part = 0; part < PARTS<P_K>; part++)
             v = __fadd_rn(v, ht_lds4(smem + (unsigned)((part * BN + c) * ROWS<P_K> + i) * 4));
         const ht_target to = ht_target_of(args);
-        ht_store_element(to, to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step, v);
+        float *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
+        ht_stg4(at, ht_element(to, at, v));
     }
 }
 

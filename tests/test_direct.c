@@ -204,7 +204,8 @@ static void one_kernel(const char *name, int exchanged) {
     expect_multiply_adds(name, &p);
     problem_free(&p);
     for (int t = 0; t < 8; t++) {
-        p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', m, n, t % 3 ? 20 : 100, "uniform");
+        const int64_t more = t & 4 ? 0 : 3; /* 12: 16 bytes of C at once */
+        p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', exchanged ? m + more : m, n, t % 3 ? 20 : 100, "uniform");
         p.pad = t & 4 ? 3 : 0;
         p.offset = t & 4 ? 1 : 0;
         expect_units(name, &p, FEW_UNITS);
