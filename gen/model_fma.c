@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 enum {
-    FMA_OTHER_REGISTERS = 30,  /* beside sums, numbers on their way and operands of one k: ptxas has 127 and 63 with 128 x 64, 32 */
-    THIN_OTHER_REGISTERS = 28, /* ptxas: 64 with one column, 128 with four, where that is what there is */
+    FMA_OTHER_REGISTERS = 24,  /* beside sums, numbers on their way and operands of one k; ptxas: 80 and 63 with 128 x 64 and 32 */
+    THIN_OTHER_REGISTERS = 18, /* ptxas: 64 with one column, 128 with four, where that is what there is */
+    COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     THIN_ROWS = 4, THIN_LINE = 32,
     BLOCK_CLOCKS = 1500, /* of a block before its first load and after its last step: a guess */
     STEP_CLOCKS = 60,    /* barrier, counters: a guess */
@@ -19,14 +20,14 @@ static int64_t largest(int64_t x, int64_t y) {
     return x > y ? x : y;
 }
 
-/* Worked lines: 128x64x16, warps 128x8: 32 sums, 8 + 4 numbers on their way, 4 + 8 operands, 30 = 86; thin 8x1x256: 4 sums, 8 loads
- * of 4, 28 = 64; 8x4x256: 16 sums, 32, 28, and two more for each column after the first = 82. */
+/* Worked lines: 128x64x16, warps 128x8: 32 sums, 8 + 4 numbers on their way, 4 + 8 operands, 24 = 80; thin 8x1x256: 4 sums, 8 loads
+ * of 4, 10 for Q, 18 = 64; 8x4x256: 16 + 32 + 40 + 18 = 106. */
 static void registers(const struct isa *isa, const struct tile *t, struct cost *cost) {
     const int threads = tile_threads(t, isa);
     if (isa->direct == DIRECT_THIN) {
         cost->regs_accumulators = 4 * t->bn;
-        cost->regs_fragments = 4 * t->bk / THIN_LINE;
-        cost->regs_other = THIN_OTHER_REGISTERS + 2 * (t->bn - 1);
+        cost->regs_fragments = 4 * t->bk / THIN_LINE + COLUMN_REGISTERS * t->bn;
+        cost->regs_other = THIN_OTHER_REGISTERS;
     } else {
         cost->regs_accumulators = t->wm / isa->wave_size * t->wn;
         cost->regs_fragments = t->bm * t->bk / threads + (int)ht_ceil_div(t->bn * t->bk, threads) + t->wm / isa->wave_size + t->wn;

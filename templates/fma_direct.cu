@@ -19,57 +19,62 @@ constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64;
 static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
 static_assert(NI % 4 == 0 && 64 % NI == 0, "columns of a lane are read by fours, and are of one block of the data check");
 
-// One operand's way into shared memory, for one thread: the same place of every `lines`-th line.
+// One operand's way into shared memory, for one thread: the same place of every THREADS / width-th line. What follows from the
+// thread and the launch alone is worked out where it is needed: registers are short.
 struct source {
-    const float *at;                    // first number of the step that is loaded next
-    long long part_stride, step_stride; // elements from part to part, from step to step
-    int line, lines;                    // of the first part; from part to part
-    int across, lines_left, across_left; // where in the line; what exists from the step's first on
-    unsigned to, part_bytes;            // in a stage: first part, from part to part
-    bool k_contiguous;
+    const float *at;  // first number of the step that is loaded next
+    unsigned there;   // bit i: part i exists
+    unsigned to;      // in a stage: first part
 };
 
-template <int ROWS, int PITCH> HT_DEVICE source open_source(const ht_side &s, int row0, ht_part_k k, int tid)
+template <int ROWS> HT_DEVICE int width_of(const ht_side &s)
 {
-    const int width = s.k_contiguous ? BK : ROWS;
+    return s.k_contiguous ? BK : ROWS;
+}
+
+// Which parts exist where `left` k are left.
+template <int ROWS, int PARTS> HT_DEVICE unsigned parts_there(const ht_side &s, int row0, int left)
+{
+    const int width = width_of<ROWS>(s), line = (int)threadIdx.x / width, across = (int)threadIdx.x % width, lines = THREADS / width;
+    const int rows = s.rows - row0 < ROWS ? s.rows - row0 : ROWS, depth = left < BK ? left : BK;
+    const int own = s.k_contiguous ? rows : depth;
+    unsigned there = 0;
+    for (int i = 0; i < PARTS; i++)
+        there |= line + i * lines < own ? 1u << i : 0u;
+    return across < (s.k_contiguous ? depth : rows) ? there : 0u;
+}
+
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE source open_source(const ht_side &s, int row0, ht_part_k k)
+{
+    const int width = width_of<ROWS>(s), line = (int)threadIdx.x / width, across = (int)threadIdx.x % width;
+    const int row = s.k_contiguous ? line : across, l = s.k_contiguous ? across : line;
     source from;
-    from.k_contiguous = s.k_contiguous != 0;
-    from.line = tid / width;
-    from.lines = THREADS / width;
-    from.across = tid % width;
-    const int row = s.k_contiguous ? from.line : from.across, l = s.k_contiguous ? from.across : from.line;
     from.at = s.src + (long long)blockIdx.z * s.stride + (row0 + row) * s.row_step + (k.begin + l) * s.k_step;
-    from.part_stride = from.lines * (s.k_contiguous ? s.row_step : s.k_step);
-    from.step_stride = BK * s.k_step;
-    from.lines_left = (s.k_contiguous ? s.rows - row0 : k.end - k.begin);
-    from.across_left = (s.k_contiguous ? k.end - k.begin : s.rows - row0);
+    from.there = parts_there<ROWS, PARTS>(s, row0, k.end - k.begin);
     from.to = (unsigned)(l * PITCH + row) * 4;
-    from.part_bytes = (unsigned)(from.lines * (s.k_contiguous ? 1 : PITCH)) * 4;
     return from;
 }
 
-// Loads this thread's numbers of a step and moves on to the next one. Beyond the matrix there are zeros.
-template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *s)
+// Loads this thread's numbers of a step and moves on to the next one, of which `left` k are there. Beyond the matrix are zeros.
+template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_side &s, int row0, int left)
 {
-    const int own = s->k_contiguous ? ROWS : BK;
-    const int lines = s->across < s->across_left ? (s->lines_left < own ? s->lines_left : own) : 0;
-    const long long stride = ht_anew(s->part_stride);
-    const float *from = s->at;
+    const long long stride = ht_anew(THREADS / width_of<ROWS>(s) * (s.k_contiguous ? s.row_step : s.k_step));
+    const float *at = from->at;
     for (int i = 0; i < PARTS; i++) {
-        part[i] = s->line + i * s->lines < lines ? ht_ldg4(from) : 0.0f;
-        from += stride;
+        part[i] = from->there >> i & 1u ? ht_ldg4(at) : 0.0f;
+        at += stride;
     }
-    s->at += s->step_stride;
-    s->lines_left -= s->k_contiguous ? 0 : BK;
-    s->across_left -= s->k_contiguous ? BK : 0;
+    from->at += BK * s.k_step;
+    if (left < BK)
+        from->there = parts_there<ROWS, PARTS>(s, row0, left);
 }
 
-template <int ROWS, int PARTS> HT_DEVICE void store_parts(unsigned stage, const float *part, const source &s)
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const source &from, const ht_side &s)
 {
-    const int own = s.k_contiguous ? ROWS : BK;
+    const int width = width_of<ROWS>(s), lines = THREADS / width, step = lines * (s.k_contiguous ? 1 : PITCH);
     for (int i = 0; i < PARTS; i++) {
-        if (ROWS * BK % THREADS == 0 || s.line + i * s.lines < own)
-            ht_sts4(stage + s.to + (unsigned)i * s.part_bytes, part[i]);
+        if (ROWS * BK % THREADS == 0 || (int)threadIdx.x + i * THREADS < ROWS * BK)
+            ht_sts4(stage + from.to + (unsigned)(i * step) * 4, part[i]);
     }
 }
 
@@ -126,35 +131,37 @@ HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool k
 HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, int col0, unsigned smem)
 {
     const ht_part_k range = ht_part_of(args.g);
-    const int tid = (int)threadIdx.x, warp = tid / WAVE, steps = (range.end - range.begin + BK - 1) / BK;
-    source p = open_source<BM, P_PITCH>(args.p, row0, range, tid), q = open_source<BN, Q_PITCH>(args.q, col0, range, tid);
+    const int tid = (int)threadIdx.x, warp = tid / WAVE;
     const unsigned at_p = (unsigned)(warp % WARPS_M * WM + tid % WAVE) * 4, at_q = P_BYTES + (unsigned)(warp / WARPS_M * WN) * 4;
     const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
     unsigned read = smem, write = smem + STAGE_BYTES;
     float part_p[P_PARTS], part_q[Q_PARTS];
-    load_parts<BM, P_PARTS>(part_p, &p);
-    load_parts<BN, Q_PARTS>(part_q, &q);
-    store_parts<BM, P_PARTS>(read, part_p, p);
-    store_parts<BN, Q_PARTS>(read + P_BYTES, part_q, q);
-    for (int step = 0; step < steps; step++) {
-        const int left = range.end - range.begin - step * BK;
+    source p = open_source<BM, P_PARTS, P_PITCH>(args.p, row0, range), q = open_source<BN, Q_PARTS, Q_PITCH>(args.q, col0, range);
+    int left = range.end - range.begin; // k, from the stage that is multiplied on
+    load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - BK);
+    load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - BK);
+    store_parts<BM, P_PARTS, P_PITCH>(read, part_p, p, args.p);
+    store_parts<BN, Q_PARTS, Q_PITCH>(read + P_BYTES, part_q, q, args.q);
+    int step = 0;
+#pragma unroll 1
+    for (; left > 0; left -= BK, step++) {
         ht_barrier(); // the stage is there, and everyone has read the other one
         if (left > BK) {
-            load_parts<BM, P_PARTS>(part_p, &p);
-            load_parts<BN, Q_PARTS>(part_q, &q);
+            load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - 2 * BK);
+            load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - 2 * BK);
         }
         if (step > 0 && step % CHAIN_STEPS == 0)
             add_chains(sum, rest, step == CHAIN_STEPS, true);
         multiply_stage(sum, read + at_p, read + at_q, left < BK ? left : BK);
         if (left > BK) {
-            store_parts<BM, P_PARTS>(write, part_p, p);
-            store_parts<BN, Q_PARTS>(write + P_BYTES, part_q, q);
+            store_parts<BM, P_PARTS, P_PITCH>(write, part_p, p, args.p);
+            store_parts<BN, Q_PARTS, Q_PITCH>(write + P_BYTES, part_q, q, args.q);
         }
         const unsigned other = read;
         read = write;
         write = other;
     }
-    add_chains(sum, rest, steps <= CHAIN_STEPS, false);
+    add_chains(sum, rest, step <= CHAIN_STEPS, false);
 }
 
 // Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
