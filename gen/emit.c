@@ -145,7 +145,7 @@ static int k_pairs(const struct plan *p) {
 }
 
 static void derived_fma(struct params *p, const struct plan *plan) {
-    enum { LINE = 32, FEW = 2 }; /* of thin_direct */
+    enum { LINE = 32, LANES = 8 }; /* of thin_direct */
     const struct tile *t = &plan->tile;
     const int threads = tile_threads(t, plan->isa);
     derived(p, "MI", t->wm / plan->isa->wave_size);
@@ -153,7 +153,8 @@ static void derived_fma(struct params *p, const struct plan *plan) {
     derived(p, "P_PARTS", t->bm * t->bk / threads);
     derived(p, "Q_PARTS", (t->bn * t->bk + threads - 1) / threads);
     derived(p, "AHEAD", t->bk / LINE);
-    derived(p, "FEW", FEW);
+    derived(p, "SPREAD", threads / LANES / t->bm);
+    derived(p, "FEW", threads / LANES / t->bm);
 }
 
 static void derived_direct(struct params *p, const struct plan *plan, int d_regs) {

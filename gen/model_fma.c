@@ -10,7 +10,7 @@ enum {
     FMA_OTHER_REGISTERS = 24,  /* beside sums, numbers on their way and operands of one k; ptxas: 80 and 63 with 128 x 64 and 32 */
     THIN_OTHER_REGISTERS = 18, /* ptxas: 64 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
-    THIN_ROWS = 4, THIN_LINE = 32,
+    THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
     BLOCK_CLOCKS = 1500, /* of a block before its first load and after its last step: a guess */
     STEP_CLOCKS = 60,    /* barrier, counters: a guess */
     PORT_BYTES = 64      /* as model_direct */
@@ -21,7 +21,7 @@ static int64_t largest(int64_t x, int64_t y) {
 }
 
 /* Worked lines: 128x64x16, warps 128x8: 32 sums, 8 + 4 numbers on their way, 4 + 8 operands, 24 = 80; thin 8x1x256: 4 sums, 8 loads
- * of 4, 10 for Q, 18 = 64; 8x4x256: 16 + 32 + 40 + 18 = 106. */
+ * of 4, 10 for Q, 18 = 64; 16x4x256: 16 + 32 + 40 + 18 = 106. */
 static void registers(const struct isa *isa, const struct tile *t, struct cost *cost) {
     const int threads = tile_threads(t, isa);
     if (isa->direct == DIRECT_THIN) {
@@ -39,7 +39,7 @@ static void registers(const struct isa *isa, const struct tile *t, struct cost *
 /* As the templates lay it out: two stages and, for a long k, a tile of sums; or the warps' results. */
 static int smem_bytes(const struct isa *isa, const struct tile *t) {
     if (isa->direct == DIRECT_THIN)
-        return 4 * t->bn * tile_warps(t) * THIN_LINE;
+        return 4 * t->bn * THIN_LINE * tile_threads(t, isa) / t->bm;
     return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
 
@@ -59,7 +59,7 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
     const int64_t resident = (int64_t)tile_warps(t) * cost->blocks_per_sm;
     const int64_t all = g->schedulers_per_sm, arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256;
-    const int at_once = isa->direct == DIRECT_THIN ? tile_warps(t) * THIN_ROWS / t->bm : 1; /* steps that are on their way */
+    const int at_once = isa->direct == DIRECT_THIN ? tile_threads(t, isa) / THIN_LANES / t->bm : 1; /* steps that are on their way */
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)busy(g, isa, t, resident < all ? resident : all);

@@ -1,24 +1,26 @@
 #include "sample_thin.h" //@drop
-// ---- a matrix and a few vectors: C's columns (or rows) are up to BN. Nothing but device memory limits this, so all that matters is
-// how much of P is on its way: a warp asks for four lines of P at once, eight lanes of 16 bytes each, AHEAD times before it
-// multiplies. Lines are rows of P where k is contiguous, else k:
+// ---- geometry: a matrix and a few vectors; C's columns (or rows) are up to BN. Nothing but device memory limits this, so all that
+// matters is how much of P is on its way: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, AHEAD times
+// before it multiplies. Lines are rows of P where k is contiguous, else k:
 //
-//   lines of k:    BM rows, the warps' first side by side along k         lines of rows:  32 rows, lines of the warps take turns
-//   (BM = 8)       row  k 0..255     k 256..511   ...                                     k   row 0..31
-//                  0-3  warp 0       warp 2       ...                                     0-3   warp 0
-//                  4-7  warp 1       warp 3       ...                                     4-7   warp 1 ...
+//   lines of k:     BM rows, SPREAD warps side by side along k           lines of rows:  32 rows, 32 k, the warps' one after the other
+//   (BM = 8)        row  k 0..31   k 32..63   k 64..95   k 96..127                        k       row 0..31
+//                   0-3  warp 0    warp 2     warp 4     warp 6                            0-3     warp 0
+//                   4-7  warp 1    warp 3     warp 5     warp 7                            4-7     warp 1 ...
 //
-// Q is small: it comes from the caches. FP32 multiply-adds; lanes, then warps in their order are added up at the end.
-constexpr int WARPS = 8, THREADS = WARPS * WAVE;
+// Q is small: it comes from the caches. FP32 multiply-adds, 32 * SPREAD chains for each result: one for each remainder of k. They
+// are added up in the same order both ways, so the bits do not depend on how P lies.
+constexpr int THREADS = 256, WARPS = THREADS / WAVE;
 constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a warp
-constexpr int LINE = 4 * LANES, AHEAD = BK / LINE, FEW = 2;
-constexpr int WARPS_M = BM / LINES;
-template <bool P_K> constexpr int ROWS = P_K ? BM : LINE;                                 // of a block
-template <bool P_K> constexpr int PARTS = P_K ? WARPS / WARPS_M : WARPS;                  // of k, in a block
-template <bool P_K> constexpr int STEP = P_K ? PARTS<P_K> *BK : WARPS *LINES *AHEAD;      // k of a block at once
-template <bool P_K> constexpr int NEXT = P_K ? LINE : WARPS *LINES;                       // k from load to load
-constexpr int SMEM_BYTES = 4 * BN * (PARTS<true> * ROWS<true> > PARTS<false> * ROWS<false> ? PARTS<true> * ROWS<true> : PARTS<false> * ROWS<false>);
-static_assert(WARPS % WARPS_M == 0 && LINE * BN <= THREADS, "a thread of the block for each result");
+constexpr int LINE = 4 * LANES, AHEAD = BK / LINE;
+constexpr int WARPS_M = BM / LINES, SPREAD = WARPS / WARPS_M, FEW = SPREAD;
+template <bool P_K> constexpr int ROWS = P_K ? BM : LINE;             // of a block
+template <bool P_K> constexpr int SETS = P_K ? 1 : SPREAD;            // of sums in a thread, one load after the other
+template <bool P_K> constexpr int NEXT = P_K ? LINE * SPREAD : LINE;  // k from load to load
+template <bool P_K> constexpr int STEP = NEXT<P_K> *AHEAD;            // k of a block at once
+constexpr int SMEM_BYTES = 4 * SPREAD * LANES * BN * LINE;
+static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && AHEAD % SPREAD == 0, "32 k, whole sets");
+static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
 
 // What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
 struct thin_task {
@@ -93,7 +95,7 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
 }
 
 // AHEAD loads of P, from k on, times Q: all is there and lies well.
-template <bool P_K> HT_DEVICE void multiply_ahead(ht_acc (*sum)[4], const thin_task &t, int k)
+template <bool P_K> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
     const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
@@ -106,15 +108,15 @@ template <bool P_K> HT_DEVICE void multiply_ahead(ht_acc (*sum)[4], const thin_t
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
         if (P_K)
-            multiply_by_four(sum, p[u], q, t);
+            multiply_by_four(sum[0], p[u], q, t);
         else
-            multiply_by_one(sum, p[u], q, t);
+            multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
         q += q_step;
     }
 }
 
 // FEW loads, whatever there is of them. Less is on its way, but there is not as much code of all these cases.
-template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[4], const thin_task &t, int k)
+template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
     float p[FEW][4];
 #pragma unroll
@@ -130,12 +132,12 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[4], const thin_tas
 #pragma unroll
     for (int u = 0; u < FEW; u++) {
         const int at = k + u * NEXT<P_K>;
-        multiply_by_any<P_K>(sum, p[u], t.q + at * t.q_k, t, t.end - at);
+        multiply_by_any<P_K>(sum[u % SETS<P_K>], p[u], t.q + at * t.q_k, t, t.end - at);
     }
 }
 
 // This thread's share of k from `first` on.
-template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[4], const thin_task &t, int first)
+template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
 {
     const int reach = (AHEAD - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
     int k = first;
@@ -157,30 +159,62 @@ HT_DEVICE float add_lanes(float v, int lanes)
     return __fadd_rn(v, ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes)));
 }
 
-// Adds up what the lanes of a warp have, and leaves it in shared memory: [part of k][column][row].
-template <bool P_K> HT_DEVICE void leave_sums(unsigned smem, ht_acc (*sum)[4], int warp, int lane)
+// Where a sum waits in shared memory: [spread][lanes of a line, if they are not added up yet][column][row].
+template <bool P_K> HT_DEVICE unsigned sum_at(unsigned smem, int spread, int group, int c, int row)
 {
-    const int part = P_K ? warp / WARPS_M : warp, row = P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4;
+    return smem + (unsigned)(((P_K ? spread : spread * LANES + group) * BN + c) * ROWS<P_K> + row) * 4;
+}
+
+// A thread's sums where a row's k are four of its numbers and eight lanes: added up here.
+HT_DEVICE void leave_k_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int lane)
+{
+    const int row = warp % WARPS_M * LINES + lane / LANES;
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        const unsigned at = smem + (unsigned)((part * BN + c) * ROWS<P_K> + row) * 4;
-        if (P_K) {
-            float v = __fadd_rn(__fadd_rn(sum[c][0], sum[c][1]), __fadd_rn(sum[c][2], sum[c][3]));
-            for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
-                v = add_lanes(v, lanes);
-            if (lane % LANES == 0)
-                ht_sts4(at, v);
-        } else {
+        float v = __fadd_rn(__fadd_rn(sum[0][c][0], sum[0][c][1]), __fadd_rn(sum[0][c][2], sum[0][c][3]));
+        for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LANES == 0)
+            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, c, row), v);
+    }
+}
+
+// Where they are four lines and eight groups of those, not all in one warp: the lines are added up here.
+HT_DEVICE void leave_row_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int lane)
+{
+    const int line = lane / LANES, group = (warp * LINES + line) / 4;
+#pragma unroll
+    for (int set = 0; set < SPREAD; set++) {
+#pragma unroll
+        for (int c = 0; c < BN; c++) {
 #pragma unroll
             for (int e = 0; e < 4; e++) {
-                float v = sum[c][e];
-                for (int lanes = LANES; lanes < WAVE; lanes *= 2)
-                    v = add_lanes(v, lanes);
-                if (lane < LANES)
-                    ht_sts4(at + e * 4, v);
+                const float v = add_lanes(add_lanes(sum[set][c][e], LANES), 2 * LANES);
+                if (line % 4 == 0)
+                    ht_sts4(sum_at<false>(smem, set, group, c, lane % LANES * 4 + e), v);
             }
         }
     }
+}
+
+// One result from what waits in shared memory.
+template <bool P_K> HT_DEVICE float add_warps(unsigned smem, int c, int row)
+{
+    float sum = 0.0f;
+    for (int spread = 0; spread < SPREAD; spread++) {
+        float v[LANES];
+        if (P_K) {
+            v[0] = ht_lds4(sum_at<true>(smem, spread, 0, c, row));
+        } else { // as the lanes of leave_k_sums
+            for (int i = 0; i < LANES; i++)
+                v[i] = ht_lds4(sum_at<false>(smem, spread, i, c, row));
+            for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
+                for (int i = 0; i < lanes; i++)
+                    v[i] = __fadd_rn(v[i], v[i + lanes]);
+        }
+        sum = __fadd_rn(sum, v[0]);
+    }
+    return sum;
 }
 
 template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
@@ -204,19 +238,22 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     t.end = range.end;
     t.wide = args.p.wide != 0 && (P_K || t.rows >= 4);
     t.q_wide = !P_K || (args.q.wide != 0 && args.q.k_contiguous != 0);
-    ht_acc sum[BN][4];
+    ht_acc sum[SETS<P_K>][BN][4];
+    for (int set = 0; set < SETS<P_K>; set++) {
 #pragma unroll
-    for (int c = 0; c < BN; c++) {
-        sum[c][0] = sum[c][1] = sum[c][2] = sum[c][3] = 0.0f;
+        for (int c = 0; c < BN; c++) {
+            sum[set][c][0] = sum[set][c][1] = sum[set][c][2] = sum[set][c][3] = 0.0f;
+        }
     }
-    multiply_all<P_K>(sum, t, range.begin + (P_K ? warp / WARPS_M * BK + lane % LANES * 4 : warp * LINES + lane / LANES));
-    leave_sums<P_K>(smem, sum, warp, lane);
+    multiply_all<P_K>(sum, t, range.begin + (P_K ? warp / WARPS_M * LINE + lane % LANES * 4 : warp * LINES + lane / LANES));
+    if constexpr (P_K)
+        leave_k_sums(smem, sum, warp, lane);
+    else
+        leave_row_sums(smem, sum, warp, lane);
     ht_barrier();
     const int i = tid % ROWS<P_K>, c = tid / ROWS<P_K>;
     if (c < BN && row0 + i < args.p.rows && col0 + c < args.q.rows) {
-        float v = 0.0f;
-        for (int part = 0; part < PARTS<P_K>; part++)
-            v = __fadd_rn(v, ht_lds4(smem + (unsigned)((part * BN + c) * ROWS<P_K> + i) * 4));
+        const float v = add_warps<P_K>(smem, c, i);
         const ht_target to = ht_target_of(args);
         float *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
         ht_stg4(at, ht_element(to, at, v));
