@@ -45,6 +45,12 @@ HT_DEVICE void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned b
                  : "memory");
 }
 
+// x of the warp's first lane; tells the compiler that the warp agrees, so that what follows from x lives in uniform registers.
+HT_DEVICE int ht_uniform(int x)
+{
+    return __shfl_sync(0xffffffffu, x, 0);
+}
+
 // ---- registers move between the roles of a block
 template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
 {
@@ -127,9 +133,16 @@ template <int N> struct ht_width {
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 256, "128", "129", "130", HT_R128, HT_D128(C, d))
 #endif
 
-// Descriptor of an operand that starts at a multiple of 1024 in shared memory: address / 16, rows of 128 bytes in groups
-// of 8 (1024 bytes apart), 128-byte swizzle. Adding bytes / 16 moves it: 32 bytes for the next 16 k of 16-bit slices.
-HT_DEVICE unsigned long long ht_descriptor(unsigned smem)
+// Where an operand starts, a multiple of 1024 in shared memory: the low word of its descriptor, in units of 16 bytes (and the
+// leading offset, 1, which the swizzle ignores). Adding bytes / 16 moves it: 32 bytes for the next 16 k of 16-bit slices.
+HT_DEVICE unsigned ht_operand(unsigned smem)
 {
-    return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | 1ull << 16 | (unsigned long long)(smem / 16);
+    return 1u << 16 | smem / 16;
+}
+
+// Its descriptor: rows of 128 bytes in groups of 8 (1024 bytes apart), 128-byte swizzle. Made of the low word only when it is
+// used, so that registers hold no copies of the constant high word.
+HT_DEVICE unsigned long long ht_descriptor(unsigned operand)
+{
+    return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand;
 }

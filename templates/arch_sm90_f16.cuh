@@ -3,8 +3,8 @@
 HT_WGMMA_TYPE(f16, float, "+f", "k16.f32.f16.f16", ", 1, 1, 0, 0")
 #endif
 
-// d(64 x N) += a(64 x 16) * b(N x 16)^T, 16 k = 32 bytes of each operand row. a, b: descriptors; use: 0 starts from zero.
-template <int N> HT_DEVICE void ht_wgmma(ht_width<N> width, float *d, unsigned long long a, unsigned long long b, int use)
+// d(64 x N) += a(64 x 16) * b(N x 16)^T, 16 k = 32 bytes of each operand row. a, b: ht_operand; use: 0 starts from zero.
+template <int N> HT_DEVICE void ht_wgmma(ht_width<N> width, float *d, unsigned a, unsigned b, int use)
 {
-    ht_wgmma_f16(width, d, a, b, use);
+    ht_wgmma_f16(width, d, ht_descriptor(a), ht_descriptor(b), use);
 }

@@ -127,6 +127,14 @@ struct scalars {
     float alpha, beta;
 };
 
+HT_DEVICE scalars read_scalars(const ht_gemm_args &g)
+{
+    scalars by;
+    by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+    by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    return by;
+}
+
 // Exponents between -CALM and CALM are far from the ends of FP32's range: multiplying by one scale after the other cannot
 // lose anything.
 constexpr int CALM = 62;
@@ -389,12 +397,9 @@ HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &b
 // ---- consumers ----------------------------------------------------------------------------------------------------
 HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
-    const int wg = (int)threadIdx.x / 128, lane = (int)threadIdx.x & 31, items = count_work(g);
+    const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31, items = count_work(g);
     const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
-    const unsigned long long cols = ht_descriptor(smem), rows = ht_descriptor(smem + A_BYTES + wg * SUBS * 8192);
-    scalars by;
-    by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
     ht_acc acc[ACCS][SUBS][REGS];
@@ -412,7 +417,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
         int chain = 0; // chunks since exact sums were carried
         prefetch_scales(g, w);
         for (int chunk = 0; chunk < w.chunks; chunk++) {
-            const unsigned long long at = (unsigned long long)slot * (SLOT_BYTES / 16);
+            const unsigned at = (unsigned)slot * (SLOT_BYTES / 16);
             //@emit chunk
 #pragma unroll
             for (int s = 0; s < SUBS; s++) {
@@ -425,8 +430,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                     ht_wgmma_fence();
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
-                        const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                        const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
+                        const unsigned a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
+                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
                         ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0);
                         ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1);
                     }
@@ -435,8 +440,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 for (int c = 0; c < CHUNK; c++) {
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
-                        const unsigned long long a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                        const unsigned long long b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
+                        const unsigned a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
+                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
                         ht_wgmma(ht_width<BM>(), temp, b, a, 1);
                     }
                 }
@@ -458,6 +463,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
             phase ^= slot == 0;
         }
+        const scalars by = read_scalars(g); // only now: no registers to spare in the loop
         const bool calm = is_calm_tile(g, w, by);
 #pragma unroll
         for (int s = 0; s < SUBS; s++) {
@@ -481,7 +487,7 @@ static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
     ht_cluster_barrier();
     ht_grid_wait();
     ht_grid_release();
-    if (threadIdx.x / 128 == WGS) {
+    if (ht_uniform((int)threadIdx.x / 128) == WGS) {
         ht_give_registers<PRODUCER_REGISTERS>();
         if (threadIdx.x == WGS * 128)
             produce(g, smem);

@@ -397,6 +397,7 @@ enum {
     SHFL_EXIT,
     SHFL_BARRIER,
     WARP_EXIT,
+    NOT_UNIFORM,
     MIXED_COLLECTIVES,
     /* and what is allowed */
     OWN_WAITED,
@@ -548,6 +549,9 @@ HT_DEVICE void probe_meetings(const probe_args &args) {
         if (i != 5)
             ht_barrier();
         break;
+    case NOT_UNIFORM:
+        (void)ht_uniform((int)i / 48);
+        break;
     case MIXED_COLLECTIVES:
         if (i % 32 < 16)
             (void)ht_shfl_xor(1, 1);
@@ -625,6 +629,7 @@ static const violation violations[] = {
     {SHFL_EXIT, "divergent ht_shfl_xor: thread 40 (warp 1, lane 8) has exited"},
     {SHFL_BARRIER, "divergent ht_shfl_xor: thread 40 (warp 1, lane 8) is at ht_barrier"},
     {WARP_EXIT, "divergent ht_barrier: thread 5 (warp 0, lane 5) has exited"},
+    {NOT_UNIFORM, "ht_uniform of 1, where lane 0 has 0"},
     {MIXED_COLLECTIVES, "divergent ht_shfl_xor: thread 16 (warp 0, lane 16) is at ht_mma_f16_16816"},
 };
 

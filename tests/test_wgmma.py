@@ -32,7 +32,7 @@ BREAKS = {
     "descriptor of the next slot": (r"s \* 512 \+ k \* 2;", "s * 512 + k * 2 + SLOT_BYTES / 16;", "without having waited|uninitialised"),
     "no swizzle in the descriptor": (r"1ull << 62 \| ", "", "the swizzle code"),
     "wrong stride in the descriptor": (r"1024 / 16\) << 32", "512 / 16) << 32", "the stride"),
-    "no leading offset in the descriptor": (r"1ull << 16 \| ", "", "the leading offset"),
+    "no leading offset in the descriptor": (r"1u << 16 \| ", "", "the leading offset"),
     "chain goes on instead of starting afresh": (r"c \+ k > 0\)", "1)", "element \\d+:|grade"),
     "a product left out": (r"ht_wgmma\(ht_width<BM>\(\), temp, b \+ 4, a, 1\);", "", "element \\d+:|grade"),
     "too few arrivals counted": (r"EMPTY \+ s \* 8, WGS \* 4", "EMPTY + s * 8, WGS * 3", "overwrites shared byte|has all its arrivals already"),

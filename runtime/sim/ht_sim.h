@@ -159,6 +159,7 @@ HT_SIM_COLLECTIVE void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsig
 HT_SIM_MFMA_CALLS(HT_SIM_MFMA)
 #undef HT_SIM_MFMA
 HT_SIM_COLLECTIVE int ht_shfl_xor(int v, int lane_mask, int line = __builtin_LINE());
+HT_SIM_COLLECTIVE int ht_uniform(int v, int line = __builtin_LINE()); /* fails where lanes differ */
 
 /* ---- Hopper's asynchronous units (templates/arch_sm90.cuh; what is modelled and what not: sim_async.h) ---- */
 void ht_mbar_init(unsigned bar, int count, int line = __builtin_LINE());

@@ -622,3 +622,12 @@ int ht_shfl_xor(int v, int lane_mask, int line) {
     give_way(*t->owner, *t);
     return t->at.value;
 }
+
+int ht_uniform(int v, int line) {
+    thread_state *t = come_to(CALL_UNIFORM, line, __builtin_return_address(0));
+    if (t == nullptr)
+        return v;
+    t->at.value = v;
+    give_way(*t->owner, *t);
+    return v;
+}

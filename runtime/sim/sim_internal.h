@@ -46,6 +46,7 @@ enum call_kind {
     CALL_MMA_S8_16832,
     CALL_MMA_S8_8816,
     CALL_SHFL,
+    CALL_UNIFORM,
     /* which all warps of a warpgroup make alike */
     CALL_WGMMA,
     CALL_WGMMA_FENCE,

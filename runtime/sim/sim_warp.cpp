@@ -111,6 +111,19 @@ static bool perform_shfl(engine &e, unsigned warp) {
     return true;
 }
 
+/* What a kernel calls the same for all lanes must be. */
+static bool perform_uniform(engine &e, unsigned warp) {
+    const call &first = lane_call(e, warp, 0);
+    for (unsigned lane = 1; lane < warp_size(e); lane++) {
+        if (lane_call(e, warp, lane).value != first.value) {
+            engine_fail(e, warp * warp_size(e) + lane, first.line, "broadcast only what the whole warp agrees on",
+                        "ht_uniform of %d, where lane 0 has %d", lane_call(e, warp, lane).value, first.value);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool perform_mfma(engine &e, unsigned warp, const sim_mfma &shape) {
     const unsigned *a[SIM_MFMA_LANES], *b[SIM_MFMA_LANES];
     void *d[SIM_MFMA_LANES];
@@ -147,6 +160,8 @@ bool warp_perform(engine &e, unsigned warp) {
         return perform_mma(e, warp, {8, 16, multiply_s8});
     case CALL_SHFL:
         return perform_shfl(e, warp);
+    case CALL_UNIFORM:
+        return perform_uniform(e, warp);
     case CALL_WGMMA:
     case CALL_WGMMA_FENCE:
     case CALL_WGMMA_COMMIT:
