@@ -168,8 +168,10 @@ static void derived_direct(struct params *p, const struct plan *plan, int d_regs
     derived(p, "SETS", model_direct_sets(plan->isa, &plan->tile));
     derived(p, "D_REGS", d_regs);
     derived(p, "D_ROWS", d_rows);
+    derived(p, "FP32_STEPS", plan->isa->fp32_mma ? plan->tile.bk / ISA_FP32_MMA_K : 2);
+    derived(p, "A_OWN", plan->isa->fp32_mma ? 1 : d_rows);
+    derived(p, "B_OWN", plan->isa->fp32_mma ? 1 : d_cols);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
-    derived(p, "FMA_COLS", sched_ni(plan) * d_cols);
 }
 
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */

@@ -7,7 +7,7 @@
 
 #include "slice.h"
 
-enum { ISA_HOOKS_MAX = 2 };
+enum { ISA_HOOKS_MAX = 2, ISA_FP32_MMA_K = 4 };
 
 /* Skeletons of kernels that read the operands as they are: slices in MMAs, multiply-adds from shared memory, multiply-adds of a
  * matrix and a few vectors. */
@@ -27,7 +27,8 @@ struct isa {
         *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
     /* ht_mma of m16n8k16 BF16 for kernels that read the operands as they are; NULL: FP32 multiply-adds do it all */
     const char *direct_mma;
-    bool no_direct; /* its compiler spills in every such kernel: sets leave scheme fp32, and with it the data check, out */
+    const char *fp32_mma; /* in their place: templates/NAME.cuh with an MMA of 16 x 16 x 4 FP32 numbers; NULL: none */
+    bool tiles_only; /* of those kernels DIRECT_TILE alone: hipcc 5.2 spills scalars in the others */
     enum direct_kind direct; /* in rows of isa_direct */
     int sync_percent; /* in rows of isa_direct: mma.sync's part of the unit's rate in budgets */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */

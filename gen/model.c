@@ -40,7 +40,7 @@ int64_t model_clock_mhz(const struct gpu *g) {
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
     if (scheme_is_direct(s) && isa && !isa->direct_mma)
-        return g->fp32_fma_per_cycle * s->products;
+        return (isa->fp32_mma ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz) : g->fp32_fma_per_cycle) * s->products;
     const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
                                         [SLICE_BF16] = g->bf16_fma_per_cycle,
                                         [SLICE_TF32] = g->tf32_fma_per_cycle,
@@ -49,7 +49,7 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
 }
 
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return !(scheme_is_direct(s) && isa->no_direct) && model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
+    return model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
 }
 
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {

@@ -123,6 +123,8 @@ struct model_counts {
     int mma, load, copy;
 };
 struct model_counts model_halftone_counts(const struct isa *isa, const struct scheme *s, const struct tile *t);
+/* Of a kernel that reads the operands as they are: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
+struct model_counts model_direct_counts(const struct isa *isa, const struct tile *t);
 int model_halftone_instructions(const struct isa *isa, const struct scheme *s,
                                 const struct tile *t); /* of a step */
 int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,

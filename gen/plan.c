@@ -252,10 +252,13 @@ static void plan_direct(struct plan_set *set, struct best *b) {
     const struct isa *const isa = b->isa;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum { THREADS = 256 };
-        const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
-        const int wn = rows[i].wn > 0 ? rows[i].wn : rows[i].bn * isa->wave_size / THREADS;
-        const struct tile t = {rows[i].bm, rows[i].bn, rows[i].bk, wm, wn, isa_mma_k(isa, b->s->slice), rows[i].stages, 1};
+        if (isa->tiles_only && rows[i].kind != DIRECT_TILE)
+            continue;
         b->isa = isa_direct(isa, rows[i].kind);
+        const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
+        const int own_wn = rows[i].wn > 0 ? rows[i].wn : rows[i].bn * isa->wave_size / THREADS;
+        const int wn = rows[i].kind == DIRECT_TILE && own_wn < b->isa->ni ? b->isa->ni : own_wn;
+        const struct tile t = {rows[i].bm, rows[i].bn < wn ? wn : rows[i].bn, rows[i].bk, wm, wn, isa_mma_k(isa, b->s->slice), rows[i].stages, 1};
         if (plan_fixed(b, &t))
             plan_add(set, b, VARIANT_PIPELINE, rows[i].why);
     }

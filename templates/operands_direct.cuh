@@ -32,15 +32,6 @@ static inline direct_args ht_direct_args(const ht_gemm_args &g, int swapped)
     return {g, swapped ? b : a, swapped ? a : b, swapped};
 }
 
-// x, of which the compiler knows nothing: it would keep multiples of a stride in registers.
-HT_DEVICE long long ht_anew(long long x)
-{
-#ifndef HT_SIMULATOR
-    asm volatile("" : "+l"(x));
-#endif
-    return x;
-}
-
 // The k of part blockIdx.y, in whole steps of BK but at the end: [begin, end) = [total * split / splits, total * (split + 1) / splits)
 // steps, without products of more than 32 bits.
 struct ht_part_k {

@@ -89,6 +89,23 @@ HT_DEVICE void ht_stg_i32(int *p, int v)
     ht_global_store(p, v);
 }
 
+// d += a * b; AB and D are what a lane holds of an operand and of the result.
+#define HT_MFMA(NAME, AB, D, T)                                                                                        \
+    HT_DEVICE void ht_mfma_##NAME(T *d, const unsigned *a, const unsigned *b)                                          \
+    {                                                                                                                  \
+        AB x, y;                                                                                                       \
+        D z;                                                                                                           \
+        __builtin_memcpy(&x, a, sizeof x);                                                                             \
+        __builtin_memcpy(&y, b, sizeof y);                                                                             \
+        __builtin_memcpy(&z, d, sizeof z);                                                                             \
+        z = __builtin_amdgcn_mfma_##NAME(x, y, z, 0, 0, 0);                                                            \
+        __builtin_memcpy(d, &z, sizeof z);                                                                             \
+    }
+typedef float ht_f32x4 __attribute__((ext_vector_type(4)));
+typedef float ht_f32x16 __attribute__((ext_vector_type(16)));
+typedef int ht_i32x4 __attribute__((ext_vector_type(4)));
+typedef int ht_i32x16 __attribute__((ext_vector_type(16)));
+
 // One number from block to block of a launch, without any order between different numbers.
 HT_DEVICE int ht_ld_relaxed_i32(const int *p)
 {
@@ -179,6 +196,11 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 // Brings the line of p close: left to the caches here.
 HT_DEVICE void ht_prefetch(const void *)
 {
+}
+
+HT_DEVICE long long ht_anew(long long x)
+{
+    return x;
 }
 
 template <class Args>

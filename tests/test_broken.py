@@ -13,7 +13,8 @@ import pytest
 from conftest import ROOT, SIM
 
 # set, scheme, and what the kernel's name must hold: on the MI210 one with two buffers
-SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_")}
+SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_"),
+        "mi210-direct": ("mi210", "fp32", "_64x64x32_")}
 
 
 def kernel_name(case, scheme=None):
@@ -95,6 +96,25 @@ BREAKS_OF = {
         "halves of a chunk mixed": mma("float", "ht_mma_half(d, b, a + 2);", "ht_mma_half(d, b + 2, a);"),
         "the other accumulator": (r"ht_mma\(acc\[1\]", 0, "ht_mma(acc[0]"),
     },
+}
+BREAKS_OF["mi210-direct"] = {
+    **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},
+    "a missing MMA": (r"ht_multiply\(chain[^\n]*\n", 5, ""),
+    # what is left out first here is in the code for slices, which these kernels never reach
+    "a chain left out": (r"ht_promote\(sum\[1\][^\n]*\n", 2, ""),
+    "no barrier between the stages": (r"ht_barrier\(\); // the stage", 1, "; // the stage"),
+    "the stage that is read is written": (r"(ht_store_parts<BM, A_PARTS>\()write", 0, r"\g<1>read"),
+    # lane layouts of v_mfma_f32_16x16x4f32
+    "lanes hold four k, as FP16's do": (r"HT_DEVICE int ht_own_k\(int lane\)\s*{\s*return lane / 16;", 0,
+                                        "HT_DEVICE int ht_own_k(int lane)\n{\n    return lane / 16 * 4 % 16;"),
+    "four rows to a lane's k": (r"HT_DEVICE int ht_own_row\(int lane, int\)\s*{\s*return lane % 16;", 0,
+                                   "HT_DEVICE int ht_own_row(int lane, int)\n{\n    return lane / 4;"),
+    "columns as on 32 x 32 tiles": (r"HT_DEVICE int ht_own_col\(int lane, int\)\s*{\s*return lane % 16;", 0,
+                                    "HT_DEVICE int ht_own_col(int lane, int)\n{\n    return lane % 32;"),
+    "C's columns 16 lanes apart": (r"HT_DEVICE int ht_d_col[^}]*}", 0,
+                                   "HT_DEVICE int ht_d_col(int lane, int j)\n{\n    return j * 4 + lane / 16;\n}"),
+    "C transposed in the tile": (r"HT_DEVICE void ht_multiply([^}]*?)\(d, &b, &a\)", 0,
+                                 r"HT_DEVICE void ht_multiply\g<1>(d, &a, &b)"),
 }
 LAYOUTS = {  # the other types, on both shapes: BF16 on 32 x 32 tiles, INT8 on 16 x 16
     "bf16x6": {

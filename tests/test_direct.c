@@ -382,9 +382,8 @@ static void long_k_is_split(void **state) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
-/* Batch entries are single products, bit for bit; one of them holds Inf, and A may be shared. */
-static void batches(void **state) {
-    (void)state;
+/* Batch entries are single products of the same kernel, bit for bit; one of them holds Inf, and A may be shared. */
+static void batch_of(const char *kernel) {
     enum { M = 37, N = 21, K = 90, BATCH = 3 };
     const float one = 1, zero = 0;
     struct problem p = problem_of('N', 'N', M, N * BATCH, K, "normal");
@@ -405,7 +404,7 @@ static void batches(void **state) {
                        "single");
             assert_int_equal(ht_dev_download(single, ds, M * N * sizeof *single), HT_DEV_OK);
             for (int64_t at = 0; at < M * N; at++)
-                expect("batch entry", &p, at, c[i * M * N + at], single[at]);
+                expect(kernel, &p, at, c[i * M * N + at], single[at]);
         }
         float *const all[] = {a, b, dc, ds};
         for (int i = 0; i < 4; i++)
@@ -415,6 +414,18 @@ static void batches(void **state) {
         free(single);
     }
     problem_free(&p);
+}
+
+static void batches(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        if (!set->kernel[i].direct)
+            continue;
+        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
+        batch_of(set->kernel[i].name);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
 /* What a block of 64 x 64 is in these tests: block (i, j) fails the check where row block i and column block j are wild. */
