@@ -89,7 +89,7 @@ static void scheme_params(struct params *p, const struct scheme *s) {
  * tile_direct still gets no more than planned. */
 static long min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
-    if (p->isa->direct_mma && p->isa->direct)
+    if ((p->isa->direct && p->isa->direct_mma) || p->isa->direct == DIRECT_FMA) /* there a short k needs less of it */
         return model_occupancy(p->gpu, p->isa, tile_warps(&p->tile), c->regs_per_thread, 0, NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
@@ -145,11 +145,11 @@ static int k_pairs(const struct plan *p) {
 }
 
 static void derived_fma(struct params *p, const struct plan *plan) {
-    enum { LINE = 32, LANES = 8 }; /* of thin_direct */
+    enum { ROW_LANES = 16, LINE = 32, LANES = 8 }; /* of fma_direct; of thin_direct */
     const struct tile *t = &plan->tile;
     const int threads = tile_threads(t, plan->isa);
-    derived(p, "MI", t->wm / plan->isa->wave_size);
-    derived(p, "NI", t->wn);
+    derived(p, "MI", t->wm / ROW_LANES);
+    derived(p, "NI", t->wn * ROW_LANES / plan->isa->wave_size);
     derived(p, "P_PARTS", t->bm * t->bk / threads);
     derived(p, "Q_PARTS", (t->bn * t->bk + threads - 1) / threads);
     derived(p, "AHEAD", t->bk / LINE);

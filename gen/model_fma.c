@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 enum {
-    FMA_OTHER_REGISTERS = 24,  /* beside sums, numbers on their way and operands of one k; ptxas: 80 and 63 with 128 x 64 and 32 */
-    THIN_OTHER_REGISTERS = 18, /* ptxas: 64 with one column, 128 with four, where that is what there is */
+    FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
+    THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
+    FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
     THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
     BLOCK_CLOCKS = 1500, /* of a block before its first load and after its last step: a guess */
     STEP_CLOCKS = 60,    /* barrier, counters: a guess */
@@ -20,17 +21,27 @@ static int64_t largest(int64_t x, int64_t y) {
     return x > y ? x : y;
 }
 
-/* Worked lines: 128x64x16, warps 128x8: 32 sums, 8 + 4 numbers on their way, 4 + 8 operands, 24 = 80; thin 8x1x256: 4 sums, 8 loads
- * of 4, 10 for Q, 18 = 64; 16x4x256: 16 + 32 + 40 + 18 = 106. */
+/* Warps of a thin block that have the same rows: SPREAD of the template. */
+static int spread(const struct isa *isa, const struct tile *t) {
+    return tile_threads(t, isa) / THIN_LANES / t->bm;
+}
+
+/* Numbers that a lane reads from shared memory for each k. */
+static int operands(const struct isa *isa, const struct tile *t) {
+    return t->wm / FMA_ROW_LANES + t->wn * FMA_ROW_LANES / isa->wave_size;
+}
+
+/* Worked lines: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124; thin 8x1x256: 4 sets of 4
+ * sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 = 126. */
 static void registers(const struct isa *isa, const struct tile *t, struct cost *cost) {
     const int threads = tile_threads(t, isa);
     if (isa->direct == DIRECT_THIN) {
-        cost->regs_accumulators = 4 * t->bn;
+        cost->regs_accumulators = 4 * t->bn * spread(isa, t);
         cost->regs_fragments = 4 * t->bk / THIN_LINE + COLUMN_REGISTERS * t->bn;
         cost->regs_other = THIN_OTHER_REGISTERS;
     } else {
-        cost->regs_accumulators = t->wm / isa->wave_size * t->wn;
-        cost->regs_fragments = t->bm * t->bk / threads + (int)ht_ceil_div(t->bn * t->bk, threads) + t->wm / isa->wave_size + t->wn;
+        cost->regs_accumulators = t->wm * t->wn / isa->wave_size;
+        cost->regs_fragments = t->bm * t->bk / threads + (int)ht_ceil_div(t->bn * t->bk, threads) + operands(isa, t);
         cost->regs_other = FMA_OTHER_REGISTERS;
     }
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
@@ -39,7 +50,7 @@ static void registers(const struct isa *isa, const struct tile *t, struct cost *
 /* As the templates lay it out: two stages and, for a long k, a tile of sums; or the warps' results. */
 static int smem_bytes(const struct isa *isa, const struct tile *t) {
     if (isa->direct == DIRECT_THIN)
-        return 4 * t->bn * THIN_LINE * tile_threads(t, isa) / t->bm;
+        return 4 * t->bn * THIN_LINE * THIN_LANES * spread(isa, t);
     return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
 
@@ -49,7 +60,7 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * 4 * 256 / PORT_BYTES;
     if (isa->direct == DIRECT_THIN) /* of each load: itself, and for each column a load, four multiply-adds, four for addresses */
         return largest(port, (int64_t)t->bm * t->bk / 4 / lanes * (1 + t->bn * 9) * 256 / active);
-    const int64_t area = (int64_t)t->wm / lanes * t->wn, loads = t->wm / lanes + t->wn / 4;
+    const int64_t area = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
     const int64_t issue = warps * t->bk * (area + loads) * 256 / active;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
     const int64_t smem = warps * t->bk * loads * lanes * 4 * 256 / g->smem_bytes_per_cycle; /* Q: one bank row for all lanes */
@@ -59,7 +70,7 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
     const int64_t resident = (int64_t)tile_warps(t) * cost->blocks_per_sm;
     const int64_t all = g->schedulers_per_sm, arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256;
-    const int at_once = isa->direct == DIRECT_THIN ? tile_threads(t, isa) / THIN_LANES / t->bm : 1; /* steps that are on their way */
+    const int at_once = isa->direct == DIRECT_THIN ? spread(isa, t) : 1; /* steps that are on their way */
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)busy(g, isa, t, resident < all ? resident : all);

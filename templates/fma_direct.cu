@@ -1,14 +1,15 @@
 #include "sample_fma.h" //@drop
-// ---- few k, or a few dozen rows or columns: FP32 multiply-adds from shared memory. Where k is short C's stores are all there is
-// to wait for, so a warp stores 128 bytes of a column at once, and blocks are many and small enough that some store while others
-// load. A block computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
+// ---- geometry: few k, or a few dozen rows or columns; FP32 multiply-adds from shared memory. Where k is short C's stores are all
+// there is to wait for: a warp stores 64 bytes of two columns at once, and several blocks of an SM load while others store. A block
+// computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
 //
 //   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> multiply-adds
 //
-// A lane has rows lane, lane + WAVE, ... and all columns of its warp. Chains of CHAIN_K k are added up; the sums wait in
-// shared memory, because beside the chains there are no registers for them. Only a long k needs that memory.
+// A lane has every ROW_LANES-th row of its warp and NI columns side by side. What shared memory returns, four bytes to a lane and
+// clock however many lanes ask for the same, is what MI * NI multiply-adds wait for: MI + NI numbers. Chains of CHAIN_K k are
+// added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k needs that.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
-constexpr int MI = WM / WAVE, NI = WN;                                                 // rows and columns of a lane
+constexpr int ROW_LANES = 16, MI = WM / ROW_LANES, NI = WN / (WAVE / ROW_LANES); // rows and columns of a lane
 constexpr int P_PARTS = BM * BK / THREADS, Q_PARTS = (BN * BK + THREADS - 1) / THREADS; // numbers that a thread loads for a step
 constexpr int CHAIN_K = 32, CHAIN_STEPS = CHAIN_K / BK;
 // Numbers from k to k: 16 lanes along k meet 16 banks, 16 more their neighbours; Q is read by fours.
@@ -78,17 +79,28 @@ template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned st
     }
 }
 
-// The first `depth` k of a stage. p, q: where this lane's first row and the warp's first column are.
+// A lane's first row and column in the block's tile.
+HT_DEVICE int own_row(int tid)
+{
+    return tid / WAVE % WARPS_M * WM + tid % ROW_LANES;
+}
+
+HT_DEVICE int own_column(int tid)
+{
+    return tid / WAVE / WARPS_M * WN + tid % WAVE / ROW_LANES * NI;
+}
+
+// The first `depth` k of a stage. p, q: where this lane's first row and column are.
 HT_DEVICE void multiply_stage(ht_acc (*sum)[NI], unsigned p, unsigned q, int depth)
 {
 #pragma unroll 1
-    for (int k = 0; k < depth; k += 4) { // beyond k there are zeros
+    for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
 #pragma unroll
-        for (int h = 0; h < 4; h++) {
+        for (int h = 0; h < 2; h++) {
             float x[MI], y[NI];
 #pragma unroll
             for (int i = 0; i < MI; i++) {
-                x[i] = ht_lds4(p + (unsigned)(h * P_PITCH + i * WAVE) * 4);
+                x[i] = ht_lds4(p + (unsigned)(h * P_PITCH + i * ROW_LANES) * 4);
             }
 #pragma unroll
             for (int j = 0; j < NI / 4; j++) {
@@ -106,8 +118,8 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI], unsigned p, unsigned q, int dep
                 }
             }
         }
-        p += 4 * P_PITCH * 4;
-        q += 4 * Q_PITCH * 4;
+        p += 2 * P_PITCH * 4;
+        q += 2 * Q_PITCH * 4;
     }
 }
 
@@ -131,8 +143,8 @@ HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool k
 HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, int col0, unsigned smem)
 {
     const ht_part_k range = ht_part_of(args.g);
-    const int tid = (int)threadIdx.x, warp = tid / WAVE;
-    const unsigned at_p = (unsigned)(warp % WARPS_M * WM + tid % WAVE) * 4, at_q = P_BYTES + (unsigned)(warp / WARPS_M * WN) * 4;
+    const int tid = (int)threadIdx.x;
+    const unsigned at_p = (unsigned)own_row(tid) * 4, at_q = P_BYTES + (unsigned)own_column(tid) * 4;
     const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
     unsigned read = smem, write = smem + STAGE_BYTES;
     float part_p[P_PARTS], part_q[Q_PARTS];
@@ -172,7 +184,7 @@ HT_DEVICE bool stores_fours(const ht_target &to)
 
 HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, int col0, unsigned wanted)
 {
-    const int warp = (int)threadIdx.x / WAVE, row = warp % WARPS_M * WM + (int)threadIdx.x % WAVE, col = warp / WARPS_M * WN;
+    const int row = own_row((int)threadIdx.x), col = own_column((int)threadIdx.x);
     const int columns = args.q.rows - col0 - col; // that are left
     const ht_target to = ht_target_of(args);
     const bool fours = stores_fours(to) && columns >= NI;
@@ -180,7 +192,7 @@ HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, 
 #pragma unroll
     for (int i = 0; i < MI; i++) {
         float *at = c;
-        if (row0 + row + i * WAVE < args.p.rows && (wanted >> ((row + i * WAVE) / 64 * COLUMN_BLOCKS + col / 64) & 1u)) {
+        if (row0 + row + i * ROW_LANES < args.p.rows && (wanted >> ((row + i * ROW_LANES) / 64 * COLUMN_BLOCKS + col / 64) & 1u)) {
 #pragma unroll
             for (int j = 0; j < NI; j++) {
                 sum[i][j] = j < columns ? ht_element(to, at, sum[i][j]) : 0.0f;
@@ -195,7 +207,7 @@ HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, 
                                                    ht_as_uint(sum[i][4 * j + 2]), ht_as_uint(sum[i][4 * j + 3])));
             }
         }
-        c += WAVE * to.row_step;
+        c += ROW_LANES * to.row_step;
     }
 }
 

@@ -94,23 +94,27 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
     }
 }
 
-// AHEAD loads of P, from k on, times Q: all is there and lies well.
-template <bool P_K> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+// AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and instead of one that
+// is not all there the last that is comes again, and is left out of the sums: no load waits for a branch.
+template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
     const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
+    const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
     float p[AHEAD][4];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
         load_four(p[u], from);
-        from += p_step;
+        from += WHOLE || u < last ? p_step : 0;
     }
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
-        if (P_K)
-            multiply_by_four(sum[0], p[u], q, t);
-        else
-            multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
+        if (WHOLE || u <= last) {
+            if (P_K)
+                multiply_by_four(sum[0], p[u], q, t);
+            else
+                multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
+        }
         q += q_step;
     }
 }
@@ -144,7 +148,16 @@ template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin
     if (t.wide && t.q_wide) {
 #pragma unroll 1
         for (; k + reach <= t.end; k += STEP<P_K>)
-            multiply_ahead<P_K>(sum, t, k);
+            multiply_ahead<P_K, true>(sum, t, k);
+        if (k + (P_K ? 4 : 1) <= t.end)
+            multiply_ahead<P_K, false>(sum, t, k);
+        if (!P_K)
+            return;
+        while (k + 4 <= t.end) // up to three k are left to one lane
+            k += NEXT<P_K>;
+        if (k < t.end)
+            multiply_few<P_K>(sum, t, k);
+        return;
     }
 #pragma unroll 1
     for (; k < t.end; k += STEP<P_K>) {
