@@ -121,7 +121,7 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
 }
 
 const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s) {
-    return scheme_is_direct(s) && strcmp(isa->skeleton, "tile_direct") != 0 ? isa_direct(isa) : isa;
+    return scheme_is_direct(s) && isa->direct == DIRECT_NONE ? isa_direct(isa, DIRECT_TILE) : isa;
 }
 
 struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s) {
@@ -151,7 +151,7 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
     }
     switch (kind) {
     case MODEL_HALFTONE:
-        (scheme_is_direct(s) ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
+        (isa->direct > DIRECT_TILE ? model_fma : isa->direct ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
         break;
     case MODEL_EGEMM:
         model_egemm(g, isa, s, t, shape, cost);

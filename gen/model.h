@@ -93,6 +93,9 @@ void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme
 /* MODEL_HALFTONE of a kernel that reads the operands as they are. */
 void model_direct(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                   const struct shape *shape, struct cost *cost);
+/* The same of one that does so with multiply-adds alone. */
+void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+               struct cost *cost);
 /* Steps that its threads have on their way in registers: SETS of templates/tile_direct.cu. */
 int model_direct_sets(const struct isa *isa, const struct tile *t);
 /* MMA row tiles that a warp multiplies together: ROWS_AT_ONCE there. */

@@ -68,6 +68,11 @@ HT_DEVICE uint4 ht_ld16(const void *p)
     return ht_ldg16(p);
 }
 
+HT_DEVICE uint4 ht_ld16_once(const void *p)
+{
+    return ht_ldg16(p);
+}
+
 HT_DEVICE long long ht_ldg_i64(const long long *p)
 {
     return ht_global_load<long long>(p);
@@ -200,6 +205,11 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 // Brings the line of p close: left to the caches here.
 HT_DEVICE void ht_prefetch(const void *)
 {
+}
+
+HT_DEVICE long long ht_anew(long long x)
+{
+    return x;
 }
 
 template <class Args>

@@ -203,7 +203,7 @@ static void worked_direct(void **state) {
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1}, slim = {128, 8, 32, 32, 8, 16, 2, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a")), s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &t, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
@@ -212,16 +212,16 @@ static void worked_direct(void **state) {
     assert_int_equal(c.coefficients.step_bytes, 16384);
     assert_int_equal(c.coefficients.element_bytes, 4);
     assert_string_equal(c.binding, "tensor");
-    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a")), s, &slim, &vector, &c);
+    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
     assert_int_equal(c.blocks_per_sm, 3);
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800); /* never faster than its bytes */
     /* Without BF16 units multiply-adds of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
-    model_cost(MODEL_HALFTONE, &t4, isa_direct(isa_find("sm_75")), s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, &t4, isa_direct(isa_find("sm_75"), DIRECT_TILE), s, &t, &cube, &c);
     assert_string_equal(c.binding, "fp32");
     assert_true(c.coefficients.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
-    model_cost(MODEL_EGEMM, &h200, isa_direct(isa_find("sm_90a")), s, &t, &cube, &c);
+    model_cost(MODEL_EGEMM, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &t, &cube, &c);
     assert_false(c.fits);
 }
 

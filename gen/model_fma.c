@@ -1,0 +1,105 @@
+/* model_fma: MODEL_HALFTONE for kernels that read the operands as they are and have multiply-adds for all of it
+ * (templates/fma_direct.cu, thin_direct.cu). Level 2.
+ *
+ * The first wait for shared memory and for C's way out, the second for P's way in. */
+#include "model.h"
+
+#include <stdio.h>
+
+enum {
+    FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
+    THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
+    COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
+    FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
+    THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
+    BLOCK_CLOCKS = 1500, /* of a block before its first load and after its last step: a guess */
+    STEP_CLOCKS = 60,    /* barrier, counters: a guess */
+    PORT_BYTES = 64      /* as model_direct */
+};
+
+static int64_t largest(int64_t x, int64_t y) {
+    return x > y ? x : y;
+}
+
+/* Warps of a thin block that have the same rows: SPREAD of the template. */
+static int spread(const struct isa *isa, const struct tile *t) {
+    return tile_threads(t, isa) / THIN_LANES / t->bm;
+}
+
+/* Numbers that a lane reads from shared memory for each k. */
+static int operands(const struct isa *isa, const struct tile *t) {
+    return t->wm / FMA_ROW_LANES + t->wn * FMA_ROW_LANES / isa->wave_size;
+}
+
+/* Worked lines: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124; thin 8x1x256: 4 sets of 4
+ * sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 = 126. */
+static void registers(const struct isa *isa, const struct tile *t, struct cost *cost) {
+    const int threads = tile_threads(t, isa);
+    if (isa->direct == DIRECT_THIN) {
+        cost->regs_accumulators = 4 * t->bn * spread(isa, t);
+        cost->regs_fragments = 4 * t->bk / THIN_LINE + COLUMN_REGISTERS * t->bn;
+        cost->regs_other = THIN_OTHER_REGISTERS;
+    } else {
+        cost->regs_accumulators = t->wm * t->wn / isa->wave_size;
+        cost->regs_fragments = t->bm * t->bk / threads + (int)ht_ceil_div(t->bn * t->bk, threads) + operands(isa, t);
+        cost->regs_other = FMA_OTHER_REGISTERS;
+    }
+    cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
+}
+
+/* As the templates lay it out: two stages and, for a long k, a tile of sums; or the warps' results. */
+static int smem_bytes(const struct isa *isa, const struct tile *t) {
+    if (isa->direct == DIRECT_THIN)
+        return 4 * t->bn * THIN_LINE * THIN_LANES * spread(isa, t);
+    return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
+}
+
+/* Clocks x256 of a step of a block that has `active` schedulers. */
+static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
+    const int64_t lanes = isa->wave_size, warps = tile_warps(t);
+    const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * 4 * 256 / PORT_BYTES;
+    if (isa->direct == DIRECT_THIN) /* of each load: itself, and for each column a load, four multiply-adds, four for addresses */
+        return largest(port, (int64_t)t->bm * t->bk / 4 / lanes * (1 + t->bn * 9) * 256 / active);
+    const int64_t area = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
+    const int64_t issue = warps * t->bk * (area + loads) * 256 / active;
+    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
+    const int64_t smem = warps * t->bk * loads * lanes * 4 * 256 / g->smem_bytes_per_cycle; /* Q: one bank row for all lanes */
+    return largest(largest(issue, unit), largest(smem, port));
+}
+
+static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
+    const int64_t resident = (int64_t)tile_warps(t) * cost->blocks_per_sm;
+    const int64_t all = g->schedulers_per_sm, arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256;
+    const int at_once = isa->direct == DIRECT_THIN ? spread(isa, t) : 1; /* steps that are on their way */
+    struct ht_cost_coefficients *c = &cost->coefficients;
+    c->blocks_per_sm = cost->blocks_per_sm;
+    c->step_busy_x256 = (int32_t)busy(g, isa, t, resident < all ? resident : all);
+    c->step_latency_x256 = (int32_t)largest(busy(g, isa, t, tile_warps(t) < all ? tile_warps(t) : all) + STEP_CLOCKS * 256, arrival / at_once);
+    c->fixed_cycles = BLOCK_CLOCKS + (int)g->dram_latency_cycles +
+                      (int)((int64_t)t->bm * t->bn * 8 * cost->blocks_per_sm * g->sms * model_clock_mhz(g) /
+                            (g->dram_gbps * 1000)); /* C, at half the speed of memory, as model_direct */
+    c->step_bytes = (t->bm + t->bn) * t->bk * 4;
+    c->step_k = t->bk;
+    c->element_bytes = 4;
+    c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
+}
+
+void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+               struct cost *cost) {
+    const char *limit = "";
+    (void)s;
+    registers(isa, t, cost);
+    cost->smem_bytes = smem_bytes(isa, t);
+    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+    if (cost->smem_bytes > g->smem_per_block_bytes || cost->blocks_per_sm < 1) {
+        model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", tile_warps(t),
+                     cost->regs_per_thread, cost->smem_bytes, limit);
+        return;
+    }
+    coefficients(g, isa, t, cost);
+    cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
+                                    g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
+    cost->score = -cost->predicted_ns;
+    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
+    snprintf(cost->binding, sizeof cost->binding, "%s", 2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram" : "fp32");
+}
