@@ -266,7 +266,7 @@ static void plan_direct(struct plan_set *set, struct best *b) {
 
 /* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
 static bool is_for_rescue(const struct plan *p) {
-    return scheme_is_direct(p->scheme) && p->tile.bm == 64 && p->tile.bn == 64;
+    return p->isa->direct == DIRECT_TILE && p->tile.bm == 64 && p->tile.bn == 64;
 }
 
 void plan_rescue(struct plan_set *set) {
