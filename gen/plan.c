@@ -14,6 +14,7 @@ static const struct shape plan_shapes[] = {
     {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},
 };
 enum { TILES_MAX = 5, TILES_MAX_OTHERS = 3 }; /* of FP16 schemes, of the others */
+enum { RESCUE_REGISTERS = 16 };                 /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { LEAN_PARTIAL_BYTES = 64 << 20 };       /* PARTIAL_LIMIT_BYTES of the runtime */
 
 struct best {
@@ -80,6 +81,8 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
         p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
     if (variant == VARIANT_PLAIN) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
+    if (variant == VARIANT_RESCUE)
+        p->cost.regs_per_thread += RESCUE_REGISTERS;
     const int promote_k = scheme_is_exact(b->s) ? b->s->carry_k : plan_promote_k(b->s, b->isa);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
@@ -106,16 +109,9 @@ static void find_best(struct best *b) {
     b->isa = main_shape;
 }
 
-/* Beside a tile that two blocks share the same for one block, which `tune` may find faster somewhere. */
-static void plan_alone(struct plan_set *set, struct best won) {
-    won.tile.cluster = 1;
-    model_cost(MODEL_HALFTONE, won.g, won.isa, won.s, &won.tile, &won.shape, &won.cost);
-    plan_add(set, &won, VARIANT_PIPELINE, "the tile before without a second block");
-}
-
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
-    int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
+    const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
         find_best(b);
@@ -130,10 +126,6 @@ static void plan_picks(struct plan_set *set, struct best *b) {
         struct best won = *b;
         won.isa = b->found;
         plan_add(set, &won, VARIANT_PIPELINE, why);
-        const int before = set->count;
-        if (won.tile.cluster > 1)
-            plan_alone(set, won);
-        end += set->count - before;
     }
 }
 

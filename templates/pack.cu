@@ -416,17 +416,19 @@ HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
         count = other < count ? other : count;
         live |= ht_shfl_xor(live, m);
     }
+    unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both; // compares as count does
     if (threadIdx.x % 32 == 0)
-        ht_sts4(at.room + (unsigned)(128 + warp) * 4, ht_as_float((unsigned)(count - NONFINITE) * 2 + (unsigned)live));
+        ht_sts4(at.room + (unsigned)(128 + warp) * 4, ht_as_float(both));
     ht_barrier();
     if (threadIdx.x != 0)
         return;
     for (int w = 0; w < PACK_THREADS / 32; w++) {
         const unsigned other = ht_as_uint(ht_lds4(at.room + (unsigned)(128 + w) * 4));
-        count = (int)(other / 2) + NONFINITE < count ? (int)(other / 2) + NONFINITE : count;
-        live |= (int)(other & 1);
+        least = other < least ? other : least;
+        both |= other;
     }
-    ht_stg_i32(at.tame, count == NONFINITE ? TAME_WILD : live ? 8 * count - 5 * at.depth : TAME_EMPTY);
+    count = (int)(least / 2) + NONFINITE;
+    ht_stg_i32(at.tame, count == NONFINITE ? TAME_WILD : both & 1 ? 8 * count - 5 * at.depth : TAME_EMPTY);
 }
 
 template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)

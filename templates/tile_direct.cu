@@ -395,7 +395,7 @@ HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero
 HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
-    const ht_task task = task_of(args, spot, 0);
+    const ht_task task = task_of(args, spot, RESCUES ? (int)ht_anew(0) : 0); // not kept from tile to tile
     const unsigned wanted = wanted_blocks(g, args.swapped, task, spot.entry);
     if (wanted == 0)
         return;

@@ -218,11 +218,43 @@ static void repeats_are_equal(void **state) {
     }
 }
 
+/* One handle whose calls follow each other at once: each packs where the one before may still be reading, were it not waited
+ * for, be it the product or the rescue behind it. In the user's workspace and in the handle's. */
+static void calls_behind_one_another(void **state) {
+    (void)state;
+    struct lane tame, wild;
+    lane_open(&tame, shapes[3], 6);
+    lane_open(&wild, shapes[4], 7);
+    const struct lane own = wild;
+    wild.handle = tame.handle;
+    wild.stream = tame.stream;
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        if (round == 2 * ROUNDS)
+            ours(halftone_set_workspace(tame.handle, NULL, 0), tame.handle, "no workspace");
+        if (round % (2 * ROUNDS) == 0) {
+            lane_learn(&tame);
+            lane_learn(&wild);
+        }
+        struct lane *const first = round % 2 ? &tame : &wild, *const second = round % 2 ? &wild : &tame;
+        for (int i = 0; i < 3; i++) {
+            lane_call(first);
+            lane_call(second);
+        }
+        lane_expect(first, "first of two calls, round", round + 1);
+        lane_expect(second, "second of two calls, round", round + 1);
+    }
+    wild.handle = own.handle;
+    wild.stream = own.stream;
+    lane_close(&tame);
+    lane_close(&wild);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_are_plain_calls),
         cmocka_unit_test(capture_without_workspace_is_refused),
         cmocka_unit_test(two_streams_at_once),
+        cmocka_unit_test(calls_behind_one_another),
         cmocka_unit_test(repeats_are_equal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
