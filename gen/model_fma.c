@@ -80,7 +80,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
                             (g->dram_gbps * 1000)); /* C, at half the speed of memory, as model_direct */
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
-    c->element_bytes = 4;
+    c->stream_gbps = (int)g->dram_gbps;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
