@@ -63,7 +63,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread, scheme_is_direct(p->scheme));
         text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
-                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->element_bytes, k->cluster_m,
+                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps, k->cluster_m,
                   k->cluster_n, p->name, p->name);
     }
     text_add(out, "};\n\n");

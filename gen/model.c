@@ -36,6 +36,10 @@ int64_t model_clock_mhz(const struct gpu *g) {
     return g->sustained_clock_mhz;
 }
 
+int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
+    return clocks * g->sustained_clock_mhz / g->clock_mhz;
+}
+
 /* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products together. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);

@@ -12,9 +12,16 @@ enum {
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
     THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
-    BLOCK_CLOCKS = 1500, /* of a block before its first load and after its last step: a guess */
-    STEP_CLOCKS = 60,    /* barrier, counters: a guess */
-    PORT_BYTES = 64      /* as model_direct */
+    /* Fitted to the H200 at 1980 MHz (results/h200-native-direct-first.tsv). */
+    FMA_BUSY_PERCENT = 125,    /* of what the busiest pipe needs */
+    FMA_STEP_CLOCKS = 500,     /* more of a step of a block that is alone */
+    FMA_START_CLOCKS = 3200,   /* of a block: launch, first loads */
+    FMA_SUM_CLOCKS = 64,       /* of a block for each sum of a lane: its way out */
+    FMA_STREAM_PERCENT = 41,   /* of device memory's rate, where C is most of it; 2.0 TB/s */
+    FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
+    THIN_START_CLOCKS = 4000,
+    THIN_BYTES = 24,           /* of P that an SM takes in a clock from L2 */
+    THIN_STREAM_PERCENT = 88   /* of device memory's rate; 4.2 TB/s */
 };
 
 static int64_t largest(int64_t x, int64_t y) {
@@ -54,33 +61,35 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
     return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
 
-/* Clocks x256 of a step of a block that has `active` schedulers. */
+/* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
+ * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.25 = 1600. Thin: 8 rows x 256 k x 4 / 24 = 341. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
-    const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * 4 * 256 / PORT_BYTES;
-    if (isa->direct == DIRECT_THIN) /* of each load: itself, and for each column a load, four multiply-adds, four for addresses */
-        return largest(port, (int64_t)t->bm * t->bk / 4 / lanes * (1 + t->bn * 9) * 256 / active);
-    const int64_t area = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
-    const int64_t issue = warps * t->bk * (area + loads) * 256 / active;
+    if (isa->direct == DIRECT_THIN)
+        return (int64_t)t->bm * t->bk * 4 * 256 / THIN_BYTES;
+    const int64_t sums = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
+    const int64_t issue = warps * t->bk * (sums + loads) * 256 / active;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
-    const int64_t smem = warps * t->bk * loads * lanes * 4 * 256 / g->smem_bytes_per_cycle; /* Q: one bank row for all lanes */
-    return largest(largest(issue, unit), largest(smem, port));
+    const int64_t smem = warps * (t->bk * loads + 2 * sums * t->bk / FMA_CHAIN) * lanes * 4 * 256 / g->smem_bytes_per_cycle;
+    return largest(largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
 }
 
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
-    const int64_t resident = (int64_t)tile_warps(t) * cost->blocks_per_sm;
-    const int64_t all = g->schedulers_per_sm, arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256;
-    const int at_once = isa->direct == DIRECT_THIN ? spread(isa, t) : 1; /* steps that are on their way */
+    const bool thin = isa->direct == DIRECT_THIN;
+    const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
+    const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
+    const int64_t latency = thin ? largest(alone, (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / spread(isa, t))
+                                 : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t start = thin ? THIN_START_CLOCKS : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
-    c->step_busy_x256 = (int32_t)busy(g, isa, t, resident < all ? resident : all);
-    c->step_latency_x256 = (int32_t)largest(busy(g, isa, t, tile_warps(t) < all ? tile_warps(t) : all) + STEP_CLOCKS * 256, arrival / at_once);
-    c->fixed_cycles = BLOCK_CLOCKS + (int)g->dram_latency_cycles +
-                      (int)((int64_t)t->bm * t->bn * 8 * cost->blocks_per_sm * g->sms * model_clock_mhz(g) /
-                            (g->dram_gbps * 1000)); /* C, at half the speed of memory, as model_direct */
+    c->step_busy_x256 = (int32_t)model_cool_clocks(g, busy(g, isa, t, resident < all ? resident : all));
+    c->step_latency_x256 = (int32_t)model_cool_clocks(g, latency);
+    c->fixed_cycles = (int)model_cool_clocks(g, start);
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
-    c->element_bytes = 4;
+    c->stream_gbps = (int)g->dram_gbps * (thin ? THIN_STREAM_PERCENT : FMA_STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 

@@ -12,13 +12,15 @@ import tempfile
 import pytest
 from conftest import ROOT, SIM
 
-# set, scheme, and what the kernel's name must hold: on the MI210 one with two buffers
+# set, scheme, what the kernel's name must hold (on the MI210 one with two buffers), transposes
 SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_"),
+        "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
+        "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
         "mi210-direct": ("mi210", "fp32", "_64x64x32_")}
 
 
 def kernel_name(case, scheme=None):
-    gpu, own, part = SETS[case]
+    gpu, own, part = SETS[case][:3]
     rows = [l.split("\t") for l in (ROOT / "out" / gpu / "manifest").read_text().splitlines()[2:]]
     return next(r[0] for r in rows if r[1] == (scheme or own) and (scheme or part in r[0]))
 
@@ -79,6 +81,33 @@ BREAKS_OF = {
         "slices too close": (r"constexpr int ht_cut_bytes = SLICES", 0, "constexpr int ht_cut_bytes = 2"),
         "a piece beside the one that is meant": (r"HT_DEVICE unsigned ht_piece_on([^}]*?)across \* 2", 0,
                                                  r"HT_DEVICE unsigned ht_piece_on\g<1>across * 4"),
+    },
+    "a800-fma": {
+        "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
+        "the stage that is read is written": (r"(store_parts<BM, P_PARTS, P_PITCH>\()write", 0, r"\g<1>read"),
+        "a multiply-add left out": (r"sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, ""),
+        "a wrong row": (r"x\[1\] = ht_lds4\(p \+ \(unsigned\)\(0 \* P_PITCH \+ 1", 0, "x[1] = ht_lds4(p + (unsigned)(0 * P_PITCH + 2"),
+        "lines too close": (r"P_PITCH = BM \+ 2", 0, "P_PITCH = BM - 2"),
+        "a chain that is forgotten": (r"ht_sts4\(at, v\);", 0, ";"),
+        "sums that share their place": (r"(rest \+ \(unsigned\)\(\()1\)", 0, r"\g<1>2)"),
+        "a column too far is stored": (r"columns = args\.q\.rows - col0 - col;", 0, "columns = args.q.rows - col0 - col + 1;"),
+    },
+    "a800-thin": {  # loads of any kind
+        "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
+        "lanes of a row are not added": (r"v = add_lanes\(v, lanes\);", 0, ";"),
+        "a warp left out": (r"for \(int spread = 0; spread < SPREAD;", 0, "for (int spread = 1; spread < SPREAD;"),
+        "a row beyond the matrix": (r"own < args.p.rows \? own : args.p.rows - 1", 0, "own"),
+        "a column beyond the matrix": (r"HT_DEVICE void multiply_by_any([\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_any\g<1>1 < 99"),
+    },
+    "a800-thin-k": {  # k contiguous in both: 16 bytes at once
+        "a multiply-add left out": (r"sum\[1\]\[2\] = __fmaf_rn\(p\[2\], ht_as_float[^\n]*\n", 0, ""),
+        "a load too few": (r"3 <= last\)", 0, "3 < last)"),
+        "a load too far": (r"const int last = \(t.end - k", 0, "const int last = (t.end + 999 - k"),
+    },
+    "a800-thin-rows": {  # rows contiguous
+        "warps that read the same k": (r"warp \* LINES \+ lane / LANES\)", 0, "lane / LANES)"),
+        "groups of lines in one place": (r"group = \(warp \* LINES \+ line\) / 4", 0, "group = line / 4"),
+        "sums of the other half of k": (r"sum\[1 % SETS<P_K>\]", 0, "sum[0]"),
     },
     "mi210": {  # copies travel through registers: no wait to forget, it is the landing that has an address
         **PACKED_BREAKS,
@@ -157,7 +186,7 @@ def harness(gpu, scheme=None):
         program = folder / label
         subprocess.run(["g++", "-o", str(program), str(folder / f"{label}.o"), *map(str, other + objects), "-lpthread", "-lm"],
                        check=True)
-        return subprocess.run([str(program), name], capture_output=True, text=True, timeout=120)
+        return subprocess.run([str(program), name, *SETS[gpu][3:]], capture_output=True, text=True, timeout=120)
 
     return next(built.glob(f"{name}.*")).read_text(), build
 

@@ -210,7 +210,7 @@ static void worked_direct(void **state) {
     assert_int_equal(c.blocks_per_sm, 2);
     assert_int_equal(c.coefficients.step_busy_x256 / 256, 619);
     assert_int_equal(c.coefficients.step_bytes, 16384);
-    assert_int_equal(c.coefficients.element_bytes, 4);
+    assert_int_equal(c.coefficients.stream_gbps, 4800 * 56 / 100);
     assert_string_equal(c.binding, "tensor");
     model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
