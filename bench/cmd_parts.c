@@ -22,11 +22,11 @@ static const struct {
     {"packing that counts", PACKS | COUNTS},
     {"product", MULTIPLIES},
     {"product that asks", MULTIPLIES | ASKS},
-    {"product that asks, rescue", MULTIPLIES | ASKS | RESCUES},
+    {"rescue, product that asks", MULTIPLIES | ASKS | RESCUES},
     {"packing, product: f16x3", PACKS | MULTIPLIES},
     {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
     {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
-    {"packing that counts, product that asks, rescue: auto", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
+    {"packing that counts, rescue, product that asks: auto", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
@@ -69,7 +69,9 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     p->exponents = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
     p->meeting = room(j, (meeting + 1) * 4, f);
     p->tame = room(j, row_blocks * ht_padded_k(s, n) / HT_K_PAD * 4, f);
-    if (p->src == NULL || p->panels == NULL || p->exponents == NULL || p->meeting == NULL || p->tame == NULL)
+    p->alarm = room(j, 8, f);
+    p->call = 1;
+    if (p->src == NULL || p->panels == NULL || p->exponents == NULL || p->meeting == NULL || p->tame == NULL || p->alarm == NULL)
         return -1;
     p->ld = n;
     p->rows = p->k = (int)n;
@@ -77,6 +79,8 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     p->k_contiguous = !is_a;
     p->batch = p->meeting_clean = 1;
     p->tiles = ht_checked_tiles(s, j->set->sms, n);
+    if (engine_device_check(ht_dev_memset_async(p->alarm, 0, 8, NULL), "alarm", f) != 0)
+        return -1;
     return engine_device_check(ht_dev_memset_async(p->meeting, 0xff, (size_t)(meeting + 1) * 4, NULL), "meeting", f);
 }
 
@@ -138,15 +142,18 @@ static int call(void *context, struct fault *f) {
     }
     gemm.a_tame = j->parts & ASKS ? j->pack[0].tame : NULL;
     gemm.b_tame = j->parts & ASKS ? j->pack[1].tame : NULL;
+    gemm.a_alarm = j->pack[0].alarm;
+    gemm.b_alarm = j->pack[1].alarm;
+    struct ht_gemm_args rescue = gemm;
+    rescue.splits = 1;
     if (j->parts & PACKS)
         code = j->scheme->pack(pack, 2, NULL);
+    if (code == 0 && j->parts & RESCUES)
+        code = j->set->kernel[j->rescue].launch(&rescue, NULL);
     if (code == 0 && j->parts & MULTIPLIES)
         code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
     if (code == 0 && j->parts & MULTIPLIES && gemm.splits > 1)
         code = j->set->reduce(&gemm, NULL);
-    gemm.splits = 1;
-    if (code == 0 && j->parts & RESCUES)
-        code = j->set->kernel[j->rescue].launch(&gemm, NULL);
     return engine_device_check(ht_dev_check(code), "launch", f);
 }
 

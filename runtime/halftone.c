@@ -16,6 +16,7 @@
 
 enum {
     PIECE_ALIGNMENT = 1024, /* of each piece of the workspace and of a packed blob */
+    ALARM_BYTES = 64,       /* before the data check's numbers: ht_pack_args, alarm */
     DETAIL_MAX = 1024,
     NO_KERNEL = -1
 };
@@ -53,6 +54,7 @@ struct halftone {
     int *meeting; /* see ht_pack_args; NULL until it is needed */
     size_t meeting_bytes;
     bool meeting_clean;
+    int pack_calls; /* so far: ht_pack_args, call */
     int pointer_mode;
     const char *scheme; /* name in the set; NULL: `accuracy` chooses by shape */
     bool is_auto;       /* scheme is what `auto` starts from */
@@ -396,7 +398,8 @@ static void add_check(const halftone *h, const struct ht_scheme_desc *s, bool is
     const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
     o->tame_stride = ht_mul(row_blocks, checked_pieces(h, s, o->k));
     o->copy_stride = is_blob ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
-    o->tame_bytes = round_up(ht_mul(ht_mul(o->tame_stride, (int64_t)sizeof(int)), o->entries), PIECE_ALIGNMENT);
+    o->tame_bytes =
+        round_up(ht_add(ht_mul(ht_mul(o->tame_stride, (int64_t)sizeof(int)), o->entries), ALARM_BYTES), PIECE_ALIGNMENT);
     o->copy_bytes = round_up(ht_mul(ht_mul(o->copy_stride, (int64_t)sizeof(float)), o->entries), PIECE_ALIGNMENT);
 }
 
@@ -877,8 +880,9 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     args.batch = (int)grid_batch(batch);
     if (x->tame == NULL)
         return args;
-    args.tame = (int *)(void *)x->tame + entry * o->tame_stride;
+    args.tame = (int *)(void *)(x->tame + ALARM_BYTES) + entry * o->tame_stride;
     args.tame_stride = o->tame_stride;
+    args.alarm = (int *)(void *)x->tame;
     args.copy = (float *)(void *)x->copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
@@ -933,6 +937,8 @@ static void meet(halftone *h, const struct source *x, struct ht_pack_args *args,
 
 static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x,
                        struct ht_pack_args *args, int count) {
+    for (int i = 0; i < count; i++)
+        args[i].call = h->pack_calls;
     meet(h, x, args, count);
     int code = fail_device(h, ht_dev_check(scheme->pack(args, count, h->stream)));
     if (code != HALFTONE_OK)
@@ -942,6 +948,7 @@ static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const s
 
 /* Packs one or two operands: together in one launch where a grid can hold all their entries. */
 static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x, int count) {
+    h->pack_calls = h->pack_calls < INT32_MAX ? h->pack_calls + 1 : 1;
     if (count == 2 && x[0].operand->entries + x[1].operand->entries <= HT_GRID_BATCH) {
         struct ht_pack_args both[2] = {pack_args(scheme, &x[0], 0), pack_args(scheme, &x[1], 0)};
         return launch_pack(h, scheme, x, both, 2);
@@ -1000,7 +1007,8 @@ static void next_entries(struct ht_gemm_args *args) {
     }
 }
 
-/* Launches kernel (unless NO_KERNEL), reduction and rescue (unless NO_KERNEL) over slices of the batch that a grid can hold. */
+/* Launches rescue, kernel (unless NO_KERNEL) and reduction over slices of the batch that a grid can hold. The rescue comes first:
+ * nothing that a launch behind the product has to wait for could begin before the product leaves the SMs. */
 static int launch(halftone *h, int kernel, int rescue, struct ht_gemm_args args, int64_t batch) {
     const struct ht_scheme_desc *scheme =
         kernel != NO_KERNEL ? find_scheme(h->set, h->set->kernel[kernel].scheme) : NULL;
@@ -1008,13 +1016,13 @@ static int launch(halftone *h, int kernel, int rescue, struct ht_gemm_args args,
         scheme != NULL && scheme->reduce != NULL ? scheme->reduce : h->set->reduce;
     for (int64_t done = 0; done < batch; done += HT_GRID_BATCH) {
         args.batch = (int)grid_batch(batch - done);
-        int code = launch_kernel(h, kernel, &args);
-        if (code == HALFTONE_OK && args.splits != 1)
-            code = fail_device(h, ht_dev_check(reduce(&args, h->stream)));
         struct ht_gemm_args whole = args;
         whole.splits = 1;
+        int code = launch_kernel(h, rescue, &whole);
         if (code == HALFTONE_OK)
-            code = launch_kernel(h, rescue, &whole);
+            code = launch_kernel(h, kernel, &args);
+        if (code == HALFTONE_OK && args.splits != 1)
+            code = fail_device(h, ht_dev_check(reduce(&args, h->stream)));
         if (code != HALFTONE_OK)
             return code;
         next_entries(&args);
@@ -1106,8 +1114,10 @@ static void add_panels(const struct plan *p, const struct panels *at, struct ht_
 /* What the data check found, for the kernel that leaves blocks alone and the one that computes them. */
 static void add_verdict(const halftone *h, const struct plan *p, const struct panels *at, int64_t k,
                         struct ht_gemm_args *args) {
-    args->a_tame = (const int *)(const void *)at->a_tame;
-    args->b_tame = (const int *)(const void *)at->b_tame;
+    args->a_alarm = (const int *)(const void *)at->a_tame;
+    args->b_alarm = (const int *)(const void *)at->b_tame;
+    args->a_tame = (const int *)(const void *)(at->a_tame + ALARM_BYTES);
+    args->b_tame = (const int *)(const void *)(at->b_tame + ALARM_BYTES);
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
     args->pieces = (int)checked_pieces(h, p->scheme, k);

@@ -45,6 +45,7 @@ struct ht_gemm_args {
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
+    const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
     int pieces;
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
@@ -76,6 +77,8 @@ struct ht_pack_args {
     int *tame;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
     long long tame_stride, copy_stride; /* elements between batch entries */
+    int *alarm; /* the first int becomes `call`, and the second where a number is negative. Aligned to 8 bytes */
+    int call;   /* another in each call, so that nobody has to clear the second */
     int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; 0: as the launcher likes */
 };
 #endif
@@ -425,9 +428,8 @@ HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
                                          int64_t k, int64_t batch, int64_t partial_bytes);
 
-/* The kernel of `scheme` that computes what a data check leaves out: its variant "rescue"; -1: the set has none. It is
- * launched behind the product or its reduction, without splits, and looks at the check's numbers before those are over:
- * both must have waited for packing when they let it begin. */
+/* The kernel of `scheme` that computes what a data check leaves out: its variant "rescue"; -1: the set has none. Launched
+ * without splits between packing and the product, which store different blocks of C. */
 HT_LOCAL int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme);
 
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest

@@ -30,11 +30,23 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
     return spare >= 0;
 }
 
-// Brings what ht_is_tame will read close.
-HT_DEVICE void ht_prefetch_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
+HT_DEVICE bool ht_has_alarm(const int *alarm)
 {
-    for (int p = (int)threadIdx.x % 32 * 32; p < g.pieces; p += 32 * 32) {
-        ht_prefetch(g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces + p);
-        ht_prefetch(g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces + p);
+    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
+    return (int)both == (int)(both >> 32);
+}
+
+HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+{
+    return g.a_tame && (ht_has_alarm(g.a_alarm) | ht_has_alarm(g.b_alarm)); // both loads at once
+}
+
+// Brings what ht_asks will read close.
+HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+{
+    if (g.a_alarm) {
+        ht_prefetch(g.a_alarm);
+        ht_prefetch(g.b_alarm);
     }
 }

@@ -401,7 +401,7 @@ HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first,
 
 // The block's number for the data check, from what its threads have seen. The magnitudes of the tiles' rows lie in room
 // behind those of the whole rows.
-HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
+HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pack_tally &tally)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
     const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
@@ -428,7 +428,12 @@ HT_DEVICE void store_tame(const pack_place &at, const pack_tally &tally)
         both |= other;
     }
     count = (int)(least / 2) + NONFINITE;
-    ht_stg_i32(at.tame, count == NONFINITE ? TAME_WILD : both & 1 ? 8 * count - 5 * at.depth : TAME_EMPTY);
+    const int number = count == NONFINITE ? TAME_WILD : both & 1 ? 8 * count - 5 * at.depth : TAME_EMPTY;
+    ht_stg_i32(at.tame, number);
+    if (number < 0)
+        ht_stg_i32(g.alarm + 1, g.call);
+    if (blockIdx.x == 0)
+        ht_stg_i32(g.alarm, g.call);
 }
 
 template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
@@ -471,7 +476,7 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack
     for (int t = 0; t < at.tiles; t++)
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), &tally);
     if (CHECK > 0)
-        store_tame(at, tally);
+        store_tame(g, at, tally);
     if (SCALES_ROWS && at.pieces > 1)
         leave_meeting(at, order);
 }

@@ -21,7 +21,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
         return;
     const int col = count <= 0x7fffffff ? (int)((unsigned)at / (unsigned)rows) : (int)(at / rows); // the short division is faster
     const int row = (int)(at - (long long)col * rows);
-    if (CHECKS && g.a_tame && !ht_is_tame(g, blockIdx.z, row / 64, col / 64))
+    if (CHECKS && ht_asks(g) && !ht_is_tame(g, blockIdx.z, row / 64, col / 64))
         return;
     if (row >= g.m)
         return;

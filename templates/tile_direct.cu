@@ -411,12 +411,10 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
     store_sums(args, again, sum, wanted, spot);
 }
 
-// ---- the rescue: the launch behind a product with a data check, which computes what the check left out. Mostly that is
-// nothing, so few blocks look at all of it; they begin as soon as the product leaves them room, and let the next launch come.
+// ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave
+// out. Mostly that is nothing and the alarms say so; few blocks look, and let the product come first thing.
 
-// Whether a quick look finds an entry tame as a whole: no number of packing's is negative (hooks_tame). Asked before the
-// product is known to be over. Packing is: the product waited for it before it let this launch begin. From L2, where
-// packing's numbers are, as an older line may lie in L1.
+// Whether an entry is tame as a whole: no number of packing's is negative.
 HT_DEVICE bool is_all_tame(const ht_gemm_args &g, int entry)
 {
     const int a_count = (g.m + 63) / 64 * g.pieces, count = a_count + (g.n + 63) / 64 * g.pieces;
@@ -426,7 +424,7 @@ HT_DEVICE bool is_all_tame(const ht_gemm_args &g, int entry)
         int look[LOOKS];
         for (int i = 0; i < LOOKS; i++) {
             const int at = first + i * THREADS;
-            look[i] = at < count ? ht_ld_relaxed_i32((at < a_count ? a : b) + at) : 0;
+            look[i] = at < count ? ht_ldg_i32((at < a_count ? a : b) + at) : 0;
         }
         for (int i = 0; i < LOOKS; i++)
             least = look[i] < least ? look[i] : least;
@@ -438,12 +436,11 @@ HT_DEVICE void rescue(const direct_args &args)
 {
     const ht_gemm_args &g = args.g;
     const int tiles = ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN);
-    bool tame = true;
     ht_grid_release();
-    for (int entry = (int)blockIdx.y; tame && entry < g.batch; entry += (int)gridDim.y)
-        tame = is_all_tame(g, entry);
-    ht_grid_wait(); // in any case: the next launch relies on the product's end
-    for (int entry = (int)blockIdx.y; !tame && entry < g.batch; entry += (int)gridDim.y) {
+    ht_grid_wait(); // every block: the product relies on packing's end through this launch's
+    if (g.a_tame && !ht_asks(g))
+        return;
+    for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
         const bool skipped = is_all_tame(g, entry);
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
             const ht_spot spot = {tile, (int)blockIdx.z, entry};

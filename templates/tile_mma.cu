@@ -55,7 +55,7 @@ HT_DEVICE unsigned stage_row(int row)
 // in any case, the reduction asks again.
 HT_DEVICE unsigned tame_blocks(const ht_gemm_args &g, int row0, int col0)
 {
-    const bool asks = CHECKS && g.a_tame && g.splits == 1;
+    const bool asks = CHECKS && g.splits == 1 && ht_asks(g);
     unsigned tame = asks ? 0 : ~0u;
     for (int i = 0; asks && i < M_BLOCKS * N_BLOCKS; i++) {
         const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
@@ -146,8 +146,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         b_at[c] = b_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
     }
 
-    if (CHECKS && g.a_tame && tile_m * BM + warp_row < g.m && tile_n * BN + warp_col < g.n)
-        ht_prefetch_tame(g, blockIdx.z, (tile_m * BM + warp_row) / 64, (tile_n * BN + warp_col) / 64);
+    if (CHECKS)
+        ht_prefetch_alarms(g);
 
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
     unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step

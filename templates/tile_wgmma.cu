@@ -355,18 +355,17 @@ HT_DEVICE bool is_calm_tile(const ht_gemm_args &g, const work &w, const scalars 
 
 // Which 64 rows of a part of 64 columns the data check leaves to this kernel: bit i for rows m0 + 64 i. Parts of k are
 // stored in any case, the reduction asks again.
-HT_DEVICE unsigned tame_rows(const ht_gemm_args &g, const work &w, int n0)
+HT_DEVICE unsigned tame_rows(const ht_gemm_args &g, const work &w, int n0, bool asks)
 {
-    const bool asks = CHECKS && g.a_tame && g.splits == 1 && n0 < g.n;
     unsigned tame = (1u << A_BLOCKS) - 1;
-    for (int i = 0; asks && i < A_BLOCKS && w.m0 + i * 64 < g.m; i++) {
+    for (int i = 0; asks && n0 < g.n && i < A_BLOCKS && w.m0 + i * 64 < g.m; i++) {
         if (!ht_is_tame(g, w.entry, w.m0 / 64 + i, n0 / 64))
             tame &= ~(1u << i);
     }
     return tame;
 }
 
-// Scales of the tile and what was found by the data check into L1, so that the epilogue does not wait for each.
+// Scales of the tile and the data check's alarms into L1, so that the epilogue does not wait for each.
 HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
 {
     const int lane = (int)threadIdx.x & 31, row = w.m0 + lane * 32, col = w.n0 + lane * 32;
@@ -374,18 +373,16 @@ HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
         ht_prefetch(g.a_exponents + w.entry * g.a_exponent_stride + row);
     if (SCALES_ROWS && lane * 32 < BN && col < g.n)
         ht_prefetch(g.b_exponents + w.entry * g.b_exponent_stride + col);
-    for (int i = 0; CHECKS && g.a_tame && i < (A_BLOCKS > B_BLOCKS ? A_BLOCKS : B_BLOCKS); i++) {
-        const int row_block = w.m0 / 64 + i % A_BLOCKS, col_block = w.n0 / 64 + i % B_BLOCKS;
-        if (row_block * 64 < g.m && col_block * 64 < g.n)
-            ht_prefetch_tame(g, w.entry, row_block, col_block);
-    }
+    if (CHECKS)
+        ht_prefetch_alarms(g);
 }
 
 // 64 columns from n0 on.
-HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, bool calm, const ht_acc *acc, int n0)
+HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, bool calm, bool asks, const ht_acc *acc,
+                          int n0)
 {
     const int col = first_column(n0);
-    const unsigned tame = tame_rows(g, w, n0);
+    const unsigned tame = tame_rows(g, w, n0, asks);
     const long long at = w.entry * g.b_exponent_stride;
     const int eb[2] = {exponent_of(g.b_exponents, at, col, g.n), exponent_of(g.b_exponents, at, col + 8, g.n)};
     if (all_lanes(calm && tame == (1u << A_BLOCKS) - 1 && n0 + 64 <= g.n && is_calm(eb[0]) && is_calm(eb[1])))
@@ -464,10 +461,11 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             phase ^= slot == 0;
         }
         const scalars by = read_scalars(g); // only now: no registers to spare in the loop
+        const bool asks = CHECKS && g.splits == 1 && ht_asks(g);
         const bool calm = is_calm_tile(g, w, by);
 #pragma unroll
         for (int s = 0; s < SUBS; s++) {
-            store_part(g, w, by, calm, acc[0][s], w.n0 + wg * WN + s * 64);
+            store_part(g, w, by, calm, asks, acc[0][s], w.n0 + wg * WN + s * 64);
         }
     }
 }

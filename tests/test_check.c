@@ -16,6 +16,7 @@
 #include "../runtime/ht_dev.h"
 
 enum { EMPTY = 0x7fffffff, WILD = -0x7fffffff }; /* ht_pack_args, tame */
+enum { CALL = 12 };
 
 static halftone *handle;
 static const struct ht_set_desc *set;
@@ -116,7 +117,7 @@ static int expected_number(const struct packing *p, int64_t row_block, int64_t k
 
 /* The matrix packed; tame and copy may be empty. */
 struct packed {
-    struct block src, panels, exponents, meeting, tame, copy;
+    struct block src, panels, exponents, meeting, tame, copy, alarm;
 };
 
 static struct packed pack_matrix(const struct packing *p, int checks, int copies) {
@@ -124,7 +125,7 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     const int64_t ld = (p->k_contiguous ? p->k : p->rows) + p->pad;
     struct packed x = {floats(ld * (p->k_contiguous ? p->rows : p->k)), block_make((size_t)(row_blocks * k_blocks) * 8192),
                        ints(row_blocks * 64), ints(ht_meeting_ints(f16x3, p->rows, p->k) + 1), ints(row_blocks * k_tiles),
-                       floats(row_blocks * 64 * k_tiles * 64)};
+                       floats(row_blocks * 64 * k_tiles * 64), ints(2)};
     for (int64_t row = 0; row < p->rows; row++) {
         for (int64_t k = 0; k < p->k; k++)
             ((float *)x.src.host)[p->k_contiguous ? row * ld + k : k * ld + row] = element(row, k);
@@ -146,16 +147,18 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     args.tiles = p->tiles;
     args.tame = checks ? x.tame.device : NULL;
     args.copy = copies ? x.copy.device : NULL;
+    args.alarm = x.alarm.device;
+    args.call = CALL;
     assert_int_equal(ht_dev_check(f16x3->pack(&args, 1, NULL)), HT_DEV_OK);
-    struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy};
-    for (int i = 0; i < 4; i++)
+    struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy, &x.alarm};
+    for (int i = 0; i < 5; i++)
         block_down(out[i]);
     return x;
 }
 
 static void packed_free(struct packed *x) {
-    struct block *const all[] = {&x->src, &x->panels, &x->exponents, &x->meeting, &x->tame, &x->copy};
-    for (int i = 0; i < 6; i++)
+    struct block *const all[] = {&x->src, &x->panels, &x->exponents, &x->meeting, &x->tame, &x->copy, &x->alarm};
+    for (int i = 0; i < 7; i++)
         block_free(all[i]);
 }
 
@@ -181,6 +184,7 @@ static void packing_counts_what_is_large(void **state) {
         const struct packing *p = &cases[i];
         struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(p, 1, 1);
         const int64_t pieces = ht_ceil_div(ht_ceil_div(p->k, 64), p->tiles), row_blocks = ht_ceil_div(p->rows, 64);
+        int negative = 0;
         for (int64_t at = 0; at < row_blocks * pieces; at++) {
             const int64_t k0 = at % pieces * p->tiles * 64;
             const int want = expected_number(p, at / pieces, k0, k0 + p->tiles * 64);
@@ -189,6 +193,11 @@ static void packing_counts_what_is_large(void **state) {
                 fail_msg("%lldx%lld: row block %lld, piece %lld: packing has %d, not %d", (long long)p->rows,
                          (long long)p->k, (long long)(at / pieces), (long long)(at % pieces), got, want);
         }
+        for (int64_t at = 0; at < row_blocks * pieces; at++)
+            negative |= ((const int *)checked.tame.host)[at] < 0;
+        const int *alarm = checked.alarm.host;
+        if (alarm[0] != CALL || (alarm[1] == CALL) != negative)
+            fail_msg("%lldx%lld: the alarm is %d %d", (long long)p->rows, (long long)p->k, alarm[0], alarm[1]);
         check_copy(p, &copied);
         assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)(row_blocks * pieces) * sizeof(int));
         assert_memory_equal(plain.panels.host, checked.panels.host, plain.panels.bytes);
@@ -232,9 +241,20 @@ static int is_tame(const int *a, const int *b, int left_out) {
 
 struct guard {
     struct packed a, b;
-    struct block a_tame, b_tame, partial, whole, guarded, rescued;
+    struct block a_tame, b_tame, partial, whole, guarded, rescued, alarms;
     struct ht_gemm_args args;
 };
+
+/* With the alarms that packing would have written. */
+static void numbers_up(const struct guard *g, int a_rings, int b_rings) {
+    int *const alarms = g->alarms.host;
+    alarms[0] = alarms[2] = CALL;
+    alarms[1] = a_rings ? CALL : CALL - 1;
+    alarms[3] = b_rings ? CALL : CALL - 1;
+    block_up(&g->alarms);
+    block_up(&g->a_tame);
+    block_up(&g->b_tame);
+}
 
 static struct guard guard_open(void) {
     static const struct packing pa = {M, K, 0, 1, 0}, pb = {N, K, 0, 1, 0};
@@ -248,10 +268,10 @@ static struct guard guard_open(void) {
     g.whole = floats((int64_t)BATCH * M * N);
     g.guarded = floats((int64_t)BATCH * M * N);
     g.rescued = floats((int64_t)BATCH * M * N);
+    g.alarms = ints(4);
     fill_tame(g.a_tame.host, BATCH * A_BLOCKS, 1);
     fill_tame(g.b_tame.host, B_BLOCKS, 2);
-    block_up(&g.a_tame);
-    block_up(&g.b_tame);
+    numbers_up(&g, 1, 1);
     g.args.a_panels = g.a.panels.device;
     g.args.b_panels = g.b.panels.device;
     g.args.a_exponents = g.a.exponents.device;
@@ -271,10 +291,10 @@ static struct guard guard_open(void) {
 }
 
 static void guard_close(struct guard *g) {
-    struct block *const all[] = {&g->a_tame, &g->b_tame, &g->partial, &g->whole, &g->guarded, &g->rescued};
+    struct block *const all[] = {&g->a_tame, &g->b_tame, &g->partial, &g->whole, &g->guarded, &g->rescued, &g->alarms};
     packed_free(&g->a);
     packed_free(&g->b);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         block_free(all[i]);
 }
 
@@ -291,6 +311,8 @@ static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel
         args.b_tame = g->b_tame.device;
         args.a_tame_stride = A_BLOCKS * PIECES;
         args.pieces = PIECES;
+        args.a_alarm = g->alarms.device;
+        args.b_alarm = (const int *)g->alarms.device + 2;
     }
     if (kernel != NULL)
         assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
@@ -364,13 +386,12 @@ static void rescue_compare(const struct guard *g, const char *what) {
 }
 
 /* Numbers of which only the last entry's, or only B's last, says no: whoever looks at part of them sees nothing. */
-static void fill_one(struct guard *g, int in_b) {
+static void fill_one(const struct guard *g, int in_b) {
     memset(g->a_tame.host, 0, g->a_tame.bytes);
     memset(g->b_tame.host, 0, g->b_tame.bytes);
     int *const a = g->a_tame.host, *const b = g->b_tame.host;
     *(in_b ? &b[B_BLOCKS * PIECES - 1] : &a[BATCH * A_BLOCKS * PIECES - 1]) = in_b ? -1 : WILD;
-    block_up(&g->a_tame);
-    block_up(&g->b_tame);
+    numbers_up(g, !in_b, in_b);
 }
 
 static void the_rescue_computes_the_rest(void **state) {
@@ -389,6 +410,9 @@ static void the_rescue_computes_the_rest(void **state) {
         guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
         rescue_compare(&g, in_b ? "B's last number" : "the last entry's number");
     }
+    numbers_up(&g, 0, 0); /* nobody looks at numbers when no alarm rings */
+    guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
+    assert_memory_equal(g.guarded.host, g.whole.host, g.whole.bytes);
     guard_close(&g);
 }
 
