@@ -252,7 +252,8 @@ static void plan_direct(struct plan_set *set, struct best *b) {
     const struct isa *const isa = b->isa;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum { THREADS = 256 };
-        if (isa->tiles_only && rows[i].kind != DIRECT_TILE)
+        const bool few = rows[i].bn < 32; /* vectors: tiles only where there is nothing better */
+        if (isa->tiles_only ? rows[i].kind != DIRECT_TILE : few && rows[i].kind == DIRECT_TILE)
             continue;
         b->isa = isa_direct(isa, rows[i].kind);
         const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
