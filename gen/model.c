@@ -37,7 +37,8 @@ int64_t model_clock_mhz(const struct gpu *g) {
 }
 
 int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
-    return clocks * g->sustained_clock_mhz / g->clock_mhz;
+    const struct isa *isa = isa_find(g->isa);
+    return isa && isa->direct_mma ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
 }
 
 /* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products together. */

@@ -56,7 +56,7 @@ bool model_better(enum model_kind kind, const struct cost *x, const struct tile 
 int64_t model_clock_mhz(const struct gpu *g);
 
 /* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read the operands as they are run
- * at 1905 to 1980 MHz where f16x3 runs at 1425 (results/h200-native-skinny.tsv). */
+ * at 1905 to 1980 MHz where f16x3 runs at 1425 (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
 int64_t model_cool_clocks(const struct gpu *g, int64_t clocks);
 
 /* Multiply-adds per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */

@@ -239,12 +239,13 @@ static void plan_direct(struct plan_set *set, struct best *b) {
                 {DIRECT_TILE, 128, 8, 32, 32, 8, 2, "reads the operands as they are; a matrix and up to eight vectors"},
                 {DIRECT_FMA, 128, 64, 16, 128, 16, 2, "multiply-adds; few k, or few columns"},
                 {DIRECT_FMA, 64, 64, 16, 64, 16, 2, "multiply-adds; few k, or few tiles"},
-                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, "multiply-adds; a matrix and up to four vectors"},
-                {DIRECT_THIN, 8, 1, 256, 0, 1, 1, "multiply-adds; a matrix and a vector"}};
+                {DIRECT_THIN, 8, 1, 256, 0, 1, 1, "multiply-adds; a matrix and a vector"},
+                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, "multiply-adds; a matrix and up to four vectors"}};
     const struct isa *const isa = b->isa;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum { THREADS = 256 };
-        if (isa->tiles_only && rows[i].kind != DIRECT_TILE)
+        const bool few = rows[i].bn < 32; /* vectors: tiles only where there is nothing better */
+        if (isa->tiles_only ? rows[i].kind != DIRECT_TILE : few && rows[i].kind == DIRECT_TILE)
             continue;
         b->isa = isa_direct(isa, rows[i].kind);
         const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
