@@ -89,7 +89,7 @@ static void scheme_params(struct params *p, const struct scheme *s) {
  * tile_direct still gets no more than planned. */
 static long min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
-    if (scheme_is_direct(p->scheme) && p->isa->direct_mma)
+    if ((p->isa->direct && p->isa->direct_mma) || p->isa->direct == DIRECT_FMA) /* there a short k needs less of it */
         return model_occupancy(p->gpu, p->isa, tile_warps(&p->tile), c->regs_per_thread, 0, NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
@@ -149,6 +149,19 @@ static int k_pairs(const struct plan *p) {
     return scheme_atom_k(p->scheme) / isa_fragment_k(p->isa, p->scheme->slice);
 }
 
+static void derived_fma(struct params *p, const struct plan *plan) {
+    enum { ROW_LANES = 16, LINE = 32, LANES = 8 }; /* of fma_direct; of thin_direct */
+    const struct tile *t = &plan->tile;
+    const int threads = tile_threads(t, plan->isa);
+    derived(p, "MI", t->wm / ROW_LANES);
+    derived(p, "NI", t->wn * ROW_LANES / plan->isa->wave_size);
+    derived(p, "P_PARTS", t->bm * t->bk / threads);
+    derived(p, "Q_PARTS", (t->bn * t->bk + threads - 1) / threads);
+    derived(p, "AHEAD", t->bk / LINE);
+    derived(p, "SPREAD", threads / LANES / t->bm);
+    derived(p, "FEW", threads / LANES / t->bm);
+}
+
 static void derived_direct(struct params *p, const struct plan *plan, int d_regs) {
     const int d_cols = plan->isa->d_cols, d_rows = d_regs / d_cols;
     derived(p, "MI", sched_mi(plan));
@@ -161,16 +174,21 @@ static void derived_direct(struct params *p, const struct plan *plan, int d_regs
     derived(p, "SETS", keeps ? 1 : model_direct_sets(plan->isa, &plan->tile));
     derived(p, "D_REGS", d_regs);
     derived(p, "D_ROWS", d_rows);
+    derived(p, "FP32_STEPS", plan->isa->fp32_mma ? plan->tile.bk / ISA_FP32_MMA_K : 2);
+    derived(p, "A_OWN", plan->isa->fp32_mma ? 1 : d_rows);
+    derived(p, "B_OWN", plan->isa->fp32_mma ? 1 : d_cols);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
-    derived(p, "FMA_COLS", sched_ni(plan) * d_cols);
 }
 
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
 static void derived_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     const int d_regs = plan->isa->mi * plan->isa->ni / plan->isa->wave_size;
-    if (scheme_is_direct(plan->scheme)) {
-        derived_direct(p, plan, d_regs);
+    if (plan->isa->direct) {
+        if (plan->isa->direct == DIRECT_TILE)
+            derived_direct(p, plan, d_regs);
+        else
+            derived_fma(p, plan);
         return;
     }
     if (plan->isa->warpgroup) {
@@ -502,8 +520,16 @@ static const char *chain_hooks(const struct isa *isa, const struct scheme *s) {
     return isa->warpgroup ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
 }
 
-static bool is_direct(const struct frame *f) {
-    return f->scheme && scheme_is_direct(f->scheme);
+/* Its hooks are one file: how operands are read and results stored. */
+static bool is_fma(const struct frame *f) {
+    return f->isa->direct > DIRECT_TILE;
+}
+
+static bool read_direct_parts(struct parts *t, const struct frame *f) {
+    if (is_fma(f))
+        return read_template(&t->stage, f->c, "operands_direct", "cuh");
+    return !f->isa->direct || (read_template(&t->stage, f->c, "stage_direct", "cuh") &&
+                               read_template(&t->cut, f->c, f->isa->direct_mma ? "cut_direct" : "cut_none", "cuh"));
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
@@ -514,17 +540,15 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
-    if (f->has_init) {
+    if (f->has_init && !is_fma(f)) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
-    ok = (!f->has_split || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
-    if (is_direct(f))
-        ok = read_template(&t->stage, f->c, "stage_direct", "cuh") &&
-             read_template(&t->cut, f->c, f->isa->direct_mma ? "cut_direct" : "cut_none", "cuh") && ok;
+    ok = (!f->has_split || is_fma(f) || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
+    ok = read_direct_parts(t, f) && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
@@ -636,7 +660,7 @@ static bool write_file(struct text *out, const struct frame *f) {
         }
         if (f->has_split)
             add_part(out, &t.scheme);
-        if (is_direct(f)) {
+        if (f->isa->direct) {
             add_part(out, &t.stage);
             add_part(out, &t.cut);
         }

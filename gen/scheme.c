@@ -205,6 +205,7 @@ const struct scheme scheme_table[] = {
      * accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
+     .checked = true,
      .hooks = "scheme_f16x3_scaled",
      .slice = SLICE_F16,
      .slices = 2,
@@ -350,7 +351,7 @@ const struct scheme scheme_table[] = {
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "fp32",
      .paper = "halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 "
-              "multiply-adds where slices cannot hold the data",
+              "multiply-adds where slices cannot hold the data, and alone without BF16 units (sm_75) or with FP32 ones (gfx90a)",
      .hooks = "scheme_fp32",
      .slice = SLICE_BF16,
      .slices = 3,

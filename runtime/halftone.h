@@ -53,7 +53,7 @@
  *    instructions in packing and one launch that finds nothing to do. It is slow where much fails: each such block costs
  *    f16x3 and fp32. That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their
  *    row, for exponents that run over more than a few binades. Ask for "fp32" where you know that; halftone_query says
- *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32, and AMD, have no check:
+ *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32 have no check:
  *    there "auto" is f16x3, and outside its range (see halftone_query) small elements lose bits silently.
  *
  * 7. Asking for an accuracy. halftone_set_accuracy takes, instead of a scheme's name, what the result must keep;

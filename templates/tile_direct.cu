@@ -16,7 +16,7 @@ constexpr int KEEPS = RESCUES;                  // keep beside each sum what it 
 constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
 constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
-constexpr int FMA_ROWS = MI * D_ROWS, FMA_COLS = NI * D_COLS; // of a lane
+constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
 constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
@@ -196,53 +196,54 @@ HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_tas
     at.a_k = p.k_bytes;
     at.b_row = q.row_bytes;
     at.b_k = q.k_bytes;
-    at.a = (unsigned)((t.warp_row + ht_d_row(t.lane, 0)) * p.row_bytes);
-    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_d_col(t.lane, 0)) * q.row_bytes);
+    at.a = (unsigned)((t.warp_row + ht_own_row(t.lane, 0)) * p.row_bytes + ht_own_k(t.lane) * p.k_bytes);
+    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_own_col(t.lane, 0)) * q.row_bytes + ht_own_k(t.lane) * q.k_bytes);
     return at;
 }
 
-// `depth` k of a stage by multiply-adds of FP32, k in its order, in chains of `chain_k` that begin with what was rounded off
-// when the one before joined `sum`.
+// `depth` k of a stage in FP32, k in its order, in chains of `chain_k` that begin with what was rounded off when the one before
+// joined `sum`.
 HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned stage, const ht_place &at,
                               int depth, int chain_k)
 {
     unsigned from_a = stage + at.a, from_b = stage + at.b;
+    const int end = FP32_STEPS * FP32_K < BK ? depth : BK; // beyond k there are zeros
 #pragma unroll 1
-    for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
+    for (int k = 0; k < end; k += FP32_STEPS * FP32_K) {
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            float x[FMA_ROWS], y[FMA_COLS];
+        for (int h = 0; h < FP32_STEPS; h++) {
+            float x[MI * A_OWN], y[NI * B_OWN];
 #pragma unroll
-            for (int i = 0; i < FMA_ROWS; i++) {
-                x[i] = ht_lds4(from_a + (unsigned)((i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4)) * at.a_row + h * at.a_k));
+            for (int i = 0; i < MI * A_OWN; i++) {
+                x[i] = ht_lds4(from_a + (unsigned)((i / A_OWN * MMA_M + ht_own_row(0, i % A_OWN)) * at.a_row + h * FP32_K * at.a_k));
             }
 #pragma unroll
-            for (int j = 0; j < FMA_COLS; j++) {
-                y[j] = ht_lds4(from_b + (unsigned)((j / D_COLS * MMA_N + j % D_COLS) * at.b_row + h * at.b_k));
+            for (int j = 0; j < NI * B_OWN; j++) {
+                y[j] = ht_lds4(from_b + (unsigned)((j / B_OWN * MMA_N + ht_own_col(0, j % B_OWN)) * at.b_row + h * FP32_K * at.b_k));
             }
 #pragma unroll
-            for (int i = 0; i < FMA_ROWS; i++) {
+            for (int i = 0; i < MI; i++) {
 #pragma unroll
-                for (int j = 0; j < FMA_COLS; j++) {
-                    rest[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
-                        __fmaf_rn(x[i], y[j], rest[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
+                for (int j = 0; j < NI; j++) {
+                    ht_multiply(rest[i][j], x + i * A_OWN, y + j * B_OWN);
                 }
             }
         }
-        from_a += (unsigned)(2 * at.a_k);
-        from_b += (unsigned)(2 * at.b_k);
-        if ((k + 2) % chain_k == 0 || k + 2 >= depth)
+        from_a += (unsigned)(FP32_STEPS * FP32_K * at.a_k);
+        from_b += (unsigned)(FP32_STEPS * FP32_K * at.b_k);
+        const int done = k + FP32_STEPS * FP32_K;
+        if (done % chain_k == 0 || done >= end)
             close_chains(sum, rest);
     }
 }
 
-// All of this block's k by multiply-adds.
-HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem, int chain_k)
+// All of this block's k in FP32.
+HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p_k, bool q_k, unsigned smem, int chain_k)
 {
     ht_acc rest[MI][NI][D_REGS];
     clear_sums(rest);
     uint4 part_p[A_PARTS], part_q[B_PARTS];
-    ht_source p = open_p(t, t.p_k_contiguous), q = open_q(t, t.q_k_contiguous);
+    ht_source p = open_p(t, p_k), q = open_q(t, q_k);
     const ht_place at = place_of(p, q, t);
     unsigned read = smem, write = smem + STAGE_BYTES;
     ht_load_parts<BM, A_PARTS>(part_p, &p);
@@ -270,6 +271,21 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsign
         read = write;
         write = other;
     }
+}
+
+// The same; with FP32_APART there is code for each orientation, whose strides in shared memory are constants.
+HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem, int chain_k)
+{
+    if (!FP32_APART)
+        multiply_fp32(sum, t, t.p_k_contiguous, t.q_k_contiguous, smem, chain_k);
+    else if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_fp32(sum, t, true, true, smem, chain_k);
+    else if (t.p_k_contiguous)
+        multiply_fp32(sum, t, true, false, smem, chain_k);
+    else if (t.q_k_contiguous)
+        multiply_fp32(sum, t, false, true, smem, chain_k);
+    else
+        multiply_fp32(sum, t, false, false, smem, chain_k);
 }
 
 // Whether any thread of the block says yes. The stages are free for it.
@@ -406,7 +422,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
     const ht_task again = task_of(args, spot, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
     if (!done) {
         clear_sums(sum);
-        multiply_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
+        multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
     store_sums(args, again, sum, wanted, spot);
 }
@@ -445,7 +461,7 @@ HT_DEVICE void rescue(const direct_args &args)
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
             const ht_spot spot = {tile, (int)blockIdx.z, entry};
             ht_barrier(); // the tile before has been read
-            compute_tile(args, spot);
+            compute_tile(ht_args_again(args), spot);
         }
     }
 }
