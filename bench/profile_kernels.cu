@@ -171,7 +171,7 @@ template <class UNIT> __global__ void __launch_bounds__(WARPGROUP) one_wgmma(pro
     const int warp = (int)threadIdx.x / 32, g = (int)threadIdx.x % 32 / 4, t = (int)threadIdx.x % 4;
     const long long tile = (long long)blockIdx.x * PROFILE_IMAGE_TILES;
     const long long out = tile * 64 * 8 + (16 * warp + g) * 8 + 2 * t;
-    const unsigned long long b = ht_descriptor(smem), a = ht_descriptor(smem + PROFILE_COLUMNS * PROFILE_IMAGE_ROW);
+    const unsigned long long b = ht_descriptor(ht_operand(smem)), a = ht_descriptor(ht_operand(smem + PROFILE_COLUMNS * PROFILE_IMAGE_ROW));
     typename UNIT::acc d[PROFILE_IMAGE_TILES][4];
     fetch(smem, p.a);
     UNROLL

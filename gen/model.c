@@ -208,9 +208,6 @@ static int halftone_ties(const struct tile *x, const struct tile *y) {
 
 bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
                   const struct tile *ty) {
-    /* Clusters rank last, and no set takes them unasked, until the tune table knows them (bench/NOTES.md). */
-    if (tx->cluster != ty->cluster)
-        return tx->cluster < ty->cluster;
     int order = larger(x->score, y->score);
     if (order == 0 && kind == MODEL_EGEMM)
         order = egemm_ties(tx, ty);

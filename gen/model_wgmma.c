@@ -16,15 +16,16 @@ enum {
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
-    TURN_CLOCKS = 120,  /* last result of a chunk to first MMA of the next, additions apart */
-    SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
-    UNIT_SHARE = 16,     /* one part in this many that the unit is slower than its data sheet */
-    START_CLOCKS = 1500, /* launch to first copy, and from the last store to the next launch */
-    CLUSTER_CLOCKS = 300, /* more of it where two blocks start together (bench/results/h200-cluster-f16x3.tsv) */
-    TILE_CLOCKS = 3000, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
-    STORE_CLOCKS_PER_KB = 60, /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
-    ROWS_STORED = 4 /* by one store, where C's columns begin at a multiple of 16 bytes; else four stores take their place
-                     * (fitted before whole tiles were stored shifted, and true of edges and parts still) */
+    SLAB_BYTES = 4 * 4096, /* of a warpgroup: results on their way to C */
+    TURN_CLOCKS = 140,  /* last result of a chunk to first MMA of the next, additions apart */
+    SLOT_CLOCKS = 66,    /* of each slot, whatever its size: waiting, issuing, the turn */
+    UNIT_SHARE = 32,     /* one part in this many that the unit is slower than its data sheet, */
+    UNIT_SHARE_OF_PAIR = 64, /* and where two blocks share panels: less power goes into L2, more into the clock */
+    START_CLOCKS = 1200, /* launch to first copy, and from the last store to the next launch */
+    CLUSTER_CLOCKS = 100, /* more of it where two blocks start together */
+    TILE_CLOCKS = 3300, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
+    STORE_CLOCKS_PER_KB = 70, /* epilogue of all SMs at once: HOPPER-TRIAL.md, 6-8k for 128 KB */
+    NARROW_STORES = 2 /* more of these, where C's columns do not begin at a multiple of 16 bytes: edges, and lanes that shift */
 };
 
 static int64_t largest(int64_t x, int64_t y) {
@@ -49,7 +50,7 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
 }
 
 static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {
-    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * TURN_BYTES;
+    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + SLAB_BYTES);
 }
 
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
@@ -81,7 +82,8 @@ static void check(const struct gpu *g, const struct scheme *s, const struct isa 
 static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const struct tile *t) {
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * s->products * (t->bm + HT_ATOM_ROWS) * t->bk * scheme_slice_bytes(s);
-    const int64_t own = unit + unit / UNIT_SHARE + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
+    const int64_t share = t->cluster > 1 ? UNIT_SHARE_OF_PAIR : UNIT_SHARE;
+    const int64_t own = unit + unit / share + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
     return largest(own, bytes * 256 / g->smem_bytes_per_cycle);
 }
 
@@ -105,7 +107,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     const int store = (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
     c->start_cycles = START_CLOCKS + (t->cluster > 1 ? CLUSTER_CLOCKS : 0);
     c->fixed_cycles = TILE_CLOCKS + store;
-    c->narrow_cycles = (ROWS_STORED - 1) * store;
+    c->narrow_cycles = NARROW_STORES * store;
     c->part_cycles = (int)g->l2_latency_cycles; /* where a part of the size at which this matters still lies */
     c->step_bytes = tile_fetched_bytes(t, s);
     c->step_k = t->bk;

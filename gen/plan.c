@@ -106,16 +106,9 @@ static void find_best(struct best *b) {
     b->isa = main_shape;
 }
 
-/* Beside a tile that two blocks share the same for one block, which `tune` may find faster somewhere. */
-static void plan_alone(struct plan_set *set, struct best won) {
-    won.tile.cluster = 1;
-    model_cost(MODEL_HALFTONE, won.g, won.isa, won.s, &won.tile, &won.shape, &won.cost);
-    plan_add(set, &won, VARIANT_PIPELINE, "the tile before without a second block");
-}
-
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
-    int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
+    const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
         find_best(b);
@@ -130,10 +123,6 @@ static void plan_picks(struct plan_set *set, struct best *b) {
         struct best won = *b;
         won.isa = b->found;
         plan_add(set, &won, VARIANT_PIPELINE, why);
-        const int before = set->count;
-        if (won.tile.cluster > 1)
-            plan_alone(set, won);
-        end += set->count - before;
     }
 }
 
