@@ -246,11 +246,17 @@ HT_DEVICE void store_any(const ht_gemm_args &g, const work &w, const scalars &by
     const int lane = (int)threadIdx.x & 31;
     for (int row = lane; row < SLAB_ROWS && at.row + row < g.m; row += 32) {
         const int along = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, at.row + row, g.m);
-        for (int column = 0; column < 16 && at.col + column < g.n; column++) {
-            const int across = exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column, g.n);
-            ht_sum v;
-            ht_lds_one(slab_address(slab, column, row), &v);
-            store_one(g, w, by, v, along + across, at.row + row, at.col + column);
+        for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
+            int exponent[4];
+            ht_sum v[4];
+            for (int q = 0; q < 4; q++) {
+                exponent[q] = along + exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column + q, g.n);
+                ht_lds_one(slab_address(slab, column + q, row), &v[q]);
+            }
+            for (int q = 0; q < 4; q++) {
+                if (at.col + column + q < g.n)
+                    store_one(g, w, by, v[q], exponent[q], at.row + row, at.col + column + q);
+            }
         }
     }
 }
@@ -299,7 +305,7 @@ HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
 }
 
 // 64 columns from n0 on.
-HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, bool asks, unsigned slab, const ht_acc *acc,
+HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, bool asks, const ht_acc *acc,
                           int n0)
 {
     const unsigned tame = tame_rows(g, w, n0, asks);
@@ -389,7 +395,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
         const unsigned slab = smem + SLABS + (unsigned)(threadIdx.x / 32) * SLAB_BYTES;
 #pragma unroll
         for (int s = 0; s < SUBS; s++) {
-            store_part(g, w, by, asks, slab, acc[0][s], w.n0 + wg * WN + s * 64);
+            store_part(g, w, by, slab, asks, acc[0][s], w.n0 + wg * WN + s * 64);
         }
     }
 }

@@ -78,8 +78,8 @@ STORE_BREAKS = {
     "columns of the wrong half": (r"column \+ h \* 8", "column + (1 - h) * 8", "element \\d+:|grade"),
     "the same rows again": (r"acc \+ i \* \(SLAB_ROWS / 2\)", "acc", "element \\d+:|grade"),
     "rows beyond C": (r"row < SLAB_ROWS && at.row \+ row < g.m;", "row < SLAB_ROWS;", "element \\d+:|out of bounds|poison"),
-    "columns beyond C": (r"column < 16 && at.col \+ column < g.n;", "column < 16;", "element \\d+:|out of bounds|poison"),
-    "the first column's scale for all": (r"at.col \+ column, g.n\);\s*ht_sum v;", "at.col, g.n);\n ht_sum v;", "element \\d+:|grade"),
+    "columns beyond C": (r"if \(at.col \+ column \+ q < g.n\)", "", "element \\d+:|out of bounds|poison"),
+    "the first column's scale for all": (r"at.col \+ column \+ q, g.n\);", "at.col, g.n);", "element \\d+:|grade"),
 }
 
 
