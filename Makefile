@@ -217,6 +217,12 @@ out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/fault.
 	@mkdir -p $(@D)
 	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
+# What hides the latency of launches when `halftone bench` times single calls.
+DELAY_OBJ := $(if $(IS_HIP),,out/obj/bench/delay_kernel.o)
+out/obj/bench/delay_kernel.o: bench/delay_kernel.cu bench/delay.h out/obj/nvcc
+	@mkdir -p $(@D)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+
 # What `halftone profile` runs on the device, and the simulator's arithmetic that it holds against it.
 PROFILE_KERNELS := bench/profile_kernels.cu bench/profile.h bench/fault.h $(wildcard templates/prim_cuda.cuh templates/arch_sm*.cuh)
 PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile_kernels.o)
@@ -228,7 +234,7 @@ out/obj/bench/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard
 	@mkdir -p $(@D)
 	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -c $< -o $@)
 
-$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(SET)/libhalftone.a
+$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ $(DEVICE_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/profile_kernels-sim.o $(SET)/libhalftone-sim.a

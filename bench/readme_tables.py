@@ -18,9 +18,11 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECTION = re.compile(r"(?ms)^<!-- results:(\S+)([^\n]*?) *-->\n.*?^<!-- end -->$")
-SHOWN = ["n", "contender", "end_tflops", "end/sgemm", "kernel_tflops", "of_limit", "pack/copy", "frob", "grade"]
-TITLES = {"end_tflops": "end to end, TFLOPS", "kernel_tflops": "kernel only, TFLOPS", "end/sgemm": "÷ SGEMM",
-          "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "of_limit": "share of limit",
+SHOWN = ["n", "contender", "end_single_tflops", "end_single/sgemm", "end_tflops", "end/sgemm", "kernel_tflops", "of_limit", "pack/copy", "frob", "grade"]
+TITLES = {"end_single_tflops": "single, end to end, TFLOPS", "kernel_single_tflops": "single, kernel only, TFLOPS",
+          "end_single/sgemm": "single ÷ SGEMM", "pack_us": "packing, µs", "pack_single_us": "packing, single, µs",
+          "end_tflops": "end to end, TFLOPS", "kernel_tflops": "kernel only, TFLOPS", "end/sgemm": "÷ SGEMM",
+          "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "limit_tflops": "limit, TFLOPS", "of_limit": "share of limit",
           "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy"}
 
 
@@ -66,7 +68,7 @@ def table(name, text):
         sys.exit(f"results:{name}: no row of {path.name} is chosen")
     lines = ["| " + " | ".join(TITLES.get(c, c) for c in columns) + " |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(f"`{r[c]}`" if c == "kernel" else r[c] for c in columns) + " |" for r in rows]
-    run = [f for f in facts if re.match(r"(halftone|device|driver|seconds per|SIMULATOR)", f)]
+    run = [f for f in facts if re.match(r"(halftone|device|driver|sustained|seconds per|SIMULATOR)", f)]
     return "\n".join([*lines, "", f"`bench/results/{path.name}`. " + ". ".join(run) + "."])
 
 

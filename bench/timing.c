@@ -1,15 +1,22 @@
-/* timing: warm-up, then batches of back-to-back calls between device events. See timing.h. */
+/* timing: single calls behind a delay, then a warm-up and batches of back-to-back calls, all between device events. See
+ * timing.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "timing.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "../runtime/ht_dev.h"
+#include "delay.h"
 #include "engine.h"
+#include "progress.h"
 
-enum { BATCHES = 9, CALLS_MOST = 100000 };
+enum { BATCHES = 9, CALLS_MOST = 100000, WARM_CALLS = 3 };
 #define WARM_UP_SECONDS 0.05
+#define DELAY_FIRST 100e-6
+#define DELAY_MOST 20e-3
 
-const struct timing timing_none = {-1, -1, -1, -1, -1};
+const struct timing timing_none = {-1, -1, -1, {-1, -1, -1}, -1, -1};
 
 struct clockwork {
     void *start, *end; /* device events */
@@ -52,11 +59,63 @@ static int warm_up(const struct clockwork *w, int (*call)(void *, struct fault *
     }
 }
 
+static struct timing_spread spread_of(double *seconds, int count) {
+    qsort(seconds, (size_t)count, sizeof seconds[0], compare);
+    return (struct timing_spread){seconds[count / 2], seconds[0], seconds[count - 1]};
+}
+
+/* Idle between single calls for three times as long as one takes, so that neither power nor heat of one slows the next; at
+ * least 2 ms, at most 50. */
+static void pause_after(double seconds) {
+    const double wanted = 3 * seconds < 2e-3 ? 2e-3 : 3 * seconds < 50e-3 ? 3 * seconds : 50e-3;
+    nanosleep(&(struct timespec){0, (long)(wanted * 1e9)}, NULL);
+}
+
+/* One call, queued behind a delay. *ahead: the host had queued all of it before the delay can have ended. */
+static int time_single(const struct clockwork *w, int (*call)(void *, struct fault *), void *context,
+                       double delay, double *seconds, int *ahead, struct fault *f) {
+    const double start = progress_clock();
+    double ms = 0;
+    if (delay_start((unsigned)(delay * 1e9)) != 0)
+        return fault_set(f, "timing: the delay kernel did not start");
+    if (engine_device_check(ht_dev_event_record(w->start, NULL), "timing", f) != 0 || call(context, f) != 0 ||
+        engine_device_check(ht_dev_event_record(w->end, NULL), "timing", f) != 0)
+        return -1;
+    *ahead = progress_clock() - start < delay;
+    if (engine_device_check(ht_dev_event_elapsed_ms(w->start, w->end, &ms), "timing", f) != 0)
+        return -1;
+    *seconds = ms / 1000.0;
+    return 0;
+}
+
+/* Repeats what the host was too slow for with twice the delay; gives up, without a result, where that does not help. */
+static int measure_singles(const struct clockwork *w, int wanted, int (*call)(void *, struct fault *),
+                           void *context, struct timing_spread *out, struct fault *f) {
+    double seconds[TIMING_SINGLES], once = 0, delay = DELAY_FIRST;
+    int ahead = 0, count = 0;
+    if (delay_start == NULL || wanted == 0)
+        return 0;
+    if (time_batch(w, call, context, WARM_CALLS, NULL, NULL, &once, f) != 0)
+        return -1;
+    while (count < wanted && delay <= DELAY_MOST) {
+        pause_after(once);
+        if (time_single(w, call, context, delay, &seconds[count], &ahead, f) != 0)
+            return -1;
+        count += ahead;
+        delay *= ahead ? 1 : 2;
+    }
+    if (count == wanted)
+        *out = spread_of(seconds, count);
+    return 0;
+}
+
 static int measure(const struct clockwork *w, const struct timing_plan *plan,
                    int (*call)(void *, struct fault *), void *context, struct timing *out, struct fault *f) {
     double seconds[BATCHES], once = 0;
     int batches = plan->simulated ? 1 : BATCHES, calls = 1;
     if (!plan->simulated) {
+        if (measure_singles(w, plan->singles, call, context, &out->single, f) != 0)
+            return -1;
         if (warm_up(w, call, context, &once, f) != 0)
             return -1;
         double wanted = once > 0 ? plan->seconds / BATCHES / once + 1.0 : CALLS_MOST;
@@ -66,10 +125,12 @@ static int measure(const struct clockwork *w, const struct timing_plan *plan,
         if (time_batch(w, call, context, calls, plan->facts, i + 1 == batches ? out : NULL, &seconds[i], f) !=
             0)
             return -1;
-    qsort(seconds, (size_t)batches, sizeof seconds[0], compare);
-    out->least_s = seconds[0];
-    out->median_s = seconds[batches / 2];
-    out->most_s = seconds[batches - 1];
+    const struct timing_spread sustained = spread_of(seconds, batches);
+    out->least_s = sustained.least_s;
+    out->median_s = sustained.median_s;
+    out->most_s = sustained.most_s;
+    if (plan->simulated)
+        out->single = sustained;
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* timing: how long one asynchronous call takes when it runs back to back, with its spread. Knows nothing of
+/* timing: how long one asynchronous call takes, alone in an idle device and back to back, with its spread. Knows nothing of
  * what it calls. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
@@ -6,14 +6,25 @@
 #include "facts.h"
 #include "fault.h"
 
-struct timing {
-    double median_s, least_s, most_s; /* of one call, over the batches; negative: not measured */
-    double clock_mhz, power_watts;    /* read while the last batch ran; negative: unknown */
+/* Seconds of one call; negative: not measured. */
+struct timing_spread {
+    double median_s, least_s, most_s;
 };
+
+struct timing {
+    double median_s, least_s, most_s; /* sustained: over the batches */
+    /* One call that the host queued behind a delay, so that no launch waits for it; warm: the same call ran just before.
+     * Not measured where there is no delay (bench/delay.h) or the host never got ahead. */
+    struct timing_spread single;
+    double clock_mhz, power_watts; /* read while the last batch ran; negative: unknown */
+};
+
+enum { TIMING_SINGLES = 9 };
 
 struct timing_plan {
     double seconds; /* sustained measurement, split into equal batches */
-    int simulated;  /* one call, no warm-up: the result is CPU time of the simulator */
+    int singles;    /* single calls before it, at most TIMING_SINGLES; 0: none */
+    int simulated;  /* one call, no warm-up: the result, single and sustained, is CPU time of the simulator */
     const struct device_facts *facts;
 };
 

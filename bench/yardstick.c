@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../runtime/ht_dev.h"
+
+/* What cuBLAS advises for Hopper ("cublasSetWorkspace"); other GPUs need less. */
+#define WORKSPACE_BYTES ((size_t)32 << 20)
+
 enum {
     OP_N = 0,
     OP_T = 1,
@@ -14,19 +19,21 @@ enum {
     MATH_BF16X9 = 4,
     R_32F = 0,
     R_16F = 2,
+    R_16BF = 14,
     COMPUTE_32F = 68,
     GEMM_DEFAULT = -1
 };
 
 const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16",
-                                                      "cublas-bf16x9"};
+                                                      "cublas-bf16", "cublas-bf16x9"};
 
 struct yardstick {
-    void *library, *handle;
+    void *library, *handle, *workspace;
     int (*create)(void **handle);
     int (*destroy)(void *handle);
     int (*version)(void *handle, int *version);
     int (*set_math)(void *handle, int mode);
+    int (*set_workspace)(void *handle, void *memory, size_t bytes);
     int (*sgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha,
                  const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
     int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
@@ -49,6 +56,13 @@ static void *load_first(const char *const *names) {
     return library;
 }
 
+/* So that cuBLAS may cut k in every call, whatever it allocates by itself; without it cuBLAS does that. */
+static void give_workspace(struct yardstick *y) {
+    if (look_up(y->library, "cublasSetWorkspace_v2", &y->set_workspace) &&
+        ht_dev_alloc(&y->workspace, WORKSPACE_BYTES) == HT_DEV_OK)
+        (void)y->set_workspace(y->handle, y->workspace, WORKSPACE_BYTES);
+}
+
 struct yardstick *yardstick_open(const char **why) {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
                                         "libcublas.so", NULL};
@@ -68,8 +82,10 @@ struct yardstick *yardstick_open(const char **why) {
                     look_up(y->library, "cublasGemmEx", &y->gemm_ex);
         if (whole) {
             *why = "cublasCreate failed";
-            if (y->create(&y->handle) == 0)
+            if (y->create(&y->handle) == 0) {
+                give_workspace(y);
                 return y;
+            }
         }
         dlclose(y->library);
     }
@@ -81,6 +97,7 @@ void yardstick_close(struct yardstick *y) {
     if (y == NULL)
         return;
     y->destroy(y->handle);
+    (void)ht_dev_free(y->workspace);
     dlclose(y->library);
     free(y);
 }
@@ -103,9 +120,11 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
     int status = y->set_math(y->handle, math);
     if (status != 0)
         return status;
-    if (mode == YARDSTICK_FP16)
-        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, R_16F, (int)lda, b, R_16F,
+    if (mode == YARDSTICK_FP16 || mode == YARDSTICK_BF16) {
+        const int type = mode == YARDSTICK_FP16 ? R_16F : R_16BF;
+        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, type, (int)lda, b, type,
                           (int)ldb, &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
+    }
     return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c,
                     (int)m);
 }
@@ -142,4 +161,12 @@ static uint16_t to_half(float value) {
 void yardstick_to_half(const float *in, uint16_t *out, size_t count) {
     for (size_t i = 0; i < count; i++)
         out[i] = to_half(in[i]);
+}
+
+void yardstick_to_bf16(const float *in, uint16_t *out, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &in[i], sizeof bits);
+        out[i] = (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    }
 }

@@ -41,6 +41,7 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 
 /* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
 long emit_pack_tiles(const struct gpu *g);
+int emit_pack_together(const struct gpu *g); /* blocks of so many tiles that fit an SM */
 
 /* The scheme's input range on this instruction set's matrix unit. */
 const char *emit_range_text(const struct scheme *s, const struct isa *isa);

@@ -24,8 +24,9 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
         /* of a warp and step of bk; a warpgroup kernel has no such step */
-        const struct model_counts counts =
-            p->isa->warpgroup || scheme_is_direct(p->scheme) ? (struct model_counts){0} : model_halftone_counts(p->isa, p->scheme, t);
+        const struct model_counts counts = p->isa->warpgroup             ? (struct model_counts){0}
+                                           : scheme_is_direct(p->scheme) ? model_direct_counts(p->isa, t)
+                                                                         : model_halftone_counts(p->isa, p->scheme, t);
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\n", p->name,
                   p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
                   t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
@@ -62,7 +63,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread, scheme_is_direct(p->scheme));
         text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
-                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->element_bytes, k->cluster_m,
+                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps, k->cluster_m,
                   k->cluster_n, p->name, p->name);
     }
     text_add(out, "};\n\n");
@@ -122,7 +123,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         text_addf(
             out,
             "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-            "\"%s\", %s%s, %d, %d, %s%s, %d, %ld, %d, %s},\n",
+            "\"%s\", %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
             s->name, emit_range_text(s, isa), s->bound_text, s->slices, scheme_atom_k(s),
             scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(isa, s->slice),
             bound.step_units, bound.once_units, bound.promote_k,
@@ -130,7 +131,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             scheme_is_direct(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
             s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
-            scheme_range(s));
+            scheme_range(s), s->checked ? emit_pack_together(c->gpu) : 0);
         count++;
     }
     text_add(out, "};\n\n");

@@ -55,6 +55,29 @@ static inline int ht_direct_swaps(long long m, long long n, int bm, int bn) {
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped < straight;
 }
+/* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which `together` blocks fit an SM, and never more than
+ * HT_PACK_BLOCKS. Blocks of `most` where more than two rounds of them are needed: then memory decides. Else what takes least, a
+ * round as long as its blocks' tiles and one more for their exchange of magnitudes. row_blocks: of both operands.
+ *
+ * Worked lines (a test holds them), 132 SMs, most 4, together 3: n = 1024, 32 row blocks of 16 tiles: 512 blocks of one tile find
+ * 528 places, one round: 1. n = 1536, 48 x 24: 3 tiles 384 blocks, one round of 4. n = 2048, 64 x 32: 4 tiles 512 blocks on 396
+ * places, two rounds of 5; 2 tiles 1024 blocks on 528, two of 3: 2. n = 4096, 128 x 64: 2048 blocks of 4 tiles are six rounds: 4. */
+enum { HT_PACK_BLOCKS = 4 };
+static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms, int most, int together) {
+    int best = most;
+    long long least = 0;
+    if (most <= 1 || row_blocks > 2LL * sms * together / ((k_tiles + most - 1) / most))
+        return most;
+    for (int tiles = most; tiles > 0; tiles--) {
+        const int room = most * together / tiles, places = sms * (room < HT_PACK_BLOCKS ? room : HT_PACK_BLOCKS);
+        const long long blocks = row_blocks * ((k_tiles + tiles - 1) / tiles), rounds = (blocks + places - 1) / places;
+        if (least == 0 || rounds * (tiles + 1) < least) {
+            least = rounds * (tiles + 1);
+            best = tiles;
+        }
+    }
+    return best;
+}
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
@@ -117,8 +140,8 @@ struct ht_cost_coefficients {
     int32_t start_cycles;  /* once a launch: persistent blocks start only once */
     int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
     int32_t part_cycles;   /* of the split-K reduction for each part: it reads HT_PARTS_AHEAD, then waits */
-    int32_t element_bytes; /* kernels that read the operands as they are: of an element, whose way from device memory
-                            * is part of the cost; 0: panels */
+    int32_t stream_gbps;   /* kernels that read the operands as they are: how fast they draw them from device memory and store
+                            * C; 0: panels */
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
 };
 
@@ -168,6 +191,7 @@ struct ht_scheme_desc {
      * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */
     int native_k;
     enum ht_range range;
+    int pack_together; /* with pack_tiles: packing blocks of so many tiles that fit an SM */
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
@@ -228,12 +252,10 @@ static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t ro
 }
 
 /* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
- * it by itself, and a function of k alone, because pieces of operands that are packed apart must match.
- *
- * Worked line (a test holds it): 132 SMs, at most 4 tiles: k = 1024 has 16 tiles -> 256 / 132 = 1; 1536 -> 4; 64 -> 1. */
+ * it by itself, and a function of k alone, because pieces of operands that are packed apart must match. */
 static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
-    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD, share = ht_mul(tiles, tiles) / sms;
-    return share < 1 ? 1 : share < s->pack_tiles ? (int)share : s->pack_tiles;
+    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
+    return ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_together);
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */
@@ -258,7 +280,7 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
  * gaps (the square is fitted to measurements).
  *
- * A kernel that reads the operands as they are (element_bytes) may exchange them (ht_direct_swaps), and cannot end before
+ * A kernel that reads the operands as they are (stream_gbps) may exchange them (ht_direct_swaps), and cannot end before
  * device memory has delivered them once and taken C. Its waves after the first count fixed / blocks_per_sm.
  *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
@@ -280,7 +302,7 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
-    const int swapped = c->element_bytes > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
+    const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
     bn = swapped ? bm : bn;
     bm = rows;
     int64_t tiles = ht_mul(ht_mul(ht_tiles(m, bm, c->cluster_m), ht_tiles(n, bn, c->cluster_n)), ht_mul(batch, splits));
@@ -303,13 +325,13 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
         step = l2 > step ? l2 : step;
         cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
-        if (c->element_bytes > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
+        if (c->stream_gbps > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
             cycles -= (waves - (last ? full == 0 : 1)) * (tile - tile / c->blocks_per_sm);
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
-    if (c->element_bytes > 0) {
-        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), c->element_bytes), ht_mul(ht_mul(m, n), 4));
-        const int64_t dram = ht_mul(once, batch) / dram_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
+    if (c->stream_gbps > 0) {
+        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4));
+        const int64_t dram = ht_mul(once, batch) / c->stream_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
         ns = ns > dram ? ns : dram;
     }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */

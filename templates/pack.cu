@@ -21,8 +21,9 @@
 // the last block to read a row block's words makes them so again for the next launch.
 constexpr int PACK_THREADS = 256;
 constexpr int TILE_BYTES = 64 * 64 * 4;
-constexpr int ROOM_PARTS = 8;                                   // numbers for each row until they are combined
-constexpr int ROOM_BYTES = ROOM_PARTS * 64 * 4;
+// Numbers for each row: this block's, in up to eight parts; what the quarters of the block have collected from all pieces;
+// what the eight parts come to.
+constexpr int ROOM_FOUND = 8, ROOM_OWN = ROOM_FOUND + 4, ROOM_BYTES = (ROOM_OWN + 1) * 64 * 4;
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
@@ -30,6 +31,7 @@ constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one
 constexpr int TILE_CHUNKS = 64 / CHUNK_K;                       // chunks of one slice in a tile's row
 constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of them, those in one atom
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
+constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a thread writes of each tile
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
 constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as hooks_tame reads them
@@ -41,7 +43,8 @@ constexpr int LOADS_AHEAD = 1;                                  // tiles under w
 
 struct pack_pair {
     ht_pack_args operand[2];
-    int tiles; // of a block: at most PACK_TILES, fewer where that leaves SMs without a block
+    int pieces[2]; // blocks of a row block
+    int tiles;     // of a block: at most PACK_TILES
 };
 
 // Everything a block must know about its place.
@@ -68,18 +71,18 @@ HT_DEVICE int k_tiles_of(const ht_pack_args &g)
     return g.k_blocks / GROUP * ATOM_K / 64;
 }
 
-HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles)
+HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles, int pieces)
 {
     pack_place at;
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.exponents + entry * g.exponent_stride;
-    at.pieces = (k_tiles + tiles - 1) / tiles;
+    at.pieces = pieces;
     at.row_blocks = row_blocks_of(g);
-    at.row_block = (int)blockIdx.x / at.pieces;
+    at.row_block = (int)blockIdx.x / pieces;
     at.row0 = at.row_block * 64;
     at.rows = g.rows - at.row0;
-    at.piece = (int)blockIdx.x % at.pieces;
+    at.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.piece * tiles;
     at.tame = g.tame + entry * g.tame_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
@@ -155,11 +158,39 @@ template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uin
     }
 }
 
+// What the threads have found to be their rows' largest magnitudes into at.room; in how many parts.
+template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at, unsigned *most)
+{
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
+    if (!SCALES_ROWS)
+        return 0;
+    // k contiguous: a row's 16 threads are neighbours; else a row has two in each of the eight warps
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (K_CONTIGUOUS) {
+            most[i] = larger_key_across(most[i], 8);
+            most[i] = larger_key_across(most[i], 4);
+            most[i] = larger_key_across(most[i], 2);
+            most[i] = larger_key_across(most[i], 1);
+        } else {
+            most[i] = larger_key_across(most[i], 16);
+        }
+    }
+    if (K_CONTIGUOUS ? lane % 16 == 0 : lane < 16) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = K_CONTIGUOUS ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
+            ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
+        }
+    }
+    return K_CONTIGUOUS ? 1 : 8;
+}
+
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
 // direction, LOADS_AHEAD tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
 template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at)
 {
-    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
     const long long step = K_CONTIGUOUS ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
     const long long tile_step = K_CONTIGUOUS ? 64 : 64 * g.ld;
     const float *corner = K_CONTIGUOUS ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
@@ -186,76 +217,78 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
         if (t < at.tiles)
             store_block<K_CONTIGUOUS>(at.tile + t * TILE_BYTES, x[t % (LOADS_AHEAD + 1)], fast, slow, most);
     }
-    if (!SCALES_ROWS)
-        return 0;
-    // k contiguous: a row's 16 threads are neighbours; else a row has two in each of the eight warps
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        if (K_CONTIGUOUS) {
-            most[i] = larger_key_across(most[i], 8);
-            most[i] = larger_key_across(most[i], 4);
-            most[i] = larger_key_across(most[i], 2);
-            most[i] = larger_key_across(most[i], 1);
-        } else {
-            most[i] = larger_key_across(most[i], 16);
-        }
-    }
-    if (K_CONTIGUOUS ? lane % 16 == 0 : lane < 16) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int row = K_CONTIGUOUS ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
-            ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
-        }
-    }
-    return K_CONTIGUOUS ? 1 : 8;
+    return leave_magnitudes<K_CONTIGUOUS>(at, most);
 }
 
-// Largest magnitude of a quarter of this block's part of a row, from shared memory: row threadIdx.x % 64.
-HT_DEVICE int measure_tiles(unsigned smem, int tiles)
+// Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
+// the matrix is contiguous.
+struct four_ahead {
+    uint4 low, high;
+};
+
+// From word `first` of a piece on. Both pieces must lie in the line; the second is not read where the first has all.
+HT_DEVICE four_ahead load_four(const float *p, int first)
 {
-    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
-    unsigned most = 0;
-    for (int t = 0; t < tiles; t++) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            most = larger_key(most, key_of_four(ht_lds16(smem + t * TILE_BYTES + unit_at(row, quarter * 4 + i))));
-        }
-    }
-    return magnitude_of_key(most);
+    four_ahead x;
+    x.low = ht_ldg16(p - first);
+    x.high = first != 0 ? ht_ldg16(p - first + 4) : x.low;
+    return x;
 }
 
-// The same at edges and for any alignment: single elements, zeros beyond the matrix.
-HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
+// Of which only the first `left` are there: one by one, zeros behind.
+HT_DEVICE uint4 load_some(const float *p, int left)
 {
-    const int fast = (int)threadIdx.x % 64, slow = (int)threadIdx.x / 64;
-    const long long row_step = g.k_contiguous ? g.ld : 1, k_step = g.k_contiguous ? 1 : g.ld;
+    return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
+                      left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
+}
+
+HT_DEVICE uint4 shifted(const four_ahead &x, int first)
+{
+    const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
+    const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
+                   d = by_two ? x.high.y : x.low.w, e = by_two ? x.high.z : x.high.x;
+    return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
+}
+
+// The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
+// element outside a line is read, though it may lie in the same 16 bytes: tiles at the ends of lines are read one by one.
+template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
+{
+    constexpr int FURTHER = K_CONTIGUOUS ? 16 : 1; // lines from one of a thread's four to the next: 16 shift alike
+    const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
+    const int length = K_CONTIGUOUS ? g.k : g.rows, lines = K_CONTIGUOUS ? g.rows : g.k;
+    unsigned most[4] = {0, 0, 0, 0};
     for (int t = 0; t < at.tiles; t++) {
-        const int k0 = (at.k_tile + t) * 64;
-        const float *corner = at.src + at.row0 * row_step + k0 * k_step;
-        float x[16];
+        const int k0 = (at.k_tile + t) * 64, start = K_CONTIGUOUS ? k0 : at.row0, line0 = K_CONTIGUOUS ? at.row0 : k0;
+        const bool inside = start > 0 && start + 64 + 4 <= length && line0 + 64 <= lines;
+        const int line = line0 + (K_CONTIGUOUS ? slow : slow * 4), left = length - start - fast;
+        const float *from = at.src + line * g.ld + start + fast;
+        uint4 four[4];
+        if (inside) {
+            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_CONTIGUOUS ? 0 : (int)g.ld;
+            four_ahead x[4];
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-            x[i] = row < at.rows && k0 + k < g.k ? ht_ldg4(corner + row * row_step + k * k_step) : 0.0f;
-        }
+            for (int i = 0; i < 4; i++) {
+                x[i] = load_four(from + i * FURTHER * g.ld, (first + i * shift) & 3);
+            }
 #pragma unroll
-        for (int i = 0; i < 16; i++) {
-            const int row = g.k_contiguous ? slow + i * 4 : fast, k = g.k_contiguous ? fast : slow + i * 4;
-            ht_sts4(at.tile + (unsigned)(t * TILE_BYTES + k % 4 * 4) + unit_at(row, k / 4), x[i]);
+            for (int i = 0; i < 4; i++) {
+                four[i] = shifted(x[i], (first + i * shift) & 3);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                four[i] = load_some(from + i * FURTHER * g.ld, line + i * FURTHER < lines ? left : 0);
+            }
         }
+        store_block<K_CONTIGUOUS>(at.tile + (unsigned)(t * TILE_BYTES), four, fast, slow, most);
     }
-    if (SCALES_ROWS) {
-        ht_barrier();
-        const int most = measure_tiles(at.tile, at.tiles);
-        ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
-    }
-    return 4;
+    return leave_magnitudes<K_CONTIGUOUS>(at, most);
 }
 
 // Largest magnitude of a whole row, from the matrix: what a thread does that waited in vain.
-HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at)
+HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at, int row)
 {
-    const int row = (int)threadIdx.x % 64;
     const long long r = at.row0 + row;
     unsigned most = 0;
     for (int k = 0; k < g.k && row < at.rows; k++) {
@@ -263,24 +296,6 @@ HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at)
         most = larger_key(most, ht_as_uint(x) * 2 + KEY_OF_ZERO);
     }
     return magnitude_of_key(most);
-}
-
-// What the four threads of a row have found, combined: the largest, or -1 if one of them has -1.
-HT_DEVICE int combine_quarters(unsigned room, int found)
-{
-    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
-    int most = 0;
-    bool all = true;
-    ht_barrier();
-    ht_sts4(room + (unsigned)(quarter * 64 + row) * 4, ht_as_float((unsigned)found));
-    ht_barrier();
-#pragma unroll
-    for (int q = 0; q < 4; q++) {
-        const int one = (int)ht_as_uint(ht_lds4(room + (unsigned)(q * 64 + row) * 4));
-        all = all && one >= 0;
-        most = larger(most, one);
-    }
-    return all ? most : -1;
 }
 
 // Collects the pieces' numbers for this thread's row, every fourth piece; -1: some never came. AHEAD loads are under way
@@ -309,22 +324,35 @@ HT_DEVICE int collect(const int *published, int pieces)
     return vain ? -1 : most;
 }
 
-// The row's largest magnitude over all of k, for the row threadIdx.x % 64, from this block's in `parts` parts in room.
-// own: of this block's tiles.
-HT_DEVICE int agree_on_magnitude(const ht_pack_args &g, const pack_place &at, int parts, int *own)
+// For the row threadIdx.x % 64: publishes what this block has found, in `parts` parts in room, and leaves in room what this
+// thread's quarter of the block has collected.
+HT_DEVICE void exchange_magnitudes(const pack_place &at, int parts)
 {
+    const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
     int most = 0;
     for (int p = 0; p < parts; p++)
-        most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)p * 256 + threadIdx.x % 64 * 4)));
-    *own = most;
-    if (at.pieces == 1)
-        return most;
-    if (threadIdx.x < 64)
-        ht_st_relaxed_i32(at.published + at.piece * 64 + (int)threadIdx.x, most);
-    most = combine_quarters(at.room, collect(at.published, at.pieces));
-    if (most < 0)
-        most = measure_row(g, at);
-    return most;
+        most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)(p * 64 + row) * 4)));
+    if (quarter == 0) {
+        ht_sts4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4, ht_as_float((unsigned)most));
+        if (at.pieces > 1)
+            ht_st_relaxed_i32(at.published + at.piece * 64 + row, most);
+    }
+    const int found = at.pieces > 1 ? collect(at.published, at.pieces) : most;
+    ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
+}
+
+// A row's largest magnitude over all of k, from what the quarters have collected.
+HT_DEVICE int magnitude_of_row(const ht_pack_args &g, const pack_place &at, int row)
+{
+    int most = 0;
+    bool all = true;
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        const int one = (int)ht_as_uint(ht_lds4(at.room + (unsigned)((ROOM_FOUND + q) * 64 + row) * 4));
+        all = all && one >= 0;
+        most = larger(most, one);
+    }
+    return all ? most : measure_row(g, at, row);
 }
 
 // The last block of a row block to have read the published magnitudes leaves the meeting as it was before: 32 threads of
@@ -384,30 +412,28 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
 }
 
 // The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
-// side by side in a warp: each store covers whole sectors. room: the rows' magnitudes.
+// side by side in a warp: each store covers whole sectors. factor: of the rows that this thread writes.
 template <int CHECK>
-HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, pack_tally *tally)
+HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
+                          pack_tally *tally)
 {
 #pragma unroll
     for (int i = 0; i < UNITS; i++) {
         const int unit = i * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        const float factor =
-            SCALES_ROWS ? ht_pow2(-ht_row_exponent((int)ht_as_uint(ht_lds4(at.room + (unsigned)row * 4)))) : 1.0f;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor, tally);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[i % ROWS], tally);
     }
 }
 
-// The block's number for the data check, from what its threads have seen. The magnitudes of the tiles' rows lie in room
-// behind those of the whole rows.
+// The block's number for the data check, from what its threads have seen.
 HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pack_tally &tally)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
     const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
     int seen = (int)large; // above the counts, how many have met NaN or Inf: `odd` is NaN there, else still 0
     seen += ((tally.odd | tally.odd >> 16) & 0x7c00u) != 0 ? 0x10000 : 0;
-    int live = ht_lds4(at.room + (unsigned)(64 + row) * 4) != 0.0f;
+    int live = ht_lds4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4) != 0.0f;
     for (int m = 1; m < LANES; m *= 2)
         seen += ht_shfl_xor(seen, m);
     int count = row >= at.rows ? 64 * PACK_TILES : seen < 0x10000 ? seen : NONFINITE; // rows beyond the matrix do not matter
@@ -436,12 +462,12 @@ HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pac
         ht_stg_i32(g.alarm, g.call);
 }
 
-template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack(const pack_pair p)
+template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, HT_PACK_BLOCKS)) pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const pack_place at = find_place(g, entry, p.tiles);
+    const pack_place at = find_place(g, entry, p.tiles, p.pieces[second]);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
     if (!SCALES_ROWS || g.meeting_clean)
@@ -449,36 +475,34 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) pack
     ht_grid_release();
     const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
     const bool whole = aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
-    const int parts = !whole           ? load_ragged_tiles(g, at)
-                      : g.k_contiguous ? load_whole_tiles<true>(g, at)
-                                       : load_whole_tiles<false>(g, at);
+    const int parts = whole ? g.k_contiguous ? load_whole_tiles<true>(g, at) : load_whole_tiles<false>(g, at)
+                      : g.k_contiguous ? load_ragged_tiles<true>(g, at)
+                                       : load_ragged_tiles<false>(g, at);
     int order = 0;
+    float factor[ROWS] = {};
     ht_barrier();
     if (SCALES_ROWS) {
         if (!g.meeting_clean)
             ht_grid_wait();
-        int own = 0;
-        const int most = agree_on_magnitude(g, at, parts, &own);
+        exchange_magnitudes(at, parts);
+        ht_barrier();
         if (at.pieces > 1 && threadIdx.x == 0)
             order = ht_add_relaxed_i32(at.arrived, 1);
-        ht_barrier();
-        if (threadIdx.x < 64) {
-            ht_sts4(at.room + threadIdx.x * 4, ht_as_float((unsigned)most));
-            if (CHECK > 0)
-                ht_sts4(at.room + (64 + threadIdx.x) * 4, ht_as_float((unsigned)own));
-            if (at.piece == 0)
-                ht_stg_i32(at.exponents + at.row0 + (int)threadIdx.x, most);
+        for (int i = 0; i < ROWS; i++) {
+            const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(g, at, row);
+            factor[i] = ht_pow2(-ht_row_exponent(most));
+            if (at.piece == 0 && threadIdx.x % RUN == 0)
+                ht_stg_i32(at.exponents + at.row0 + row, most);
         }
-        ht_barrier();
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     pack_tally tally = {0, 0};
     for (int t = 0; t < at.tiles; t++)
-        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), &tally);
+        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &tally);
     if (CHECK > 0)
         store_tame(g, at, tally);
-    if (SCALES_ROWS && at.pieces > 1)
-        leave_meeting(at, order);
+    if (SCALES_ROWS && at.pieces > 1) // where AMD's registers are too few to keep all of the place, it is found again
+        leave_meeting(find_place(ht_args_again(p).operand[second], entry, p.tiles), order);
 }
 
 // A meeting that may hold anything becomes a clean one.
@@ -489,21 +513,18 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const int pieces = (k_tiles_of(g) + p.tiles - 1) / p.tiles;
-    const long long ints = (long long)row_blocks_of(g) * (pieces * 64 + 1);
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces[second] * 64 + 1);
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
 }
 
-// Few tiles make small blocks, so that two find a place on each SM.
 static int tiles_of_block(const ht_pack_args *operands, int count)
 {
-    long long tiles = 0;
+    long long row_blocks = 0;
     for (int i = 0; i < count; i++)
-        tiles += (long long)((operands[i].rows + 63) / 64) * (operands[i].k_blocks / GROUP * ATOM_K / 64) * operands[i].batch;
-    const long long share = tiles / (2 * SMS);
-    return share < 1 ? 1 : share < PACK_TILES ? (int)share : PACK_TILES;
+        row_blocks += (operands[i].rows + 63LL) / 64 * operands[i].batch;
+    return ht_pack_tiles(row_blocks, operands[0].k_blocks / GROUP * ATOM_K / 64, SMS, PACK_TILES, PACK_TOGETHER);
 }
 
 template <int CHECK>
@@ -524,8 +545,8 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
         const long long high = (operands[i].rows + 63) / 64;
-        const long long wide = (operands[i].k_blocks / GROUP * ATOM_K / 64 + p.tiles - 1) / p.tiles;
-        blocks = high * wide > blocks ? high * wide : blocks;
+        p.pieces[i] = (operands[i].k_blocks / GROUP * ATOM_K / 64 + p.tiles - 1) / p.tiles;
+        blocks = high * p.pieces[i] > blocks ? high * p.pieces[i] : blocks;
         batch += (unsigned)operands[i].batch;
     }
     if (blocks > 0x7fffffff)

@@ -1,5 +1,5 @@
-"""test_check must disagree when the data check is wrong: the verdict, the kernels that ask for it and what packing counts are
-broken on purpose. About 20 seconds."""
+"""test_check must disagree when the data check is wrong, and test_product when packing is: the verdict, the kernels that ask for
+it, what packing counts and how it reads columns that begin anywhere are broken on purpose. About 35 seconds."""
 import subprocess
 
 import pytest
@@ -21,22 +21,37 @@ BREAKS = {
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "the last tile is not walked to": (RESCUE, "tile < tiles;", "tile < tiles - 1;"),
 }
+SHIFTS = {
+    "a word of the wrong piece": ("by_two ? x.high.z : x.high.x", "x.high.x"),
+    "all columns begin alike": ("shift = K_CONTIGUOUS ? 0 : (int)g.ld", "shift = 0"),
+    "read beyond the end of a column": ("start + 64 + 4 <= length", "start + 60 <= length"),
+    "one element too many at the end": ("left > 3 ?", "left > 2 ?"),
+}
 
 
-@pytest.mark.parametrize("label", BREAKS)
-def test_a_broken_check_is_caught(label, tmp_path):
-    pattern, whole, broken = BREAKS[label]
+def run_broken(pattern, whole, broken, test, tmp_path):
+    """The test program and its arguments, with one kernel source changed."""
     source = next(BUILT.glob(pattern + ".cu"))
     text = source.read_text()
-    assert text.count(whole) == 1, label
+    assert text.count(whole) == 1, whole
     (tmp_path / "broken.cu").write_text(text.replace(whole, broken))
     subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
     objects = [o for o in (BUILT / "sim").glob("*.o") if o.stem != source.stem]
     objects += [ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_accuracy", "ht_pick", "dev_sim")]
     objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")]
-    objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), BUILT / "obj/dispatch.o", ROOT / "out/test/test_check.o", tmp_path / "broken.o"]
-    program = tmp_path / "test_check"
+    objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), BUILT / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
+    program = tmp_path / test[0]
     subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-lpthread", "-lm"], check=True)
-    run = subprocess.run([str(program), TESTS[pattern]], capture_output=True, text=True, timeout=120)
-    print(f"{label}: {[line for line in run.stderr.splitlines() if 'ERROR' in line or 'holds' in line][:1]}")
-    assert run.returncode == 1, f"nobody noticed: {label}\n{run.stdout}{run.stderr}"
+    run = subprocess.run([str(program), *test[1:]], capture_output=True, text=True, timeout=120)
+    print([line for line in run.stderr.splitlines() if "ERROR" in line or "holds" in line][:1])
+    assert run.returncode == 1, f"nobody noticed\n{run.stdout}{run.stderr}"
+
+
+@pytest.mark.parametrize("label", BREAKS)
+def test_a_broken_check_is_caught(label, tmp_path):
+    run_broken(*BREAKS[label], ["test_check", TESTS[BREAKS[label][0]]], tmp_path)
+
+
+@pytest.mark.parametrize("label", SHIFTS)
+def test_broken_packing_is_caught(label, tmp_path):
+    run_broken(PACK, *SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)

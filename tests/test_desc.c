@@ -151,8 +151,9 @@ static void test_direct_cost_worked_lines(void **state) {
                                      .step_k = 32};
     /* 64 steps in one tile of 128 x 8 */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 64500);
-    c.element_bytes = 4; /* 4 * 101 * 2048 bytes, C 400, start 500 */
+    c.stream_gbps = 1; /* 4 * 101 * 2048 bytes, C 400, start 500 */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 4 * 101 * 2048 + 400 + 500);
+    c.stream_gbps = 1000000;
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 100, 1, 2048, 1, 1), 64500);
     /* 1 x 100: 13 tiles as it stands, 1 the other way round */
     assert_int_equal(ht_direct_swaps(1, 100, 128, 8), 1);
@@ -165,7 +166,7 @@ static void test_direct_cost_worked_lines(void **state) {
     c.blocks_per_sm = 2;
     assert_int_equal(ht_cost_ns(&c, 128, 8, 4, 1000, 1000, 1000000, 0, 2000, 8, 2048, 1, 1), 2 * 128000 + 500 + 250);
     c.blocks_per_sm = 1;
-    c.element_bytes = 0; /* panels stay where they are: two waves on 10 SMs */
+    c.stream_gbps = 0; /* panels stay where they are: two waves on 10 SMs */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 2 * 64500);
 }
 
@@ -323,19 +324,27 @@ static void test_pick_set_by_device(void **state) {
     assert_null(ht_pick_set(&all[4], 800, 108));
 }
 
-/* The worked line of ht_checked_tiles, and that the other operand has no say. */
-static void test_checked_tiles(void **state) {
-    const struct ht_scheme_desc s = {.atom_k = 32, .pack_tiles = 4};
+/* The worked lines of ht_pack_tiles; that a call with checked data asks the same and the other operand has no say; absurd
+ * shapes. */
+static void test_pack_tiles(void **state) {
+    static const struct {
+        int n, tiles;
+    } worked[] = {{64, 1}, {512, 1}, {1024, 1}, {1025, 2}, {1536, 3}, {2048, 2}, {3072, 4}, {4096, 4}};
+    const struct ht_scheme_desc s = {.atom_k = 32, .pack_tiles = 4, .pack_together = 3};
     (void)state;
-    assert_int_equal(ht_checked_tiles(&s, 132, 1024), 1);
-    assert_int_equal(ht_checked_tiles(&s, 132, 1536), 4);
-    assert_int_equal(ht_checked_tiles(&s, 132, 64), 1);
+    for (size_t i = 0; i < sizeof worked / sizeof *worked; i++) {
+        const int side = (worked[i].n + 63) / 64;
+        assert_int_equal(ht_pack_tiles(2 * side, side, 132, 4, 3), worked[i].tiles);
+        assert_int_equal(ht_checked_tiles(&s, 132, worked[i].n), worked[i].tiles);
+    }
     assert_int_equal(ht_checked_tiles(&s, 132, INT64_C(1) << 31), 4);
+    assert_int_equal(ht_pack_tiles(INT64_C(1) << 50, INT64_C(1) << 40, 132, 4, 3), 4);
+    assert_int_equal(ht_pack_tiles(32, 16, 132, 1, 3), 1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_checked_tiles),
+        cmocka_unit_test(test_pack_tiles),
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_narrow_stores_worked_lines),
         cmocka_unit_test(test_cost_latency_and_residency),
