@@ -129,10 +129,11 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "RASTER", plan->raster);
 }
 
-static void derived_wgmma(struct params *p, const struct tile *t) {
+static void derived_wgmma(struct params *p, const struct scheme *s, const struct tile *t) {
     derived(p, "WGS", tile_warpgroups(t));
     derived(p, "SUBS", tile_parts(t));
     derived(p, "REGS", tile_part_registers(t));
+    derived(p, "SLAB_ROWS", 256 / (long)ht_part_bytes(scheme_is_exact(s)));
     derived(p, "A_BLOCKS", t->bm / 64);
     derived(p, "B_BLOCKS", t->bn / 64);
 }
@@ -188,7 +189,7 @@ static void derived_params(struct params *p, const struct plan *plan) {
         return;
     }
     if (plan->isa->warpgroup) {
-        derived_wgmma(p, t);
+        derived_wgmma(p, plan->scheme, t);
         return;
     }
     derived(p, "THREADS", tile_threads(t, plan->isa));

@@ -16,6 +16,7 @@ enum {
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
+    SLAB_BYTES = 4 * 4096, /* of a warpgroup: results on their way to C */
     TURN_CLOCKS = 140,  /* last result of a chunk to first MMA of the next, additions apart */
     SLOT_CLOCKS = 66,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 32,     /* one part in this many that the unit is slower than its data sheet, */
@@ -49,7 +50,7 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
 }
 
 static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {
-    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * TURN_BYTES;
+    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + SLAB_BYTES);
 }
 
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,

@@ -48,7 +48,7 @@
  *    FP32 on any finite data, not above them on uniform and normal data; NaN and Inf where native FP32 has them; overflow,
  *    underflow and subnormal results as native. Short k, small and skinny shapes run scheme fp32, which holds this by
  *    itself. The others run f16x3, and packing looks at the data: 64 x 64 blocks of C whose rows of A and columns of B
- *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are left to a last launch, which computes them by
+ *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are left to a launch of their own, which computes them by
  *    fp32 from the matrices. This is decided on the device: no call waits, and graphs may hold it. It costs a few
  *    instructions in packing and one launch that finds nothing to do. It is slow where much fails: each such block costs
  *    f16x3 and fp32. That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their

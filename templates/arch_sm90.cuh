@@ -51,6 +51,17 @@ HT_DEVICE int ht_uniform(int x)
     return __shfl_sync(0xffffffffu, x, 0);
 }
 
+// Orders the accesses of a warp's lanes to shared memory.
+HT_DEVICE void ht_warp_sync(void)
+{
+    __syncwarp();
+}
+
+HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
+{
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");
+}
+
 // ---- registers move between the roles of a block
 template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
 {
@@ -145,4 +156,48 @@ HT_DEVICE unsigned ht_operand(unsigned smem)
 HT_DEVICE unsigned long long ht_descriptor(unsigned operand)
 {
     return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand;
+}
+
+// ---- sums on their way through shared memory: FP32, or exact in 64 bits
+HT_DEVICE void ht_sts_two(unsigned s, float x, float y)
+{
+    ht_sts8(s, ht_as_uint(x), ht_as_uint(y));
+}
+
+HT_DEVICE void ht_sts_two(unsigned s, long long x, long long y)
+{
+    ht_sts16(s, make_uint4((unsigned)x, (unsigned)(x >> 32), (unsigned)y, (unsigned)(y >> 32)));
+}
+
+HT_DEVICE long long ht_join(unsigned low, unsigned high)
+{
+    return (long long)((unsigned long long)high << 32 | low);
+}
+
+HT_DEVICE void ht_lds_one(unsigned s, float *v)
+{
+    *v = ht_lds4(s);
+}
+
+HT_DEVICE void ht_lds_one(unsigned s, long long *v)
+{
+    *v = ht_join(ht_as_uint(ht_lds4(s)), ht_as_uint(ht_lds4(s + 4)));
+}
+
+HT_DEVICE void ht_lds_four(unsigned s, float *v)
+{
+    const uint4 x = ht_lds16(s);
+    v[0] = ht_as_float(x.x);
+    v[1] = ht_as_float(x.y);
+    v[2] = ht_as_float(x.z);
+    v[3] = ht_as_float(x.w);
+}
+
+HT_DEVICE void ht_lds_four(unsigned s, long long *v)
+{
+    const uint4 x = ht_lds16(s), y = ht_lds16(s + 16);
+    v[0] = ht_join(x.x, x.y);
+    v[1] = ht_join(x.z, x.w);
+    v[2] = ht_join(y.x, y.y);
+    v[3] = ht_join(y.z, y.w);
 }

@@ -30,17 +30,6 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lane_mask)
-{
-    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lane_mask));
-}
-
-// Four neighbours at once; `at` is a multiple of 4.
-HT_DEVICE void ht_stg_four_sums(float *parts, long long at, const ht_sum *v)
-{
-    ht_stg16(parts + at, make_uint4(ht_as_uint(v[0]), ht_as_uint(v[1]), ht_as_uint(v[2]), ht_as_uint(v[3])));
-}
-
 // ht_finish of ht_part for scales far from the ends of FP32's range: the same bits.
 HT_DEVICE float ht_finish_calm(ht_sum v, float row_scale, float column_scale)
 {

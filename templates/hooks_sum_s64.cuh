@@ -32,20 +32,6 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
 }
 
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lane_mask)
-{
-    const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)v, lane_mask);
-    const long long high = ht_shfl_xor((int)(v >> 32), lane_mask);
-    return high * 4294967296ll + low;
-}
-
-// Four neighbours at once.
-HT_DEVICE void ht_stg_four_sums(float *parts, long long at, const ht_sum *v)
-{
-    for (int q = 0; q < 4; q++)
-        ht_stg_sum(parts, at + q, v[q]);
-}
-
 // ht_finish for scales far from the ends of FP32's range: the same bits.
 HT_DEVICE float ht_finish_calm(ht_sum v, float row_scale, float column_scale)
 {

@@ -23,6 +23,7 @@ constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int WALKED = 4; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
@@ -492,10 +493,12 @@ static int launch(const ht_gemm_args &g, void *stream)
     const direct_args args = {g, ht_direct_swaps(g.m, g.n, BM, BN)};
     const int rows = args.swapped ? g.n : g.m, cols = args.swapped ? g.m : g.n, high = (rows + BM - 1) / BM;
     const long long tiles = (long long)high * ((cols + BN - 1) / BN);
-    const int groups = g.batch < SMS * MIN_BLOCKS ? g.batch : SMS * MIN_BLOCKS; // of blocks that share an entry
+    const long long share = (tiles * g.batch + WALKED - 1) / WALKED;
+    const int most = share < SMS * MIN_BLOCKS ? (int)share : SMS * MIN_BLOCKS;
+    const int groups = g.batch < most ? g.batch : most; // of blocks that share an entry
     if (tiles > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, SMS * MIN_BLOCKS / groups) : (unsigned)tiles,
+    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, most / groups) : (unsigned)tiles,
                                (unsigned)(RESCUES ? groups : g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
                                SMEM_BYTES, stream, args);
 }

@@ -29,7 +29,9 @@ constexpr int SLOT_BYTES = (A_BLOCKS + B_BLOCKS) * 8192;
 constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
 constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
 constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
-constexpr int FULL = SLOTS * SLOT_BYTES;        // offsets of the barriers, 8 bytes each
+constexpr int SLAB_BYTES = 4096, SLAB_ROWS = SLAB_BYTES / 16 / (int)sizeof(ht_sum); // of 16 columns: the epilogue
+constexpr int SLABS = SLOTS * SLOT_BYTES;       // offset: one for each warp that multiplies
+constexpr int FULL = SLABS + WGS * 4 * SLAB_BYTES; // offsets of the barriers, 8 bytes each
 constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8;
 constexpr int SMEM_BYTES = TURN + WGS * 8;
 constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 240 : 248;
@@ -123,6 +125,12 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 }
 
 // ---- the epilogue -----------------------------------------------------------------------------------------------
+// A warp holds 16 columns of each 64, in a matrix unit's order. They go through a slab of shared memory, SLAB_ROWS rows at a time,
+// and leave it as they lie in C, by one short loop for all of them: unrolled, code that runs once a tile takes longer to be
+// fetched than to run.
+//
+//   slab: 16 columns of 256 bytes; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
+//   a lane) nor the loads (rows in sequence) meet a bank twice
 struct scalars {
     float alpha, beta;
 };
@@ -144,99 +152,6 @@ HT_DEVICE bool is_calm(int exponent)
     return exponent >= -CALM && exponent <= CALM;
 }
 
-// Rows from here to the first that begins at a multiple of 16 bytes.
-HT_DEVICE int rows_to_vector(const float *c)
-{
-    return (int)((0 - ((unsigned long long)c >> 2)) & 3);
-}
-
-// Four sums of one column, rows row .. row + 3: stored as a split-K part or combined with C. beta == 0 does not read C.
-// exponent: of the row's and the column's scale together.
-HT_DEVICE void store_four(const ht_gemm_args &g, const work &w, const scalars &by, ht_sum *sum, const int *exponent, int row,
-                          int col)
-{
-    if (row >= g.m || col >= g.n)
-        return;
-    for (int q = 0; q < 4; q++)
-        sum[q] = ht_part(sum[q], exponent[q]);
-    if (g.splits > 1) {
-        const long long part = (((long long)w.entry * g.splits + w.split) * g.n + col) * g.m + row;
-        if (g.m % 4 == 0) {
-            ht_stg_four_sums(g.partial, part, sum);
-            return;
-        }
-        for (int q = 0; q < 4 && row + q < g.m; q++)
-            ht_stg_sum(g.partial, part + q, sum[q]);
-        return;
-    }
-    float *c = g.c + (long long)w.entry * g.c_stride + (long long)col * g.ldc + row;
-    float r[4];
-    for (int q = 0; q < 4; q++) // alpha == 0 ignores A and B, NaN included
-        r[q] = by.alpha != 0.0f ? __fmul_rn(by.alpha, ht_finish(sum[q], exponent[q])) : 0.0f;
-    if (rows_to_vector(c) == 0 && row + 3 < g.m) {
-        if (by.beta != 0.0f) {
-            const uint4 old = ht_ld16(c);
-            r[0] = __fmaf_rn(by.beta, ht_as_float(old.x), r[0]);
-            r[1] = __fmaf_rn(by.beta, ht_as_float(old.y), r[1]);
-            r[2] = __fmaf_rn(by.beta, ht_as_float(old.z), r[2]);
-            r[3] = __fmaf_rn(by.beta, ht_as_float(old.w), r[3]);
-        }
-        ht_stg16(c, make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
-        return;
-    }
-    for (int q = 0; q < 4 && row + q < g.m; q++)
-        ht_stg4(c + q, by.beta != 0.0f ? __fmaf_rn(by.beta, ht_ldg4(c + q), r[q]) : r[q]);
-}
-
-HT_DEVICE int exponent_of(const int *magnitudes, long long at, int col, int cols)
-{
-    return SCALES_ROWS && col < cols ? ht_row_exponent(ht_ldg_i32(magnitudes + at + col)) : 0;
-}
-
-// Exponents of the rows row .. row + 3 of A; pack fills magnitudes up to a multiple of 64 rows.
-HT_DEVICE void exponents_of_four(const ht_gemm_args &g, const work &w, int row, int *e)
-{
-    const bool inside = SCALES_ROWS && row < g.m;
-    const uint4 x = inside ? ht_ld16(g.a_exponents + w.entry * g.a_exponent_stride + row) : make_uint4(0, 0, 0, 0);
-    e[0] = ht_row_exponent((int)x.x);
-    e[1] = ht_row_exponent((int)x.y);
-    e[2] = ht_row_exponent((int)x.z);
-    e[3] = ht_row_exponent((int)x.w);
-}
-
-// One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS elements after l - 1.
-HT_DEVICE ht_sum result_of(const ht_acc *acc)
-{
-    ht_acc v[ACCS];
-    for (int l = 0; l < ACCS; l++)
-        v[l] = acc[l * SUBS * REGS];
-    return ht_combine(v);
-}
-
-// Two 8 x 8 groups of one column: lane t = lane % 4 holds rows 2t, 2t + 1 of both. Even lanes give away their part of the
-// second group for the neighbour's of the first, so that each has four rows in sequence.
-HT_DEVICE void gather_four(const ht_acc *first, const ht_acc *second, int odd, ht_sum *v)
-{
-    const ht_sum a0 = result_of(first), a1 = result_of(first + 1), b0 = result_of(second), b1 = result_of(second + 1);
-    const ht_sum got0 = ht_shfl_sum(odd ? a0 : b0, 1), got1 = ht_shfl_sum(odd ? a1 : b1, 1);
-    v[0] = odd ? got0 : a0;
-    v[1] = odd ? got1 : a1;
-    v[2] = odd ? b0 : got0;
-    v[3] = odd ? b1 : got1;
-}
-
-// Where this lane's results lie: lane (g = lane / 4, t = lane % 4) of warp w holds columns 16 w + g and 8 more of 64, and in
-// each group of eight rows rows 2t, 2t + 1; after gather_four rows first_row() to + 3 of each 16.
-HT_DEVICE int first_row(const work &w)
-{
-    return w.m0 + ((int)threadIdx.x & 3) * 2 + ((int)threadIdx.x & 1) * 6;
-}
-
-HT_DEVICE int first_column(int n0)
-{
-    return n0 + ((int)threadIdx.x >> 5 & 3) * 16 + ((int)threadIdx.x >> 2 & 7);
-}
-
 // Whether it holds for all lanes of the warp.
 HT_DEVICE bool all_lanes(bool x)
 {
@@ -249,108 +164,120 @@ HT_DEVICE bool all_lanes(bool x)
     return all != 0;
 }
 
-// Rows first_row() + j * 16 to + 3 of a column, scaled, for calm scales.
-HT_DEVICE void calm_four(const scalars &by, const ht_acc *first, const ht_acc *second, const float *row, float column, float *r)
+// Exponent of the scale of row `at` of one operand; 0 beyond its rows.
+HT_DEVICE int exponent_of(const int *magnitudes, long long entry, int at, int rows)
 {
-    ht_sum v[4];
-    gather_four(first, second, (int)threadIdx.x & 1, v);
-#pragma unroll
-    for (int q = 0; q < 4; q++) {
-        r[q] = __fmul_rn(by.alpha, ht_finish_calm(v[q], row[q], column));
-    }
+    return SCALES_ROWS && at < rows ? ht_row_exponent(ht_ldg_i32(magnitudes + entry + at)) : 0;
 }
 
-// Columns of C that do not begin at a multiple of 16 bytes: the vectors that do begin there are `shift` rows further down, so a
-// lane stores the lower rows of its four and the upper ones of the next four. Lanes t = 0, 2, 1, 3 hold fours in sequence;
-// after lane 3 comes lane 0 of the 16 rows before which this part is stored, `after`.
-//
-//   rows       0 1 2 3 | 4 5 6 7 | 8 9 ...       shift 3, lane 0: row 3 of its own, rows 4, 5, 6 of lane 2
-//   vectors  . . . 0 0   0 0 2 2   2 2 1 ...     the first and the last rows of the tile: one by one
-HT_DEVICE void store_shifted(float *c, const float *r, float *after, bool is_first, bool is_last)
+HT_DEVICE unsigned slab_address(unsigned slab, int column, int row)
 {
-    const int shift = rows_to_vector(c);
-    const int t = (int)threadIdx.x & 3, next = t < 2 ? 2 : 3; // next ^ t: the lane that holds the next four
-    float x[7] = {r[0], r[1], r[2], r[3]};
-#pragma unroll
-    for (int q = 0; q < 3; q++) {
-        const float got = ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(r[q]), next));
-        x[4 + q] = t == 3 ? after[q] : got;
-        after[q] = got;
-    }
-    for (int q = 0; q < 4; q++) {
-        if ((is_first && t == 0 && q < shift) || (is_last && t == 3 && q >= shift && shift > 0))
-            ht_stg4(c + q, r[q]);
-    }
-    if (is_last && t == 3 && shift > 0)
-        return;
-    for (int q = 0; q < 5; q++)
-        x[q] = shift & 2 ? x[q + 2] : x[q];
-    for (int q = 0; q < 4; q++)
-        x[q] = shift & 1 ? x[q + 1] : x[q];
-    ht_stg16(c + shift, make_uint4(ht_as_uint(x[0]), ht_as_uint(x[1]), ht_as_uint(x[2]), ht_as_uint(x[3])));
+    return slab + (unsigned)(column * (SLAB_BYTES / 16) + (row ^ (column & 3) * 8) * (int)sizeof(ht_sum));
 }
 
-// All of the tile inside C, nothing read from C, no parts, calm scales: no questions but whether columns begin at vectors.
-HT_DEVICE void store_calm_part(const ht_gemm_args &g, const work &w, const scalars &by, const int *column_exponent,
-                               const ht_acc *acc, int n0)
+// One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS elements after l - 1.
+HT_DEVICE ht_sum result_of(const ht_acc *acc)
 {
-    const float column[2] = {ht_pow2(column_exponent[0]), ht_pow2(column_exponent[1])};
-    float *c = g.c + (long long)w.entry * g.c_stride + (long long)first_column(n0) * g.ldc + first_row(w);
-    const bool wide = all_lanes(rows_to_vector(c) == 0 && g.ldc % 4 == 0); // four rows can be written at once
-    float after[2][3];
+    ht_acc v[ACCS];
+    for (int l = 0; l < ACCS; l++)
+        v[l] = acc[l * SUBS * REGS];
+    return ht_combine(v);
+}
+
+// SLAB_ROWS rows from registers: lane (g = lane / 4, t = lane % 4) holds columns g and g + 8, and in each group of eight rows
+// rows 2t and 2t + 1.
+HT_DEVICE void fill_slab(unsigned slab, const ht_acc *acc)
+{
+    const int column = (int)threadIdx.x >> 2 & 7, row = ((int)threadIdx.x & 3) * 2;
 #pragma unroll
-    for (int i = 0; i < BM / 16; i++) {
-        const int j = BM / 16 - 1 - i; // from the last rows to the first: store_shifted
-        int e[4];
-        exponents_of_four(g, w, first_row(w) + j * 16, e);
-        const float row[4] = {ht_pow2(e[0]), ht_pow2(e[1]), ht_pow2(e[2]), ht_pow2(e[3])};
+    for (int i = 0; i < SLAB_ROWS / 8; i++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            float r[4];
-            calm_four(by, acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, row, column[h], r);
-            if (wide)
-                ht_stg16(c + h * 8 * g.ldc + j * 16,
-                         make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
-            else
-                store_shifted(c + h * 8 * g.ldc + j * 16, r, after[h], j == 0, j == BM / 16 - 1);
+            ht_sts_two(slab_address(slab, column + h * 8, i * 8 + row), result_of(acc + i * 4 + h * 2),
+                       result_of(acc + i * 4 + h * 2 + 1));
         }
     }
 }
 
-// The same for everything else.
-HT_DEVICE void store_any_part(const ht_gemm_args &g, const work &w, const scalars &by, const int *column_exponent,
-                              const ht_acc *acc, int n0, unsigned tame)
+// Where a slab belongs: its first row and column of C.
+struct place {
+    int row, col;
+};
+
+// All of it inside C, columns that begin at multiples of 16 bytes, nothing read from C, no parts, calm scales: four rows a
+// lane, LANES lanes a column.
+constexpr int LANES = SLAB_ROWS / 4, AT_ONCE = 32 / LANES;
+
+HT_DEVICE void store_calm(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at,
+                          const int *exponent)
 {
-    const int odd = (int)threadIdx.x & 1, row = first_row(w), col = first_column(n0);
-#pragma unroll
-    for (int j = 0; j < BM / 16; j++) {
-        if (tame >> (j / 4) & 1) {
-            int ea[4];
-            exponents_of_four(g, w, row + j * 16, ea);
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const int eb = column_exponent[h];
-                const int e[4] = {ea[0] + eb, ea[1] + eb, ea[2] + eb, ea[3] + eb};
-                ht_sum v[4];
-                gather_four(acc + j * 8 + h * 2, acc + j * 8 + 4 + h * 2, odd, v);
-                store_four(g, w, by, v, e, row + j * 16, col + h * 8);
+    const int lane = (int)threadIdx.x & 31, row = lane % LANES * 4, first = lane / LANES;
+    const float scale[4] = {ht_pow2(exponent[0]), ht_pow2(exponent[1]), ht_pow2(exponent[2]), ht_pow2(exponent[3])};
+    float *c = g.c + (long long)w.entry * g.c_stride + (long long)(at.col + first) * g.ldc + at.row + row;
+    for (int column = first; column < 16; column += AT_ONCE) {
+        const float across = ht_pow2(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column, g.n));
+        ht_sum v[4];
+        ht_lds_four(slab_address(slab, column, row), v);
+        float r[4];
+        for (int q = 0; q < 4; q++)
+            r[q] = __fmul_rn(by.alpha, ht_finish_calm(v[q], scale[q], across));
+        ht_stg16(c, make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
+        c += AT_ONCE * g.ldc;
+    }
+}
+
+// One element, stored as a split-K part or combined with C. beta == 0 does not read C. exponent: of the row's and the column's
+// scale together.
+HT_DEVICE void store_one(const ht_gemm_args &g, const work &w, const scalars &by, ht_sum sum, int exponent, int row, int col)
+{
+    const ht_sum part = ht_part(sum, exponent);
+    if (g.splits > 1) {
+        ht_stg_sum(g.partial, (((long long)w.entry * g.splits + w.split) * g.n + col) * g.m + row, part);
+        return;
+    }
+    float *c = g.c + (long long)w.entry * g.c_stride + (long long)col * g.ldc + row;
+    const float r = by.alpha != 0.0f ? __fmul_rn(by.alpha, ht_finish(part, exponent)) : 0.0f; // ignores A and B, NaN included
+    ht_stg4(c, by.beta != 0.0f ? __fmaf_rn(by.beta, ht_ldg4(c), r) : r);
+}
+
+// Everything else: 32 rows of a column at once, wherever it begins.
+HT_DEVICE void store_any(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at)
+{
+    const int lane = (int)threadIdx.x & 31;
+    for (int row = lane; row < SLAB_ROWS && at.row + row < g.m; row += 32) {
+        const int along = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, at.row + row, g.m);
+        for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
+            int exponent[4];
+            ht_sum v[4];
+            for (int q = 0; q < 4; q++) {
+                exponent[q] = along + exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column + q, g.n);
+                ht_lds_one(slab_address(slab, column + q, row), &v[q]);
+            }
+            for (int q = 0; q < 4; q++) {
+                if (at.col + column + q < g.n)
+                    store_one(g, w, by, v[q], exponent[q], at.row + row, at.col + column + q);
             }
         }
     }
 }
 
-// Whether the whole tile can be stored without questions, columns apart; the warp goes one way together.
-HT_DEVICE bool is_calm_tile(const ht_gemm_args &g, const work &w, const scalars &by)
+HT_DEVICE void store_slab(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at)
 {
-    const bool inside = w.m0 + BM <= g.m && g.splits == 1;
-    const bool plain = by.beta == 0.0f && by.alpha != 0.0f;
-    bool calm = inside && plain;
-    for (int j = 0; SCALES_ROWS && calm && j < BM / 16; j++) {
-        int e[4];
-        exponents_of_four(g, w, first_row(w) + j * 16, e);
-        calm = is_calm(e[0]) && is_calm(e[1]) && is_calm(e[2]) && is_calm(e[3]);
+    const int lane = (int)threadIdx.x & 31, row = at.row + lane % LANES * 4;
+    const bool inside = at.row + SLAB_ROWS <= g.m && at.col + 16 <= g.n && g.splits == 1;
+    const bool wide = ((unsigned long long)(g.c + (long long)w.entry * g.c_stride) & 15) == 0 && g.ldc % 4 == 0;
+    bool calm = inside && wide && by.beta == 0.0f && by.alpha != 0.0f;
+    int e[4];
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        e[q] = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, row + q, g.m);
+        calm = calm && is_calm(e[q]);
     }
-    return all_lanes(calm);
+    calm = calm && is_calm(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + lane % 16, g.n));
+    if (all_lanes(calm))
+        store_calm(g, w, by, slab, at, e);
+    else
+        store_any(g, w, by, slab, at);
 }
 
 // Which 64 rows of a part of 64 columns the data check leaves to this kernel: bit i for rows m0 + 64 i. Parts of k are
@@ -378,17 +305,20 @@ HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
 }
 
 // 64 columns from n0 on.
-HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, bool calm, bool asks, const ht_acc *acc,
+HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, bool asks, const ht_acc *acc,
                           int n0)
 {
-    const int col = first_column(n0);
     const unsigned tame = tame_rows(g, w, n0, asks);
-    const long long at = w.entry * g.b_exponent_stride;
-    const int eb[2] = {exponent_of(g.b_exponents, at, col, g.n), exponent_of(g.b_exponents, at, col + 8, g.n)};
-    if (all_lanes(calm && tame == (1u << A_BLOCKS) - 1 && n0 + 64 <= g.n && is_calm(eb[0]) && is_calm(eb[1])))
-        store_calm_part(g, w, by, eb, acc, n0);
-    else
-        store_any_part(g, w, by, eb, acc, n0, tame);
+#pragma unroll
+    for (int i = 0; i < BM / SLAB_ROWS; i++) {
+        if (tame >> (i * SLAB_ROWS / 64) & 1) {
+            const place at = {w.m0 + i * SLAB_ROWS, n0 + ((int)threadIdx.x >> 5 & 3) * 16};
+            fill_slab(slab, acc + i * (SLAB_ROWS / 2));
+            ht_warp_sync();
+            store_slab(g, w, by, slab, at);
+            ht_warp_sync();
+        }
+    }
 }
 
 // ---- consumers ----------------------------------------------------------------------------------------------------
@@ -462,10 +392,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
         }
         const scalars by = read_scalars(g); // only now: no registers to spare in the loop
         const bool asks = CHECKS && g.splits == 1 && ht_asks(g);
-        const bool calm = is_calm_tile(g, w, by);
+        const unsigned slab = smem + SLABS + (unsigned)(threadIdx.x / 32) * SLAB_BYTES;
 #pragma unroll
         for (int s = 0; s < SUBS; s++) {
-            store_part(g, w, by, calm, asks, acc[0][s], w.n0 + wg * WN + s * 64);
+            store_part(g, w, by, slab, asks, acc[0][s], w.n0 + wg * WN + s * 64);
         }
     }
 }

@@ -17,7 +17,7 @@ BREAKS = {
     "padding counts as k": (PACK, "g.k - at.k_tile * 64 < tiles * 64 ? g.k - at.k_tile * 64", "false ? 0"),
     "the first look passes B over": (RESCUE, "count = a_count + (g.n + 63) / 64 * g.pieces;", "count = a_count;"),
     "the first look is at the first entry": (RESCUE, "skipped = is_all_tame(g, entry)", "skipped = is_all_tame(g, 0)"),
-    "one alarm is enough": (RESCUE, "ht_has_alarm(g.a_alarm) | ht_has_alarm(g.b_alarm)", "ht_has_alarm(g.a_alarm)"),
+    "one alarm is enough": (RESCUE, "ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0", "ht_has_alarm(g.a_alarm)"),
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "the last tile is not walked to": (RESCUE, "tile < tiles;", "tile < tiles - 1;"),
 }

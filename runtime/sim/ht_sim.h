@@ -166,6 +166,9 @@ HT_SIM_MFMA_CALLS(HT_SIM_MFMA)
 #undef HT_SIM_MFMA
 HT_SIM_COLLECTIVE int ht_shfl_xor(int v, int lane_mask, int line = __builtin_LINE());
 HT_SIM_COLLECTIVE int ht_uniform(int v, int line = __builtin_LINE()); /* fails where lanes differ */
+static inline __attribute__((always_inline, unused)) void ht_warp_sync(int line = __builtin_LINE()) {
+    (void)ht_uniform(0, line);
+}
 
 /* ---- Hopper's asynchronous units (templates/arch_sm90.cuh; what is modelled and what not: sim_async.h) ---- */
 void ht_mbar_init(unsigned bar, int count, int line = __builtin_LINE());
