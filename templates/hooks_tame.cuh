@@ -39,7 +39,7 @@ HT_DEVICE bool ht_has_alarm(const int *alarm)
 
 HT_DEVICE bool ht_asks(const ht_gemm_args &g)
 {
-    return g.a_tame && ((int)ht_has_alarm(g.a_alarm) | (int)ht_has_alarm(g.b_alarm)); // both loads at once
+    return g.a_tame && (ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0); // both loads at once
 }
 
 // Brings what ht_asks will read close.
