@@ -16,9 +16,8 @@ constexpr int CHAIN_K = 32, CHAIN_STEPS = CHAIN_K / BK;
 constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4;
 constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH * 4;
 constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + 4 * BM * BN;
-constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64;
 static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
-static_assert(NI % 4 == 0 && 64 % NI == 0, "columns of a lane are read by fours, and are of one block of the data check");
+static_assert(NI % 4 == 0, "columns of a lane are read by fours");
 
 // One operand's way into shared memory, for one thread: the same place of every THREADS / width-th line. What follows from the
 // thread and the launch alone is worked out where it is needed: registers are short.
@@ -182,7 +181,7 @@ HT_DEVICE bool stores_fours(const ht_target &to)
     return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
 }
 
-HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, int col0, unsigned wanted)
+HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, int col0)
 {
     const int row = own_row((int)threadIdx.x), col = own_column((int)threadIdx.x);
     const int columns = args.q.rows - col0 - col; // that are left
@@ -192,7 +191,7 @@ HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, 
 #pragma unroll
     for (int i = 0; i < MI; i++) {
         float *at = c;
-        if (row0 + row + i * ROW_LANES < args.p.rows && (wanted >> ((row + i * ROW_LANES) / 64 * COLUMN_BLOCKS + col / 64) & 1u)) {
+        if (row0 + row + i * ROW_LANES < args.p.rows) {
 #pragma unroll
             for (int j = 0; j < NI; j++) {
                 sum[i][j] = j < columns ? ht_element(to, at, sum[i][j]) : 0.0f;
@@ -217,9 +216,6 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     ht_grid_release();
     const int tiles = (args.p.rows + BM - 1) / BM;
     const int row0 = (int)blockIdx.x % tiles * BM, col0 = (int)blockIdx.x / tiles * BN;
-    const unsigned wanted = ht_wanted<ROW_BLOCKS, COLUMN_BLOCKS>(args, row0, col0);
-    if (wanted == 0)
-        return;
     ht_acc sum[MI][NI];
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -229,7 +225,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
     multiply(sum, args, row0, col0, ht_smem_base<SMEM_BYTES>());
-    store_sums(args, sum, row0, col0, wanted);
+    store_sums(args, sum, row0, col0);
 }
 
 static int init(void)

@@ -52,21 +52,6 @@ HT_DEVICE ht_part_k ht_part_of(const ht_gemm_args &g)
     return {begin * BK, end == total ? g.k : end * BK};
 }
 
-// Bits of the 64 x 64 blocks of C from (row0, col0) on that are to be stored: all, or with a data check those that are not tame.
-template <int ROW_BLOCKS, int COLUMN_BLOCKS> HT_DEVICE unsigned ht_wanted(const direct_args &args, int row0, int col0)
-{
-    if (args.g.a_tame == nullptr)
-        return ~0u;
-    unsigned wanted = 0;
-    for (int i = 0; i < ROW_BLOCKS * COLUMN_BLOCKS; i++) {
-        const int row = row0 / 64 + i / COLUMN_BLOCKS, col = col0 / 64 + i % COLUMN_BLOCKS;
-        if (row * 64 < args.p.rows && col * 64 < args.q.rows &&
-            !ht_is_tame(args.g, (int)blockIdx.z, args.swapped ? col : row, args.swapped ? row : col))
-            wanted |= 1u << i;
-    }
-    return wanted;
-}
-
 // C, or a part of it, by rows of P and of Q.
 struct ht_target {
     float *c;

@@ -151,12 +151,12 @@ template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin
             multiply_ahead<P_K, true>(sum, t, k);
         if (k + (P_K ? 4 : 1) <= t.end)
             multiply_ahead<P_K, false>(sum, t, k);
-        if (!P_K)
-            return;
-        while (k + 4 <= t.end) // up to three k are left to one lane
-            k += NEXT<P_K>;
-        if (k < t.end)
-            multiply_few<P_K>(sum, t, k);
+        if (P_K) {
+            while (k + 4 <= t.end) // up to three k are left to one lane
+                k += NEXT<P_K>;
+            if (k < t.end)
+                multiply_few<P_K>(sum, t, k);
+        }
         return;
     }
 #pragma unroll 1
@@ -236,8 +236,6 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
     const int tiles = (args.p.rows + ROWS<P_K> - 1) / ROWS<P_K>;
     const int row0 = (int)blockIdx.x % tiles * ROWS<P_K>, col0 = (int)blockIdx.x / tiles * BN;
-    if (ht_wanted<1, 1>(args, row0, col0) == 0)
-        return;
     const int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
     const int row = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
     thin_task t;
