@@ -151,8 +151,8 @@ template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin
             multiply_ahead<P_K, true>(sum, t, k);
         if (k + (P_K ? 4 : 1) <= t.end)
             multiply_ahead<P_K, false>(sum, t, k);
-        if (P_K) {
-            while (k + 4 <= t.end) // up to three k are left to one lane
+        if constexpr (P_K) { // up to three k are left to one lane
+            while (k + 4 <= t.end)
                 k += NEXT<P_K>;
             if (k < t.end)
                 multiply_few<P_K>(sum, t, k);
