@@ -502,7 +502,7 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_b
     if (CHECK > 0)
         store_tame(g, at, tally);
     if (SCALES_ROWS && at.pieces > 1) // where AMD's registers are too few to keep all of the place, it is found again
-        leave_meeting(find_place(ht_args_again(p).operand[second], entry, p.tiles), order);
+        leave_meeting(find_place(ht_args_again(p).operand[second], entry, p.tiles, p.pieces[second]), order);
 }
 
 // A meeting that may hold anything becomes a clean one.
