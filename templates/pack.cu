@@ -56,7 +56,7 @@ struct pack_place {
     int copy_ld;
     int *published, *arrived;              // of this row block: 64 magnitudes for each piece, and who has read them
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
-    int pieces, piece, k_tile, tiles, depth; // pieces: blocks of a row block; depth: this one's k, without zeros behind
+    int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
     unsigned tile, room;                   // shared memory: tiles, and numbers for each row
 };
 
@@ -88,7 +88,6 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.depth = g.k - at.k_tile * 64 < tiles * 64 ? g.k - at.k_tile * 64 : tiles * 64;
     at.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * at.pieces * 64;
     at.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * at.pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
@@ -427,7 +426,7 @@ HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first,
 }
 
 // The block's number for the data check, from what its threads have seen.
-HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pack_tally &tally)
+HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, int tiles, const pack_tally &tally)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
     const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
@@ -454,7 +453,8 @@ HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pac
         both |= other;
     }
     count = (int)(least / 2) + NONFINITE;
-    const int number = count == NONFINITE ? TAME_WILD : both & 1 ? 8 * count - 5 * at.depth : TAME_EMPTY;
+    const int left = g.k - at.k_tile * 64, depth = left < tiles * 64 ? left : tiles * 64; // of k; behind it are zeros
+    const int number = count == NONFINITE ? TAME_WILD : both & 1 ? 8 * count - 5 * depth : TAME_EMPTY;
     ht_stg_i32(at.tame, number);
     if (number < 0)
         ht_stg_i32(g.alarm + 1, g.call);
@@ -500,7 +500,7 @@ template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_b
     for (int t = 0; t < at.tiles; t++)
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &tally);
     if (CHECK > 0)
-        store_tame(g, at, tally);
+        store_tame(g, at, p.tiles, tally);
     if (SCALES_ROWS && at.pieces > 1) // where AMD's registers are too few to keep all of the place, it is found again
         leave_meeting(find_place(ht_args_again(p).operand[second], entry, p.tiles, p.pieces[second]), order);
 }

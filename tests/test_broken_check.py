@@ -14,7 +14,7 @@ BREAKS = {
     "smaller elements count": (PACK, "TALLY_LEAST = 0x58005800u", "TALLY_LEAST = 0x57ff57ffu"),
     "one shortage decides, whatever makes up for it": (GEMM, "if (least >= 0 || least == HT_TAME_WILD)", "if (least < 1)"),
     "NaN goes unseen": (PACK, "seen < 0x10000 ? seen : NONFINITE", "seen & 0xffff"),
-    "padding counts as k": (PACK, "g.k - at.k_tile * 64 < tiles * 64 ? g.k - at.k_tile * 64", "false ? 0"),
+    "padding counts as k": (PACK, "left < tiles * 64 ? left", "false ? 0"),
     "the first look passes B over": (RESCUE, "count = a_count + (g.n + 63) / 64 * g.pieces;", "count = a_count;"),
     "the first look is at the first entry": (RESCUE, "skipped = is_all_tame(g, entry)", "skipped = is_all_tame(g, 0)"),
     "one alarm is enough": (RESCUE, "ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0", "ht_has_alarm(g.a_alarm)"),
