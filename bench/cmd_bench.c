@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "contenders.h"
 #include "families.h"
+#include "narrow.h"
 #include "native.h"
 #include "progress.h"
 #include "shapes.h"
@@ -50,6 +51,7 @@ static const struct tsv_column bench_columns[] = {{"m", 1},
                                                   {"kernel/sgemm", 0},
                                                   {"end/tf32", 1},
                                                   {"end/fp16", 0},
+                                                  {"limit_tflops", 1},
                                                   {"of_limit", 1},
                                                   {"pack_gbps", 1},
                                                   {"pack/copy", 1},
@@ -89,7 +91,7 @@ struct round {
     struct reference reference;
     struct metrics_truth truth;
     struct engine_problem problem;
-    void *half_a, *half_b; /* device, FP16; NULL without cuBLAS */
+    struct narrow half, brain; /* FP16 and BF16 for cuBLAS */
     enum yardstick_mode mode;
     double yardstick_tflops[YARDSTICK_TIMED]; /* -1: not measured */
     double sgemm_single_tflops;
@@ -101,7 +103,7 @@ struct line {
     const char *contender, *kernel;
     struct timing end, product, pack;
     double predicted_us, pack_bytes;
-    int products; /* of FP16 slices; 0: no limit is known */
+    double limit_tflops; /* of the product alone: what cuBLAS reaches on the slices' type over their products */
 };
 
 static double tflops(const struct round *r, double seconds) {
@@ -155,7 +157,8 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
     tsv_measured(t, share(product, yard[YARDSTICK_SGEMM]), 4);
     tsv_measured(t, share(end, yard[YARDSTICK_TF32]), 3);
     tsv_measured(t, share(end, yard[YARDSTICK_FP16]), 3);
-    tsv_measured(t, l->products > 0 ? share(product * l->products, yard[YARDSTICK_FP16]) : -1, 3);
+    tsv_measured(t, l->limit_tflops, 4);
+    tsv_measured(t, share(product, l->limit_tflops), 3);
     tsv_measured(t, pack_gbps, 4);
     tsv_measured(t, share(pack_gbps, r->copy_gbps), 3);
     tsv_measured(t, l->pack.median_s * 1e6, 4);
@@ -173,9 +176,10 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
 static int call_yardstick(void *context, struct fault *f) {
     const struct round *r = context;
     const struct engine_problem *p = &r->problem;
-    int half = r->mode == YARDSTICK_FP16;
-    int status = yardstick_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
-                                    half ? r->half_a : p->a, p->lda, half ? r->half_b : p->b, p->ldb, p->c);
+    const int half = r->mode == YARDSTICK_FP16, brain = r->mode == YARDSTICK_BF16;
+    const void *a = half ? r->half.a : brain ? r->brain.a : p->a, *b = half ? r->half.b : brain ? r->brain.b : p->b;
+    const int status = yardstick_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a,
+                                          p->lda, b, p->ldb, p->c);
     return status == 0 ? 0
                        : fault_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
                                    yardstick_names[r->mode], status);
@@ -209,7 +213,7 @@ static int run_yardsticks(struct round *r, struct fault *f) {
         r->yardstick_tflops[mode] = -1;
     r->sgemm_single_tflops = -1;
     for (int mode = 0; mode < YARDSTICK_TIMED && r->bench->yardstick != NULL; mode++) {
-        struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, 0};
+        struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
         r->mode = (enum yardstick_mode)mode;
         step(r, l.contender);
         if (timing_measure(&r->bench->plan, call_yardstick, r, &l.end, f) != 0)
@@ -235,11 +239,17 @@ static double pack_bytes(const struct ht_set_desc *set, const char *scheme, int6
     return 0;
 }
 
-static int products_of(const struct ht_set_desc *set, const char *scheme) {
-    for (int i = 0; i < set->schemes; i++)
-        if (strcmp(set->scheme[i].name, scheme) == 0)
-            return set->scheme[i].slice_bytes == 2 ? set->scheme[i].products : 0;
-    return 0;
+/* ANCHORS.md: the vendor's rate for the slices' type, same round, over the products; -1: not timed (INT8, no cuBLAS), or
+ * nothing is timed alone. */
+static double limit_of(const struct round *r, const struct ht_set_desc *set, const char *scheme) {
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
+        const bool brain = strncmp(s->name, "bf16", 4) == 0;
+        const enum yardstick_mode mode = s->slice_bytes == 4 ? YARDSTICK_TF32 : brain ? YARDSTICK_BF16 : YARDSTICK_FP16;
+        if (strcmp(s->name, scheme) == 0 && s->pack != NULL && s->slice_bytes > 1 && r->yardstick_tflops[mode] > 0)
+            return r->yardstick_tflops[mode] / s->products;
+    }
+    return -1;
 }
 
 /* Packing alone and the product of packed operands; an accuracy has none, but the scheme that it chose has. */
@@ -261,7 +271,7 @@ static int run_scheme(struct round *r, const char *contender, const char *kernel
     struct bench *b = r->bench;
     const struct ht_set_desc *set = b->engine.set;
     struct halftone_plan plan;
-    struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, 0};
+    struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, -1};
     step(r, kernel != NULL ? kernel : contender);
     if (engine_select(&b->engine, contender, kernel, f) != 0 ||
         engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
@@ -272,7 +282,7 @@ static int run_scheme(struct round *r, const char *contender, const char *kernel
     l.predicted_us = (double)plan.predicted_ns / 1000.0;
     l.pack_bytes = pack_bytes(set, plan.scheme, r->shape.m, r->shape.k) +
                    pack_bytes(set, plan.scheme, r->shape.n, r->shape.k);
-    l.products = products_of(set, plan.scheme);
+    l.limit_tflops = limit_of(r, set, plan.scheme);
     return add_line(r, &l, f);
 }
 
@@ -290,27 +300,14 @@ static int run_schemes(struct round *r, struct fault *f) {
 }
 
 static void round_close(struct round *r) {
-    (void)ht_dev_free(r->half_a);
-    (void)ht_dev_free(r->half_b);
+    narrow_close(&r->half);
+    narrow_close(&r->brain);
     engine_problem_close(&r->problem);
     reference_free(&r->reference);
     free(r->a);
     free(r->b);
     free(r->whole);
     free(r->sample);
-}
-
-static int upload_half(void **device, const float *host, int64_t count, struct fault *f) {
-    size_t bytes = (size_t)count * sizeof(uint16_t);
-    uint16_t *half = malloc(bytes);
-    if (half == NULL)
-        return fault_memory(f, (double)bytes, "FP16 inputs");
-    yardstick_to_half(host, half, (size_t)count);
-    int status = engine_device_check(ht_dev_alloc(device, bytes), "device memory", f);
-    if (status == 0)
-        status = engine_device_check(ht_dev_upload(*device, half, bytes), "copy to the device", f);
-    free(half);
-    return status;
 }
 
 /* One operand as it is stored, with the family's numbers in it: *ld x columns. */
@@ -349,9 +346,9 @@ static int round_open(struct round *r, struct bench *b, const struct shape *s, c
         return -1;
     if (b->yardstick == NULL)
         return 0;
-    if (upload_half(&r->half_a, r->a, a_count, f) != 0)
+    if (narrow_open(&r->half, YARDSTICK_FP16, r->a, a_count, r->b, b_count, f) != 0)
         return -1;
-    return upload_half(&r->half_b, r->b, b_count, f);
+    return narrow_open(&r->brain, YARDSTICK_BF16, r->a, a_count, r->b, b_count, f);
 }
 
 /* A and B, each into the same buffer: what packing at least moves, with the same data. */
@@ -410,8 +407,9 @@ static void make_comments(struct bench *b) {
         "%s# data: uniform[-1,1], column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
         "and most "
         "over the batches\n"
-        "# end: with packing; kernel: from packed operands; cublas-fp16 gets its inputs already in FP16\n"
-        "# of_limit: kernel TFLOPS * products / cublas-fp16; errors of %d rows against FP64\n"
+        "# end: with packing; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
+        "# limit_tflops: cublas-fp16, -bf16 or -tf32, whichever has the scheme's slices, over its products; of_limit: "
+        "kernel TFLOPS over that; errors of %d rows against FP64\n"
         "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
         "same call, queued behind a delay that hides launch latency; all contenders alike\n"
         "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "

@@ -211,11 +211,14 @@ static int run_special(struct contract *c, int64_t cases, struct fault *f) {
     if (status == 0)
         status = write_table(&s.table, c->out, c->head, f);
     if (status == 0) {
-        printf("\n%s beside %s: %lld cases, %lld results of another class than native\n", c->scheme,
-               native_name(c->yardstick), (long long)s.cases, (long long)s.differences);
-        if (s.differences > 0)
-            status = fault_set(f, "%lld results are NaN, Inf or finite where native FP32 is not",
-                               (long long)s.differences);
+        printf("\n%s beside %s: %lld cases; where NaN or Inf goes in %lld results of another class than native, "
+               "of finite numbers %lld neither as native nor as the exact result (native itself overflows "
+               "on its way in %lld)\n",
+               c->scheme, native_name(c->yardstick), (long long)s.cases, (long long)s.differences,
+               (long long)s.overflows, (long long)s.native_overflows);
+        if (s.differences + s.overflows > 0)
+            status = fault_set(f, "%lld results are NaN, Inf or finite where they must not be",
+                               (long long)(s.differences + s.overflows));
     }
     special_free(&s);
     return status;
@@ -310,7 +313,9 @@ const struct command cmd_contract = {
     "fails if any do.\n"
     "--special puts NaN, infinities, the largest numbers and zeros at every place of A, B and C in small "
     "products, with\n"
-    "several alpha and beta, batched and one by one, and compares where NaN and Inf come out.\n\n"
+    "several alpha and beta, batched and one by one, and compares where NaN and Inf come out: as native's where NaN or Inf\n"
+    "goes in; where finite numbers overflow, as native's or as the exact result rounded to FP32 (column overflows: neither;\n"
+    "native_overflows: native is Inf or NaN where the exact result is finite).\n\n"
     "  --n, --k       default 64,257,1024,4096 and 1,16,1000,65536; in the simulator 64,65 and 1,16,257\n"
     "  --rows N       rows whose errors are measured (default 64, evenly spread; without cuBLAS all)\n"
     "  --cases N      of one pattern, alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more than "

@@ -9,6 +9,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "contenders.h"
+#include "narrow.h"
 #include "native.h"
 #include "outfile.h"
 #include "plot.h"
@@ -25,8 +26,8 @@ enum {
     SAMPLED_ROWS = 64,
     GRID_COLUMNS = 5
 };
-enum { NAMES_BYTES = 2048, VENDOR_MODES = 2, COLUMNS_MOST = CONTENDERS_MOST + 1 + VENDOR_MODES };
-static const enum yardstick_mode vendor_modes[VENDOR_MODES] = {YARDSTICK_TF32, YARDSTICK_BF16X9};
+enum { NAMES_BYTES = 2048, VENDOR_MODES = 3, COLUMNS_MOST = CONTENDERS_MOST + 1 + VENDOR_MODES };
+static const enum yardstick_mode vendor_modes[VENDOR_MODES] = {YARDSTICK_TF32, YARDSTICK_FP16, YARDSTICK_BF16X9};
 
 static const struct tsv_column report_columns[] = {{"family", 1},      {"exact", 0},         {"n", 1},
                                                    {"k", 0},           {"rows", 0},          {"contender", 1},
@@ -137,9 +138,18 @@ static int run_vendor_mode(struct report *r, struct trial *t, int index, const f
                            struct fault *f) {
     const struct engine_problem *p = &t->problem;
     const enum yardstick_mode mode = vendor_modes[index];
-    if (yardstick_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b,
-                           p->ldb, p->c) != 0)
-        return 0; /* this cuBLAS has no such mode */
+    struct narrow half = {NULL, NULL};
+    if (mode == YARDSTICK_FP16 && narrow_open(&half, mode, t->a, p->lda * p->k, t->b, p->ldb * p->n, f) != 0) {
+        narrow_close(&half);
+        return -1;
+    }
+    const int refused = yardstick_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
+                                           half.a != NULL ? half.a : p->a, p->lda, half.b != NULL ? half.b : p->b,
+                                           p->ldb, p->c);
+    const int waited = engine_wait(f);
+    narrow_close(&half);
+    if (refused || waited != 0)
+        return waited; /* refused: this cuBLAS has no such mode */
     if (engine_problem_result(p, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
@@ -440,9 +450,9 @@ const struct command cmd_report = {
     "  max_error, mred, max_abs   LE-GEMM eqs. 19 and 20, EGEMM-TC eq. 10, against FP64; the file has them\n"
     "             against the CPU's FP32 result too (columns _cpu), as in the papers\n"
     "  misplaced  results whose class (NaN, +Inf, -Inf, finite) is wrong; then every error is nan\n"
-    "Above n = 1024 the errors are those of 64 rows. Native FP32's row is followed by those of cuBLAS' TF32 "
-    "and BF16x9 "
-    "modes, where it has them.\n\n"
+    "Above n = 1024 the errors are those of 64 rows. Native FP32's row is followed by those of cuBLAS' TF32, "
+    "FP16 (inputs "
+    "rounded to FP16 first) and BF16x9 modes, where it has them.\n\n"
     "  --out DIR    also write report.tsv, histogram.tsv and, with gnuplot, error.svg and histogram.svg "
     "there\n"
     "  --html FILE  also write one page with plots: where each scheme's guarantee ends\n"

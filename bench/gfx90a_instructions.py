@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 WAVE = 64
-MFMA_CLOCKS = {"32x32x8": 64, "16x16x16": 32}  # 16 and 8 passes of 4 clocks: CDNA 2 ISA guide, MFMA dependencies
+MFMA_CLOCKS = {"32x32x8": 64, "16x16x16": 32, "16x16x4": 32}  # 16 and 8 passes of 4 clocks: CDNA 2 ISA guide, MFMA dependencies
+NUMBERS = {"ds_read_b32": 1, "ds_read2_b32": 2, "ds_read2st64_b32": 2}  # that a lane reads at once
 
 
 def manifest(folder):
@@ -22,8 +23,12 @@ def manifest(folder):
 
 
 def matrix_kernels(folder):
-    """Those with MFMAs: kernels that read the operands as they are have a loop of another kind."""
     return [row for row in manifest(folder) if int(row["mmas"]) > 0]
+
+
+def is_direct(row):
+    """It reads the operands as they are: a loop for each of four orientations, FP32 numbers read one by one."""
+    return row["scheme"] == "fp32"
 
 
 def kernel_flags(folder):
@@ -50,23 +55,25 @@ def metadata(assembly):
     return kernels
 
 
-def loop_blocks(assembly):
-    """{label: instructions} of the loop that holds the MFMAs, in order; LLVM notes at each block to which loop it belongs."""
-    loops, block = {}, None
+def loops_of(assembly):
+    """{label: instructions} of each loop that holds MFMAs, in order; LLVM notes at each block to which loop it belongs."""
+    loops, block, last = {}, None, None
     for line in assembly.splitlines():
         label = re.match(r"(?:; )?[.%](LBB\d+_\d+|bb\.\d+):", line)
         if label:
             header = re.search(r"in Loop: Header=(BB\d+_\d+)", line)
             loop = "L" + header.group(1) if header else label.group(1) if "Loop Header" in line else None
             block = loops.setdefault(loop, {}).setdefault(label.group(1), []) if loop else None
+            last = label.group(1)
+        elif "Loop Header" in line:  # of a loop in a loop: below the label's line, which names the outer one
+            block = loops.setdefault(last, {}).setdefault(last, [])
         elif block is not None and re.match(r"\s+[a-z]", line) and not line.lstrip().startswith((";", ".")):
             block.append(" ".join(line.split(";")[0].split()))
-    found = [blocks for blocks in loops.values() if any(i.startswith("v_mfma") for block in blocks.values() for i in block)]
-    return found[0] if len(found) == 1 else {}
+    return [blocks for blocks in loops.values() if any(i.startswith("v_mfma") for block in blocks.values() for i in block)]
 
 
-def main_loop(assembly):
-    return [instruction for block in loop_blocks(assembly).values() for instruction in block]
+def main_loops(assembly):
+    return [[instruction for block in blocks.values() for instruction in block] for blocks in loops_of(assembly)]
 
 
 def group_of(instruction):
@@ -77,47 +84,58 @@ def group_of(instruction):
         return mnemonic
     if mnemonic.startswith("v_accvgpr"):
         return "v_accvgpr"
+    if mnemonic in NUMBERS:
+        return "ds_read_b32"
     if mnemonic.startswith(("ds_", "global_", "flat_", "scratch_", "buffer_")):
         return "other_memory"
     return "valu" if mnemonic.startswith("v_") else "salu"
 
 
 GROUPS = ["mfma", "ds_read_b128", "ds_write_b128", "global_load_dwordx4", "s_barrier", "s_waitcnt", "s_nop", "v_accvgpr", "valu",
-          "salu", "other_memory"]
+          "salu", "other_memory", "ds_read_b32"]
+
+
+def count_of(loop):
+    """Instructions of each group; of the loads of single numbers, the numbers."""
+    counts = {g: 0 for g in GROUPS}
+    for instruction in loop:
+        counts[group_of(instruction)] += NUMBERS.get(instruction.split()[0], 1)
+    return counts
 
 
 def measure(row, folder, flags):
     assembly, log = assemble(pathlib.Path(folder) / f"{row['name']}.hip", flags)
     if not assembly:
         raise SystemExit(f"{row['name']}: {log}")
-    loop = main_loop(assembly)
-    counts = {g: 0 for g in GROUPS}
-    for instruction in loop:
-        counts[group_of(instruction)] += 1
     shape = re.search(r"v_mfma_[a-z]+32_(\d+x\d+x\d+)", assembly).group(1)
-    return row, metadata(assembly)[0], counts, shape
+    return row, metadata(assembly)[0], [count_of(loop) for loop in main_loops(assembly)], shape
 
 
-COLUMNS = (["kernel", "regs_planned", "regs", "agprs", "lds_planned", "lds", "scratch", "mfma_planned", "mfma", "loads_planned",
-            "ds_read_b128", "copies_planned", "global_load+ds_write"] + GROUPS[4:] +
+COLUMNS = (["kernel", "regs_planned", "regs", "agprs", "lds_planned", "lds", "scratch", "loops", "mfma_planned", "mfma", "loads_planned",
+            "loads", "copies_planned", "global_load+ds_write"] + GROUPS[4:11] +
            ["lds_read_bytes", "lds_written_bytes", "lds_clocks", "mfma_clocks"])
 
 
-def table_row(row, data, counts, shape):
+def table_row(row, data, loops, shape):
+    """Of several loops the one with most instructions."""
+    counts = max(loops, key=lambda c: sum(c.values()))
     warps = int(row["threads"]) // WAVE
-    read, written = (counts[k] * WAVE * 16 * warps for k in ("ds_read_b128", "ds_write_b128"))
+    read = (counts["ds_read_b128"] * 16 + counts["ds_read_b32"] * 4) * WAVE * warps
+    written = counts["ds_write_b128"] * 16 * WAVE * warps
     return [row["name"], row["regs_planned"], data["vgpr_count"], data["agpr_count"], row["smem_bytes"],
-            data["group_segment_fixed_size"], data["private_segment_fixed_size"], row["mmas"], counts["mfma"], row["loads"],
-            counts["ds_read_b128"], row["copies"], counts["global_load_dwordx4"] + counts["ds_write_b128"],
-            *(counts[g] for g in GROUPS[4:]), read, written, (read + written) // 128,
+            data["group_segment_fixed_size"], data["private_segment_fixed_size"], len(loops), row["mmas"], counts["mfma"],
+            row["loads"], counts["ds_read_b32" if is_direct(row) else "ds_read_b128"], row["copies"],
+            counts["global_load_dwordx4"] + counts["ds_write_b128"],
+            *(counts[g] for g in GROUPS[4:11]), read, written, (read + written) // 128,
             counts["mfma"] * MFMA_CLOCKS[shape] * warps // 4]
 
 
 def main():
     folder = sys.argv[1]
     flags, rows = kernel_flags(folder), matrix_kernels(folder)
-    print("# main loop of one K step (bk), per wavefront; lds_*: all wavefronts of a workgroup; clocks: of a CU with one "
-          "workgroup, LDS at 128 bytes a clock")
+    print("# main loop of one K step (bk), per wavefront; loads: ds_read_b128, of fp32 numbers of four bytes; fp32 has a loop for each "
+          "orientation (the longest is counted), and other_memory is its loads at edges; lds_*: all wavefronts of a workgroup; clocks: "
+          "of a CU with one workgroup, LDS at 128 bytes a clock without conflicts")
     print("\t".join(COLUMNS))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for found in pool.map(lambda r: measure(r, folder, flags), rows):

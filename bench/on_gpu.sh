@@ -1,8 +1,9 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), auto (what
-# the data check costs), parts (where), report (errors, with their page) contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
+# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), auto
+# (what the data check costs), parts (where), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
+# (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
@@ -67,6 +68,13 @@ parts() {
     { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 1024,2048,4096; } | tee "$out/h200-native-parts.tsv"
 }
 
+# About a minute.
+limits() {
+    table h200 h200-native-limits --sizes 1024,4096,8192 --schemes bf16x3,bf16x6,bf16x9,tf32x3 --seconds 0.3
+}
+
+# Every family, `auto` and every scheme, beside native FP32 and cuBLAS' modes. The CPU's references and random numbers are
+# the cost: about 12 CPU seconds a family, most of it in parallel; 60 to 90 s on 16 cores.
 report() {
     mkdir -p "$out/report"
     "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" --html "$out/h200-report.html" 2>&1 | tail -6
@@ -103,7 +111,8 @@ small) small ;;
 auto) auto ;;
 parts) parts ;;
 report) report ;;
+limits) limits ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, auto, parts, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, auto, parts, limits, report, contract, profile" >&2; exit 2 ;;
 esac

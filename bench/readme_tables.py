@@ -22,7 +22,7 @@ SHOWN = ["n", "contender", "end_single_tflops", "end_single/sgemm", "end_tflops"
 TITLES = {"end_single_tflops": "single, end to end, TFLOPS", "kernel_single_tflops": "single, kernel only, TFLOPS",
           "end_single/sgemm": "single ÷ SGEMM", "pack_us": "packing, µs", "pack_single_us": "packing, single, µs",
           "end_tflops": "end to end, TFLOPS", "kernel_tflops": "kernel only, TFLOPS", "end/sgemm": "÷ SGEMM",
-          "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "of_limit": "share of limit",
+          "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "limit_tflops": "limit, TFLOPS", "of_limit": "share of limit",
           "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy"}
 
 

@@ -1,5 +1,9 @@
 /* special: special values at every place of small products. See special.h.
  *
+ * Where NaN or Inf goes in, the result's class must be native FP32's. Where only finite numbers do, some of them the largest,
+ * a library may overflow on its way (cuBLAS scales by alpha before it adds): there the exact result rounded to FP32 decides,
+ * and what native makes of it is counted beside it.
+ *
  * A case puts one or two special values into uniform[-1,1] data. Cases of one kind are numbered, places fastest; a kind
  * with more cases than asked for is sampled. */
 #include "special.h"
@@ -19,7 +23,8 @@ static const float kinds[KINDS] = {(float)NAN, (float)INFINITY, -(float)INFINITY
 
 static const struct tsv_column columns[] = {{"m", 1},           {"n", 1},     {"k", 1},    {"alpha", 1},
                                             {"beta", 1},        {"where", 1}, {"path", 1}, {"cases", 1},
-                                            {"differences", 1}, {"first", 1}};
+                                            {"differences", 1}, {"overflows", 1}, {"native_overflows", 1},
+                                            {"first", 1}};
 
 struct size {
     int64_t m, n, k;
@@ -53,7 +58,7 @@ struct run {
     const struct pattern *pattern;
     int64_t elements[3], cases, first_case, made; /* cases in all, first of this batch, how many are in it */
     float *host[3], *device[3], *native, *ours;
-    int64_t differences;
+    int64_t differences, overflows, native_overflows;
     char note[NOTE_BYTES];
 };
 
@@ -183,15 +188,57 @@ static void write_note(struct run *r, int64_t slot, int64_t at) {
              classes[metrics_class(r->native[index])], classes[metrics_class(r->ours[index])]);
 }
 
+struct special_inputs special_inputs_of(int64_t m, int64_t k, int64_t at, float alpha, const float *a, const float *b,
+                                        float beta, const float *c) {
+    const float kept = beta == 0 ? 0 : c[at];
+    struct special_inputs in = {metrics_class(kept) == 0, 0};
+    a += at % m;
+    b += at / m * k;
+    for (int64_t l = 0; l < k && alpha != 0; l++) {
+        in.finite &= metrics_class(a[l * m]) == 0 && metrics_class(b[l]) == 0;
+        in.exact += (double)a[l * m] * (double)b[l];
+    }
+    in.exact = (double)alpha * in.exact + (double)beta * (double)kept;
+    return in;
+}
+
+/* Whether a result of this class may stand for a finite exact value. Near where FP32 ends the rounding of sums decides. */
+static int is_class_of(int class_of, double exact) {
+    const double end = 0x1p128, near = 0x1p108;
+    const int beyond = metrics_class(exact > 0 ? (float)INFINITY : -(float)INFINITY);
+    if (fabs(fabs(exact) - end) < near)
+        return class_of == 0 || class_of == beyond;
+    return class_of == (fabs(exact) < end ? 0 : beyond);
+}
+
+int special_judge(const struct special_inputs *in, float native, float ours) {
+    const int of_native = metrics_class(native), of_ours = metrics_class(ours);
+    if (!in->finite)
+        return of_ours != of_native ? SPECIAL_DIFFERS : 0;
+    const int overflows = of_ours != of_native && !is_class_of(of_ours, in->exact);
+    return (overflows ? SPECIAL_OVERFLOWS : 0) | (is_class_of(of_native, in->exact) ? 0 : SPECIAL_NATIVE_OVERFLOWS);
+}
+
+static void compare_one(struct run *r, int64_t slot, int64_t i) {
+    const int64_t at = slot * r->elements[2] + i;
+    const float native = r->native[at], ours = r->ours[at];
+    if (metrics_class(native) == 0 && metrics_class(ours) == 0)
+        return; /* whatever the exact result is */
+    const struct special_inputs in =
+        special_inputs_of(r->size.m, r->size.k, i, r->by.alpha, r->host[0] + slot * r->elements[0],
+                          r->host[1] + slot * r->elements[1], r->by.beta, r->host[2] + slot * r->elements[2]);
+    const int verdict = special_judge(&in, native, ours);
+    if ((verdict & (SPECIAL_DIFFERS | SPECIAL_OVERFLOWS)) != 0 && r->differences + r->overflows == 0)
+        write_note(r, slot, i);
+    r->differences += (verdict & SPECIAL_DIFFERS) != 0;
+    r->overflows += (verdict & SPECIAL_OVERFLOWS) != 0;
+    r->native_overflows += (verdict & SPECIAL_NATIVE_OVERFLOWS) != 0;
+}
+
 static void compare(struct run *r, int64_t every) {
     for (int64_t slot = 0; slot < r->made; slot += every)
-        for (int64_t i = 0; i < r->elements[2]; i++) {
-            const int64_t at = slot * r->elements[2] + i;
-            if (metrics_class(r->native[at]) == metrics_class(r->ours[at]))
-                continue;
-            if (r->differences++ == 0)
-                write_note(r, slot, i);
-        }
+        for (int64_t i = 0; i < r->elements[2]; i++)
+            compare_one(r, slot, i);
 }
 
 /* ---- runs */
@@ -217,15 +264,19 @@ static void add_row(struct run *r, const char *path, int64_t cases) {
     tsv_text(t, path);
     tsv_integer(t, cases);
     tsv_integer(t, r->differences);
-    tsv_text(t, r->differences > 0 ? r->note : "-");
+    tsv_integer(t, r->overflows);
+    tsv_integer(t, r->native_overflows);
+    tsv_text(t, r->differences + r->overflows > 0 ? r->note : "-");
     tsv_end_row(t);
     r->special->cases += cases;
     r->special->differences += r->differences;
+    r->special->overflows += r->overflows;
+    r->special->native_overflows += r->native_overflows;
 }
 
 static int run_path(struct run *r, const char *path, int64_t every, struct fault *f) {
     int64_t cases = 0;
-    r->differences = 0;
+    r->differences = r->overflows = r->native_overflows = 0;
     for (r->first_case = 0; r->first_case < r->cases; r->first_case += BATCH_MOST) {
         const int64_t left = r->cases - r->first_case;
         r->made = left < BATCH_MOST ? left : BATCH_MOST;

@@ -14,8 +14,23 @@ struct special {
         cases_most; /* of one pattern and pair of alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more: a sample */
     int64_t single_every; /* each case runs in a batch; one in this many also by itself */
     struct tsv table;
-    int64_t cases, differences; /* differences: elements of another class than native FP32's */
+    int64_t cases, differences, overflows, native_overflows; /* results; see special_judge */
 };
+
+/* What went into one result (element `at` of C, m rows): whether all of it is finite, and what comes out with no rounding on
+ * the way, which FP64 holds to far more digits than a class needs. A and B are not there where alpha is 0, C where beta is 0. */
+struct special_inputs {
+    int finite;
+    double exact;
+};
+struct special_inputs special_inputs_of(int64_t m, int64_t k, int64_t at, float alpha, const float *a, const float *b,
+                                        float beta, const float *c);
+
+/* 0, or the sum of: NaN or Inf went in and the result is of another class than native FP32's; finite numbers went in and its
+ * class is neither native's nor that of the exact result rounded to FP32; that native's is not that of the exact result (an
+ * overflow on the way: cuBLAS scales by alpha before it adds). */
+enum { SPECIAL_DIFFERS = 1, SPECIAL_OVERFLOWS = 2, SPECIAL_NATIVE_OVERFLOWS = 4 };
+int special_judge(const struct special_inputs *in, float native, float ours);
 
 /* Runs everything for the scheme that is selected in the engine, and fills table, cases, differences. */
 int special_run(struct special *s, struct fault *f);

@@ -19,12 +19,13 @@ enum {
     MATH_BF16X9 = 4,
     R_32F = 0,
     R_16F = 2,
+    R_16BF = 14,
     COMPUTE_32F = 68,
     GEMM_DEFAULT = -1
 };
 
 const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16",
-                                                      "cublas-bf16x9"};
+                                                      "cublas-bf16", "cublas-bf16x9"};
 
 struct yardstick {
     void *library, *handle, *workspace;
@@ -119,9 +120,11 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
     int status = y->set_math(y->handle, math);
     if (status != 0)
         return status;
-    if (mode == YARDSTICK_FP16)
-        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, R_16F, (int)lda, b, R_16F,
+    if (mode == YARDSTICK_FP16 || mode == YARDSTICK_BF16) {
+        const int type = mode == YARDSTICK_FP16 ? R_16F : R_16BF;
+        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, type, (int)lda, b, type,
                           (int)ldb, &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
+    }
     return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c,
                     (int)m);
 }
@@ -158,4 +161,12 @@ static uint16_t to_half(float value) {
 void yardstick_to_half(const float *in, uint16_t *out, size_t count) {
     for (size_t i = 0; i < count; i++)
         out[i] = to_half(in[i]);
+}
+
+void yardstick_to_bf16(const float *in, uint16_t *out, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &in[i], sizeof bits);
+        out[i] = (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    }
 }

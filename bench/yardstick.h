@@ -13,6 +13,7 @@ enum yardstick_mode {
     YARDSTICK_SGEMM,
     YARDSTICK_TF32,
     YARDSTICK_FP16,
+    YARDSTICK_BF16,
     YARDSTICK_BF16X9,
     YARDSTICK_MODES,
     YARDSTICK_TIMED = YARDSTICK_BF16X9
@@ -27,7 +28,7 @@ void yardstick_close(struct yardstick *y);
 int yardstick_version(const struct yardstick *y); /* as cublasGetVersion, 0: unknown */
 
 /* Column-major C(m x n, dense) = op(A) op(B), asynchronous on the default stream. a and b are FP16 for
- * YARDSTICK_FP16, else FP32. Returns 0 or cuBLAS' status. */
+ * YARDSTICK_FP16, BF16 for YARDSTICK_BF16, else FP32. Returns 0 or cuBLAS' status. */
 int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m,
                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                        float *c);
@@ -37,7 +38,8 @@ int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, 
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
                     float *c);
 
-/* Rounds to the nearest FP16, ties to even, as the vendor's conversion does. */
+/* Rounds to the nearest FP16, ties to even, as the vendor's conversion does; finite numbers to the nearest BF16. */
 void yardstick_to_half(const float *in, uint16_t *out, size_t count);
+void yardstick_to_bf16(const float *in, uint16_t *out, size_t count);
 
 #endif

@@ -89,7 +89,7 @@ static void scheme_params(struct params *p, const struct scheme *s) {
  * tile_direct still gets no more than planned. */
 static long min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
-    if (scheme_is_direct(p->scheme) && p->isa->direct_mma)
+    if ((p->isa->direct && p->isa->direct_mma) || p->isa->direct == DIRECT_FMA) /* there a short k needs less of it */
         return model_occupancy(p->gpu, p->isa, tile_warps(&p->tile), c->regs_per_thread, 0, NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
@@ -127,6 +127,8 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "SMS", (long)plan->gpu->sms);
     } else
         param(p, "RASTER", plan->raster);
+    if (!plan->isa->warpgroup && !scheme_is_direct(plan->scheme))
+        param(p, "REFILLS", model_refills(plan->scheme, plan->isa, t));
 }
 
 static void derived_wgmma(struct params *p, const struct scheme *s, const struct tile *t) {
@@ -147,6 +149,19 @@ static int k_pairs(const struct plan *p) {
     return scheme_atom_k(p->scheme) / isa_fragment_k(p->isa, p->scheme->slice);
 }
 
+static void derived_fma(struct params *p, const struct plan *plan) {
+    enum { ROW_LANES = 16, LINE = 32, LANES = 8 }; /* of fma_direct; of thin_direct */
+    const struct tile *t = &plan->tile;
+    const int threads = tile_threads(t, plan->isa);
+    derived(p, "MI", t->wm / ROW_LANES);
+    derived(p, "NI", t->wn * ROW_LANES / plan->isa->wave_size);
+    derived(p, "P_PARTS", t->bm * t->bk / threads);
+    derived(p, "Q_PARTS", (t->bn * t->bk + threads - 1) / threads);
+    derived(p, "AHEAD", t->bk / LINE);
+    derived(p, "SPREAD", threads / LANES / t->bm);
+    derived(p, "FEW", threads / LANES / t->bm);
+}
+
 static void derived_direct(struct params *p, const struct plan *plan, int d_regs) {
     const int d_cols = plan->isa->d_cols, d_rows = d_regs / d_cols;
     derived(p, "MI", sched_mi(plan));
@@ -155,19 +170,25 @@ static void derived_direct(struct params *p, const struct plan *plan, int d_regs
     derived(p, "ROWS_AT_ONCE", model_direct_rows(plan->isa, &plan->tile));
     derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(plan->isa, &plan->tile));
     derived(p, "B_PAIRS", (sched_ni(plan) + 1) / 2);
-    derived(p, "SETS", model_direct_sets(plan->isa, &plan->tile));
+    const bool keeps = plan->variant == VARIANT_RESCUE; /* what sums round off, in the registers of a set */
+    derived(p, "SETS", keeps ? 1 : model_direct_sets(plan->isa, &plan->tile));
     derived(p, "D_REGS", d_regs);
     derived(p, "D_ROWS", d_rows);
+    derived(p, "FP32_STEPS", plan->isa->fp32_mma ? plan->tile.bk / ISA_FP32_MMA_K : 2);
+    derived(p, "A_OWN", plan->isa->fp32_mma ? 1 : d_rows);
+    derived(p, "B_OWN", plan->isa->fp32_mma ? 1 : d_cols);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
-    derived(p, "FMA_COLS", sched_ni(plan) * d_cols);
 }
 
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
 static void derived_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     const int d_regs = plan->isa->mi * plan->isa->ni / plan->isa->wave_size;
-    if (scheme_is_direct(plan->scheme)) {
-        derived_direct(p, plan, d_regs);
+    if (plan->isa->direct) {
+        if (plan->isa->direct == DIRECT_TILE)
+            derived_direct(p, plan, d_regs);
+        else
+            derived_fma(p, plan);
         return;
     }
     if (plan->isa->warpgroup) {
@@ -188,7 +209,7 @@ static void derived_params(struct params *p, const struct plan *plan) {
     derived(p, "B_BLOCKS", t->bn / 64);
     derived(p, "STAGE_BYTES", tile_stage_bytes(t, plan->scheme));
     derived(p, "PARTS", sched_parts(plan));
-    derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 : 1);
+    derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 + model_refills(plan->scheme, plan->isa, t) : 1);
     derived(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(plan->scheme) ? sched_mi(plan) : 1);
 }
 
@@ -263,8 +284,9 @@ static void write_advance(struct text *out, int indent, const struct plan *p) {
         write_land(out, indent + 4, p, "copy_to + write");
         line(out, indent, "}");
     }
-    line(out, indent, "ht_stage_commit();");
-    line(out, indent, "ht_stage_wait<LOOKAHEAD - 1>();");
+    if (!model_refills(p->scheme, p->isa, &p->tile))
+        line(out, indent, "ht_stage_commit();");
+    line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
     line(out, indent, "ht_barrier();");
 }
 
@@ -290,6 +312,9 @@ static void write_slot(struct text *out, int indent, const struct hole_context *
         break;
     case SLOT_ADVANCE:
         write_advance(out, indent, p);
+        break;
+    case SLOT_COMMIT:
+        line(out, indent, "ht_stage_commit();");
         break;
     case SLOT_LOAD_A:
     case SLOT_LOAD_B:
@@ -358,11 +383,13 @@ static void hole_products(struct text *out, int indent, const struct plan *p) {
         line(out, indent, "(void)b;");
         return;
     }
+    const bool keeps = p->variant == VARIANT_RESCUE;
     const int rows = model_direct_rows(p->isa, &p->tile);
     for (int q = 0; q < p->scheme->products; q++) {
         for (int i = 0; i < rows * sched_ni(p); i++)
-            line(out, indent, "ht_mma(chain[%d][%d], a[%d][%d], b[%d][%d]);", i / sched_ni(p), i % sched_ni(p),
-                 i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
+            line(out, indent, "ht_mma(%s[%d][%d], a[%d][%d], b[%d][%d]);",
+                 keeps && q + 1 < p->scheme->products ? "rest" : "chain",
+                 i / sched_ni(p), i % sched_ni(p), i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
     }
 }
 
@@ -493,8 +520,16 @@ static const char *chain_hooks(const struct isa *isa, const struct scheme *s) {
     return isa->warpgroup ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
 }
 
-static bool is_direct(const struct frame *f) {
-    return f->scheme && scheme_is_direct(f->scheme);
+/* Its hooks are one file: how operands are read and results stored. */
+static bool is_fma(const struct frame *f) {
+    return f->isa->direct > DIRECT_TILE;
+}
+
+static bool read_direct_parts(struct parts *t, const struct frame *f) {
+    if (is_fma(f))
+        return read_template(&t->stage, f->c, "operands_direct", "cuh");
+    return !f->isa->direct || (read_template(&t->stage, f->c, "stage_direct", "cuh") &&
+                               read_template(&t->cut, f->c, f->isa->direct_mma ? "cut_direct" : "cut_none", "cuh"));
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
@@ -505,17 +540,15 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
-    if (f->has_init) {
+    if (f->has_init && !is_fma(f)) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
-    ok = (!f->has_split || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
-    if (is_direct(f))
-        ok = read_template(&t->stage, f->c, "stage_direct", "cuh") &&
-             read_template(&t->cut, f->c, f->isa->direct_mma ? "cut_direct" : "cut_none", "cuh") && ok;
+    ok = (!f->has_split || is_fma(f) || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
+    ok = read_direct_parts(t, f) && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
@@ -627,7 +660,7 @@ static bool write_file(struct text *out, const struct frame *f) {
         }
         if (f->has_split)
             add_part(out, &t.scheme);
-        if (is_direct(f)) {
+        if (f->isa->direct) {
             add_part(out, &t.stage);
             add_part(out, &t.cut);
         }

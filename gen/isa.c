@@ -57,14 +57,14 @@
                       [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
                       [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
             .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
-        .no_direct = true, .sim_model = "gfx90a",                                                                               \
+        .fp32_mma = "arch_gfx90a_f32", .tiles_only = true, .sim_model = "gfx90a",                                                \
         /* the language is said here, because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */ \
         .compile_flags =                                                                                     \
             "--offload-arch=gfx90a -std=c++17 -ffp-contract=off -Wno-unused-command-line-argument",          \
         .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
         .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
         .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \
-        .flushes_subnormals = true,                                                                          \
+        .flushes_subnormals = true, .native_k = 64,                                                          \
         .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_}, .tiny_units = 0,           \
         .group_units = 2                                                                                     \
     }
@@ -140,23 +140,28 @@ const struct isa *isa_find(const char *name) {
     return NULL;
 }
 
-const struct isa *isa_direct(const struct isa *isa) {
+const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
-    static struct isa rows[sizeof isa_table / sizeof *isa_table];
+    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "fma_direct", "thin_direct"};
+    static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
     const struct isa *row = isa_find(isa->name);
-    struct isa *d = &rows[row ? row - isa_table : 0];
+    struct isa *d = &rows[kind][row ? row - isa_table : 0];
     *d = *isa;
-    d->skeleton = "tile_direct";
+    d->direct = kind;
+    d->skeleton = skeletons[kind];
     d->sync_percent = isa->warpgroup ? SYNC_PERCENT : 100;
-    d->hooks[0] = "frag_direct";
+    d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : NULL;
+    d->fp32_mma = kind == DIRECT_TILE ? isa->fp32_mma : NULL;
+    d->hooks[0] = kind != DIRECT_TILE ? NULL : isa->fp32_mma ? isa->fp32_mma : "frag_direct";
     d->hooks[1] = NULL;
     memset(d->mma_hooks, 0, sizeof d->mma_hooks);
     memset(d->mma_k, 0, sizeof d->mma_k);
-    d->mma_hooks[SLICE_BF16] = isa->direct_mma ? isa->direct_mma : "arch_fma";
+    d->mma_hooks[SLICE_BF16] = d->direct_mma ? d->direct_mma : "arch_fma";
     d->mma_k[SLICE_BF16] = d->mi = d->fragment_k = 16;
-    d->ni = 8;
+    d->ni = d->fp32_mma ? 16 : 8;
     d->b_tiles = 1;
-    d->d_cols = 2;
+    d->d_cols = d->fp32_mma ? 4 : 2;
+    d->latency_divisor = d->fp32_mma ? 2 : 1; /* 16x16x4f32: 8 passes, 32x32x8f16 16: CDNA 2 ISA guide */
     d->other_shape = NULL;
     d->accumulation_registers = 0;
     d->async_copy = d->warpgroup = d->flushes_subnormals = false;

@@ -7,7 +7,11 @@
 
 #include "slice.h"
 
-enum { ISA_HOOKS_MAX = 2 };
+enum { ISA_HOOKS_MAX = 2, ISA_FP32_MMA_K = 4 };
+
+/* Skeletons of kernels that read the operands as they are: slices in MMAs, multiply-adds from shared memory, multiply-adds of a
+ * matrix and a few vectors. */
+enum direct_kind { DIRECT_NONE, DIRECT_TILE, DIRECT_FMA, DIRECT_THIN, DIRECT_KINDS };
 
 struct isa {
     const char *name;      /* "sm_80": the budget key `isa` */
@@ -23,7 +27,9 @@ struct isa {
         *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
     /* ht_mma of m16n8k16 BF16 for kernels that read the operands as they are; NULL: FP32 multiply-adds do it all */
     const char *direct_mma;
-    bool no_direct; /* its compiler spills in every such kernel: sets leave scheme fp32, and with it the data check, out */
+    const char *fp32_mma; /* in their place: templates/NAME.cuh with an MMA of 16 x 16 x 4 FP32 numbers; NULL: none */
+    bool tiles_only; /* of those kernels DIRECT_TILE alone: hipcc 5.2 spills scalars in the others */
+    enum direct_kind direct; /* in rows of isa_direct */
     int sync_percent; /* in rows of isa_direct: mma.sync's part of the unit's rate in budgets */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
@@ -55,9 +61,8 @@ struct isa {
 extern const struct isa isa_table[];
 extern const int isa_count;
 const struct isa *isa_find(const char *name); /* NULL: none */
-/* The same instruction set as kernels see it that read the operands as they are (skeleton tile_direct): warp-synchronous
- * whatever else it can do. */
-const struct isa *isa_direct(const struct isa *isa);
+/* The same instruction set as kernels see it that read the operands as they are: warp-synchronous whatever else it can do. */
+const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind);
 
 /* k of one MMA and of one fragment load for a slice type. A load brings the same bytes of k whatever the type; mma.sync
  * takes as many (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */

@@ -24,8 +24,9 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
         /* of a warp and step of bk; a warpgroup kernel has no such step */
-        const struct model_counts counts =
-            p->isa->warpgroup || scheme_is_direct(p->scheme) ? (struct model_counts){0} : model_halftone_counts(p->isa, p->scheme, t);
+        const struct model_counts counts = p->isa->warpgroup             ? (struct model_counts){0}
+                                           : scheme_is_direct(p->scheme) ? model_direct_counts(p->isa, t)
+                                                                         : model_halftone_counts(p->isa, p->scheme, t);
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\n", p->name,
                   p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
                   t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
@@ -62,7 +63,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread, scheme_is_direct(p->scheme));
         text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
-                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->element_bytes, k->cluster_m,
+                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps, k->cluster_m,
                   k->cluster_n, p->name, p->name);
     }
     text_add(out, "};\n\n");

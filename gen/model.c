@@ -36,11 +36,16 @@ int64_t model_clock_mhz(const struct gpu *g) {
     return g->sustained_clock_mhz;
 }
 
+int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
+    const struct isa *isa = isa_find(g->isa);
+    return isa && isa->direct_mma ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
+}
+
 /* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products together. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
     if (scheme_is_direct(s) && isa && !isa->direct_mma)
-        return g->fp32_fma_per_cycle * s->products;
+        return (isa->fp32_mma ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz) : g->fp32_fma_per_cycle) * s->products;
     const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
                                         [SLICE_BF16] = g->bf16_fma_per_cycle,
                                         [SLICE_TF32] = g->tf32_fma_per_cycle,
@@ -49,7 +54,7 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
 }
 
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return !(scheme_is_direct(s) && isa->no_direct) && model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
+    return model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
 }
 
 int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {
@@ -103,6 +108,11 @@ bool model_promotes(const struct scheme *s, const struct isa *isa) {
     return model_promote_k(s, isa, 0) > 0 && !scheme_is_exact(s);
 }
 
+bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t) {
+    return isa->async_copy && t->stages > 1 && s->promote[0] == PROMOTE_ISA && model_promotes(s, isa) &&
+           model_promote_k(s, isa, 0) <= t->bk;
+}
+
 /* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
 enum { CHUNK_K_MAX = 64 };
 
@@ -121,7 +131,7 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
 }
 
 const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s) {
-    return scheme_is_direct(s) && strcmp(isa->skeleton, "tile_direct") != 0 ? isa_direct(isa) : isa;
+    return scheme_is_direct(s) && isa->direct == DIRECT_NONE ? isa_direct(isa, DIRECT_TILE) : isa;
 }
 
 struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s) {
@@ -151,7 +161,7 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
     }
     switch (kind) {
     case MODEL_HALFTONE:
-        (scheme_is_direct(s) ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
+        (isa->direct > DIRECT_TILE ? model_fma : isa->direct ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
         break;
     case MODEL_EGEMM:
         model_egemm(g, isa, s, t, shape, cost);

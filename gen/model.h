@@ -55,6 +55,10 @@ bool model_better(enum model_kind kind, const struct cost *x, const struct tile 
 /* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for ht_cost_ns. */
 int64_t model_clock_mhz(const struct gpu *g);
 
+/* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read the operands as they are run
+ * at 1905 to 1980 MHz where f16x3 runs at 1425 (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
+int64_t model_cool_clocks(const struct gpu *g, int64_t clocks);
+
 /* Multiply-adds per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
 /* Whether budget and isa row have that unit; without it every tile is rejected. */
@@ -65,6 +69,10 @@ int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulat
 
 /* Whether chains of accumulator 0 are closed and added up in FP32. */
 bool model_promotes(const struct scheme *s, const struct isa *isa);
+
+/* Whether tile_mma copies into a stage as soon as everyone has read it (bench/NOTES.md, schedule): asynchronous copies where
+ * each step closes its chains. */
+bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t);
 
 /* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
  * is. */
@@ -93,6 +101,9 @@ void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme
 /* MODEL_HALFTONE of a kernel that reads the operands as they are. */
 void model_direct(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                   const struct shape *shape, struct cost *cost);
+/* The same of one that does so with multiply-adds alone. */
+void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+               struct cost *cost);
 /* Steps that its threads have on their way in registers: SETS of templates/tile_direct.cu. */
 int model_direct_sets(const struct isa *isa, const struct tile *t);
 /* MMA row tiles that a warp multiplies together: ROWS_AT_ONCE there. */
@@ -120,6 +131,8 @@ struct model_counts {
     int mma, load, copy;
 };
 struct model_counts model_halftone_counts(const struct isa *isa, const struct scheme *s, const struct tile *t);
+/* Of a kernel that reads the operands as they are: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
+struct model_counts model_direct_counts(const struct isa *isa, const struct tile *t);
 int model_halftone_instructions(const struct isa *isa, const struct scheme *s,
                                 const struct tile *t); /* of a step */
 int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,

@@ -3,6 +3,8 @@
  * A block cuts each number of a stage once into slices, in shared memory; warps load fragments and multiply. A large product
  * waits for mma.sync, which is slower than the unit, a small one for the way of its data, a skinny one for memory.
  *
+ * Where the unit multiplies FP32 (gfx90a) it does so in the place of the multiply-adds, and nothing is cut.
+ *
  * Instructions were counted in the code of nvcc 13.0 for sm_80 (64x64, warps of 32x32: 510 in a step). */
 #include "model.h"
 
@@ -15,8 +17,14 @@ enum {
     COPY_INSTRUCTIONS = 5,     /* where FP32 is stored as it is */
     LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
     OTHER_REGISTERS = 52,      /* beside sums, chains, fragments and parts: 44 to 74 in ptxas' code where there is room */
-    STEP_CLOCKS = 150,         /* barrier and first loads of a step, before the first MMA: a guess */
-    BLOCK_START_CLOCKS = 2900, /* as model_halftone */
+    MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
+    BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
+    /* Fitted to five tiles on 21 shapes on the H200 (results/h200-native-direct-first.tsv, clocks at 1980 MHz: root mean square error
+     * 12 %, worst 29 %). Before, with the largest of the pipes and 2900 clocks, predictions were 0.4 to 1 of what was measured. */
+    OVERLAP_PERCENT = 87,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
+    BLOCK_START_CLOCKS = 7450, /* of a block: launch, first loads, checks */
+    SUM_CLOCKS = 165,          /* of a block for each sum of a lane: clear, check, store */
+    STREAM_PERCENT = 56,       /* of device memory's rate; 2.7 TB/s */
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };
 
@@ -28,10 +36,28 @@ static bool has_mma(const struct isa *isa) {
     return isa->direct_mma != NULL;
 }
 
+/* In FP32, of a warp and step: multiply-adds or MMAs, and loads of a number for each lane. Multiply-adds: rows are shared by 4
+ * lanes, columns by the others. Worked line: 64x64, warps of 32x32, gfx90a: 2 * 2 tiles, 8 MMAs of 4 k: 32, and 32 loads. */
+struct fp32_work {
+    int64_t multiplies, loads;
+};
+
+static struct fp32_work fp32_work_of(const struct isa *isa, const struct tile *t) {
+    const int64_t lanes = isa->wave_size, mi = t->wm / isa->mi, ni = t->wn / isa->ni, steps = t->bk / ISA_FP32_MMA_K;
+    if (isa->fp32_mma)
+        return (struct fp32_work){mi * ni * steps, (mi + ni) * steps};
+    return (struct fp32_work){(int64_t)t->wm * t->wn * t->bk / lanes, (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes};
+}
+
 /* 16-byte parts of a stage that a thread moves. */
 static int parts_of(const struct isa *isa, const struct tile *t) {
     const int threads = tile_threads(t, isa);
     return (int)(ht_ceil_div(t->bm * t->bk / 4, threads) + ht_ceil_div(t->bn * t->bk / 4, threads));
+}
+
+struct model_counts model_direct_counts(const struct isa *isa, const struct tile *t) {
+    const struct fp32_work w = fp32_work_of(isa, t);
+    return isa->fp32_mma ? (struct model_counts){(int)w.multiplies, (int)w.loads, 2 * parts_of(isa, t)} : (struct model_counts){0};
 }
 
 int model_direct_sets(const struct isa *isa, const struct tile *t) {
@@ -47,15 +73,17 @@ int model_direct_rows(const struct isa *isa, const struct tile *t) {
 
 /* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of
  * 4, 52 = 228 (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one set:
- * 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of parts. */
+ * 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of parts. FP32 MMAs: half
+ * of a step's loads; 64x64, warps of 32x32, gfx90a: 16 + 16 + 16 + 16 + 36 = 100 (hipcc: 108). */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int lanes = isa->wave_size, sums = t->wm * t->wn / lanes;
     const int rows = model_direct_rows(isa, t) * isa->mi, cols = (t->wn + 15) / 16 * 16;
     cost->regs_chains = has_mma(isa) ? rows * t->wn / lanes : sums;
     cost->regs_accumulators = sums + cost->regs_chains;
+    const int fp32 = isa->fp32_mma ? (int)fp32_work_of(isa, t).loads / 2 : (t->wm + t->wn) / 2;
     cost->regs_fragments = has_mma(isa) ? s->slices * (rows + cols) / 4 + 4 * parts_of(isa, t) * model_direct_sets(isa, t)
-                                        : (t->wm + t->wn) / 2 + 4 * parts_of(isa, t);
-    cost->regs_other = OTHER_REGISTERS;
+                                        : fp32 + 4 * parts_of(isa, t);
+    cost->regs_other = isa->fp32_mma ? MMA_REGISTERS : OTHER_REGISTERS;
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
 }
 
@@ -72,20 +100,21 @@ static int stage_bytes(const struct isa *isa, const struct scheme *s, const stru
     return fp32 > cut ? fp32 : cut;
 }
 
-/* Clocks x256 of one step of a block on the instructions and shared memory of FP32 multiply-adds. */
+/* Clocks x256 of one step of a block on the instructions and shared memory of FP32 multiply-adds, or MMAs. */
 static int64_t fma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
     const int64_t warps = tile_warps(t), lanes = isa->wave_size, area = (int64_t)t->wm * t->wn;
-    const int64_t loads = (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes; /* rows are shared by 4 lanes, columns by the others */
-    const int64_t issue = area * t->bk / lanes + 2 * loads + parts_of(isa, t) * COPY_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes;
+    const struct fp32_work w = fp32_work_of(isa, t);
+    const int64_t issue = w.multiplies + 2 * w.loads + parts_of(isa, t) * COPY_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes;
     const int64_t unit =
         (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm / active;
-    const int64_t smem = warps * loads * lanes * 4 * 256 / g->smem_bytes_per_cycle;
+    const int64_t rounds = isa->fp32_mma ? BANK_ROUNDS : 1;
+    const int64_t smem = rounds * warps * w.loads * lanes * 4 * 256 / g->smem_bytes_per_cycle;
     return largest(largest(warps * issue * 256 / active, unit), smem);
 }
 
 /* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24 loads of fragments, 64
  * sums to add to, 8 parts: 96 + 24 + 64 + 8 * 36 + 40 = 512 instructions, four warps on four schedulers; unit 6 * 64 * 64 * 32 /
- * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576. */
+ * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576; 87 % of the sum is 1485. */
 static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
     const int64_t warps = tile_warps(t), sums = (int64_t)t->wm * t->wn / isa->wave_size, steps = t->bk / isa->fragment_k;
     const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * steps;
@@ -95,7 +124,7 @@ static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct
                          active * 100 / isa->sync_percent;
     const int64_t rows = warps * (t->wm + t->wn) + t->bm + t->bn;
     const int64_t smem = rows * t->bk * s->slices * 2 * 256 / g->smem_bytes_per_cycle;
-    return largest(largest(warps * issue * 256 / active, unit), smem);
+    return (warps * issue * 256 / active + unit + smem) * OVERLAP_PERCENT / 100;
 }
 
 /* Clocks x256 of one step of a block beside blocks_per_sm - 1 others. */
@@ -110,25 +139,22 @@ static int64_t step_busy(const struct gpu *g, const struct isa *isa, const struc
 /* Clocks x256 of the MMAs of a step that depend on one another. */
 static int64_t step_chain(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
     const int64_t groups = t->wm / isa->mi / model_direct_rows(isa, t) * (t->bk / isa->fragment_k);
-    return has_mma(isa) ? groups * s->products * g->mma_latency_cycles * 256 : 0;
+    const int64_t mmas = has_mma(isa) ? groups * s->products : isa->fp32_mma ? t->bk / ISA_FP32_MMA_K : 0;
+    return mmas * g->mma_latency_cycles / isa->latency_divisor * 256;
 }
 
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                          struct cost *cost) {
-    /* loaded: twice their mean; as many steps as there are sets are on their way */
-    const int64_t sets = has_mma(isa) ? model_direct_sets(isa, t) : 1;
+    const int64_t sets = has_mma(isa) ? model_direct_sets(isa, t) : 1, sums = (int64_t)t->wm * t->wn / isa->wave_size;
     const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / sets;
-    const int64_t alone = largest(step_busy(g, isa, s, t, 1), step_chain(g, isa, s, t)) + STEP_CLOCKS * 256;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
-    c->step_busy_x256 = (int32_t)step_busy(g, isa, s, t, cost->blocks_per_sm);
-    c->step_latency_x256 = (int32_t)largest(alone, arrival + STEP_CLOCKS * 256);
-    c->fixed_cycles = BLOCK_START_CLOCKS + (int)g->dram_latency_cycles +
-                      (int)((int64_t)t->bm * t->bn * 8 * cost->blocks_per_sm * g->sms * model_clock_mhz(g) /
-                            (g->dram_gbps * 1000)); /* C, at half the speed of memory */
+    c->step_busy_x256 = (int32_t)model_cool_clocks(g, step_busy(g, isa, s, t, cost->blocks_per_sm));
+    c->step_latency_x256 = (int32_t)model_cool_clocks(g, largest(step_busy(g, isa, s, t, 1), step_chain(g, isa, s, t)) + arrival);
+    c->fixed_cycles = (int)model_cool_clocks(g, BLOCK_START_CLOCKS + SUM_CLOCKS * sums);
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
-    c->element_bytes = 4;
+    c->stream_gbps = (int)g->dram_gbps * STREAM_PERCENT / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
@@ -167,6 +193,6 @@ void model_direct(const struct gpu *g, const struct isa *isa, const struct schem
     const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
     snprintf(cost->binding, sizeof cost->binding, "%s",
              2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram"
-             : has_mma(isa)                                  ? "tensor"
+             : has_mma(isa) || isa->fp32_mma                 ? "tensor"
                                                              : "fp32");
 }

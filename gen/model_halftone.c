@@ -176,7 +176,7 @@ static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t 
  * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 64 + 40) / 4 = 464;
  * fp32 16384 / 64 = 256; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
  * bytes from device memory take 249 clocks, half of them felt: 636; exposed 40 (two warps per scheduler; 160 with
- * one); copy ((262 + 500) / 2 + 29) * 2 = 820 less one and a half steps of 1536: 0. */
+ * one); copy ((262 + 500) / 2 + 29) * 2 = 820 less two steps of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm) {
     const struct model_counts i = model_halftone_counts(isa, s, t);
@@ -204,10 +204,11 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
     if (!isa->async_copy) /* a second barrier, and the stores between the two */
         step.exposed += BARRIER_CLOCKS * 256 + stage_bytes * 256 / g->smem_bytes_per_cycle;
     /* Half of the copies find their line in L2. A stage is issued in the first half of a step (sched.c) and waited
-     * for `steps_ahead` whole steps after the step's end. */
-    const int steps_ahead = isa->async_copy && t->stages > 1 ? t->stages - 2 : 0;
+     * for whole steps after the step's end, or issued near the end of the step before that. */
+    const bool refills = model_refills(s, isa, t);
+    const int steps_ahead = isa->async_copy && t->stages > 1 ? t->stages - 2 + refills : 0;
     const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) / 2 + g->smem_latency_cycles;
-    step.copy = largest(arrival * LOADED_LATENCY * 256 - steps_ahead * step.tensor - step.tensor / 2, 0);
+    step.copy = largest(arrival * LOADED_LATENCY * 256 - steps_ahead * step.tensor - (refills ? 0 : step.tensor / 2), 0);
     return step;
 }
 

@@ -229,23 +229,37 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
  * met a GPU yet. Operands may change places, so 64 x 32 is 32 x 64 as well. */
 static void plan_direct(struct plan_set *set, struct best *b) {
     static const struct {
-        int bm, bn, wm, wn;
+        enum direct_kind kind;
+        int bm, bn, bk, wm, wn, stages; /* wm 0: what makes 256 threads */
         const char *why;
-    } rows[] = {{128, 64, 32, 32, "reads the operands as they are; many tiles"},
-                {64, 64, 32, 32, "reads the operands as they are; a wave of tiles, or blocks that failed a check"},
-                {64, 32, 32, 16, "reads the operands as they are; few tiles"},
-                {32, 32, 16, 16, "reads the operands as they are; very few tiles"},
-                {128, 8, 32, 8, "reads the operands as they are; a matrix and up to eight vectors"}};
+    } rows[] = {{DIRECT_TILE, 128, 64, 32, 32, 32, 2, "reads the operands as they are; many tiles"},
+                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, "reads the operands as they are; a wave of tiles, or blocks that failed a check"},
+                {DIRECT_TILE, 64, 32, 32, 32, 16, 2, "reads the operands as they are; few tiles"},
+                {DIRECT_TILE, 32, 32, 32, 16, 16, 2, "reads the operands as they are; very few tiles"},
+                {DIRECT_TILE, 128, 8, 32, 32, 8, 2, "reads the operands as they are; a matrix and up to eight vectors"},
+                {DIRECT_FMA, 128, 64, 16, 128, 16, 2, "multiply-adds; few k, or few columns"},
+                {DIRECT_FMA, 64, 64, 16, 64, 16, 2, "multiply-adds; few k, or few tiles"},
+                {DIRECT_THIN, 8, 1, 256, 0, 1, 1, "multiply-adds; a matrix and a vector"},
+                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, "multiply-adds; a matrix and up to four vectors"}};
+    const struct isa *const isa = b->isa;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct tile t = {rows[i].bm, rows[i].bn, 32, rows[i].wm, rows[i].wn, isa_mma_k(b->isa, b->s->slice), 2, 1};
+        enum { THREADS = 256 };
+        const bool few = rows[i].bn < 32; /* vectors: tiles only where there is nothing better */
+        if (isa->tiles_only ? rows[i].kind != DIRECT_TILE : few && rows[i].kind == DIRECT_TILE)
+            continue;
+        b->isa = isa_direct(isa, rows[i].kind);
+        const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
+        const int wn = rows[i].kind == DIRECT_TILE && rows[i].wn < b->isa->ni ? b->isa->ni : rows[i].wn;
+        const struct tile t = {rows[i].bm, rows[i].bn < wn ? wn : rows[i].bn, rows[i].bk, wm, wn, isa_mma_k(isa, b->s->slice), rows[i].stages, 1};
         if (plan_fixed(b, &t))
             plan_add(set, b, VARIANT_PIPELINE, rows[i].why);
     }
+    b->isa = isa;
 }
 
 /* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
 static bool is_for_rescue(const struct plan *p) {
-    return scheme_is_direct(p->scheme) && p->tile.bm == 64 && p->tile.bn == 64;
+    return p->isa->direct == DIRECT_TILE && p->tile.bm == 64 && p->tile.bn == 64;
 }
 
 void plan_rescue(struct plan_set *set) {

@@ -59,12 +59,25 @@ static void add_slot(struct sched *s, const struct slot *x) {
     add(s, x->kind, x->fragment, x->x, x->y, x->z);
 }
 
-/* Copies of fragment step f: all parts are issued in the first half of the step, so that even with two stages the last
- * one has half a step to land in. */
+/* Copies of fragment step f where they do not refill: all parts are issued in the first half of the step, so that even with two
+ * stages the last one has half a step to land in. */
 static void copy_range(const struct plan *p, int f, int *from, int *to) {
     const int turns = sched_k_steps(p) > 1 ? sched_k_steps(p) / 2 : 1, parts = sched_parts(p);
     *from = f < turns ? parts * f / turns : parts;
     *to = f < turns ? parts * (f + 1) / turns : parts;
+}
+
+static bool refills(const struct plan *p) {
+    return model_refills(p->scheme, p->isa, &p->tile);
+}
+
+/* The next stage becomes readable; the one that has been read is filled again at once. */
+static void advance(struct sched *s, const struct plan *p, int f) {
+    add(s, SLOT_ADVANCE, f, 0, 0, 0);
+    for (int part = 0; refills(p) && part < sched_parts(p); part++)
+        add(s, SLOT_COPY, f, part, 0, 0);
+    if (refills(p))
+        add(s, SLOT_COMMIT, f, 0, 0, 0);
 }
 
 enum { LOAD_SHARE = 3 }; /* one of this many MMAs is issued while fragments are loaded */
@@ -78,11 +91,11 @@ static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
     const int interleave = p->variant != VARIANT_NOINTERLEAVE;
     const int load_span = mma_count >= LOAD_SHARE ? mma_count / LOAD_SHARE : 1;
     if (f == k_steps - 1)
-        add(s, SLOT_ADVANCE, f, 0, 0, 0);
+        advance(s, p, f);
     for (int m = 0; m < mma_count; m++) {
         while (load < load_count && (!interleave || load * load_span / load_count <= m))
             add_slot(s, &loads[load++]);
-        while (copy < copy_end)
+        while (copy < copy_end && !refills(p))
             add(s, SLOT_COPY, f, copy++, 0, 0);
         add_slot(s, &mmas[m]);
     }

@@ -2,7 +2,8 @@
  *
  * A step is K_STEPS fragment steps. Fragment step s runs the scheme's products on fragments loaded earlier, while the
  * fragments of s + 1 are loaded and the stage LOOKAHEAD ahead is copied. The last fragment step first
- * advances the ring (land, commit, wait, barrier), because its successor reads the next stage. No text here. */
+ * advances the ring (land, commit, wait, barrier; in some kernels the copies), because its successor reads the next stage. No text
+ * here. */
 #ifndef HT_SCHED_H
 #define HT_SCHED_H
 
@@ -11,6 +12,7 @@
 enum slot_kind {
     SLOT_COPY,    /* x: 16-byte part of the stage to issue */
     SLOT_ADVANCE, /* make the next stage readable */
+    SLOT_COMMIT,  /* the copies so far are one group; without refilling SLOT_ADVANCE does it */
     SLOT_LOAD_A,  /* x: slice, y: MMA row tile */
     SLOT_LOAD_B,  /* x: slice, y: first of the isa's b_tiles MMA column tiles that are loaded together */
     SLOT_MMA,     /* x: product, y: MMA row tile, z: MMA column tile */

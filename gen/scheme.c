@@ -205,6 +205,7 @@ const struct scheme scheme_table[] = {
      * accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
+     .checked = true,
      .hooks = "scheme_f16x3_scaled",
      .slice = SLICE_F16,
      .slices = 2,
@@ -350,7 +351,7 @@ const struct scheme scheme_table[] = {
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "fp32",
      .paper = "halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 "
-              "multiply-adds where slices cannot hold the data",
+              "multiply-adds where slices cannot hold the data, and alone without BF16 units (sm_75) or with FP32 ones (gfx90a)",
      .hooks = "scheme_fp32",
      .slice = SLICE_BF16,
      .slices = 3,
@@ -362,11 +363,12 @@ const struct scheme scheme_table[] = {
          {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
-     .fma_k = 15,
+     .fma_k = 16,
      .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k, added in FP32 to nearest; "
-                   "up to k = 15, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 "
-                   "multiply-adds in chains of 32 k",
+                   "up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 "
+                   "multiply-adds in chains of 2 or 32 k; these, parts of k, and what auto computes again, are added with what that "
+                   "rounds off",
      .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below "
                    "2^-126 the error is absolute, at most 2^-149 for each k"},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),

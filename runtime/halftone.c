@@ -268,7 +268,7 @@ static int fail_accuracy_text(halftone *h, const char *text) {
         snprintf(h->detail + used, sizeof h->detail - used, "%s%s", i > 0 ? ", " : "", ht_accuracy_form(i));
     }
     used = strlen(h->detail);
-    snprintf(h->detail + used, sizeof h->detail - used, "; N from 1 to 999, X above 0 and at most 1");
+    snprintf(h->detail + used, sizeof h->detail - used, "; N from 1 to 999, X above 0 and at most 1, Y from 1 on");
     return HALFTONE_UNKNOWN_ACCURACY;
 }
 
@@ -1379,6 +1379,150 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
     x.ldb = ldb;
     x.batch = 1;
     return pack_blobs(handle, &x, true, packed_a, true, packed_b);
+}
+
+/* ---- how much cancels ---- */
+
+enum { PROBES = 8 };
+
+/* For a random x of +-1 the mean of ||M x||^2 is ||M||_F^2. Device memory: x n x PROBES; k x 2 PROBES, more random vectors and
+ * y = B x; m x 2 PROBES, A by both. */
+struct probe {
+    float *x, *y, *z;
+    float *host; /* the largest of the three */
+};
+
+static void probe_close(struct probe *p) {
+    (void)ht_dev_free(p->x);
+    (void)ht_dev_free(p->y);
+    (void)ht_dev_free(p->z);
+    free(p->host);
+}
+
+/* Signs from a multiplicative generator (Knuth's MMIX constants): equal calls ask with equal vectors. */
+static int upload_signs(halftone *h, struct probe *p, float *to, int64_t count, uint64_t seed) {
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        p->host[i] = seed >> 63 ? 1.0f : -1.0f;
+    }
+    return fail_device(h, ht_dev_upload(to, p->host, (size_t)count * sizeof *to));
+}
+
+static int probe_open(halftone *h, const struct call *x, struct probe *p) {
+    const int64_t sizes[] = {x->n, 2 * x->k, 2 * x->m};
+    float **const memory[] = {&p->x, &p->y, &p->z};
+    int64_t most = 0;
+    int code = HALFTONE_OK;
+    memset(p, 0, sizeof *p);
+    for (int i = 0; i < 3 && code == HALFTONE_OK; i++) {
+        void *got = NULL;
+        code = fail_device(h, ht_dev_alloc(&got, (size_t)(sizes[i] * PROBES) * sizeof(float)));
+        *memory[i] = (float *)got;
+        most = sizes[i] > most ? sizes[i] : most;
+    }
+    p->host = (float *)malloc((size_t)(most * PROBES) * sizeof(float));
+    if (code == HALFTONE_OK && p->host == NULL)
+        code = HALFTONE_OUT_OF_HOST_MEMORY;
+    if (code == HALFTONE_OK)
+        code = upload_signs(h, p, p->x, x->n * PROBES, 1);
+    return code == HALFTONE_OK ? upload_signs(h, p, p->y, x->k * PROBES, 2) : code;
+}
+
+/* C = op(A) B of dense vectors, whatever the handle is set to. */
+static int probe_product(halftone *h, char trans, int64_t m, int64_t k, int64_t vectors, const float *a, int64_t lda,
+                         const float *b, float *c) {
+    const float one = 1, zero = 0;
+    const char *scheme = h->scheme;
+    const bool is_auto = h->is_auto, has_user = h->has_user;
+    const int kernel = h->forced_kernel, mode = h->pointer_mode;
+    h->scheme = auto_scheme(h->set);
+    h->is_auto = true;
+    h->has_user = false;
+    h->forced_kernel = NO_KERNEL;
+    h->pointer_mode = HALFTONE_HOST;
+    const int code = halftone_sgemm(h, trans, 'N', m, vectors, k, &one, a, lda, b, k, &zero, c, m);
+    h->scheme = scheme;
+    h->is_auto = is_auto;
+    h->has_user = has_user;
+    h->forced_kernel = kernel;
+    h->pointer_mode = mode;
+    return code;
+}
+
+static int sum_of_squares(halftone *h, struct probe *p, const float *from, int64_t count, double *sum) {
+    int code = fail_device(h, ht_dev_download(p->host, from, (size_t)count * sizeof *from));
+    *sum = 0;
+    for (int64_t i = 0; i < count && code == HALFTONE_OK; i++)
+        *sum += (double)p->host[i] * (double)p->host[i];
+    return code;
+}
+
+static int probe_run(halftone *h, const struct call *x, struct probe *p, double *rho) {
+    float *y = p->y + x->k * PROBES, *z = p->z + x->m * PROBES;
+    double of_a = 0, of_b = 0, of_ab = 0;
+    int code = probe_product(h, x->transb, x->k, x->n, PROBES, x->b, x->ldb, p->x, y);
+    if (code == HALFTONE_OK)
+        code = probe_product(h, x->transa, x->m, x->k, 2 * PROBES, x->a, x->lda, p->y, p->z);
+    if (code == HALFTONE_OK)
+        code = fail_device(h, ht_dev_stream_sync(h->stream));
+    if (code == HALFTONE_OK)
+        code = sum_of_squares(h, p, p->z, x->m * PROBES, &of_a);
+    if (code == HALFTONE_OK)
+        code = sum_of_squares(h, p, y, x->k * PROBES, &of_b);
+    if (code == HALFTONE_OK)
+        code = sum_of_squares(h, p, z, x->m * PROBES, &of_ab);
+    if (code != HALFTONE_OK)
+        return code;
+    const double square = of_a * of_b == 0 ? 1 : of_a * of_b / of_ab / PROBES;
+    if (!(square <= 1e60))
+        return fail(h, HALFTONE_NOT_SUPPORTED, "squared norms %g of A, %g of B, %g of the product: no ratio", of_a / PROBES,
+                    of_b / PROBES, of_ab / PROBES);
+    double root = 1; /* Newton's method from below: no libm for one square root */
+    for (int i = 0; i < 200; i++)
+        root = 0.5 * (root + square / root);
+    *rho = root > 1 ? root : 1;
+    return HALFTONE_OK;
+}
+
+int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *a,
+                          int64_t lda, const float *b, int64_t ldb, double *rho) {
+    int code = begin(handle), capturing = 0;
+    if (code != HALFTONE_OK)
+        return code;
+    const float one = 1;
+    float c = 0;
+    struct call x;
+    memset(&x, 0, sizeof x);
+    x.transa = transa;
+    x.transb = transb;
+    x.m = m;
+    x.n = n;
+    x.k = k;
+    x.alpha = x.beta = &one;
+    x.a = a;
+    x.lda = lda;
+    x.b = b;
+    x.ldb = ldb;
+    x.c = &c;
+    x.ldc = x.stride_c = m > 1 ? m : 1;
+    x.batch = 1;
+    enum work work = WORK_NONE;
+    code = check_call(handle, &x, false, &work);
+    if (code == HALFTONE_OK && rho == NULL)
+        code = fail(handle, -18, "rho is NULL");
+    if (code == HALFTONE_OK)
+        code = fail_device(handle, ht_dev_is_capturing(handle->stream, &capturing));
+    if (code == HALFTONE_OK && capturing)
+        code = fail(handle, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and rho is needed on the host");
+    if (code != HALFTONE_OK)
+        return code;
+    *rho = 1;
+    struct probe p;
+    if (m > 0 && n > 0 && k > 0 && (code = probe_open(handle, &x, &p)) == HALFTONE_OK)
+        code = probe_run(handle, &x, &p, rho);
+    if (m > 0 && n > 0 && k > 0)
+        probe_close(&p);
+    return code;
 }
 
 /* ---- questions ---- */

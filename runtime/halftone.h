@@ -48,12 +48,12 @@
  *    FP32 on any finite data, not above them on uniform and normal data; NaN and Inf where native FP32 has them; overflow,
  *    underflow and subnormal results as native. Short k, small and skinny shapes run scheme fp32, which holds this by
  *    itself. The others run f16x3, and packing looks at the data: 64 x 64 blocks of C whose rows of A and columns of B
- *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are left to a last launch, which computes them by
+ *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are left to a launch of their own, which computes them by
  *    fp32 from the matrices. This is decided on the device: no call waits, and graphs may hold it. It costs a few
  *    instructions in packing and one launch that finds nothing to do. It is slow where much fails: each such block costs
  *    f16x3 and fp32. That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their
  *    row, for exponents that run over more than a few binades. Ask for "fp32" where you know that; halftone_query says
- *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32, and AMD, have no check:
+ *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32 have no check:
  *    there "auto" is f16x3, and outside its range (see halftone_query) small elements lose bits silently.
  *
  * 7. Asking for an accuracy. halftone_set_accuracy takes, instead of a scheme's name, what the result must keep;
@@ -71,6 +71,7 @@
  *      reproducible    17 u k max|a| max|b|         that are finite, k <= 2^24; see below
  *      bits=N          2^-N |A||B|                  of all FP32 exponents
  *      bound=X         X |A||B|                     of all FP32 exponents
+ *      relative=X:rho=Y   (X / Y) |A||B|, so ||C - R||_F <= X ||AB||_F where || |A||B| ||_F <= Y ||AB||_F
  *
  *    Schemes for every input count everywhere: fp32, and "auto" where it checks the data, with the bound that auto has
  *    at this shape. "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119,
@@ -187,7 +188,7 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
 int halftone_set_scheme(halftone *handle, const char *name);
 
 /* An accuracy instead of a scheme, as in 7 above: "half", "tf32", "fp32-fast", "fp32", "reproducible",
- * "reproducible:3", ":6", ":10", "bits=N", "bound=X". The later of this and halftone_set_scheme holds. On failure
+ * "reproducible:3", ":6", ":10", "bits=N", "bound=X", "relative=X:rho=Y". The later of this and halftone_set_scheme holds. On failure
  * nothing changes. */
 int halftone_set_accuracy(halftone *handle, const char *text);
 
@@ -237,6 +238,17 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
                           const void *packed_a, const void *packed_b, const float *beta, float *c,
                           int64_t ldc);
 
+/* ---- how much cancels ---- */
+
+/* For "relative=X:rho=Y" in 7 above: estimates rho = ||A||_F ||B||_F / ||op(A)op(B)||_F from eight random vectors of +-1, which are
+ * multiplied by B and A (a few thousandths of the product's work). That is at least || |A||B| ||_F / ||AB||_F, 1.3 to 1.6
+ * times it on data with random signs and equal to it on constant matrices; more where large elements meet small ones. The
+ * estimate is within a factor of two of it, nearly always; the same data give the same number. At least 1; 1 where a size is 0 or
+ * A or B is zero. Unlike products this call allocates, waits for the stream and is refused (HALFTONE_NOT_SUPPORTED)
+ * while the stream is being captured; also where the matrices hold NaN or Inf, or nothing is left of AB at all. */
+int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *a,
+                          int64_t lda, const float *b, int64_t ldb, double *rho);
+
 /* ---- questions: none of these touches the device ---- */
 
 enum { HALFTONE_WHY_BYTES = 256 };
@@ -271,7 +283,7 @@ int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t
 /* Name of the scheme or kernel with this index, NULL past the end. NULL handle: those of the first GPU. */
 const char *halftone_schemes(const halftone *handle, int index);
 const char *halftone_kernels(const halftone *handle, int index);
-/* What halftone_set_accuracy takes, NULL past the end; the last two are "bits=N" and "bound=X". */
+/* What halftone_set_accuracy takes, NULL past the end; the last three are "bits=N", "bound=X" and "relative=X:rho=Y". */
 const char *halftone_accuracies(int index);
 
 const char *halftone_version(void);

@@ -31,7 +31,10 @@ enum { CLASSES = sizeof classes / sizeof classes[0] };
 const char *ht_accuracy_form(int index) {
     if (index >= 0 && index < CLASSES)
         return classes[index].text;
-    return index == CLASSES ? "bits=N" : index == CLASSES + 1 ? "bound=X" : NULL;
+    return index == CLASSES       ? "bits=N"
+           : index == CLASSES + 1 ? "bound=X"
+           : index == CLASSES + 2 ? "relative=X:rho=Y"
+                                  : NULL;
 }
 
 /* ---- numbers */
@@ -73,11 +76,26 @@ static int read_bits(const char *at) {
 
 /* ---- what is asked for */
 
-/* The largest |C-R| / |A||B|, 0 if the text is neither of the two forms with a number. */
+/* "X:rho=Y" as X / Y: where |C-R| <= X/Y |A||B|, ||C-R|| <= X/Y || |A||B| || = X ||AB||. 0: not that. */
+static double read_relative(const char *at) {
+    static const char between[] = ":rho=";
+    char first[HT_ACCURACY_TEXT_BYTES];
+    const char *colon = strstr(at, between);
+    if (colon == NULL || (size_t)(colon - at) >= sizeof first)
+        return 0;
+    memcpy(first, at, (size_t)(colon - at));
+    first[colon - at] = '\0';
+    const double relative = read_decimal(first), rho = read_decimal(colon + strlen(between));
+    return rho >= 1 ? relative / rho : 0;
+}
+
+/* The largest |C-R| / |A||B|, 0 if the text is none of the three forms with a number. */
 static double read_bound(const char *text) {
     double bound = 0;
     if (strncmp(text, "bound=", 6) == 0) {
         bound = read_decimal(text + 6);
+    } else if (strncmp(text, "relative=", 9) == 0) {
+        bound = read_relative(text + 9);
     } else if (strncmp(text, "bits=", 5) == 0) {
         const int bits = read_bits(text + 5);
         bound = bits > 0;

@@ -8,7 +8,7 @@
 
 #include "ht_desc.h"
 
-enum { HT_ACCURACY_TEXT_BYTES = 32 };
+enum { HT_ACCURACY_TEXT_BYTES = 48 };
 
 /* What is asked for. A scheme meets it if its range is one of `ranges`, its split loses at most most_split units, its
  * bound at the call's k is at most units + units_per_k * k, and, unless products is 0, it has that many products. */

@@ -139,8 +139,8 @@ struct ht_cost_coefficients {
     int32_t start_cycles;  /* once a launch: persistent blocks start only once */
     int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
     int32_t part_cycles;   /* of the split-K reduction for each part: it reads HT_PARTS_AHEAD, then waits */
-    int32_t element_bytes; /* kernels that read the operands as they are: of an element, whose way from device memory
-                            * is part of the cost; 0: panels */
+    int32_t stream_gbps;   /* kernels that read the operands as they are: how fast they draw them from device memory and store
+                            * C; 0: panels */
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
 };
 
@@ -279,7 +279,7 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
  * gaps (the square is fitted to measurements).
  *
- * A kernel that reads the operands as they are (element_bytes) may exchange them (ht_direct_swaps), and cannot end before
+ * A kernel that reads the operands as they are (stream_gbps) may exchange them (ht_direct_swaps), and cannot end before
  * device memory has delivered them once and taken C. Its waves after the first count fixed / blocks_per_sm.
  *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
@@ -301,7 +301,7 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
-    const int swapped = c->element_bytes > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
+    const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
     bn = swapped ? bm : bn;
     bm = rows;
     int64_t tiles = ht_mul(ht_mul(ht_tiles(m, bm, c->cluster_m), ht_tiles(n, bn, c->cluster_n)), ht_mul(batch, splits));
@@ -324,13 +324,13 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
         step = l2 > step ? l2 : step;
         cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
-        if (c->element_bytes > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
+        if (c->stream_gbps > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
             cycles -= (waves - (last ? full == 0 : 1)) * (tile - tile / c->blocks_per_sm);
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
-    if (c->element_bytes > 0) {
-        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), c->element_bytes), ht_mul(ht_mul(m, n), 4));
-        const int64_t dram = ht_mul(once, batch) / dram_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
+    if (c->stream_gbps > 0) {
+        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4));
+        const int64_t dram = ht_mul(once, batch) / c->stream_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
         ns = ns > dram ? ns : dram;
     }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */

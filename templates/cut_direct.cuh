@@ -28,14 +28,6 @@ HT_DEVICE unsigned ht_bf16_pair(float x, float y)
 }
 #endif
 
-HT_DEVICE long long ht_anew(long long x)
-{
-#ifndef HT_SIMULATOR
-    asm volatile("" : "+l"(x));
-#endif
-    return x;
-}
-
 template <int ROWS> constexpr int ht_cut_bytes = SLICES * ROWS * BK * 2;                // of an operand's stage
 template <int ROWS, bool K_CONTIGUOUS> constexpr int ht_pitch = (K_CONTIGUOUS ? BK : ROWS) * 2; // bytes from line to line
 

@@ -1,11 +1,6 @@
 // cut_none: cut_direct for instruction sets without an MMA that suits: nothing is cut, and nothing of this is ever called.
 template <int ROWS> constexpr int ht_cut_bytes = 0;
 
-HT_DEVICE long long ht_anew(long long x)
-{
-    return x;
-}
-
 template <int ROWS, int PARTS, int THREADS, bool K_CONTIGUOUS>
 HT_DEVICE void ht_cut_parts(unsigned, const uint4 *, const ht_source &, ht_span *)
 {

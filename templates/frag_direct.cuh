@@ -11,3 +11,31 @@ HT_DEVICE int ht_d_col(int lane, int j)
 {
     return (lane & 3) * 2 + j;
 }
+
+// Multiply-adds in FP32 take one k, for two of which a lane loads the rows and columns of its results.
+constexpr int FP32_K = 1, FP32_STEPS = 2;
+constexpr bool FP32_APART = false;
+constexpr int A_OWN = D_REGS / 2, B_OWN = 2;
+
+HT_DEVICE int ht_own_k(int)
+{
+    return 0;
+}
+
+HT_DEVICE int ht_own_row(int lane, int i)
+{
+    return ht_d_row(lane, i);
+}
+
+HT_DEVICE int ht_own_col(int lane, int j)
+{
+    return ht_d_col(lane, j);
+}
+
+// d += x * y^T
+HT_DEVICE void ht_multiply(float *d, const float *x, const float *y)
+{
+    for (int i = 0; i < A_OWN; i++)
+        for (int j = 0; j < B_OWN; j++)
+            d[i * B_OWN + j] = __fmaf_rn(x[i], y[j], d[i * B_OWN + j]);
+}

@@ -12,25 +12,6 @@
 //
 // LDS serves eight lanes of a ds_read_b128 at a time. They have eight different rows modulo 8, so the swizzle gives
 // them eight different chunks: all 32 banks, no conflict.
-#ifndef HT_SIMULATOR
-// d += a * b; AB and D are what a lane holds of an operand and of the result.
-#define HT_MFMA(NAME, AB, D, T)                                                                                        \
-    HT_DEVICE void ht_mfma_##NAME(T *d, const unsigned *a, const unsigned *b)                                          \
-    {                                                                                                                  \
-        AB x, y;                                                                                                       \
-        D z;                                                                                                           \
-        __builtin_memcpy(&x, a, sizeof x);                                                                             \
-        __builtin_memcpy(&y, b, sizeof y);                                                                             \
-        __builtin_memcpy(&z, d, sizeof z);                                                                             \
-        z = __builtin_amdgcn_mfma_##NAME(x, y, z, 0, 0, 0);                                                            \
-        __builtin_memcpy(d, &z, sizeof z);                                                                             \
-    }
-typedef float ht_f32x4 __attribute__((ext_vector_type(4)));
-typedef float ht_f32x16 __attribute__((ext_vector_type(16)));
-typedef int ht_i32x4 __attribute__((ext_vector_type(4)));
-typedef int ht_i32x16 __attribute__((ext_vector_type(16)));
-#endif
-
 constexpr int D_REGS = MMA_M * MMA_N / WAVE; // accumulators of a lane in one MMA tile
 
 HT_DEVICE int ht_a_row(int lane)

@@ -2,9 +2,25 @@
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
-HT_DEVICE ht_sum ht_add_sums(ht_sum x, ht_sum y)
+// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
+HT_DEVICE float ht_add_exact(float *sum, float v)
 {
-    return __fadd_rn(x, y);
+    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
+    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
+    *sum = s;
+    return off;
+}
+
+// A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
+// or NaN there is nothing.
+HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+{
+    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+}
+
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+{
+    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
 }
 
 HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)

@@ -3,9 +3,16 @@
 typedef int ht_acc;       // element of a chain
 typedef long long ht_sum; // element of a part
 
-HT_DEVICE ht_sum ht_add_sums(ht_sum x, ht_sum y)
+HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
-    return x + y;
+    (void)rest;
+    *sum += part;
+}
+
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+{
+    (void)rest;
+    return sum;
 }
 
 HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)

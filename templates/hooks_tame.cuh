@@ -12,6 +12,7 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
     const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces;
     const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces;
     int spare = 0, least = 0;
+#pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.pieces; p += 32) {
         const int x = ht_ldg_i32(a + p), y = ht_ldg_i32(b + p), less = x < y ? x : y;
         least = less < least ? less : least;

@@ -505,8 +505,8 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &tally);
     if (CHECK > 0)
         store_tame(g, at, tally);
-    if (SCALES_ROWS && at.pieces > 1)
-        leave_meeting(at, order);
+    if (SCALES_ROWS && at.pieces > 1) // where AMD's registers are too few to keep all of the place, it is found again
+        leave_meeting(find_place(ht_args_again(p).operand[second], entry, p.tiles), order);
 }
 
 // A meeting that may hold anything becomes a clean one.

@@ -19,6 +19,12 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
+// A kernel's only argument, read again from here on, where it would fill registers (prim_hip). Here it lies in constant memory.
+template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+{
+    return args;
+}
+
 HT_DEVICE uint4 ht_ldg16(const void *p)
 {
     return __ldg((const uint4 *)p);
@@ -28,6 +34,16 @@ HT_DEVICE uint4 ht_ldg16(const void *p)
 HT_DEVICE uint4 ht_ld16(const void *p)
 {
     return *(const uint4 *)p;
+}
+
+// The same for data that this SM asks for once: it takes no place in L1.
+HT_DEVICE uint4 ht_ld16_once(const void *p)
+{
+    uint4 v;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(__cvta_generic_to_global(p)));
+    return v;
 }
 
 // Brings the line of p close.
@@ -176,6 +192,13 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
         "}"
         : "+r"(*count), "+r"(*odd)
         : "r"(pair), "r"(least), "r"(0u));
+}
+
+// x, of which the compiler knows nothing: it would keep what follows from it in registers.
+HT_DEVICE long long ht_anew(long long x)
+{
+    asm volatile("" : "+l"(x));
+    return x;
 }
 
 template <class Args>

@@ -28,6 +28,15 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
+// A kernel's only argument, read again from here on: it is loaded into scalar registers at the kernel's start, and what a loop
+// around whole tiles keeps of it there, the tile does not have.
+template <class T> HT_DEVICE const T &ht_args_again(const T &)
+{
+    unsigned long long p = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(p));
+    return *(const T *)(const __attribute__((address_space(4))) T *)p;
+}
+
 template <class T> HT_DEVICE T ht_global_load(const void *p)
 {
     return *(const HT_GLOBAL T *)p;
@@ -59,6 +68,11 @@ HT_DEVICE uint4 ht_ld16(const void *p)
     return ht_ldg16(p);
 }
 
+HT_DEVICE uint4 ht_ld16_once(const void *p)
+{
+    return ht_ldg16(p);
+}
+
 HT_DEVICE long long ht_ldg_i64(const long long *p)
 {
     return ht_global_load<long long>(p);
@@ -83,6 +97,23 @@ HT_DEVICE void ht_stg_i32(int *p, int v)
 {
     ht_global_store(p, v);
 }
+
+// d += a * b; AB and D are what a lane holds of an operand and of the result.
+#define HT_MFMA(NAME, AB, D, T)                                                                                        \
+    HT_DEVICE void ht_mfma_##NAME(T *d, const unsigned *a, const unsigned *b)                                          \
+    {                                                                                                                  \
+        AB x, y;                                                                                                       \
+        D z;                                                                                                           \
+        __builtin_memcpy(&x, a, sizeof x);                                                                             \
+        __builtin_memcpy(&y, b, sizeof y);                                                                             \
+        __builtin_memcpy(&z, d, sizeof z);                                                                             \
+        z = __builtin_amdgcn_mfma_##NAME(x, y, z, 0, 0, 0);                                                            \
+        __builtin_memcpy(d, &z, sizeof z);                                                                             \
+    }
+typedef float ht_f32x4 __attribute__((ext_vector_type(4)));
+typedef float ht_f32x16 __attribute__((ext_vector_type(16)));
+typedef int ht_i32x4 __attribute__((ext_vector_type(4)));
+typedef int ht_i32x16 __attribute__((ext_vector_type(16)));
 
 // One number from block to block of a launch, without any order between different numbers.
 HT_DEVICE int ht_ld_relaxed_i32(const int *p)
@@ -174,6 +205,11 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 // Brings the line of p close: left to the caches here.
 HT_DEVICE void ht_prefetch(const void *)
 {
+}
+
+HT_DEVICE long long ht_anew(long long x)
+{
+    return x;
 }
 
 template <class Args>

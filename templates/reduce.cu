@@ -1,6 +1,6 @@
 #include "sample.h" //@drop
 // ---- split-K reduction: C = alpha * (part 0 + part 1 + ...) + beta * C, parts added in order, so the result does not
-// depend on timing. Parts that are exact integers are rounded and scaled here (SCALES_SUMS). splits == 0 means no product at all (alpha or k is zero): C = beta * C.
+// depend on timing, and rounded once: each addition's error is kept. Parts that are exact integers are rounded and scaled here (SCALES_SUMS). splits == 0 means no product at all (alpha or k is zero): C = beta * C.
 //
 // A thread has one element and loads many of its parts before it adds the first: where C is small, the time is that of waiting.
 constexpr int REDUCE_THREADS = 128, PARTS_AHEAD = 16;
@@ -28,14 +28,15 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const long long size = (long long)g.m * g.n, first = blockIdx.z * g.splits * size + (long long)col * g.m + row;
-    ht_sum sum = 0;
+    ht_sum sum = 0, rest = 0;
     for (int s = 0; s < g.splits; s += PARTS_AHEAD) {
         ht_sum part[PARTS_AHEAD];
         for (int i = 0; i < PARTS_AHEAD; i++)
             part[i] = s + i < g.splits ? ht_ldg_sum(g.partial, first + (s + i) * size) : 0;
         for (int i = 0; i < PARTS_AHEAD; i++)
-            sum = s + i < g.splits ? ht_add_sums(sum, part[i]) : sum;
+            ht_add_part(&sum, &rest, part[i]);
     }
+    sum = ht_sum_of(sum, rest);
     int exponent = 0;
     if (SCALES_SUMS && g.splits > 0)
         exponent = ht_row_exponent(ht_ldg_i32(g.a_exponents + blockIdx.z * g.a_exponent_stride + row)) +

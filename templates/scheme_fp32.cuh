@@ -27,3 +27,19 @@ template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v)
         zero = __fmaf_rn(v[i], 0.0f, zero);
     return zero == 0.0f;
 }
+
+// A chain of the matrix unit joins the sum. What is rounded off is kept beside it.
+HT_DEVICE void ht_join(float *sum, float *rest, const float *chain)
+{
+    for (int q = 0; q < D_REGS; q++)
+        rest[q] = __fadd_rn(rest[q], ht_add_exact(sum + q, chain[q]));
+}
+
+// What stands beside the sum joins it; beside it remains what that rounds off. Nothing where the sum is infinite or NaN.
+HT_DEVICE void ht_close(float *sum, float *rest)
+{
+    for (int q = 0; q < D_REGS; q++) {
+        const float off = ht_add_exact(sum + q, rest[q]);
+        rest[q] = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;
+    }
+}

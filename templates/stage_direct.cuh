@@ -61,16 +61,13 @@ HT_DEVICE uint4 ht_load_some(const float *from, int there)
     return v;
 }
 
-// x, of which the compiler knows nothing (cut_*): it would keep a multiple of the stride for every part in registers.
-HT_DEVICE long long ht_anew(long long x);
-
 // Loads this thread's parts of a stage and moves on to the next stage.
 template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_source *s)
 {
     const int lines = s->k_contiguous ? s->rows_left : s->k_left;
     const int run = (s->k_contiguous ? s->k_left : s->rows_left) - s->across;
     const int own = s->k_contiguous ? ROWS : BK; // lines of a stage
-    const long long stride = ht_anew(s->part_stride);
+    const long long stride = ht_anew(s->part_stride); // else a multiple of it for every part is kept in a register
     const float *from = s->at;
     if (s->aligned && run >= 4 && lines >= own && s->line + (PARTS - 1) * s->lines < own) {
 #pragma unroll

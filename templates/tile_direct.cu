@@ -12,17 +12,20 @@ constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N;
 constexpr int THREADS = WARPS * WAVE;
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
+constexpr int KEEPS = RESCUES;                  // keep beside each sum what it rounds off
 constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
 constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
-constexpr int FMA_ROWS = MI * D_ROWS, FMA_COLS = NI * D_COLS; // of a lane
+constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
-constexpr int SETS = A_PARTS + B_PARTS > 8 ? 1 : 2; // steps that are on their way in registers
+constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
 constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
+constexpr int WALKED = 4; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
@@ -68,9 +71,23 @@ HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
     }
 }
 
+HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_close(sum[i][j], rest[i][j]);
+        }
+    }
+}
+
 // A step of 16 k of a few rows of a warp's tiles: six products, the small ones first, in chains of their own. Each MMA cuts
-// what lies below the sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut.
-HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], unsigned (*a)[SLICES][4], unsigned (*b)[2 * B_PAIRS][2])
+// what lies below its sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut. KEEPS: the
+// large product has the chain to itself, which joins `sum` with nothing lost; the five small ones go to `rest`, behind what was
+// rounded off.
+HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned (*a)[SLICES][4],
+                             unsigned (*b)[2 * B_PAIRS][2])
 {
     ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
 #pragma unroll
@@ -85,11 +102,11 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], unsigned (*a)[SLICES][4]
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_mma(chain[i][j], a[i][2], b[0][j]);
-            ht_mma(chain[i][j], a[i][1], b[1][j]);
-            ht_mma(chain[i][j], a[i][0], b[2][j]);
-            ht_mma(chain[i][j], a[i][1], b[0][j]);
-            ht_mma(chain[i][j], a[i][0], b[1][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][2], b[0][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][1], b[1][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][0], b[2][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][1], b[0][j]);
+            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][0], b[1][j]);
             ht_mma(chain[i][j], a[i][0], b[0][j]);
         }
     }
@@ -98,13 +115,16 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], unsigned (*a)[SLICES][4]
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_promote(sum[i][j], chain[i][j]);
+            if (KEEPS)
+                ht_join(sum[i][j], rest[i][j], chain[i][j]);
+            else
+                ht_promote(sum[i][j], chain[i][j]);
         }
     }
 }
 
 // 16 k of a stage, from `k` on. a and b: this lane's pieces of the warp's first fragments.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
+template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
 {
     unsigned b[SLICES][2 * B_PAIRS][2];
 #pragma unroll
@@ -118,13 +138,14 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D
         for (int i = 0; i < ROWS_AT_ONCE; i++) {
             ht_load_pieces<BM, P_K, 4>(&a[i][0][0], ht_piece_on<BM, P_K>(at_a, (g * ROWS_AT_ONCE + i) * MMA_M, k));
         }
-        multiply_rows(sum + g * ROWS_AT_ONCE, a, b);
+        multiply_rows(sum + g * ROWS_AT_ONCE, rest + g * ROWS_AT_ONCE, a, b);
     }
 }
 
 // All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `seen` has seen every number. P_K, Q_K: k is
 // contiguous.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
+template <bool P_K, bool Q_K>
+HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
 {
     uint4 part_p[SETS][A_PARTS], part_q[SETS][B_PARTS];
     ht_source p = open_p(t, P_K), q = open_q(t, Q_K);
@@ -149,11 +170,11 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_RE
                 ht_load_parts<BM, A_PARTS>(part_p[(set + 1) % SETS], &p);
                 if (SETS > 1)
                     ht_load_parts<BN, B_PARTS>(part_q[(set + 1) % SETS], &q);
-                multiply_slices<P_K, Q_K>(sum, read + at_a, read + at_b, 0);
+                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, 0);
                 ht_cut_parts<BM, A_PARTS, THREADS, P_K>(write, part_p[set], p, seen); // beyond the last step zeros
                 if (SETS == 1) // in the registers that P has left
                     ht_load_parts<BN, B_PARTS>(part_q[0], &q);
-                multiply_slices<P_K, Q_K>(sum, read + at_a, read + at_b, FRAGMENT_K);
+                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, FRAGMENT_K);
                 ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(write + A_CUT_BYTES, part_q[set], q, seen);
                 const unsigned other = read;
                 read = write;
@@ -176,62 +197,54 @@ HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_tas
     at.a_k = p.k_bytes;
     at.b_row = q.row_bytes;
     at.b_k = q.k_bytes;
-    at.a = (unsigned)((t.warp_row + ht_d_row(t.lane, 0)) * p.row_bytes);
-    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_d_col(t.lane, 0)) * q.row_bytes);
+    at.a = (unsigned)((t.warp_row + ht_own_row(t.lane, 0)) * p.row_bytes + ht_own_k(t.lane) * p.k_bytes);
+    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_own_col(t.lane, 0)) * q.row_bytes + ht_own_k(t.lane) * q.k_bytes);
     return at;
 }
 
-// `depth` k of a stage by multiply-adds of FP32, k in its order, in a chain of its own.
-HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], unsigned stage, const ht_place &at, int depth)
+// `depth` k of a stage in FP32, k in its order, in chains of `chain_k` that begin with what was rounded off when the one before
+// joined `sum`.
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned stage, const ht_place &at,
+                              int depth, int chain_k)
 {
     unsigned from_a = stage + at.a, from_b = stage + at.b;
-    ht_acc chain[MI][NI][D_REGS];
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_clear(chain[i][j]);
-        }
-    }
+    const int end = FP32_STEPS * FP32_K < BK ? depth : BK; // beyond k there are zeros
 #pragma unroll 1
-    for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
+    for (int k = 0; k < end; k += FP32_STEPS * FP32_K) {
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            float x[FMA_ROWS], y[FMA_COLS];
+        for (int h = 0; h < FP32_STEPS; h++) {
+            float x[MI * A_OWN], y[NI * B_OWN];
 #pragma unroll
-            for (int i = 0; i < FMA_ROWS; i++) {
-                x[i] = ht_lds4(from_a + (unsigned)((i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4)) * at.a_row + h * at.a_k));
+            for (int i = 0; i < MI * A_OWN; i++) {
+                x[i] = ht_lds4(from_a + (unsigned)((i / A_OWN * MMA_M + ht_own_row(0, i % A_OWN)) * at.a_row + h * FP32_K * at.a_k));
             }
 #pragma unroll
-            for (int j = 0; j < FMA_COLS; j++) {
-                y[j] = ht_lds4(from_b + (unsigned)((j / D_COLS * MMA_N + j % D_COLS) * at.b_row + h * at.b_k));
+            for (int j = 0; j < NI * B_OWN; j++) {
+                y[j] = ht_lds4(from_b + (unsigned)((j / B_OWN * MMA_N + ht_own_col(0, j % B_OWN)) * at.b_row + h * FP32_K * at.b_k));
             }
 #pragma unroll
-            for (int i = 0; i < FMA_ROWS; i++) {
+            for (int i = 0; i < MI; i++) {
 #pragma unroll
-                for (int j = 0; j < FMA_COLS; j++) {
-                    chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS] =
-                        __fmaf_rn(x[i], y[j], chain[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
+                for (int j = 0; j < NI; j++) {
+                    ht_multiply(rest[i][j], x + i * A_OWN, y + j * B_OWN);
                 }
             }
         }
-        from_a += (unsigned)(2 * at.a_k);
-        from_b += (unsigned)(2 * at.b_k);
-    }
-#pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_promote(sum[i][j], chain[i][j]);
-        }
+        from_a += (unsigned)(FP32_STEPS * FP32_K * at.a_k);
+        from_b += (unsigned)(FP32_STEPS * FP32_K * at.b_k);
+        const int done = k + FP32_STEPS * FP32_K;
+        if (done % chain_k == 0 || done >= end)
+            close_chains(sum, rest);
     }
 }
 
-// All of this block's k by multiply-adds.
-HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+// All of this block's k in FP32.
+HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p_k, bool q_k, unsigned smem, int chain_k)
 {
+    ht_acc rest[MI][NI][D_REGS];
+    clear_sums(rest);
     uint4 part_p[A_PARTS], part_q[B_PARTS];
-    ht_source p = open_p(t, t.p_k_contiguous), q = open_q(t, t.q_k_contiguous);
+    ht_source p = open_p(t, p_k), q = open_q(t, q_k);
     const ht_place at = place_of(p, q, t);
     unsigned read = smem, write = smem + STAGE_BYTES;
     ht_load_parts<BM, A_PARTS>(part_p, &p);
@@ -246,7 +259,7 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsign
             ht_load_parts<BM, A_PARTS>(part_p, &p);
             ht_load_parts<BN, B_PARTS>(part_q, &q);
         }
-        multiply_stage(sum, read, at, left < BK ? left : BK);
+        multiply_stage(sum, rest, read, at, left < BK ? left : BK, chain_k);
         if (FAST && more) {
             ht_load_parts<BM, A_PARTS>(part_p, &p);
             ht_load_parts<BN, B_PARTS>(part_q, &q);
@@ -259,6 +272,21 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsign
         read = write;
         write = other;
     }
+}
+
+// The same; with FP32_APART there is code for each orientation, whose strides in shared memory are constants.
+HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem, int chain_k)
+{
+    if (!FP32_APART)
+        multiply_fp32(sum, t, t.p_k_contiguous, t.q_k_contiguous, smem, chain_k);
+    else if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_fp32(sum, t, true, true, smem, chain_k);
+    else if (t.p_k_contiguous)
+        multiply_fp32(sum, t, true, false, smem, chain_k);
+    else if (t.q_k_contiguous)
+        multiply_fp32(sum, t, false, true, smem, chain_k);
+    else
+        multiply_fp32(sum, t, false, false, smem, chain_k);
 }
 
 // Whether any thread of the block says yes. The stages are free for it.
@@ -335,14 +363,18 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
 HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
     ht_span seen = {~0u};
+    ht_acc rest[MI][NI][D_REGS];
+    clear_sums(rest);
     if (t.p_k_contiguous && t.q_k_contiguous)
-        multiply_cut<true, true>(sum, &seen, t, smem);
+        multiply_cut<true, true>(sum, rest, &seen, t, smem);
     else if (t.p_k_contiguous)
-        multiply_cut<true, false>(sum, &seen, t, smem);
+        multiply_cut<true, false>(sum, rest, &seen, t, smem);
     else if (t.q_k_contiguous)
-        multiply_cut<false, true>(sum, &seen, t, smem);
+        multiply_cut<false, true>(sum, rest, &seen, t, smem);
     else
-        multiply_cut<false, false>(sum, &seen, t, smem);
+        multiply_cut<false, false>(sum, rest, &seen, t, smem);
+    if (KEEPS)
+        close_chains(sum, rest);
     return !any_of_block(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
@@ -391,7 +423,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
     const ht_task again = task_of(args, spot, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
     if (!done) {
         clear_sums(sum);
-        multiply_fp32(sum, again, smem);
+        multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
     store_sums(args, again, sum, wanted, spot);
 }
@@ -430,7 +462,7 @@ HT_DEVICE void rescue(const direct_args &args)
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
             const ht_spot spot = {tile, (int)blockIdx.z, entry};
             ht_barrier(); // the tile before has been read
-            compute_tile(args, spot);
+            compute_tile(ht_args_again(args), spot);
         }
     }
 }
@@ -477,10 +509,12 @@ static int launch(const ht_gemm_args &g, void *stream)
     const direct_args args = {g, ht_direct_swaps(g.m, g.n, BM, BN)};
     const int rows = args.swapped ? g.n : g.m, cols = args.swapped ? g.m : g.n, high = (rows + BM - 1) / BM;
     const long long tiles = (long long)high * ((cols + BN - 1) / BN);
-    const int groups = g.batch < SMS * MIN_BLOCKS ? g.batch : SMS * MIN_BLOCKS; // of blocks that share an entry
+    const long long share = (tiles * g.batch + WALKED - 1) / WALKED;
+    const int most = share < SMS * MIN_BLOCKS ? (int)share : SMS * MIN_BLOCKS;
+    const int groups = g.batch < most ? g.batch : most; // of blocks that share an entry
     if (tiles > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, SMS * MIN_BLOCKS / groups) : (unsigned)tiles,
+    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, most / groups) : (unsigned)tiles,
                                (unsigned)(RESCUES ? groups : g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
                                SMEM_BYTES, stream, args);
 }

@@ -5,7 +5,8 @@
 //
 //   stage: [ A atoms: BM/64 row blocks x K_ATOMS ][ B atoms: BN/64 row blocks x K_ATOMS ]     8192 bytes each
 //
-// STAGES buffers form a ring; LOOKAHEAD stages are on their way while one is multiplied.
+// STAGES buffers form a ring; copies are issued for the stage LOOKAHEAD steps ahead: where a step begins, or with REFILLS behind
+// the barrier where everyone has read a stage, into that stage.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
 constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // MMA tiles of a warp
@@ -21,7 +22,7 @@ constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
 constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
-constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 : 1;
+constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 + REFILLS : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
 constexpr int M_BLOCKS = (WM + 63) / 64, N_BLOCKS = (WN + 63) / 64; // 64 x 64 blocks of C that a warp has part of
 constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
@@ -222,7 +223,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         //@emit step
 #pragma unroll
         for (int s = 0; s < K_STEPS; s++) {
-            if (s == 0 && fetch) {
+            if (s == 0 && fetch && !REFILLS) {
 #pragma unroll
                 for (int p = 0; p < PARTS; p++) {
                     ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
@@ -238,9 +239,20 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
                         ht_stage_land(&staged[p], copy_to + write + p * THREADS * 16);
                     }
                 }
-                ht_stage_commit();
-                ht_stage_wait<LOOKAHEAD - 1>();
+                if (!REFILLS)
+                    ht_stage_commit();
+                ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();
                 ht_barrier();
+                if (fetch && REFILLS) {
+#pragma unroll
+                    for (int p = 0; p < PARTS; p++) {
+                        ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
+                                       src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
+                                           p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
+                    }
+                }
+                if (REFILLS)
+                    ht_stage_commit();
             }
             const int n = (s + 1) % K_STEPS, half = (s + 1) % 2;
             const unsigned from = (s == K_STEPS - 1 ? next : read) + n / K_PAIRS * GROUP * 8192;

@@ -1,4 +1,4 @@
-/* one_product KERNEL: one product on the named kernel in the simulator, held to what its errors are
+/* one_product KERNEL [NN|NT|TN|TT]: one product on the named kernel in the simulator, held to what its errors are
  * expected to be. For tests/test_broken.py. The last line says what was found; "bits" is a hash (FNV-1a) of
  * C. Exit 0: right; 1: wrong or the simulator objects.
  *
@@ -49,7 +49,9 @@ int main(int argc, char **argv) {
     struct metrics found;
     struct halftone_plan plan;
     halftone *h = NULL;
-    int code = argc == 2 ? halftone_create(&h) : HALFTONE_UNKNOWN_KERNEL;
+    int code = argc == 2 || argc == 3 ? halftone_create(&h) : HALFTONE_UNKNOWN_KERNEL;
+    const char ta = argc == 3 ? argv[2][0] : 'N', tb = argc == 3 ? argv[2][1] : 'N';
+    const int64_t lda = ta == 'N' ? M : K, ldb = tb == 'N' ? K : N; /* what lies there is any numbers */
     family_fill(family_find("llm"), 3, 'A', M, N, K, a, M);
     family_fill(family_find("llm"), 3, 'B', M, N, K, b, K);
     for (int i = 0; i < M * N; i++)
@@ -58,16 +60,16 @@ int main(int argc, char **argv) {
     if (code == HALFTONE_OK)
         code = halftone_set_kernel(h, argv[1]);
     if (code == HALFTONE_OK)
-        code = halftone_query(h, 'N', 'N', M, N, K, 1, &plan);
+        code = halftone_query(h, ta, tb, M, N, K, 1, &plan);
     if (code == HALFTONE_OK)
-        code = halftone_sgemm(h, 'N', 'N', M, N, K, &one, da, M, db, K, &zero, dc, M);
+        code = halftone_sgemm(h, ta, tb, M, N, K, &one, da, lda, db, ldb, &zero, dc, M);
     if (code == HALFTONE_OK && ht_dev_download(c, dc, sizeof c) != HT_DEV_OK)
         code = HALFTONE_DEVICE_ERROR;
     if (code != HALFTONE_OK) {
         printf("%s: %s\n", halftone_strerror(code), halftone_last_detail(h));
         return 1;
     }
-    if (reference_make(&r, 'N', 'N', M, N, K, a, M, b, K, 0, 0) != 0)
+    if (reference_make(&r, ta, tb, M, N, K, a, lda, b, ldb, 0, 0) != 0)
         return 1;
     const struct metrics_truth truth = reference_truth(&r);
     metrics_compute(&truth, c, &found);

@@ -320,6 +320,99 @@ static void query_names_what_runs(void **state) {
     close_data(&x);
 }
 
+/* || |A||B| ||_F / ||A B||_F in FP64. */
+static double rho_of(const struct data *x) {
+    double with = 0, without = 0;
+    for (int64_t j = 0; j < x->n; j++)
+        for (int64_t i = 0; i < x->m; i++) {
+            double magnitude = 0, sum = 0;
+            for (int64_t l = 0; l < x->k; l++) {
+                const double product = (double)x->a[l * x->m + i] * (double)x->b[j * x->k + l];
+                magnitude += fabs(product);
+                sum += product;
+            }
+            with += magnitude * magnitude;
+            without += sum * sum;
+        }
+    return sqrt(with / without);
+}
+
+/* From one-signed data, where nothing cancels, to a millionth being left; what the handle is set to does not matter and stays. */
+static void rho_is_estimated(void **state) {
+    (void)state;
+    static const char *const families[] = {"llm", "uniform", "rowscales", "cancel1e2", "cancel1e4", "cancel1e6"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        struct data x;
+        double rho = 0, again = 0;
+        open_data(&x, families[i], 70, 90, 300);
+        assert_int_equal(halftone_set_accuracy(handle, "bits=12"), HALFTONE_OK);
+        assert_int_equal(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), HALFTONE_OK);
+        assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', x.m, x.n, x.k, x.da, x.m, x.db, x.k, &rho), HALFTONE_OK);
+        assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', x.m, x.n, x.k, x.da, x.m, x.db, x.k, &again), HALFTONE_OK);
+        assert_int_equal(halftone_set_pointer_mode(handle, HALFTONE_HOST), HALFTONE_OK);
+        fprintf(stderr, "%s: rho %.4g, estimated %.4g\n", families[i], rho_of(&x), rho);
+        assert_true(rho == again && rho > 0.5 * rho_of(&x) && rho < 4 * rho_of(&x));
+        struct halftone_plan plan;
+        assert_int_equal(halftone_query(handle, 'N', 'N', x.m, x.n, x.k, 1, &plan), HALFTONE_OK);
+        assert_non_null(strstr(plan.why_scheme, "bits=12"));
+        close_data(&x);
+    }
+}
+
+static void rho_of_nothing(void **state) {
+    (void)state;
+    struct data x;
+    double rho = 0;
+    open_data(&x, "uniform", 5, 6, 7);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 0, NULL, 5, NULL, 1, &rho), HALFTONE_OK);
+    assert_true(rho == 1);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 7, NULL, 5, x.db, 7, &rho), -7);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 7, x.da, 4, x.db, 7, &rho), -8);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 7, x.da, 5, x.db, 7, NULL), -18);
+    for (int i = 0; i < 5 * 7; i++)
+        x.a[i] = i == 3 ? NAN : 1;
+    assert_int_equal(ht_dev_upload(x.da, x.a, 5 * 7 * sizeof(float)), HT_DEV_OK);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 7, x.da, 5, x.db, 7, &rho), HALFTONE_NOT_SUPPORTED);
+    memset(x.a, 0, 5 * 7 * sizeof(float));
+    assert_int_equal(ht_dev_upload(x.da, x.a, 5 * 7 * sizeof(float)), HT_DEV_OK);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 7, x.da, 5, x.db, 7, &rho), HALFTONE_OK);
+    assert_true(rho == 1);
+    close_data(&x);
+}
+
+/* relative=X:rho=Y is bound=X/Y, and what it promises holds. */
+static void a_relative_target_counts_what_cancels(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"relative=1e-3", "relative=1e-3:rho=0.5", "relative=1e-3:rho=", "relative=:rho=2",
+                                        "relative=2:rho=1", "relative=1e-3:rho=1e3x", "relative=0:rho=1"};
+    const struct shape s = {500, 600, 300, 1};
+    struct halftone_plan plan, same;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(halftone_set_accuracy(handle, wrong[i]), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(ask("bound=0.0625", &s, &same), HALFTONE_OK);
+    assert_int_equal(ask("relative=0.5:rho=8", &s, &plan), HALFTONE_OK);
+    assert_string_equal(plan.scheme, same.scheme);
+    assert_true(plan.error_bound <= 0.0625);
+    assert_int_equal(halftone_set_accuracy(handle, "relative=1e-7:rho=1e6"), HALFTONE_ACCURACY);
+    struct data x;
+    char text[64];
+    double rho = 0, error = 0, size = 0;
+    open_data(&x, "cancel1e2", 60, 50, 300);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', x.m, x.n, x.k, x.da, x.m, x.db, x.k, &rho), HALFTONE_OK);
+    snprintf(text, sizeof text, "relative=0.25:rho=%.6g", rho);
+    assert_int_equal(halftone_set_accuracy(handle, text), HALFTONE_OK);
+    multiply(&x);
+    for (int64_t at = 0; at < x.m * x.n; at++) {
+        double sum = 0;
+        for (int64_t l = 0; l < x.k; l++)
+            sum += (double)x.a[l * x.m + at % x.m] * (double)x.b[at / x.m * x.k + l];
+        error += ((double)x.c[at] - sum) * ((double)x.c[at] - sum);
+        size += sum * sum;
+    }
+    assert_true(error <= 0.25 * 0.25 * size);
+    close_data(&x);
+}
+
 static int open_handle(void **state) {
     (void)state;
     struct ht_dev_info info;
@@ -345,6 +438,9 @@ int main(void) {
         cmocka_unit_test(the_same_shape_gives_the_same_scheme),
         cmocka_unit_test(errors_keep_every_number_of_bits),
         cmocka_unit_test(query_names_what_runs),
+        cmocka_unit_test(rho_is_estimated),
+        cmocka_unit_test(rho_of_nothing),
+        cmocka_unit_test(a_relative_target_counts_what_cancels),
     };
     return cmocka_run_group_tests(tests, open_handle, close_handle);
 }

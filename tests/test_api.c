@@ -93,6 +93,18 @@ int ht_dev_stream_sync(void *stream) {
     return HT_DEV_OK;
 }
 
+int ht_dev_upload(void *device, const void *host, size_t bytes) {
+    dev.calls++;
+    memcpy(device, host, bytes);
+    return HT_DEV_OK;
+}
+
+int ht_dev_download(void *host, const void *device, size_t bytes) {
+    dev.calls++;
+    memcpy(host, device, bytes);
+    return HT_DEV_OK;
+}
+
 int ht_dev_is_capturing(void *stream, int *capturing) {
     (void)stream;
     dev.calls++;
@@ -1184,13 +1196,31 @@ static void test_what_no_scheme_reaches_is_refused(void **state) {
     free(x);
 }
 
+/* What it says: test_accuracy.c. Where it cannot, nothing is left behind. */
+static void test_rho_needs_memory_and_no_capture(void **state) {
+    halftone *h = *state;
+    float a[6] = {1, 2, 3, 4, 5, 6};
+    double rho = -1;
+    const size_t limit = dev.limit_bytes;
+    dev.limit_bytes = 100; /* the first block fits, 3 x 16 numbers do not */
+    const long before = dev.allocs - dev.frees;
+    assert_int_equal(halftone_estimate_rho(h, 'N', 'T', 2, 2, 3, a, 2, a, 2, &rho), HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(dev.allocs - dev.frees, before);
+    dev.limit_bytes = limit;
+    dev.capturing = true;
+    assert_int_equal(halftone_estimate_rho(h, 'N', 'T', 2, 2, 3, a, 2, a, 2, &rho), HALFTONE_NOT_SUPPORTED);
+    dev.capturing = false;
+    assert_true(rho == -1 || rho == 1);
+    assert_int_equal(halftone_estimate_rho(NULL, 'N', 'T', 2, 2, 3, a, 2, a, 2, &rho), HALFTONE_NULL_HANDLE);
+}
+
 static void test_accuracy_texts(void **state) {
     static const char *const wrong[] = {
         "",        "Half",    "fp32 ",      "fp64",     "reproducible:", "reproducible:4", "bits",
         "bits=",   "bits=0",  "bits=-3",    "bits=1.5", "bits=1000",     "bits=12 ",       "bound=",
         "bound=0", "bound=-1", "bound=1.01", "bound=nan", "bound=inf",   "bound=1e",       "bound=1e-",
         "bound=.", "bound=1e-3x", "bound=0x1p-3", "bound=1e999", "bound=1e-9999", "bound=1,5",
-        "bound=0.000000000000000000000000000001"};
+        "bound=0.0000000000000000000000000000000000000000000001"};
     static const char *const same[] = {"bound=0.001", "bound=1e-3", "bound=1E-03", "bound=.001", "bound=0.1e-2",
                                        "bound=10e-4", "bound=0.00010e+1"};
     halftone *h = *state;
@@ -1372,6 +1402,7 @@ int main(void) {
         API_TEST(test_the_later_of_scheme_and_accuracy_holds),
         API_TEST(test_what_no_scheme_reaches_is_refused),
         API_TEST(test_accuracy_texts),
+        API_TEST(test_rho_needs_memory_and_no_capture),
         API_TEST(test_packed_operands_want_one_scheme),
         API_TEST(test_random_arguments_never_crash),
     };

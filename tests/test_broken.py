@@ -12,12 +12,15 @@ import tempfile
 import pytest
 from conftest import ROOT, SIM
 
-# set, scheme, and what the kernel's name must hold: on the MI210 one with two buffers
-SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_")}
+# set, scheme, what the kernel's name must hold (on the MI210 one with two buffers), transposes
+SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_"),
+        "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
+        "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
+        "mi210-direct": ("mi210", "fp32", "_64x64x32_")}
 
 
 def kernel_name(case, scheme=None):
-    gpu, own, part = SETS[case]
+    gpu, own, part = SETS[case][:3]
     rows = [l.split("\t") for l in (ROOT / "out" / gpu / "manifest").read_text().splitlines()[2:]]
     return next(r[0] for r in rows if r[1] == (scheme or own) and (scheme or part in r[0]))
 
@@ -58,8 +61,9 @@ BREAKS_OF = {
         **PACKED_BREAKS,
         "a copy to the wrong place": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + 4096,"),
         "a copy beyond the buffer": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + SMEM_BYTES,"),
-        "no wait for the copies": (r"ht_stage_wait<LOOKAHEAD - 1>\(\);", 0, ";"),
-        "waits for one group too few": (r"ht_stage_wait<LOOKAHEAD - 1>\(\);", 0, "ht_stage_wait<LOOKAHEAD>();"),
+        "no wait for the copies": (r"ht_stage_wait<LOOKAHEAD - 1 - REFILLS>\(\);", 0, ";"),
+        "waits for one group too few": (r"ht_stage_wait<LOOKAHEAD - 1 - REFILLS>\(\);", 0, "ht_stage_wait<LOOKAHEAD - 1>();"),
+        "refills a stage that is read": (r"ht_barrier\(\);\n((\s+if \(fetch\)\n[^\n]*\n)+\s+ht_stage_commit\(\);\n)", 0, r"\g<1>ht_barrier();\n"),
         "a wrong fragment": (r"b\[0\]\[0\]\[0\]\);", 0, "b[0][0][1]);"),
         "a fragment from the wrong place": (r"(ht_load_a\(a\[1\]\[0\]\[0\], a_at\[1\] \+ read \+ )0\)", 0, r"\g<1>2048)"),
         "a promotion left out": (r"ht_promote\(master\[0\]\[1\][^\n]*\n", 0, ""),
@@ -79,6 +83,33 @@ BREAKS_OF = {
         "a piece beside the one that is meant": (r"HT_DEVICE unsigned ht_piece_on([^}]*?)across \* 2", 0,
                                                  r"HT_DEVICE unsigned ht_piece_on\g<1>across * 4"),
     },
+    "a800-fma": {
+        "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
+        "the stage that is read is written": (r"(store_parts<BM, P_PARTS, P_PITCH>\()write", 0, r"\g<1>read"),
+        "a multiply-add left out": (r"sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, ""),
+        "a wrong row": (r"x\[1\] = ht_lds4\(p \+ \(unsigned\)\(0 \* P_PITCH \+ 1", 0, "x[1] = ht_lds4(p + (unsigned)(0 * P_PITCH + 2"),
+        "lines too close": (r"P_PITCH = BM \+ 2", 0, "P_PITCH = BM - 2"),
+        "a chain that is forgotten": (r"ht_sts4\(at, v\);", 0, ";"),
+        "sums that share their place": (r"(rest \+ \(unsigned\)\(\()1\)", 0, r"\g<1>2)"),
+        "a column too far is stored": (r"columns = args\.q\.rows - col0 - col;", 0, "columns = args.q.rows - col0 - col + 1;"),
+    },
+    "a800-thin": {  # loads of any kind
+        "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
+        "lanes of a row are not added": (r"v = add_lanes\(v, lanes\);", 0, ";"),
+        "a warp left out": (r"for \(int spread = 0; spread < SPREAD;", 0, "for (int spread = 1; spread < SPREAD;"),
+        "a row beyond the matrix": (r"own < args.p.rows \? own : args.p.rows - 1", 0, "own"),
+        "a column beyond the matrix": (r"HT_DEVICE void multiply_by_any([\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_any\g<1>1 < 99"),
+    },
+    "a800-thin-k": {  # k contiguous in both: 16 bytes at once
+        "a multiply-add left out": (r"sum\[1\]\[2\] = __fmaf_rn\(p\[2\], ht_as_float[^\n]*\n", 0, ""),
+        "a load too few": (r"3 <= last\)", 0, "3 < last)"),
+        "a load too far": (r"const int last = \(t.end - k", 0, "const int last = (t.end + 999 - k"),
+    },
+    "a800-thin-rows": {  # rows contiguous
+        "warps that read the same k": (r"warp \* LINES \+ lane / LANES\)", 0, "lane / LANES)"),
+        "groups of lines in one place": (r"group = \(warp \* LINES \+ line\) / 4", 0, "group = line / 4"),
+        "sums of the other half of k": (r"sum\[1 % SETS<P_K>\]", 0, "sum[0]"),
+    },
     "mi210": {  # copies travel through registers: no wait to forget, it is the landing that has an address
         **PACKED_BREAKS,
         "a copy to the wrong place": (r"(ht_stage_land\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>4096"),
@@ -95,6 +126,25 @@ BREAKS_OF = {
         "halves of a chunk mixed": mma("float", "ht_mma_half(d, b, a + 2);", "ht_mma_half(d, b + 2, a);"),
         "the other accumulator": (r"ht_mma\(acc\[1\]", 0, "ht_mma(acc[0]"),
     },
+}
+BREAKS_OF["mi210-direct"] = {
+    **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},
+    "a missing MMA": (r"ht_multiply\(chain[^\n]*\n", 5, ""),
+    # what is left out first here is in the code for slices, which these kernels never reach
+    "a chain left out": (r"ht_promote\(sum\[1\][^\n]*\n", 2, ""),
+    "no barrier between the stages": (r"ht_barrier\(\); // the stage", 1, "; // the stage"),
+    "the stage that is read is written": (r"(ht_store_parts<BM, A_PARTS>\()write", 0, r"\g<1>read"),
+    # lane layouts of v_mfma_f32_16x16x4f32
+    "lanes hold four k, as FP16's do": (r"HT_DEVICE int ht_own_k\(int lane\)\s*{\s*return lane / 16;", 0,
+                                        "HT_DEVICE int ht_own_k(int lane)\n{\n    return lane / 16 * 4 % 16;"),
+    "four rows to a lane's k": (r"HT_DEVICE int ht_own_row\(int lane, int\)\s*{\s*return lane % 16;", 0,
+                                   "HT_DEVICE int ht_own_row(int lane, int)\n{\n    return lane / 4;"),
+    "columns as on 32 x 32 tiles": (r"HT_DEVICE int ht_own_col\(int lane, int\)\s*{\s*return lane % 16;", 0,
+                                    "HT_DEVICE int ht_own_col(int lane, int)\n{\n    return lane % 32;"),
+    "C's columns 16 lanes apart": (r"HT_DEVICE int ht_d_col[^}]*}", 0,
+                                   "HT_DEVICE int ht_d_col(int lane, int j)\n{\n    return j * 4 + lane / 16;\n}"),
+    "C transposed in the tile": (r"HT_DEVICE void ht_multiply([^}]*?)\(d, &b, &a\)", 0,
+                                 r"HT_DEVICE void ht_multiply\g<1>(d, &a, &b)"),
 }
 LAYOUTS = {  # the other types, on both shapes: BF16 on 32 x 32 tiles, INT8 on 16 x 16
     "bf16x6": {
@@ -137,7 +187,7 @@ def harness(gpu, scheme=None):
         program = folder / label
         subprocess.run(["g++", "-o", str(program), str(folder / f"{label}.o"), *map(str, other + objects), "-lpthread", "-lm"],
                        check=True)
-        return subprocess.run([str(program), name], capture_output=True, text=True, timeout=120)
+        return subprocess.run([str(program), name, *SETS[gpu][3:]], capture_output=True, text=True, timeout=120)
 
     return next(built.glob(f"{name}.*")).read_text(), build
 

@@ -52,6 +52,18 @@ def test_special_values_are_compared_at_every_place(tmp_path):
     assert all(r["differences"] == "0" for r in table if r["where"] == "C"), "C is native's, and not read where beta is 0"
 
 
+def test_overflows_of_finite_numbers_are_told_from_nan_and_inf(tmp_path):
+    """FP16 has no number as large as FP32's largest: `half` makes Inf of what times 0.5 is finite. The CPU's loop never overflows on
+    its way in this data, cuBLAS does (bench/results/h200-contract--special.tsv)."""
+    run = halftone("contract", "--special", "--scheme", "half", "--cases", 54, "--out", tmp_path / "s.tsv")
+    table = rows(tmp_path / "s.tsv")
+    assert run.returncode == 1 and sum(int(r["overflows"]) for r in table if "A" in r["where"]) > 50
+    assert all(r["native_overflows"] == "0" for r in table)
+    assert all(r["overflows"] == "0" for r in table if r["where"] == "C" or r["alpha"] == "0")
+    run = halftone("contract", "--special", "--cases", 18, "--out", tmp_path / "s.tsv")
+    assert run.returncode == 0 and "0 results of another class than native, of finite numbers 0 neither" in run.stdout, run.stdout
+
+
 def test_report_page_marks_what_is_outside(tmp_path):
     run = halftone("report", "--sizes", "64", "--families", "uniform,tiny,phi4,inf", "--out", tmp_path, "--html", tmp_path / "p.html")
     assert run.returncode == 0, run.stderr

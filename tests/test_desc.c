@@ -151,8 +151,9 @@ static void test_direct_cost_worked_lines(void **state) {
                                      .step_k = 32};
     /* 64 steps in one tile of 128 x 8 */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 64500);
-    c.element_bytes = 4; /* 4 * 101 * 2048 bytes, C 400, start 500 */
+    c.stream_gbps = 1; /* 4 * 101 * 2048 bytes, C 400, start 500 */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 4 * 101 * 2048 + 400 + 500);
+    c.stream_gbps = 1000000;
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 100, 1, 2048, 1, 1), 64500);
     /* 1 x 100: 13 tiles as it stands, 1 the other way round */
     assert_int_equal(ht_direct_swaps(1, 100, 128, 8), 1);
@@ -165,7 +166,7 @@ static void test_direct_cost_worked_lines(void **state) {
     c.blocks_per_sm = 2;
     assert_int_equal(ht_cost_ns(&c, 128, 8, 4, 1000, 1000, 1000000, 0, 2000, 8, 2048, 1, 1), 2 * 128000 + 500 + 250);
     c.blocks_per_sm = 1;
-    c.element_bytes = 0; /* panels stay where they are: two waves on 10 SMs */
+    c.stream_gbps = 0; /* panels stay where they are: two waves on 10 SMs */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 2 * 64500);
 }
 

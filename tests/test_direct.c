@@ -19,7 +19,7 @@
 
 static halftone *handle;
 
-enum { CHAIN = 32 }; /* k between two promotions */
+enum { CHAIN = 32, SHORT_K = 16, SHORT_CHAIN = 2 }; /* k of a chain; up to k = SHORT_K shorter ones */
 
 /* Column-major, dense on the host: A m x k, B k x n, C m x n. On the device as ta, tb, pad and offset say. */
 struct problem {
@@ -106,17 +106,23 @@ static float *run(const struct problem *p) {
     return c;
 }
 
-/* FP32 multiply-adds in the order of k, chains of CHAIN added up. */
+/* Adds v to *sum; returns what that rounded off. */
+static float add_exact(float *sum, float v) {
+    const float s = *sum + v, b = s - *sum, off = (*sum - (s - b)) + (v - b);
+    *sum = s;
+    return off * 0 == 0 ? off : 0;
+}
+
+/* FP32 multiply-adds in the order of k, in chains that begin with what was rounded off when the last one was added. */
 static float multiply_adds(const struct problem *p, int64_t i, int64_t j) {
+    const int64_t length = p->k <= SHORT_K ? SHORT_CHAIN : CHAIN;
     float sum = 0, chain = 0;
     for (int64_t l = 0; l < p->k; l++) {
         chain = fmaf(p->a[l * p->m + i], p->b[j * p->k + l], chain);
-        if (l % CHAIN == CHAIN - 1) {
-            sum += chain;
-            chain = 0;
-        }
+        if (l % length == length - 1 || l + 1 == p->k)
+            chain = add_exact(&sum, chain);
     }
-    const float v = p->alpha * (sum + chain);
+    const float v = p->alpha * sum;
     return p->beta != 0.0f ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
 }
 
@@ -126,21 +132,43 @@ static void expect(const char *what, const struct problem *p, int64_t at, float 
                  (long long)p->k, (long long)at, (double)got, (double)want);
 }
 
+enum { FEW_UNITS = 5 };
+
+/* Whether the kernel that runs p adds up k in its order: those of a matrix and a few vectors share it out to their lanes. */
+static int is_in_order(const struct problem *p) {
+    struct halftone_plan plan;
+    check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
+    return plan.bk <= CHAIN && plan.splits == 1;
+}
+
+/* The same sum in another order: NaN, Inf and overflow are where they are in order, the rest is a few roundings away. */
+static void expect_reordered(const char *what, const struct problem *p, int64_t at, float got, float want) {
+    double magnitude = p->beta != 0.0f ? fabs((double)p->beta * (double)p->c[at]) : 0;
+    for (int64_t l = 0; l < p->k; l++)
+        magnitude += fabs((double)p->alpha * (double)p->a[l * p->m + at % p->m] * (double)p->b[at / p->m * p->k + l]);
+    if (!isfinite(want) || !isfinite(got))
+        expect(what, p, at, got, want);
+    else if (fabs((double)got - (double)want) > FEW_UNITS * ldexp(magnitude, -24) + (double)p->k * 0x1p-149)
+        fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not about %a", what, p->ta, p->tb, (long long)p->m,
+                 (long long)p->n, (long long)p->k, (long long)at, (double)got, (double)want);
+}
+
 static void expect_multiply_adds(const char *what, const struct problem *p) {
+    const int in_order = is_in_order(p);
     float *c = run(p);
     for (int64_t at = 0; at < p->m * p->n; at++)
-        expect(what, p, at, c[at], multiply_adds(p, at % p->m, at / p->m));
+        (in_order ? expect : expect_reordered)(what, p, at, c[at], multiply_adds(p, at % p->m, at / p->m));
     free(c);
 }
 
-/* Up to k = 15 there are multiply-adds alone, in the order of k: every transpose, edge, ld, alignment, exchange of operands. */
+/* Up to k = 16 there are multiply-adds alone, in the order of k: every transpose, edge, ld, alignment, exchange of operands. */
 static void short_k_is_a_loop_of_multiply_adds(void **state) {
     (void)state;
     static const struct {
         int64_t m, n, k, pad, offset;
         float alpha, beta;
-    } rows[] = {{1, 1, 1, 0, 0, 1, 0},   {17, 33, 15, 3, 0, 1, 0},  {66, 65, 15, 1, 1, -0.5f, 2}, {1, 150, 15, 0, 0, 1, 1},
-                {150, 1, 7, 2, 3, 3, 0}, {9, 140, 8, 4, 0, 1, -1}, {128, 64, 15, 0, 0, 1, 0},   {140, 9, 5, 0, 2, 1, 0.25f}};
+    } rows[] = {{1, 1, 1, 0, 0, 1, 0},   {17, 33, 15, 3, 0, 1, 0},  {66, 65, 15, 1, 1, -0.5f, 2}, {1, 150, 16, 0, 0, 1, 1},
+                {150, 1, 7, 2, 3, 3, 0}, {9, 140, 8, 4, 0, 1, -1}, {128, 64, 16, 0, 0, 1, 0},   {140, 9, 5, 0, 2, 1, 0.25f}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int t = 0; t < 4; t++) {
             struct problem p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', rows[i].m, rows[i].n, rows[i].k, "normal");
@@ -172,7 +200,82 @@ static void expect_units(const char *what, const struct problem *p, double units
     free(c);
 }
 
-enum { FEW_UNITS = 5 };
+/* The order of additions does not depend on how the operands lie, with 16 bytes at once or without. k is whole steps and a rest. */
+static void same_bits_either_way(const struct ht_kernel_desc *kernel, int64_t m, int64_t n) {
+    const int64_t k = 4 * kernel->bk - 24;
+    float *first = NULL;
+    for (int t = 0; t < 8; t++) {
+        struct problem p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', m, n, k, "normal");
+        p.pad = t & 4 ? 1 : 0;
+        float *c = run(&p);
+        if (t == 0)
+            expect_units(kernel->name, &p, FEW_UNITS);
+        for (int64_t at = 0; first && at < m * n; at++)
+            expect(kernel->name, &p, at, c[at], first[at]);
+        if (first)
+            free(c);
+        else
+            first = c;
+        problem_free(&p);
+    }
+    free(first);
+}
+
+/* One large product, then only such as are lost when they, or a chain of them, are added to it in FP32; half of the results
+ * begin with the small ones. In parts of k as a call has it, and whole. */
+static void small_products_are_not_lost(int64_t k, float small, float scale, const struct ht_kernel_desc *kernel) {
+    enum { SIZE = 8 };
+    struct problem p = problem_of('N', 'N', SIZE, SIZE, k, "uniform");
+    for (int64_t i = 0; i < SIZE * k; i++) {
+        p.a[i] = small * scale;
+        p.b[i] = small;
+    }
+    for (int64_t i = 0; i < SIZE; i++) {
+        p.a[(i % 2 ? k - 1 : 0) * SIZE + i] = (i % 2 ? -1.0f : 1.0f) * scale;
+        p.b[i * k] = p.b[i * k + k - 1] = 1;
+    }
+    if (kernel == NULL) {
+        expect_units("parts of small products", &p, 1.01);
+    } else {
+        float *c = host(SIZE * SIZE);
+        struct ht_gemm_args args;
+        memset(&args, 0, sizeof args);
+        args.c = device(c, SIZE * SIZE, 0);
+        args.a_src = device(p.a, SIZE * k, 0);
+        args.b_src = device(p.b, SIZE * k, 0);
+        args.ldc = args.a_ld = args.m = args.n = SIZE;
+        args.b_ld = args.k = (int)k;
+        args.splits = args.batch = args.b_k_contiguous = 1;
+        args.alpha = 1;
+        assert_int_equal(kernel->init(), 0);
+        assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+        assert_int_equal(ht_dev_download(c, args.c, SIZE * SIZE * sizeof *c), HT_DEV_OK);
+        for (int64_t at = 0; at < SIZE * SIZE; at++) {
+            const double large = at % SIZE % 2 ? -1.0 : 1.0, other = (double)small; /* one of them meets 1 in B */
+            const double exact = (large + other + (double)(k - 2) * (double)small * (double)small) * (double)scale;
+            assert_true(fabs((double)c[at] - exact) <= 1.01 * 0x1p-24 * fabs(exact));
+        }
+        float *const all[] = {args.c, (float *)(uintptr_t)args.a_src, (float *)(uintptr_t)args.b_src};
+        for (int i = 0; i < 3; i++)
+            device_free(all[i], 0);
+        free(c);
+    }
+    problem_free(&p);
+}
+
+/* Of chains of multiply-adds, of parts of k, and in the kernel behind the data check everywhere. */
+static void sums_keep_what_is_rounded_off(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        if (!set->kernel[i].direct)
+            continue;
+        if (strcmp(set->kernel[i].variant, "rescue") == 0)
+            small_products_are_not_lost(4096, 0x1p-15f, 1, &set->kernel[i]);
+        small_products_are_not_lost(4096, 0x1p-15f, 0x1p-60f, &set->kernel[i]); /* by multiply-adds */
+    }
+    small_products_are_not_lost(65536, 0x1p-18f, 1, NULL);
+}
 
 /* Every tile of the set, with operands in their places and exchanged, each way they can lie and both ways of loading them. */
 static void one_kernel(const char *name, int exchanged) {
@@ -184,7 +287,8 @@ static void one_kernel(const char *name, int exchanged) {
     expect_multiply_adds(name, &p);
     problem_free(&p);
     for (int t = 0; t < 8; t++) {
-        p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', m, n, t % 3 ? 20 : 100, "uniform");
+        const int64_t more = t & 4 ? 0 : 3; /* 12: 16 bytes of C at once */
+        p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', exchanged ? m + more : m, n, t % 3 ? 20 : 100, "uniform");
         p.pad = t & 4 ? 3 : 0;
         p.offset = t & 4 ? 1 : 0;
         expect_units(name, &p, FEW_UNITS);
@@ -203,6 +307,8 @@ static void every_kernel_of_the_scheme(void **state) {
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
         one_kernel(set->kernel[i].name, 0);
         one_kernel(set->kernel[i].name, 1);
+        same_bits_either_way(&set->kernel[i], 36, 4);
+        same_bits_either_way(&set->kernel[i], 4, 36);
     }
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
     assert_true(seen >= 4);
@@ -301,32 +407,45 @@ static void permutations_are_exact(void **state) {
 }
 
 /* Few tiles and a long k: parts, each on its own way, and only the part that meets a wild number leaves the slices. */
-static void long_k_is_split(void **state) {
-    (void)state;
+static void split_k(int64_t m, int64_t n, int64_t k) {
     struct halftone_plan plan;
-    struct problem p = problem_of('T', 'N', 20, 12, 4096, "uniform");
-    check_code(halftone_query(handle, 'T', 'N', p.m, p.n, p.k, 1, &plan), "query");
+    struct problem p = problem_of('T', 'N', m, n, k, "uniform");
+    check_code(halftone_query(handle, 'T', 'N', m, n, k, 1, &plan), "query");
     assert_true(plan.splits > 1 && plan.workspace_bytes > 0);
-    p.a[4000 * p.m + 3] = 1e30f;
-    p.b[5 * p.k + 100] = NAN;
+    p.a[(k - 96) * m + m / 6] = 1e30f;
+    p.b[n / 2 * k + 100] = NAN;
     float *c = run(&p);
-    for (int64_t at = 0; at < p.m * p.n; at++) {
+    for (int64_t at = 0; at < m * n; at++) {
         double exact = 0, magnitude = 0;
-        for (int64_t l = 0; l < p.k; l++) {
-            const double product = (double)p.a[l * p.m + at % p.m] * (double)p.b[at / p.m * p.k + l];
+        for (int64_t l = 0; l < k; l++) {
+            const double product = (double)p.a[l * m + at % m] * (double)p.b[at / m * k + l];
             exact += product;
             magnitude += fabs(product);
         }
-        assert_int_equal(isnan(c[at]) != 0, at / p.m == 5);
-        assert_true(at / p.m == 5 || fabs((double)c[at] - exact) <= (double)plan.bound_units * ldexp(magnitude, -24));
+        assert_int_equal(isnan(c[at]) != 0, at / m == n / 2);
+        assert_true(at / m == n / 2 || fabs((double)c[at] - exact) <= (double)plan.bound_units * ldexp(magnitude, -24));
     }
     free(c);
     problem_free(&p);
 }
 
-/* Batch entries are single products, bit for bit; one of them holds Inf, and A may be shared. */
-static void batches(void **state) {
+static void long_k_is_split(void **state) {
     (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        if (!set->kernel[i].direct)
+            continue;
+        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
+        if (set->kernel[i].bk <= CHAIN)
+            split_k(20, 12, 4096);
+        else
+            split_k(3, set->kernel[i].bn + 1, 32768);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
+/* Batch entries are single products of the same kernel, bit for bit; one of them holds Inf, and A may be shared. */
+static void batch_of(const char *kernel) {
     enum { M = 37, N = 21, K = 90, BATCH = 3 };
     const float one = 1, zero = 0;
     struct problem p = problem_of('N', 'N', M, N * BATCH, K, "normal");
@@ -347,7 +466,7 @@ static void batches(void **state) {
                        "single");
             assert_int_equal(ht_dev_download(single, ds, M * N * sizeof *single), HT_DEV_OK);
             for (int64_t at = 0; at < M * N; at++)
-                expect("batch entry", &p, at, c[i * M * N + at], single[at]);
+                expect(kernel, &p, at, c[i * M * N + at], single[at]);
         }
         float *const all[] = {a, b, dc, ds};
         for (int i = 0; i < 4; i++)
@@ -357,6 +476,18 @@ static void batches(void **state) {
         free(single);
     }
     problem_free(&p);
+}
+
+static void batches(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        if (!set->kernel[i].direct)
+            continue;
+        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
+        batch_of(set->kernel[i].name);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
 /* As packing may leave them (ht_pack_args, tame): blocks of `tilt` and -tilt just suit one another, but for the wild one. */
@@ -448,8 +579,8 @@ static void there_is_nothing_to_pack(void **state) {
     check_code(halftone_query(handle, 'N', 'N', 600, 600, 600, 1, &plan), "query");
     assert_string_equal(plan.scheme, "fp32");
     assert_true(plan.pack_ns == 0 && plan.predicted_ns == plan.kernel_ns);
-    check_code(halftone_query(handle, 'N', 'N', 600, 600, 15, 1, &plan), "query");
-    assert_true(plan.workspace_bytes == 0 && plan.bound_units == 19);
+    check_code(halftone_query(handle, 'N', 'N', 600, 600, 16, 1, &plan), "query");
+    assert_true(plan.workspace_bytes == 0 && plan.bound_units == 20);
     void *blob = NULL;
     assert_int_equal(ht_dev_alloc(&blob, 1024), HT_DEV_OK);
     assert_int_equal(halftone_packed_bytes(handle, 'A', 10, 10, 1, &bytes), HALFTONE_NOT_SUPPORTED);
@@ -492,6 +623,7 @@ int main(void) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_k_is_a_loop_of_multiply_adds),
+        cmocka_unit_test(sums_keep_what_is_rounded_off),
         cmocka_unit_test(every_kernel_of_the_scheme),
         cmocka_unit_test(data_at_the_ends_of_the_range),
         cmocka_unit_test(large_numbers),

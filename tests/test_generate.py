@@ -70,7 +70,7 @@ def test_golden_kernel_reads_well(emitted):
     head = text.split("#ifndef")[0]
     for word in ("Tile:", "Budget of a800", "Accuracy:", "Input range:", "Recreate:", "MIT-0", "Checksum"):
         assert word in head
-    assert "#pragma unroll" not in text and "//@" not in text
+    assert not re.search(r"#pragma unroll(?! 1\b)", text) and "//@" not in text  # "unroll 1" is an order to leave a loop alone
     assert max(map(len, text.splitlines())) < 400
 
 

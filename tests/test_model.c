@@ -131,14 +131,30 @@ static void worked_shared(void **state) {
     assert_int_equal(model_promote_k(scheme_find("ootomo"), sm80, 1), 0);
 }
 
+static void who_refills(void **state) {
+    (void)state;
+    const struct {
+        const char *isa, *scheme;
+        int bk, stages;
+        bool refills;
+    } cases[] = {{"sm_80", "f16x3", 32, 3, true},   {"sm_80", "f16x3", 32, 1, false}, {"sm_75", "f16x3", 32, 2, false},
+                 {"sm_89", "bf16x6", 64, 2, true},  {"sm_80", "bf16x3", 32, 3, false}, /* a chain is two steps */
+                 {"sm_80", "ootomo", 32, 3, false}, {"sm_80", "egemm", 64, 2, false}, {"sm_80", "i8x6", 128, 2, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct tile t = {128, 128, cases[i].bk, 64, 32, 16, cases[i].stages, 1};
+        assert_int_equal(model_refills(scheme_find(cases[i].scheme), isa_find(cases[i].isa), &t), cases[i].refills);
+    }
+}
+
 static void worked_halftone(void **state) {
     (void)state;
     const struct gpu g = worked_a800();
     const struct isa *sm80 = isa_find("sm_80");
     const struct scheme *f16x3 = scheme_find("f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
-    const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait */
-    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (820 - 192) * 256);
+    const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait, or all: refilled */
+    assert_int_equal(model_halftone_step(&g, sm80, scheme_find("legemm"), &short_step, 1).copy, (820 - 192) * 256);
+    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (820 - 384) * 256);
     assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
     const struct model_step step = model_halftone_step(&g, sm80, f16x3, &t, 1);
@@ -203,26 +219,74 @@ static void worked_direct(void **state) {
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1}, slim = {128, 8, 32, 32, 8, 16, 2, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a")), s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &t, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
     assert_int_equal(c.blocks_per_sm, 2);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 619);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 1485 * 1425 / 1980 + 1); /* 619.3 clocks of the unit */
     assert_int_equal(c.coefficients.step_bytes, 16384);
-    assert_int_equal(c.coefficients.element_bytes, 4);
+    assert_int_equal(c.coefficients.stream_gbps, 4800 * 56 / 100);
     assert_string_equal(c.binding, "tensor");
-    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a")), s, &slim, &vector, &c);
+    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
     assert_int_equal(c.blocks_per_sm, 3);
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800); /* never faster than its bytes */
     /* Without BF16 units multiply-adds of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
-    model_cost(MODEL_HALFTONE, &t4, isa_direct(isa_find("sm_75")), s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, &t4, isa_direct(isa_find("sm_75"), DIRECT_TILE), s, &t, &cube, &c);
     assert_string_equal(c.binding, "fp32");
     assert_true(c.coefficients.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
-    model_cost(MODEL_EGEMM, &h200, isa_direct(isa_find("sm_90a")), s, &t, &cube, &c);
+    model_cost(MODEL_EGEMM, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &t, &cube, &c);
     assert_false(c.fits);
+}
+
+/* Kernels of multiply-adds, model_fma.c. */
+static void worked_fma(void **state) {
+    (void)state;
+    const struct gpu h200 = budget("h200");
+    const struct scheme *s = scheme_find("fp32");
+    const struct isa *fma = isa_direct(isa_find("sm_90a"), DIRECT_FMA), *thin = isa_direct(isa_find("sm_90a"), DIRECT_THIN);
+    const struct tile t = {128, 64, 16, 128, 16, 16, 2, 1}, one = {8, 1, 256, 1, 1, 16, 1, 1}, four = {16, 4, 256, 2, 4, 16, 1, 1};
+    const struct shape vector = {8192, 1, 8192};
+    struct cost c;
+    model_cost(MODEL_HALFTONE, &h200, fma, s, &t, &cube, &c);
+    assert_true(c.fits);
+    assert_int_equal(c.regs_per_thread, 124);
+    assert_int_equal(c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 1600 * 1425 / 1980);
+    assert_string_equal(c.binding, "fp32");
+    model_cost(MODEL_HALFTONE, &h200, thin, s, &one, &vector, &c);
+    assert_int_equal(c.regs_per_thread, 80);
+    assert_int_equal(c.smem_bytes, 4096);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 8 * 256 * 4 / 24 * 1425 / 1980);
+    assert_string_equal(c.binding, "dram");
+    assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800);
+    model_cost(MODEL_HALFTONE, &h200, thin, s, &four, &vector, &c);
+    assert_int_equal(c.regs_per_thread, 126);
+    assert_int_equal(c.blocks_per_sm, 2);
+}
+
+/* On gfx90a the matrix unit multiplies FP32: 45.3 TFLOPS on 104 CUs at 1.7 GHz are 128 multiply-adds a clock. */
+static void worked_direct_fp32_mma(void **state) {
+    (void)state;
+    const struct gpu mi210 = budget("mi210");
+    const struct isa *isa = isa_direct(isa_find("gfx90a"), DIRECT_TILE);
+    const struct scheme *s = scheme_find("fp32");
+    const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1};
+    struct cost c;
+    assert_int_equal(model_fma_per_cycle(&mi210, s), 6 * 128);
+    model_cost(MODEL_HALFTONE, &mi210, isa, s, &t, &cube, &c);
+    assert_true(c.fits);
+    assert_int_equal(c.regs_per_thread, 100);
+    assert_int_equal(c.smem_bytes, 36864);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 64 * 64 * 32 / 128);
+    assert_string_equal(c.binding, "tensor");
+    const struct model_counts counts = model_direct_counts(isa, &t), none = model_direct_counts(isa_direct(isa_find("sm_75"), DIRECT_TILE), &t);
+    assert_int_equal(counts.mma, 32);
+    assert_int_equal(counts.load, 32);
+    assert_int_equal(counts.copy, 8); /* 2 * 64 * 32 numbers, four at once, of 256 threads; each is loaded and stored */
+    assert_int_equal(none.mma + none.load + none.copy, 0);
 }
 
 static void worked_egemm(void **state) {
@@ -585,8 +649,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(worked_shared),
-        cmocka_unit_test(worked_halftone),
+        cmocka_unit_test(who_refills), cmocka_unit_test(worked_halftone),
         cmocka_unit_test(worked_direct),
+        cmocka_unit_test(worked_direct_fp32_mma),
+        cmocka_unit_test(worked_fma),
         cmocka_unit_test(worked_egemm),
         cmocka_unit_test(worked_legemm),
         cmocka_unit_test(egemm_picks_table_4),

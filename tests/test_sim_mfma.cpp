@@ -37,11 +37,13 @@ static void layouts_are_those_of_the_documents(void **) {
         {1, 1, 0, 3, 3, 0},   {1, 1, 16, 0, 4, 0},    {1, 1, 63, 3, 15, 15}, {2, 0, 40, 1, 8, 5},
         {2, 1, 32, 4, 12, 0}, {3, 0, 40, 1, 8, 5},    {3, 1, 32, 4, 12, 0},
         {4, 0, 17, 2, 1, 6},  {4, 1, 16, 0, 4, 0},    {5, 0, 63, 3, 15, 15}, {5, 1, 63, 3, 15, 15},
+        {6, 0, 0, 0, 0, 0},   {6, 0, 17, 0, 1, 1},    {6, 0, 63, 0, 15, 3}, {6, 1, 17, 2, 6, 1},
+        {6, 1, 63, 3, 15, 15},
     };
     for (const auto &p : places) {
         int row = -1, other = -1;
         if (p.matrix == 0)
-            sim_mfma_operand(sim_mfma_table[p.row_of_table].m, p.lane, p.element, &row, &other);
+            sim_mfma_operand(&sim_mfma_table[p.row_of_table], p.lane, p.element, &row, &other);
         else
             sim_mfma_result(&sim_mfma_table[p.row_of_table], p.lane, p.element, &row, &other);
         assert_int_equal(row, p.row);
@@ -55,8 +57,8 @@ static void layouts_are_complete(void **) {
         std::vector<int> a(static_cast<size_t>(s.m * s.k)), d(static_cast<size_t>(s.m * s.n));
         int row, other;
         for (int lane = 0; lane < SIM_MFMA_LANES; lane++) {
-            for (int e = 0; e < SIM_MFMA_K_LANE; e++) {
-                sim_mfma_operand(s.m, lane, e, &row, &other);
+            for (int e = 0; e < sim_mfma_k_lane(&s); e++) {
+                sim_mfma_operand(&s, lane, e, &row, &other);
                 a[static_cast<size_t>(row * s.k + other)]++;
             }
             for (int r = 0; r < s.m * s.n / SIM_MFMA_LANES; r++) {
@@ -88,8 +90,10 @@ struct wavefront {
         }
     }
     void put(const sim_mfma &s, unsigned (*operand)[2], int k, unsigned bits) {
-        const int lane = k / 4 * s.m, element = k % 4;
-        if (s.type == SIM_MFMA_I8)
+        const int q = sim_mfma_k_lane(&s), lane = k / q * s.m, element = k % q;
+        if (s.type == SIM_MFMA_F32)
+            operand[lane][0] = bits;
+        else if (s.type == SIM_MFMA_I8)
             operand[lane][0] |= (bits & 0xffu) << (element * 8);
         else
             operand[lane][element / 2] |= (bits & 0xffffu) << (element % 2 * 16);
@@ -99,6 +103,7 @@ struct wavefront {
 static unsigned bits_of_type(sim_mfma_type type, float x) {
     return type == SIM_MFMA_F16    ? sim_f16_rn(x)
            : type == SIM_MFMA_BF16 ? ht_as_uint(x) >> 16
+           : type == SIM_MFMA_F32  ? ht_as_uint(x)
                                    : static_cast<unsigned>(x);
 }
 
@@ -142,6 +147,22 @@ static void subnormals_are_flushed(void **) {
     assert_true(dot(0, pow2(-127), {0}, {0}) == 0); /* c */
     assert_true(std::isnan(dot(0, 0, {INFINITY}, {0})));
     assert_true(dot(0, 0, {INFINITY}, {2}) == INFINITY);
+}
+
+/* Each k meets c alone, whole products are added, and nothing is flushed. */
+static void fp32_is_multiply_adds(void **) {
+    enum { FP32 = 6 };
+    assert_true(dot(FP32, 1, {pow2(-12)}, {pow2(-12)}) == 1);
+    assert_true(dot(FP32, 1, {pow2(-12), pow2(-12)}, {pow2(-12), pow2(-12)}) == 1); /* a group of four would keep 2^-23 */
+    assert_true(dot(FP32, 1 + pow2(-23), {pow2(-12)}, {pow2(-12)}) == 1 + pow2(-22));
+    const float x = 1 + pow2(-23); /* x * x = 1 + 2^-22 + 2^-46: what is left of it has 24 bits, no product is rounded */
+    assert_true(dot(FP32, -(1 + pow2(-22)), {x}, {x}) == pow2(-46));
+    assert_true(dot(FP32, 0, {1, pow2(-24), -1, 0}, {1, 1, 1, 0}) == 0); /* in the order of k: 1 + 2^-24 is 1 */
+    assert_true(dot(FP32, 0, {1, -1, pow2(-24), 0}, {1, 1, 1, 0}) == pow2(-24));
+    assert_true(dot(FP32, 0, {pow2(-149)}, {pow2(20)}) == pow2(-129)); /* subnormal input, result, c */
+    assert_true(dot(FP32, pow2(-149), {pow2(-75)}, {pow2(-74)}) == pow2(-148));
+    assert_true(dot(FP32, 0, {pow2(100)}, {pow2(100)}) == INFINITY);
+    assert_true(std::isnan(dot(FP32, 0, {INFINITY}, {0})) && std::isnan(dot(FP32, INFINITY, {-INFINITY}, {1})));
 }
 
 static void int8_is_exact(void **) {
@@ -248,6 +269,7 @@ int main() {
         TEST(layouts_are_complete),
         TEST(rounding_is_to_nearest_in_groups_of_four),
         TEST(subnormals_are_flushed),
+        TEST(fp32_is_multiply_adds),
         TEST(int8_is_exact),
         TEST(kernels_see_64_lanes),
         TEST(lds_is_64_kb),

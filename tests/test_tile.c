@@ -71,7 +71,7 @@ static void every_space_is_ordered_and_legal(void **state) {
     for (int i = 0; i < isa_count; i++) {
         for (int s = 0; s < scheme_count; s++) {
             const bool direct = scheme_is_direct(&scheme_table[s]);
-            struct seen v = {.isa = direct ? isa_direct(&isa_table[i]) : &isa_table[i], .s = &scheme_table[s]};
+            struct seen v = {.isa = direct ? isa_direct(&isa_table[i], DIRECT_TILE) : &isa_table[i], .s = &scheme_table[s]};
             if (!v.isa->mma_hooks[v.s->slice])
                 continue;
             tile_enumerate(v.isa, v.s, visit, &v);

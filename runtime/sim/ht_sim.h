@@ -118,6 +118,15 @@ int ht_ld_relaxed_i32(const int *p, int line = __builtin_LINE());
 void ht_st_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 int ht_add_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 
+template <class T> static inline const T &ht_args_again(const T &args) {
+    return args;
+}
+static inline uint4 ht_ld16_once(const void *p, int line = __builtin_LINE()) {
+    return ht_ld16(p, line);
+}
+static inline long long ht_anew(long long x) {
+    return x;
+}
 static inline void ht_prefetch(const void *p) {
     (void)p;
 }

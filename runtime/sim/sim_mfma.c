@@ -14,13 +14,18 @@ const struct sim_mfma sim_mfma_table[SIM_MFMA_COUNT] = {
     {"ht_mfma_i32_32x32x8i8", 32, 32, 8, SIM_MFMA_I8},
     {"ht_mfma_f32_16x16x16bf16_1k", 16, 16, 16, SIM_MFMA_BF16},
     {"ht_mfma_i32_16x16x16i8", 16, 16, 16, SIM_MFMA_I8},
+    {"ht_mfma_f32_16x16x4f32", 16, 16, 4, SIM_MFMA_F32},
 };
 
 enum { SIDE_MAX = 32, K_MAX = 16, GROUP = 4 };
 
-void sim_mfma_operand(int extent, int lane, int e, int *row, int *k) {
-    *row = lane % extent;
-    *k = lane / extent * SIM_MFMA_K_LANE + e;
+int sim_mfma_k_lane(const struct sim_mfma *s) {
+    return s->k * s->m / SIM_MFMA_LANES;
+}
+
+void sim_mfma_operand(const struct sim_mfma *s, int lane, int e, int *row, int *k) {
+    *row = lane % s->m; /* all are square */
+    *k = lane / s->m * sim_mfma_k_lane(s) + e;
 }
 
 void sim_mfma_result(const struct sim_mfma *s, int lane, int r, int *row, int *col) {
@@ -30,9 +35,13 @@ void sim_mfma_result(const struct sim_mfma *s, int lane, int r, int *row, int *c
 
 /* Element e of a lane's operand as a number; every INT8 is one. */
 static float operand_value(enum sim_mfma_type type, const unsigned *registers, int e) {
+    float value;
+    if (type == SIM_MFMA_F32) {
+        memcpy(&value, &registers[e], sizeof value);
+        return value;
+    }
     const unsigned bits =
         registers[type == SIM_MFMA_I8 ? 0 : e / 2] >> (type == SIM_MFMA_I8 ? e * 8 : e % 2 * 16);
-    float value;
     if (type == SIM_MFMA_I8)
         return (float)(int8_t)(bits & 0xffu);
     const uint32_t wide = (bits & 0xffffu) << 16;
@@ -65,6 +74,12 @@ static float dot(int k, float c, const float *a, const float *b) {
     return c;
 }
 
+static float multiply_adds(int k, float c, const float *a, const float *b) {
+    for (int i = 0; i < k; i++)
+        c = fmaf(a[i], b[i], c);
+    return c;
+}
+
 static int32_t dot_exact(int k, int32_t c, const float *a, const float *b) {
     uint32_t sum = (uint32_t)c;
     for (int i = 0; i < k; i++)
@@ -78,10 +93,10 @@ void sim_mfma_run(const struct sim_mfma *s, void *const *d, const unsigned *cons
     float rows[SIDE_MAX][K_MAX], columns[SIDE_MAX][K_MAX];
     int row, col, k;
     for (int lane = 0; lane < SIM_MFMA_LANES; lane++) {
-        for (int e = 0; e < SIM_MFMA_K_LANE; e++) {
-            sim_mfma_operand(s->m, lane, e, &row, &k);
+        for (int e = 0; e < sim_mfma_k_lane(s); e++) {
+            sim_mfma_operand(s, lane, e, &row, &k);
             rows[row][k] = operand_value(s->type, a[lane], e);
-            sim_mfma_operand(s->n, lane, e, &col, &k);
+            sim_mfma_operand(s, lane, e, &col, &k);
             columns[col][k] = operand_value(s->type, b[lane], e);
         }
     }
@@ -93,7 +108,7 @@ void sim_mfma_run(const struct sim_mfma *s, void *const *d, const unsigned *cons
                 *c = dot_exact(s->k, *c, rows[row], columns[col]);
             } else {
                 float *c = (float *)d[lane] + r;
-                *c = dot(s->k, *c, rows[row], columns[col]);
+                *c = (s->type == SIM_MFMA_F32 ? multiply_adds : dot)(s->k, *c, rows[row], columns[col]);
             }
         }
     }

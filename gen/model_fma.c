@@ -1,0 +1,114 @@
+/* model_fma: MODEL_HALFTONE for kernels that read the operands as they are and have multiply-adds for all of it
+ * (templates/fma_direct.cu, thin_direct.cu). Level 2.
+ *
+ * The first wait for shared memory and for C's way out, the second for P's way in. */
+#include "model.h"
+
+#include <stdio.h>
+
+enum {
+    FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
+    THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
+    COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
+    FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
+    THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
+    /* Fitted to the H200 at 1980 MHz (results/h200-native-direct-first.tsv). */
+    FMA_BUSY_PERCENT = 125,    /* of what the busiest pipe needs */
+    FMA_STEP_CLOCKS = 500,     /* more of a step of a block that is alone */
+    FMA_START_CLOCKS = 3200,   /* of a block: launch, first loads */
+    FMA_SUM_CLOCKS = 64,       /* of a block for each sum of a lane: its way out */
+    FMA_STREAM_PERCENT = 41,   /* of device memory's rate, where C is most of it; 2.0 TB/s */
+    FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
+    THIN_START_CLOCKS = 4000,
+    THIN_BYTES = 24,           /* of P that an SM takes in a clock from L2 */
+    THIN_STREAM_PERCENT = 88   /* of device memory's rate; 4.2 TB/s */
+};
+
+static int64_t largest(int64_t x, int64_t y) {
+    return x > y ? x : y;
+}
+
+/* Warps of a thin block that have the same rows: SPREAD of the template. */
+static int spread(const struct isa *isa, const struct tile *t) {
+    return tile_threads(t, isa) / THIN_LANES / t->bm;
+}
+
+/* Numbers that a lane reads from shared memory for each k. */
+static int operands(const struct isa *isa, const struct tile *t) {
+    return t->wm / FMA_ROW_LANES + t->wn * FMA_ROW_LANES / isa->wave_size;
+}
+
+/* Worked lines: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124; thin 8x1x256: 4 sets of 4
+ * sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 = 126. */
+static void registers(const struct isa *isa, const struct tile *t, struct cost *cost) {
+    const int threads = tile_threads(t, isa);
+    if (isa->direct == DIRECT_THIN) {
+        cost->regs_accumulators = 4 * t->bn * spread(isa, t);
+        cost->regs_fragments = 4 * t->bk / THIN_LINE + COLUMN_REGISTERS * t->bn;
+        cost->regs_other = THIN_OTHER_REGISTERS;
+    } else {
+        cost->regs_accumulators = t->wm * t->wn / isa->wave_size;
+        cost->regs_fragments = t->bm * t->bk / threads + (int)ht_ceil_div(t->bn * t->bk, threads) + operands(isa, t);
+        cost->regs_other = FMA_OTHER_REGISTERS;
+    }
+    cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
+}
+
+/* As the templates lay it out: two stages and, for a long k, a tile of sums; or the warps' results. */
+static int smem_bytes(const struct isa *isa, const struct tile *t) {
+    if (isa->direct == DIRECT_THIN)
+        return 4 * t->bn * THIN_LINE * THIN_LANES * spread(isa, t);
+    return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
+}
+
+/* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
+ * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.25 = 1600. Thin: 8 rows x 256 k x 4 / 24 = 341. */
+static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
+    const int64_t lanes = isa->wave_size, warps = tile_warps(t);
+    if (isa->direct == DIRECT_THIN)
+        return (int64_t)t->bm * t->bk * 4 * 256 / THIN_BYTES;
+    const int64_t sums = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
+    const int64_t issue = warps * t->bk * (sums + loads) * 256 / active;
+    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
+    const int64_t smem = warps * (t->bk * loads + 2 * sums * t->bk / FMA_CHAIN) * lanes * 4 * 256 / g->smem_bytes_per_cycle;
+    return largest(largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
+}
+
+static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
+    const bool thin = isa->direct == DIRECT_THIN;
+    const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
+    const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
+    const int64_t latency = thin ? largest(alone, (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / spread(isa, t))
+                                 : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t start = thin ? THIN_START_CLOCKS : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
+    struct ht_cost_coefficients *c = &cost->coefficients;
+    c->blocks_per_sm = cost->blocks_per_sm;
+    c->step_busy_x256 = (int32_t)model_cool_clocks(g, busy(g, isa, t, resident < all ? resident : all));
+    c->step_latency_x256 = (int32_t)model_cool_clocks(g, latency);
+    c->fixed_cycles = (int)model_cool_clocks(g, start);
+    c->step_bytes = (t->bm + t->bn) * t->bk * 4;
+    c->step_k = t->bk;
+    c->stream_gbps = (int)g->dram_gbps * (thin ? THIN_STREAM_PERCENT : FMA_STREAM_PERCENT) / 100;
+    c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
+}
+
+void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+               struct cost *cost) {
+    const char *limit = "";
+    (void)s;
+    registers(isa, t, cost);
+    cost->smem_bytes = smem_bytes(isa, t);
+    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+    if (cost->smem_bytes > g->smem_per_block_bytes || cost->blocks_per_sm < 1) {
+        model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", tile_warps(t),
+                     cost->regs_per_thread, cost->smem_bytes, limit);
+        return;
+    }
+    coefficients(g, isa, t, cost);
+    cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
+                                    g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
+    cost->score = -cost->predicted_ns;
+    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
+    snprintf(cost->binding, sizeof cost->binding, "%s", 2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram" : "fp32");
+}

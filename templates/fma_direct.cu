@@ -1,0 +1,246 @@
+#include "sample_fma.h" //@drop
+// ---- geometry: few k, or a few dozen rows or columns; FP32 multiply-adds from shared memory. Where k is short C's stores are all
+// there is to wait for: a warp stores 64 bytes of two columns at once, and several blocks of an SM load while others store. A block
+// computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
+//
+//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> multiply-adds
+//
+// A lane has every ROW_LANES-th row of its warp and NI columns side by side. What shared memory returns, four bytes to a lane and
+// clock however many lanes ask for the same, is what MI * NI multiply-adds wait for: MI + NI numbers. Chains of CHAIN_K k are
+// added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k needs that.
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
+constexpr int ROW_LANES = 16, MI = WM / ROW_LANES, NI = WN / (WAVE / ROW_LANES); // rows and columns of a lane
+constexpr int P_PARTS = BM * BK / THREADS, Q_PARTS = (BN * BK + THREADS - 1) / THREADS; // numbers that a thread loads for a step
+constexpr int CHAIN_K = 32, CHAIN_STEPS = CHAIN_K / BK;
+// Numbers from k to k: 16 lanes along k meet 16 banks, 16 more their neighbours; Q is read by fours.
+constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4;
+constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH * 4;
+constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + 4 * BM * BN;
+constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64;
+static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
+static_assert(NI % 4 == 0 && 64 % NI == 0, "columns of a lane are read by fours, and are of one block of the data check");
+
+// One operand's way into shared memory, for one thread: the same place of every THREADS / width-th line. What follows from the
+// thread and the launch alone is worked out where it is needed: registers are short.
+struct source {
+    const float *at;  // first number of the step that is loaded next
+    unsigned there;   // bit i: part i exists
+    unsigned to;      // in a stage: first part
+};
+
+template <int ROWS> HT_DEVICE int width_of(const ht_side &s)
+{
+    return s.k_contiguous ? BK : ROWS;
+}
+
+// Which parts exist where `left` k are left.
+template <int ROWS, int PARTS> HT_DEVICE unsigned parts_there(const ht_side &s, int row0, int left)
+{
+    const int width = width_of<ROWS>(s), line = (int)threadIdx.x / width, across = (int)threadIdx.x % width, lines = THREADS / width;
+    const int rows = s.rows - row0 < ROWS ? s.rows - row0 : ROWS, depth = left < BK ? left : BK;
+    const int own = s.k_contiguous ? rows : depth;
+    unsigned there = 0;
+    for (int i = 0; i < PARTS; i++)
+        there |= line + i * lines < own ? 1u << i : 0u;
+    return across < (s.k_contiguous ? depth : rows) ? there : 0u;
+}
+
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE source open_source(const ht_side &s, int row0, ht_part_k k)
+{
+    const int width = width_of<ROWS>(s), line = (int)threadIdx.x / width, across = (int)threadIdx.x % width;
+    const int row = s.k_contiguous ? line : across, l = s.k_contiguous ? across : line;
+    source from;
+    from.at = s.src + (long long)blockIdx.z * s.stride + (row0 + row) * s.row_step + (k.begin + l) * s.k_step;
+    from.there = parts_there<ROWS, PARTS>(s, row0, k.end - k.begin);
+    from.to = (unsigned)(l * PITCH + row) * 4;
+    return from;
+}
+
+// Loads this thread's numbers of a step and moves on to the next one, of which `left` k are there. Beyond the matrix are zeros.
+template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_side &s, int row0, int left)
+{
+    const long long stride = ht_anew(THREADS / width_of<ROWS>(s) * (s.k_contiguous ? s.row_step : s.k_step));
+    const float *at = from->at;
+    for (int i = 0; i < PARTS; i++) {
+        part[i] = from->there >> i & 1u ? ht_ldg4(at) : 0.0f;
+        at += stride;
+    }
+    from->at += BK * s.k_step;
+    if (left < BK)
+        from->there = parts_there<ROWS, PARTS>(s, row0, left);
+}
+
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const source &from, const ht_side &s)
+{
+    const int width = width_of<ROWS>(s), lines = THREADS / width, step = lines * (s.k_contiguous ? 1 : PITCH);
+    for (int i = 0; i < PARTS; i++) {
+        if (ROWS * BK % THREADS == 0 || (int)threadIdx.x + i * THREADS < ROWS * BK)
+            ht_sts4(stage + from.to + (unsigned)(i * step) * 4, part[i]);
+    }
+}
+
+// A lane's first row and column in the block's tile.
+HT_DEVICE int own_row(int tid)
+{
+    return tid / WAVE % WARPS_M * WM + tid % ROW_LANES;
+}
+
+HT_DEVICE int own_column(int tid)
+{
+    return tid / WAVE / WARPS_M * WN + tid % WAVE / ROW_LANES * NI;
+}
+
+// The first `depth` k of a stage. p, q: where this lane's first row and column are.
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI], unsigned p, unsigned q, int depth)
+{
+#pragma unroll 1
+    for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            float x[MI], y[NI];
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+                x[i] = ht_lds4(p + (unsigned)(h * P_PITCH + i * ROW_LANES) * 4);
+            }
+#pragma unroll
+            for (int j = 0; j < NI / 4; j++) {
+                const uint4 four = ht_lds16(q + (unsigned)(h * Q_PITCH + j * 4) * 4);
+                y[4 * j] = ht_as_float(four.x);
+                y[4 * j + 1] = ht_as_float(four.y);
+                y[4 * j + 2] = ht_as_float(four.z);
+                y[4 * j + 3] = ht_as_float(four.w);
+            }
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+#pragma unroll
+                for (int j = 0; j < NI; j++) {
+                    sum[i][j] = __fmaf_rn(x[i], y[j], sum[i][j]);
+                }
+            }
+        }
+        p += 2 * P_PITCH * 4;
+        q += 2 * Q_PITCH * 4;
+    }
+}
+
+// Adds the chains to the sums that wait, or to zeros. `rest`: this thread's first; keep: they wait on, and the chains begin anew.
+HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool keep)
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            const unsigned at = rest + (unsigned)((i * NI + j) * THREADS) * 4;
+            const float v = __fadd_rn(first ? 0.0f : ht_lds4(at), chain[i][j]);
+            if (keep)
+                ht_sts4(at, v);
+            chain[i][j] = keep ? 0.0f : v;
+        }
+    }
+}
+
+// All of the block's k: the product is in `sum` afterwards.
+HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, int col0, unsigned smem)
+{
+    const ht_part_k range = ht_part_of(args.g);
+    const int tid = (int)threadIdx.x;
+    const unsigned at_p = (unsigned)own_row(tid) * 4, at_q = P_BYTES + (unsigned)own_column(tid) * 4;
+    const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
+    unsigned read = smem, write = smem + STAGE_BYTES;
+    float part_p[P_PARTS], part_q[Q_PARTS];
+    source p = open_source<BM, P_PARTS, P_PITCH>(args.p, row0, range), q = open_source<BN, Q_PARTS, Q_PITCH>(args.q, col0, range);
+    int left = range.end - range.begin; // k, from the stage that is multiplied on
+    load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - BK);
+    load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - BK);
+    store_parts<BM, P_PARTS, P_PITCH>(read, part_p, p, args.p);
+    store_parts<BN, Q_PARTS, Q_PITCH>(read + P_BYTES, part_q, q, args.q);
+    int step = 0;
+#pragma unroll 1
+    for (; left > 0; left -= BK, step++) {
+        ht_barrier(); // the stage is there, and everyone has read the other one
+        if (left > BK) {
+            load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - 2 * BK);
+            load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - 2 * BK);
+        }
+        if (step > 0 && step % CHAIN_STEPS == 0)
+            add_chains(sum, rest, step == CHAIN_STEPS, true);
+        multiply_stage(sum, read + at_p, read + at_q, left < BK ? left : BK);
+        if (left > BK) {
+            store_parts<BM, P_PARTS, P_PITCH>(write, part_p, p, args.p);
+            store_parts<BN, Q_PARTS, Q_PITCH>(write + P_BYTES, part_q, q, args.q);
+        }
+        const unsigned other = read;
+        read = write;
+        write = other;
+    }
+    add_chains(sum, rest, step <= CHAIN_STEPS, false);
+}
+
+// Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
+HT_DEVICE bool stores_fours(const ht_target &to)
+{
+    return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
+}
+
+HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, int col0, unsigned wanted)
+{
+    const int row = own_row((int)threadIdx.x), col = own_column((int)threadIdx.x);
+    const int columns = args.q.rows - col0 - col; // that are left
+    const ht_target to = ht_target_of(args);
+    const bool fours = stores_fours(to) && columns >= NI;
+    float *c = to.c + (row0 + row) * to.row_step + (col0 + col) * to.col_step;
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+        float *at = c;
+        if (row0 + row + i * ROW_LANES < args.p.rows && (wanted >> ((row + i * ROW_LANES) / 64 * COLUMN_BLOCKS + col / 64) & 1u)) {
+#pragma unroll
+            for (int j = 0; j < NI; j++) {
+                sum[i][j] = j < columns ? ht_element(to, at, sum[i][j]) : 0.0f;
+                if (!fours && j < columns)
+                    ht_stg4(at, sum[i][j]);
+                at += to.col_step;
+            }
+#pragma unroll
+            for (int j = 0; j < NI / 4; j++) {
+                if (fours)
+                    ht_stg16(c + 4 * j, make_uint4(ht_as_uint(sum[i][4 * j]), ht_as_uint(sum[i][4 * j + 1]),
+                                                   ht_as_uint(sum[i][4 * j + 2]), ht_as_uint(sum[i][4 * j + 3])));
+            }
+        }
+        c += ROW_LANES * to.row_step;
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+{
+    ht_grid_wait();
+    ht_grid_release();
+    const int tiles = (args.p.rows + BM - 1) / BM;
+    const int row0 = (int)blockIdx.x % tiles * BM, col0 = (int)blockIdx.x / tiles * BN;
+    const unsigned wanted = ht_wanted<ROW_BLOCKS, COLUMN_BLOCKS>(args, row0, col0);
+    if (wanted == 0)
+        return;
+    ht_acc sum[MI][NI];
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            sum[i][j] = 0.0f;
+        }
+    }
+    multiply(sum, args, row0, col0, ht_smem_base<SMEM_BYTES>());
+    store_sums(args, sum, row0, col0, wanted);
+}
+
+static int init(void)
+{
+    return ht_allow_smem(gemm, SMEM_BYTES);
+}
+
+static int launch(const ht_gemm_args &g, void *stream)
+{
+    const direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN));
+    const unsigned tiles = (unsigned)((args.p.rows + BM - 1) / BM) * (unsigned)((args.q.rows + BN - 1) / BN);
+    const int bytes = g.k <= CHAIN_K * g.splits ? SHORT_BYTES : SMEM_BYTES;
+    return ht_launch_dependent(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, bytes, stream, args);
+}

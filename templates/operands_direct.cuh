@@ -1,0 +1,102 @@
+// operands_direct: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
+// which k a block has, which 64 x 64 blocks of C are wanted, and how an element of C is stored. P is A and Q is B, or the other way round
+// where that takes fewer blocks (C is then written transposed).
+
+// One operand: element (row, k) is src[row * row_step + k * k_step].
+struct ht_side {
+    const float *src;
+    long long row_step, k_step, stride; // elements; from batch entry to batch entry
+    int rows;
+    int k_contiguous; // lines are rows, else k
+    int wide;         // every line begins at a multiple of 16 bytes
+};
+
+struct direct_args {
+    ht_gemm_args g;
+    ht_side p, q;
+    int swapped; // P is B, Q is A
+};
+
+// A line apart by one number alone is the only one: its numbers then lie side by side along k.
+static inline ht_side ht_side_of(const float *src, long long ld, long long stride, int rows, bool k_contiguous)
+{
+    const bool one_line = !k_contiguous && ld == 1, lines_of_k = k_contiguous || one_line;
+    const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
+    return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
+}
+
+static inline direct_args ht_direct_args(const ht_gemm_args &g, int swapped)
+{
+    const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
+    const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
+    return {g, swapped ? b : a, swapped ? a : b, swapped};
+}
+
+// The k of part blockIdx.y, in whole steps of BK but at the end: [begin, end) = [total * split / splits, total * (split + 1) / splits)
+// steps, without products of more than 32 bits.
+struct ht_part_k {
+    int begin, end;
+};
+
+HT_DEVICE int ht_first_step(int total, int split, int splits)
+{
+    return total / splits * split + total % splits * split / splits;
+}
+
+HT_DEVICE ht_part_k ht_part_of(const ht_gemm_args &g)
+{
+    const int total = (g.k + BK - 1) / BK, split = (int)blockIdx.y;
+    if (g.splits == 1)
+        return {0, g.k};
+    const int begin = ht_first_step(total, split, g.splits), end = ht_first_step(total, split + 1, g.splits);
+    return {begin * BK, end == total ? g.k : end * BK};
+}
+
+// Bits of the 64 x 64 blocks of C from (row0, col0) on that are to be stored: all, or with a data check those that are not tame.
+template <int ROW_BLOCKS, int COLUMN_BLOCKS> HT_DEVICE unsigned ht_wanted(const direct_args &args, int row0, int col0)
+{
+    if (args.g.a_tame == nullptr)
+        return ~0u;
+    unsigned wanted = 0;
+    for (int i = 0; i < ROW_BLOCKS * COLUMN_BLOCKS; i++) {
+        const int row = row0 / 64 + i / COLUMN_BLOCKS, col = col0 / 64 + i % COLUMN_BLOCKS;
+        if (row * 64 < args.p.rows && col * 64 < args.q.rows &&
+            !ht_is_tame(args.g, (int)blockIdx.z, args.swapped ? col : row, args.swapped ? row : col))
+            wanted |= 1u << i;
+    }
+    return wanted;
+}
+
+// C, or a part of it, by rows of P and of Q.
+struct ht_target {
+    float *c;
+    long long row_step, col_step;
+    float alpha, beta;
+    bool whole;
+};
+
+HT_DEVICE ht_target ht_target_of(const direct_args &args)
+{
+    const ht_gemm_args &g = args.g;
+    ht_target to;
+    to.whole = g.splits == 1;
+    const long long ld = to.whole ? g.ldc : (long long)g.m;
+    to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
+                    : g.partial + ((long long)blockIdx.z * g.splits + blockIdx.y) * g.n * ld;
+    to.row_step = args.swapped ? ld : 1;
+    to.col_step = args.swapped ? 1 : ld;
+    to.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+    to.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    return to;
+}
+
+// What is stored for v. beta == 0 does not read C.
+HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
+{
+    if (to.whole) {
+        v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
+        if (to.beta != 0.0f)
+            v = __fmaf_rn(to.beta, ht_ldg4(c), v);
+    }
+    return v;
+}

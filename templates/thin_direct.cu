@@ -1,0 +1,298 @@
+#include "sample_thin.h" //@drop
+// ---- geometry: a matrix and a few vectors; C's columns (or rows) are up to BN. Nothing but device memory limits this, so all that
+// matters is how much of P is on its way: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, AHEAD times
+// before it multiplies. Lines are rows of P where k is contiguous, else k:
+//
+//   lines of k:     BM rows, SPREAD warps side by side along k           lines of rows:  32 rows, 32 k, the warps' one after the other
+//   (BM = 8)        row  k 0..31   k 32..63   k 64..95   k 96..127                        k       row 0..31
+//                   0-3  warp 0    warp 2     warp 4     warp 6                            0-3     warp 0
+//                   4-7  warp 1    warp 3     warp 5     warp 7                            4-7     warp 1 ...
+//
+// Q is small: it comes from the caches. FP32 multiply-adds, 32 * SPREAD chains for each result: one for each remainder of k. They
+// are added up in the same order both ways, so the bits do not depend on how P lies.
+constexpr int THREADS = 256, WARPS = THREADS / WAVE;
+constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a warp
+constexpr int LINE = 4 * LANES, AHEAD = BK / LINE;
+constexpr int WARPS_M = BM / LINES, SPREAD = WARPS / WARPS_M, FEW = SPREAD;
+template <bool P_K> constexpr int ROWS = P_K ? BM : LINE;             // of a block
+template <bool P_K> constexpr int SETS = P_K ? 1 : SPREAD;            // of sums in a thread, one load after the other
+template <bool P_K> constexpr int NEXT = P_K ? LINE * SPREAD : LINE;  // k from load to load
+template <bool P_K> constexpr int STEP = NEXT<P_K> *AHEAD;            // k of a block at once
+constexpr int SMEM_BYTES = 4 * SPREAD * LANES * BN * LINE;
+static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && AHEAD % SPREAD == 0, "32 k, whole sets");
+static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
+
+// What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
+struct thin_task {
+    const float *p, *q;
+    long long p_k, q_k, q_col; // elements from k to k, from column to column
+    int cols, rows;            // of Q and, where rows lie side by side, of P: that there are
+    int end;
+    bool wide, q_wide; // P, and what is read of Q, lies well for AHEAD loads
+};
+
+HT_DEVICE void load_four(float *v, const float *from)
+{
+    const uint4 x = ht_ld16_once(from);
+    v[0] = ht_as_float(x.x);
+    v[1] = ht_as_float(x.y);
+    v[2] = ht_as_float(x.z);
+    v[3] = ht_as_float(x.w);
+}
+
+// Up to four numbers `step` apart; `there` of them exist.
+HT_DEVICE void load_some(float *v, const float *from, long long step, int there)
+{
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        v[e] = there > e ? ht_ldg4(from + e * step) : 0.0f;
+    }
+}
+
+// Where k is contiguous in both, and all of it is there: a load of P times what it meets in each column of Q.
+HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
+{
+    const long long q_col = ht_anew(t.q_col);
+#pragma unroll
+    for (int c = 0; c < BN; c++) {
+        const uint4 x = ht_ld16(q);
+        sum[c][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[c][0]);
+        sum[c][1] = __fmaf_rn(p[1], ht_as_float(x.y), sum[c][1]);
+        sum[c][2] = __fmaf_rn(p[2], ht_as_float(x.z), sum[c][2]);
+        sum[c][3] = __fmaf_rn(p[3], ht_as_float(x.w), sum[c][3]);
+        q += c + 1 < t.cols ? q_col : 0; // of one too many the result is not stored
+    }
+}
+
+// Where a load of P has one k.
+HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
+{
+    const long long q_col = ht_anew(t.q_col);
+#pragma unroll
+    for (int c = 0; c < BN; c++) {
+        const float x = ht_ldg4(q);
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            sum[c][e] = __fmaf_rn(p[e], x, sum[c][e]);
+        }
+        q += c + 1 < t.cols ? q_col : 0;
+    }
+}
+
+// However Q lies; `there` of the load's k exist.
+template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t, int there)
+{
+    const long long q_col = ht_anew(t.q_col);
+#pragma unroll
+    for (int c = 0; c < BN; c++) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int k = P_K ? e : 0;
+            sum[c][e] = __fmaf_rn(p[e], there > k ? ht_ldg4(q + k * t.q_k) : 0.0f, sum[c][e]);
+        }
+        q += c + 1 < t.cols ? q_col : 0;
+    }
+}
+
+// AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and instead of one that
+// is not all there the last that is comes again, and is left out of the sums: no load waits for a branch.
+template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+{
+    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
+    const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
+    const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
+    float p[AHEAD][4];
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+        load_four(p[u], from);
+        from += WHOLE || u < last ? p_step : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+        if (WHOLE || u <= last) {
+            if (P_K)
+                multiply_by_four(sum[0], p[u], q, t);
+            else
+                multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
+        }
+        q += q_step;
+    }
+}
+
+// FEW loads, whatever there is of them. Less is on its way, but there is not as much code of all these cases.
+template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+{
+    float p[FEW][4];
+#pragma unroll
+    for (int u = 0; u < FEW; u++) {
+        const int at = k + u * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
+        const float *from = t.p + at * t.p_k;
+        if (t.wide && there >= 4) {
+            load_four(p[u], from);
+        } else {
+            load_some(p[u], from, 1, there);
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < FEW; u++) {
+        const int at = k + u * NEXT<P_K>;
+        multiply_by_any<P_K>(sum[u % SETS<P_K>], p[u], t.q + at * t.q_k, t, t.end - at);
+    }
+}
+
+// This thread's share of k from `first` on.
+template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+{
+    const int reach = (AHEAD - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
+    int k = first;
+    if (t.wide && t.q_wide) {
+#pragma unroll 1
+        for (; k + reach <= t.end; k += STEP<P_K>)
+            multiply_ahead<P_K, true>(sum, t, k);
+        if (k + (P_K ? 4 : 1) <= t.end)
+            multiply_ahead<P_K, false>(sum, t, k);
+        if (!P_K)
+            return;
+        while (k + 4 <= t.end) // up to three k are left to one lane
+            k += NEXT<P_K>;
+        if (k < t.end)
+            multiply_few<P_K>(sum, t, k);
+        return;
+    }
+#pragma unroll 1
+    for (; k < t.end; k += STEP<P_K>) {
+#pragma unroll 1
+        for (int u = 0; u < AHEAD; u += FEW)
+            multiply_few<P_K>(sum, t, k + u * NEXT<P_K>);
+    }
+}
+
+HT_DEVICE float add_lanes(float v, int lanes)
+{
+    return __fadd_rn(v, ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes)));
+}
+
+// Where a sum waits in shared memory: [spread][lanes of a line, if they are not added up yet][column][row].
+template <bool P_K> HT_DEVICE unsigned sum_at(unsigned smem, int spread, int group, int c, int row)
+{
+    return smem + (unsigned)(((P_K ? spread : spread * LANES + group) * BN + c) * ROWS<P_K> + row) * 4;
+}
+
+// A thread's sums where a row's k are four of its numbers and eight lanes: added up here.
+HT_DEVICE void leave_k_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int lane)
+{
+    const int row = warp % WARPS_M * LINES + lane / LANES;
+#pragma unroll
+    for (int c = 0; c < BN; c++) {
+        float v = __fadd_rn(__fadd_rn(sum[0][c][0], sum[0][c][1]), __fadd_rn(sum[0][c][2], sum[0][c][3]));
+        for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LANES == 0)
+            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, c, row), v);
+    }
+}
+
+// Where they are four lines and eight groups of those, not all in one warp: the lines are added up here.
+HT_DEVICE void leave_row_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int lane)
+{
+    const int line = lane / LANES, group = (warp * LINES + line) / 4;
+#pragma unroll
+    for (int set = 0; set < SPREAD; set++) {
+#pragma unroll
+        for (int c = 0; c < BN; c++) {
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const float v = add_lanes(add_lanes(sum[set][c][e], LANES), 2 * LANES);
+                if (line % 4 == 0)
+                    ht_sts4(sum_at<false>(smem, set, group, c, lane % LANES * 4 + e), v);
+            }
+        }
+    }
+}
+
+// One result from what waits in shared memory.
+template <bool P_K> HT_DEVICE float add_warps(unsigned smem, int c, int row)
+{
+    float sum = 0.0f;
+    for (int spread = 0; spread < SPREAD; spread++) {
+        float v[LANES];
+        if (P_K) {
+            v[0] = ht_lds4(sum_at<true>(smem, spread, 0, c, row));
+        } else { // as the lanes of leave_k_sums
+            for (int i = 0; i < LANES; i++)
+                v[i] = ht_lds4(sum_at<false>(smem, spread, i, c, row));
+            for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
+                for (int i = 0; i < lanes; i++)
+                    v[i] = __fadd_rn(v[i], v[i + lanes]);
+        }
+        sum = __fadd_rn(sum, v[0]);
+    }
+    return sum;
+}
+
+template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
+{
+    const ht_part_k range = ht_part_of(args.g);
+    const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
+    const int tiles = (args.p.rows + ROWS<P_K> - 1) / ROWS<P_K>;
+    const int row0 = (int)blockIdx.x % tiles * ROWS<P_K>, col0 = (int)blockIdx.x / tiles * BN;
+    if (ht_wanted<1, 1>(args, row0, col0) == 0)
+        return;
+    const int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
+    const int row = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
+    thin_task t;
+    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + row * args.p.row_step;
+    t.q = args.q.src + (long long)blockIdx.z * args.q.stride + col0 * args.q.row_step;
+    t.p_k = args.p.k_step;
+    t.q_k = args.q.k_step;
+    t.q_col = args.q.row_step;
+    t.cols = args.q.rows - col0;
+    t.rows = args.p.rows - row;
+    t.end = range.end;
+    t.wide = args.p.wide != 0 && (P_K || t.rows >= 4);
+    t.q_wide = !P_K || (args.q.wide != 0 && args.q.k_contiguous != 0);
+    ht_acc sum[SETS<P_K>][BN][4];
+    for (int set = 0; set < SETS<P_K>; set++) {
+#pragma unroll
+        for (int c = 0; c < BN; c++) {
+            sum[set][c][0] = sum[set][c][1] = sum[set][c][2] = sum[set][c][3] = 0.0f;
+        }
+    }
+    multiply_all<P_K>(sum, t, range.begin + (P_K ? warp / WARPS_M * LINE + lane % LANES * 4 : warp * LINES + lane / LANES));
+    if constexpr (P_K)
+        leave_k_sums(smem, sum, warp, lane);
+    else
+        leave_row_sums(smem, sum, warp, lane);
+    ht_barrier();
+    const int i = tid % ROWS<P_K>, c = tid / ROWS<P_K>;
+    if (c < BN && row0 + i < args.p.rows && col0 + c < args.q.rows) {
+        const float v = add_warps<P_K>(smem, c, i);
+        const ht_target to = ht_target_of(args);
+        float *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
+        ht_stg4(at, ht_element(to, at, v));
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+{
+    ht_grid_wait();
+    ht_grid_release();
+    const unsigned smem = ht_smem_base<SMEM_BYTES>();
+    if (args.p.k_contiguous)
+        multiply_tile<true>(args, smem);
+    else
+        multiply_tile<false>(args, smem);
+}
+
+static int init(void)
+{
+    return ht_allow_smem(gemm, SMEM_BYTES);
+}
+
+static int launch(const ht_gemm_args &g, void *stream)
+{
+    const direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN));
+    const int rows = args.p.k_contiguous ? ROWS<true> : ROWS<false>;
+    const unsigned tiles = (unsigned)((args.p.rows + rows - 1) / rows) * (unsigned)((args.q.rows + BN - 1) / BN);
+    return ht_launch_dependent(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
+}
