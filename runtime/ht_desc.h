@@ -56,20 +56,19 @@ static inline int ht_direct_swaps(long long m, long long n, int bm, int bn) {
     return swapped < straight;
 }
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which `together` blocks fit an SM, and never more than
- * HT_PACK_BLOCKS. Blocks of `most` where more than two rounds of them are needed: then memory decides. Else what takes least, a
+ * four (their registers). Blocks of `most` where more than two rounds of them are needed: then memory decides. Else what takes least, a
  * round as long as its blocks' tiles and one more for their exchange of magnitudes. row_blocks: of both operands.
  *
  * Worked lines (a test holds them), 132 SMs, most 4, together 3: n = 1024, 32 row blocks of 16 tiles: 512 blocks of one tile find
  * 528 places, one round: 1. n = 1536, 48 x 24: 3 tiles 384 blocks, one round of 4. n = 2048, 64 x 32: 4 tiles 512 blocks on 396
  * places, two rounds of 5; 2 tiles 1024 blocks on 528, two of 3: 2. n = 4096, 128 x 64: 2048 blocks of 4 tiles are six rounds: 4. */
-enum { HT_PACK_BLOCKS = 4 };
 static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms, int most, int together) {
     int best = most;
     long long least = 0;
     if (most <= 1 || row_blocks > 2LL * sms * together / ((k_tiles + most - 1) / most))
         return most;
     for (int tiles = most; tiles > 0; tiles--) {
-        const int room = most * together / tiles, places = sms * (room < HT_PACK_BLOCKS ? room : HT_PACK_BLOCKS);
+        const int room = most * together / tiles, places = sms * (room < 4 ? room : 4);
         const long long blocks = row_blocks * ((k_tiles + tiles - 1) / tiles), rounds = (blocks + places - 1) / places;
         if (least == 0 || rounds * (tiles + 1) < least) {
             least = rounds * (tiles + 1);

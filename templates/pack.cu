@@ -20,6 +20,8 @@
 // Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
 // the last block to read a row block's words makes them so again for the next launch.
 constexpr int PACK_THREADS = 256;
+constexpr int PACK_BLOCKS = 4;                                   // on an SM, by their registers, as ht_pack_tiles counts on
+constexpr int COPY_BLOCKS = 2;                                   // those that copy the matrix as well
 constexpr int TILE_BYTES = 64 * 64 * 4;
 // Numbers for each row: this block's, in up to eight parts; what the quarters of the block have collected from all pieces;
 // what the eight parts come to.
@@ -462,7 +464,9 @@ HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, int tiles
         ht_stg_i32(g.alarm, g.call);
 }
 
-template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, HT_PACK_BLOCKS)) pack(const pack_pair p)
+template <int CHECK>
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == 2 ? COPY_BLOCKS : PACK_BLOCKS))
+    pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
