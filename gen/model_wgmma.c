@@ -14,6 +14,7 @@ enum {
     CONSUMER_REGISTERS = 240, /* of two; HOPPER-TRIAL.md. The same numbers in templates/tile_wgmma.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
+    STORE_REGISTERS = 56, /* beside all sums, while one of several parts is stored: 192 + 56 > 240 spills 1 KB (ptxas 13.0) */
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
     SLAB_BYTES = 4 * 4096, /* of a warpgroup: results on their way to C */
@@ -44,6 +45,9 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
     if (need > most)
         model_reject(cost, "registers: accumulators %d + chain %d + other %d = %d > %d of a consumer",
                      cost->regs_accumulators, cost->regs_fragments, cost->regs_other, need, most);
+    else if (tile_parts(t) > 1 && cost->regs_accumulators + STORE_REGISTERS > most)
+        model_reject(cost, "registers: accumulators %d + %d to store one of %d parts > %d of a consumer",
+                     cost->regs_accumulators, STORE_REGISTERS, tile_parts(t), most);
     /* what the block is launched with: everything, evenly, in eights */
     const int even = 65536 / tile_threads(t, isa) / 8 * 8;
     cost->regs_per_thread = even > REGISTERS_MOST ? REGISTERS_MOST : even;

@@ -428,7 +428,7 @@ HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first,
 }
 
 // The block's number for the data check, from what its threads have seen.
-HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, int tiles, const pack_tally &tally)
+HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pack_tally &tally)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
     const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
