@@ -1,4 +1,5 @@
 """explain's page, --what-if and --compare: whole, self-contained, and saying what the ranking says."""
+import csv
 import html.parser
 import re
 import subprocess
@@ -89,7 +90,7 @@ def test_turning_points_turn(gpu, tmp_path):
     budget = ROOT / "gen/gpus" / f"{gpu}.gpu"
     checked = 0
     text = (tmp_path / "p.html").read_text()
-    for rival, table in re.findall(r"For rank \d+, (\(\S+ x\d), to beat the pick.*?<table>(.*?)</table>", text, re.S):
+    for rival, table in re.findall(r"For rank \d+, (\(\S+ x\d(?: c2)?), to beat the pick.*?<table>(.*?)</table>", text, re.S):
         for row in Page(table).rows[1:6]:
             key, then, winner = row[0], int(row[3]), row[5]
             for value, wins in ((then, True), (then + (1 if row[2] == "at most" else -1), False)):
@@ -98,8 +99,7 @@ def test_turning_points_turn(gpu, tmp_path):
                 run = gen("explain", "--gpu", changed, "--tsv", check=False)
                 if run.returncode != 0:
                     continue  # a value that no budget file may have beside the others
-                ranking = [l.split("\t") for l in run.stdout.splitlines()[1:]]
-                order = ["(%s,%s,%s),(%s,%s,%s) x%s" % tuple(r[1:8]) for r in ranking if r[0] != "reject"]
+                order = [tile_name(r) for r in csv.DictReader(run.stdout.splitlines(), delimiter="\t") if r["verdict"] != "reject"]
                 picks = order[0]
                 if wins:
                     assert picks == (rival if winner == "this tile" else winner), (key, value)
