@@ -241,6 +241,22 @@ static void worked_direct(void **state) {
     assert_false(c.fits);
 }
 
+/* The worked lines of gen/model_wgmma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
+static void worked_wgmma(void **state) {
+    (void)state;
+    const struct gpu h200 = budget("h200");
+    const struct isa *isa = isa_find("sm_90a");
+    for (int cluster = 1; cluster <= 2; cluster++) {
+        const struct tile t = {192, 128, 32, 192, 64, isa_mma_k(isa, SLICE_F16), 4, cluster};
+        struct cost c;
+        model_cost(MODEL_HALFTONE, &h200, isa, scheme_find("f16x3"), &t, &cube, &c);
+        assert_true(c.fits);
+        assert_int_equal(c.regs_accumulators + c.regs_fragments + c.regs_other, 232);
+        assert_int_equal(c.smem_bytes, 4 * (40960 + 16) + 2 * (8 + 16384));
+        assert_int_equal(c.coefficients.step_busy_x256, (cluster == 1 ? 1238 : 1220) * 256);
+    }
+}
+
 /* Kernels of multiply-adds, model_fma.c. */
 static void worked_fma(void **state) {
     (void)state;
@@ -653,6 +669,7 @@ int main(void) {
         cmocka_unit_test(worked_direct),
         cmocka_unit_test(worked_direct_fp32_mma),
         cmocka_unit_test(worked_fma),
+        cmocka_unit_test(worked_wgmma),
         cmocka_unit_test(worked_egemm),
         cmocka_unit_test(worked_legemm),
         cmocka_unit_test(egemm_picks_table_4),
