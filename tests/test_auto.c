@@ -350,9 +350,12 @@ static void check_batch(const struct product *p, const float *want) {
         upload(db + i * size_b, i == 1 ? p->b : b, size_b);
         upload(dc + i * size_c, p->old, size_c);
     }
+    if (p->k < long_k) /* fp32's kernels do not all add in one order, and a batch may be faster with another */
+        check_code(halftone_set_kernel(handle, plan_of(p, "auto").kernel), "kernel");
     check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, p->da, p->m, 0, db, p->k,
                                               size_b, &p->beta, dc, p->m, size_c, ENTRIES),
                "batch");
+    set_scheme(p, "auto");
     assert_int_equal(ht_dev_download(p->c, dc + size_c, (size_t)size_c * sizeof(float)), HT_DEV_OK);
     same_bits("entry of a batch", want, p->c, size_c);
     assert_int_equal(ht_dev_download(p->c, dc, (size_t)size_c * sizeof(float)), HT_DEV_OK);
