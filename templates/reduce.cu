@@ -33,7 +33,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
         ht_sum part[PARTS_AHEAD];
         for (int i = 0; i < PARTS_AHEAD; i++)
             part[i] = s + i < g.splits ? ht_ldg_sum(g.partial, first + (s + i) * size) : 0;
-        for (int i = 0; i < PARTS_AHEAD; i++)
+        for (int i = 0; i < PARTS_AHEAD && s + i < g.splits; i++)
             ht_add_part(&sum, &rest, part[i]);
     }
     sum = ht_sum_of(sum, rest);

@@ -204,25 +204,39 @@ struct place {
     int row, col;
 };
 
-// All of it inside C, columns that begin at multiples of 16 bytes, nothing read from C, no parts, calm scales: four rows a
-// lane, LANES lanes a column.
+// Where a tile's results go: C, or a part of k of its own.
+struct target {
+    float *c;
+    long long ld;
+    float alpha;
+};
+
+HT_DEVICE target target_of(const ht_gemm_args &g, const work &w, const scalars &by)
+{
+    if (g.splits > 1)
+        return {g.partial + ((long long)w.entry * g.splits + w.split) * g.n * g.m, g.m, 1.0f};
+    return {g.c + (long long)w.entry * g.c_stride, g.ldc, by.alpha};
+}
+
+// All of it inside C, columns that begin at multiples of 16 bytes, nothing read from C, calm scales, which a part of FP32 sums has
+// undone as C has: four rows a lane, LANES lanes a column.
 constexpr int LANES = SLAB_ROWS / 4, AT_ONCE = 32 / LANES;
 
-HT_DEVICE void store_calm(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at,
+HT_DEVICE void store_calm(const ht_gemm_args &g, const work &w, const target &to, unsigned slab, const place &at,
                           const int *exponent)
 {
     const int lane = (int)threadIdx.x & 31, row = lane % LANES * 4, first = lane / LANES;
     const float scale[4] = {ht_pow2(exponent[0]), ht_pow2(exponent[1]), ht_pow2(exponent[2]), ht_pow2(exponent[3])};
-    float *c = g.c + (long long)w.entry * g.c_stride + (long long)(at.col + first) * g.ldc + at.row + row;
+    float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
     for (int column = first; column < 16; column += AT_ONCE) {
         const float across = ht_pow2(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column, g.n));
         ht_sum v[4];
         ht_lds_four(slab_address(slab, column, row), v);
         float r[4];
         for (int q = 0; q < 4; q++)
-            r[q] = __fmul_rn(by.alpha, ht_finish_calm(v[q], scale[q], across));
+            r[q] = __fmul_rn(to.alpha, ht_finish_calm(v[q], scale[q], across));
         ht_stg16(c, make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
-        c += AT_ONCE * g.ldc;
+        c += AT_ONCE * to.ld;
     }
 }
 
@@ -264,9 +278,11 @@ HT_DEVICE void store_any(const ht_gemm_args &g, const work &w, const scalars &by
 HT_DEVICE void store_slab(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at)
 {
     const int lane = (int)threadIdx.x & 31, row = at.row + lane % LANES * 4;
-    const bool inside = at.row + SLAB_ROWS <= g.m && at.col + 16 <= g.n && g.splits == 1;
-    const bool wide = ((unsigned long long)(g.c + (long long)w.entry * g.c_stride) & 15) == 0 && g.ldc % 4 == 0;
-    bool calm = inside && wide && by.beta == 0.0f && by.alpha != 0.0f;
+    const target to = target_of(g, w, by);
+    const bool inside = at.row + SLAB_ROWS <= g.m && at.col + 16 <= g.n;
+    const bool wide = ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0;
+    const bool plain = g.splits > 1 ? sizeof(ht_sum) == 4 : by.beta == 0.0f && by.alpha != 0.0f;
+    bool calm = inside && wide && plain;
     int e[4];
 #pragma unroll
     for (int q = 0; q < 4; q++) {
@@ -275,7 +291,7 @@ HT_DEVICE void store_slab(const ht_gemm_args &g, const work &w, const scalars &b
     }
     calm = calm && is_calm(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + lane % 16, g.n));
     if (all_lanes(calm))
-        store_calm(g, w, by, slab, at, e);
+        store_calm(g, w, to, slab, at, e);
     else
         store_any(g, w, by, slab, at);
 }
