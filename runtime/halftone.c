@@ -1473,10 +1473,10 @@ static int probe_run(halftone *h, const struct call *x, struct probe *p, double 
         code = sum_of_squares(h, p, z, x->m * PROBES, &of_ab);
     if (code != HALFTONE_OK)
         return code;
-    const double square = of_a * of_b == 0 ? 1 : of_a * of_b / of_ab / PROBES;
+    const double square = of_a * of_b == 0 ? 1 : of_a * of_b / of_ab / (double)PROBES;
     if (!(square <= 1e60))
-        return fail(h, HALFTONE_NOT_SUPPORTED, "squared norms %g of A, %g of B, %g of the product: no ratio", of_a / PROBES,
-                    of_b / PROBES, of_ab / PROBES);
+        return fail(h, HALFTONE_NOT_SUPPORTED, "squared norms %g of A, %g of B, %g of the product: no ratio", of_a / (double)PROBES,
+                    of_b / (double)PROBES, of_ab / (double)PROBES);
     double root = 1; /* Newton's method from below: no libm for one square root */
     for (int i = 0; i < 200; i++)
         root = 0.5 * (root + square / root);

@@ -129,9 +129,8 @@ BREAKS_OF = {
 }
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},
-    "a missing MMA": (r"ht_multiply\(chain[^\n]*\n", 5, ""),
-    # what is left out first here is in the code for slices, which these kernels never reach
-    "a chain left out": (r"ht_promote\(sum\[1\][^\n]*\n", 2, ""),
+    "a missing MMA": (r"ht_multiply\(rest[^\n]*\n", 5, ""),
+    "a chain left out": (r"ht_close\(sum\[1\][^\n]*\n", 0, ""),
     "no barrier between the stages": (r"ht_barrier\(\); // the stage", 1, "; // the stage"),
     "the stage that is read is written": (r"(ht_store_parts<BM, A_PARTS>\()write", 0, r"\g<1>read"),
     # lane layouts of v_mfma_f32_16x16x4f32
