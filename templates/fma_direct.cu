@@ -6,12 +6,13 @@
 //   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> multiply-adds
 //
 // A lane has every ROW_LANES-th row of its warp and NI columns side by side. What shared memory returns, four bytes to a lane and
-// clock however many lanes ask for the same, is what MI * NI multiply-adds wait for: MI + NI numbers. Chains of CHAIN_K k are
+// clock however many lanes ask for the same, is what MI * NI multiply-adds wait for: MI + NI numbers. Chains of chain_k are
 // added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k needs that.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int ROW_LANES = 16, MI = WM / ROW_LANES, NI = WN / (WAVE / ROW_LANES); // rows and columns of a lane
 constexpr int P_PARTS = BM * BK / THREADS, Q_PARTS = (BN * BK + THREADS - 1) / THREADS; // numbers that a thread loads for a step
-constexpr int CHAIN_K = 32, CHAIN_STEPS = CHAIN_K / BK;
+// SMALL_CHAIN_K in a small C of short k, where cuBLAS adds up no more in a row (n = 64, 257; at 1024 it does); memory decides there.
+constexpr int CHAIN_K = 32, SMALL_CHAIN_K = 4, SMALL_C = 1 << 19;
 // Numbers from k to k: 16 lanes along k meet 16 banks, 16 more their neighbours; Q is read by fours.
 constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4;
 constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH * 4;
@@ -149,21 +150,27 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, in
     float part_p[P_PARTS], part_q[Q_PARTS];
     source p = open_source<BM, P_PARTS, P_PITCH>(args.p, row0, range), q = open_source<BN, Q_PARTS, Q_PITCH>(args.q, col0, range);
     int left = range.end - range.begin; // k, from the stage that is multiplied on
+    const int depth = args.chain_k < BK ? args.chain_k : BK;
     load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - BK);
     load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - BK);
     store_parts<BM, P_PARTS, P_PITCH>(read, part_p, p, args.p);
     store_parts<BN, Q_PARTS, Q_PITCH>(read + P_BYTES, part_q, q, args.q);
-    int step = 0;
+    int done = 0; // k
 #pragma unroll 1
-    for (; left > 0; left -= BK, step++) {
+    for (; left > 0; left -= BK) {
         ht_barrier(); // the stage is there, and everyone has read the other one
         if (left > BK) {
             load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - 2 * BK);
             load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - 2 * BK);
         }
-        if (step > 0 && step % CHAIN_STEPS == 0)
-            add_chains(sum, rest, step == CHAIN_STEPS, true);
-        multiply_stage(sum, read + at_p, read + at_q, left < BK ? left : BK);
+#pragma unroll 1
+        for (int k = 0; k < BK && k < left; k += depth) {
+            if (done > 0 && done % args.chain_k == 0)
+                add_chains(sum, rest, done == args.chain_k, true);
+            multiply_stage(sum, read + at_p + (unsigned)(k * P_PITCH * 4), read + at_q + (unsigned)(k * Q_PITCH * 4),
+                           left - k < depth ? left - k : depth);
+            done += depth;
+        }
         if (left > BK) {
             store_parts<BM, P_PARTS, P_PITCH>(write, part_p, p, args.p);
             store_parts<BN, Q_PARTS, Q_PITCH>(write + P_BYTES, part_q, q, args.q);
@@ -172,7 +179,7 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, in
         read = write;
         write = other;
     }
-    add_chains(sum, rest, step <= CHAIN_STEPS, false);
+    add_chains(sum, rest, done <= args.chain_k, false);
 }
 
 // Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
@@ -235,8 +242,9 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN));
+    direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN));
+    args.chain_k = g.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
     const unsigned tiles = (unsigned)((args.p.rows + BM - 1) / BM) * (unsigned)((args.q.rows + BN - 1) / BN);
-    const int bytes = g.k <= CHAIN_K * g.splits ? SHORT_BYTES : SMEM_BYTES;
+    const int bytes = g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;
     return ht_launch_dependent(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, bytes, stream, args);
 }

@@ -1,5 +1,5 @@
 // operands_direct: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
-// which k a block has, which 64 x 64 blocks of C are wanted, and how an element of C is stored. P is A and Q is B, or the other way round
+// which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
@@ -15,6 +15,7 @@ struct direct_args {
     ht_gemm_args g;
     ht_side p, q;
     int swapped; // P is B, Q is A
+    int chain_k; // products that are added up in a row, where the kernel leaves it open
 };
 
 // A line apart by one number alone is the only one: its numbers then lie side by side along k.
@@ -29,7 +30,7 @@ static inline direct_args ht_direct_args(const ht_gemm_args &g, int swapped)
 {
     const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
-    return {g, swapped ? b : a, swapped ? a : b, swapped};
+    return {g, swapped ? b : a, swapped ? a : b, swapped, 0};
 }
 
 // The k of part blockIdx.y, in whole steps of BK but at the end: [begin, end) = [total * split / splits, total * (split + 1) / splits)

@@ -127,8 +127,8 @@ static struct order order_of(const struct problem *p) {
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
     if (plan.bk > CHAIN || plan.splits > 1)
         return (struct order){0, 0};
-    if (plan.bk < CHAIN)
-        return (struct order){CHAIN, 0};
+    if (plan.bk < CHAIN) /* fma_direct.cu: SMALL_CHAIN_K */
+        return (struct order){p->k <= CHAIN && p->m * p->n < 1 << 19 ? 4 : CHAIN, 0};
     return (struct order){p->k <= SHORT_K && strstr(plan.kernel, "_gfx90a") == NULL ? SHORT_CHAIN : CHAIN, 1};
 }
 
