@@ -16,8 +16,8 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "handle.h"
 
-static halftone *handle;
 static const struct ht_set_desc *set;
 
 struct shape {
@@ -415,19 +415,10 @@ static void a_relative_target_counts_what_cancels(void **state) {
 
 static int open_handle(void **state) {
     (void)state;
-    struct ht_dev_info info;
-    const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK) {
-        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+    if (create_handle() != 0)
         return -1;
-    }
-    set = ht_pick_set(ht_sets, info.capability, info.sms);
-    return 0;
-}
-
-static int close_handle(void **state) {
-    (void)state;
-    return halftone_destroy(handle);
+    set = set_of_handle();
+    return set == NULL ? -1 : 0;
 }
 
 int main(void) {

@@ -17,15 +17,10 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "handle.h"
 
-static halftone *handle;
 static const struct ht_set_desc *set;
 static int64_t long_k; /* the least k for which auto runs f16x3; 0: it cannot look at data */
-
-static void check_code(int code, const char *what) {
-    if (code != HALFTONE_OK)
-        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
-}
 
 /* ---- a product: op-free matrices in column-major order, on the host and on the device */
 
@@ -436,22 +431,13 @@ static void the_plan_says_what_runs(void **state) {
 
 static int open_handle(void **state) {
     (void)state;
-    const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK) {
-        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+    if (create_handle() != 0)
         return -1;
-    }
-    for (int i = 0; ht_sets[i] != NULL; i++)
-        set = strcmp(ht_sets[i]->gpu, halftone_gpu(handle)) == 0 ? ht_sets[i] : set;
+    set = set_of_handle();
     for (int i = 0; set != NULL && i < set->schemes; i++)
         long_k = set->scheme[i].native_k > 0 ? set->scheme[i].native_k : long_k;
     fprintf(stderr, "auto on %s runs f16x3 from k = %lld on\n", halftone_gpu(handle), (long long)long_k);
     return 0;
-}
-
-static int close_handle(void **state) {
-    (void)state;
-    return halftone_destroy(handle);
 }
 
 int main(void) {

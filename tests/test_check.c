@@ -14,11 +14,11 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "handle.h"
 
 enum { EMPTY = 0x7fffffff, WILD = -0x7fffffff }; /* ht_pack_args, tame */
 enum { CALL = 12 };
 
-static halftone *handle;
 static const struct ht_set_desc *set;
 static const struct ht_scheme_desc *f16x3;
 
@@ -418,21 +418,12 @@ static void the_rescue_computes_the_rest(void **state) {
 
 static int open_handle(void **state) {
     (void)state;
-    const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK) {
-        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+    if (create_handle() != 0)
         return -1;
-    }
-    for (int i = 0; ht_sets[i] != NULL; i++)
-        set = strcmp(ht_sets[i]->gpu, halftone_gpu(handle)) == 0 ? ht_sets[i] : set;
-    for (int i = 0; i < set->schemes; i++)
+    set = set_of_handle();
+    for (int i = 0; set != NULL && i < set->schemes; i++)
         f16x3 = strcmp(set->scheme[i].name, "f16x3") == 0 ? &set->scheme[i] : f16x3;
     return set == NULL || f16x3 == NULL;
-}
-
-static int close_handle(void **state) {
-    (void)state;
-    return halftone_destroy(handle);
 }
 
 /* An argument names the tests to run: a pattern with *. */

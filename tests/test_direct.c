@@ -16,8 +16,7 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
-
-static halftone *handle;
+#include "handle.h"
 
 enum { CHAIN = 32, SHORT_K = 16, SHORT_CHAIN = 2 }; /* k of a chain; up to k = SHORT_K shorter ones */
 
@@ -28,11 +27,6 @@ struct problem {
     float alpha, beta;
     float *a, *b, *c;
 };
-
-static void check_code(int code, const char *what) {
-    if (code != HALFTONE_OK)
-        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
-}
 
 static float *host(int64_t count) {
     float *x = calloc((size_t)count + 1, sizeof *x);
@@ -610,18 +604,11 @@ static void there_is_nothing_to_pack(void **state) {
 
 static int open_handle(void **state) {
     (void)state;
-    const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK || halftone_set_scheme(handle, "fp32") != HALFTONE_OK) {
-        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(handle));
+    if (create_handle() != 0)
         return -1;
-    }
+    check_code(halftone_set_scheme(handle, "fp32"), "scheme fp32");
     fprintf(stderr, "scheme fp32 on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
     return 0;
-}
-
-static int close_handle(void **state) {
-    (void)state;
-    return halftone_destroy(handle);
 }
 
 static int has_fp32(void) {
@@ -632,7 +619,7 @@ static int has_fp32(void) {
 }
 
 int main(void) {
-    if (!has_fp32()) { /* AMD's sets */
+    if (!has_fp32()) {
         puts("[  PASSED  ] 0 test(s): the set has no scheme fp32");
         return 0;
     }

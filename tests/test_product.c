@@ -18,8 +18,8 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "handle.h"
 
-static halftone *handle;
 static int on_gpu, small;
 
 struct matrix {
@@ -80,11 +80,6 @@ static struct matrix operand(const struct product *p, char side, char trans) {
     free(plain);
     matrix_up(&x);
     return x;
-}
-
-static void check_code(int code, const char *what) {
-    if (code != HALFTONE_OK)
-        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
 }
 
 static struct matrix result_matrix(const struct product *p) {
@@ -759,21 +754,13 @@ static void blas_semantics(void **state) {
 static int open_handle(void **state) {
     struct ht_dev_info info;
     (void)state;
-    const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK) {
-        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+    if (create_handle() != 0 || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK)
         return -1;
-    }
     const char *wish = getenv("HALFTONE_TEST_SMALL");
     small = wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
     on_gpu = !info.simulated;
     fprintf(stderr, "products on %s (%s)\n", info.name, halftone_gpu(handle));
     return 0;
-}
-
-static int close_handle(void **state) {
-    (void)state;
-    return halftone_destroy(handle);
 }
 
 /* `test_product errors`: only the tests whose verdict depends on the matrix unit's arithmetic. The others compare one way

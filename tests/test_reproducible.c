@@ -17,8 +17,8 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "handle.h"
 
-static halftone *handle;
 static int small;
 
 struct problem {
@@ -26,11 +26,6 @@ struct problem {
     float alpha, beta;
     float *a, *b, *c; /* column-major, dense: m x k, k x n, m x n before the product */
 };
-
-static void check_code(int code, const char *what) {
-    if (code != HALFTONE_OK)
-        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
-}
 
 static void *host(int64_t bytes) {
     void *p = malloc((size_t)bytes + 1);
@@ -436,20 +431,12 @@ static void adversaries_keep_the_bound(void **state) {
 static int open_handle(void **state) {
     struct ht_dev_info info;
     (void)state;
-    const int code = halftone_create(&handle);
-    if (code != HALFTONE_OK || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK) {
-        fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+    if (create_handle() != 0 || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK)
         return -1;
-    }
     const char *wish = getenv("HALFTONE_TEST_SMALL");
     small = wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
     fprintf(stderr, "exact sums on %s (%s)\n", info.name, halftone_gpu(handle));
     return 0;
-}
-
-static int close_handle(void **state) {
-    (void)state;
-    return halftone_destroy(handle);
 }
 
 int main(void) {
