@@ -26,7 +26,7 @@ enum {
     CLUSTER_CLOCKS = 100, /* more of it where two blocks start together */
     TILE_CLOCKS = 2500, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
     STORE_CLOCKS_PER_KB = 40, /* epilogue of all SMs at once; HOPPER-TRIAL.md has 6-8k for 128 KB */
-    NARROW_STORES = 2 /* more of these, where C's columns do not begin at a multiple of 16 bytes: edges, and lanes that shift */
+    NARROW_STORES = 2 /* more of these, where C's columns do not begin at a multiple of 16 bytes: 4 bytes at a time, not 16 */
 };
 
 static int64_t largest(int64_t x, int64_t y) {

@@ -57,11 +57,6 @@ HT_DEVICE void ht_warp_sync(void)
     __syncwarp();
 }
 
-HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
-{
-    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");
-}
-
 // ---- registers move between the roles of a block
 template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
 {

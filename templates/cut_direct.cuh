@@ -14,11 +14,6 @@ HT_DEVICE void ht_ldmatrix_x4_trans(unsigned *r, unsigned s)
                  : "r"(s));
 }
 
-HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
-{
-    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");
-}
-
 // x in the low half.
 HT_DEVICE unsigned ht_bf16_pair(float x, float y)
 {

@@ -125,6 +125,11 @@ HT_DEVICE float ht_lds4(unsigned s)
     return v;
 }
 
+HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
+{
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");
+}
+
 HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
