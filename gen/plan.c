@@ -233,7 +233,7 @@ static void plan_direct(struct plan_set *set, struct best *b) {
         int bm, bn, bk, wm, wn, stages; /* wm 0: what makes 256 threads */
         const char *why;
     } rows[] = {{DIRECT_TILE, 128, 64, 32, 32, 32, 2, "reads the operands as they are; many tiles"},
-                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, "reads the operands as they are; a wave of tiles, or blocks that failed a check"},
+                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, "reads the operands as they are; a wave of tiles"},
                 {DIRECT_TILE, 64, 32, 32, 32, 16, 2, "reads the operands as they are; few tiles"},
                 {DIRECT_TILE, 32, 32, 32, 16, 16, 2, "reads the operands as they are; very few tiles"},
                 {DIRECT_TILE, 128, 8, 32, 32, 8, 2, "reads the operands as they are; a matrix and up to eight vectors"},
@@ -274,7 +274,7 @@ void plan_rescue(struct plan_set *set) {
     const struct plan *p = &set->plan[at];
     const struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
     const int before = set->count;
-    plan_add(set, &b, VARIANT_RESCUE, "behind a product with a data check: blocks of C that failed it");
+    plan_add(set, &b, VARIANT_RESCUE, "between packing and a product with a data check: blocks of C that fail it");
     const struct plan rescue = set->plan[before];
     memmove(&set->plan[at + 2], &set->plan[at + 1], (size_t)(before - at - 1) * sizeof *p);
     set->plan[at + 1] = rescue;

@@ -367,8 +367,8 @@ const struct scheme scheme_table[] = {
      .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k, added in FP32 to nearest; "
                    "up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 "
-                   "multiply-adds in chains of 2 or 32 k; these, parts of k, and what auto computes again, are added with what that "
-                   "rounds off",
+                   "multiply-adds in chains of 2 or 32 k, added with what that rounds off, as parts of k and what fails auto's check "
+                   "are; kernels for few k or few columns add plainly",
      .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below "
                    "2^-126 the error is absolute, at most 2^-149 for each k"},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),

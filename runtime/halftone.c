@@ -1528,7 +1528,7 @@ int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m,
 /* ---- questions ---- */
 
 static const char CHECKED_RANGE[] =
-    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed again by scheme fp32 "
+    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed by scheme fp32 "
     "(NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)";
 /* Bound and range, which may differ from the scheme's own for `auto`. */
 static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {

@@ -10,7 +10,7 @@
 //   shared memory, bytes          55296 of    65536  (84 %)
 //   resident warps per SM             8 of       32  (25 %)
 //
-// Accuracy: inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k, added in FP32 to nearest; up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 multiply-adds in chains of 2 or 32 k; these, parts of k, and what auto computes again, are added with what that rounds off
+// Accuracy: inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k, added in FP32 to nearest; up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 multiply-adds in chains of 2 or 32 k, added with what that rounds off, as parts of k and what fails auto's check are; kernels for few k or few columns add plainly
 // Input range: every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below 2^-126 the error is absolute, at most 2^-149 for each k
 //
 // int ht_fp32_128x64x32_w32x32_s2_gfx90a_init(void);                                        once per device
