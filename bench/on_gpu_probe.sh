@@ -34,7 +34,7 @@ awk -F' *[=#] *' '
 # The first two files are tables of explain --tsv: picks of both, and what the first budget thinks of the other's.
 side_by_side() { # side_by_side SCHEME SHAPE
     awk -F'\t' -v scheme="$1" -v shape="$2" '
-        function tile() { return $2 "x" $3 "x" $4 "_w" $5 "x" $6 "_s" $8 }
+        function tile() { return $2 "x" $3 "x" $4 "_w" $5 "x" $6 "_s" $8 ($19 > 1 ? "_c" $19 : "") }
         FNR == 1 { file++; next }
         $1 != "reject" { us[file, tile()] = $14 }
         $1 == "pick" { pick[file] = tile() }
