@@ -8,12 +8,13 @@
 
 /* Shapes whose best tiles a kernel set holds, the important ones first: a tile that wins one of them becomes
  * a kernel, up to TILES_MAX; the runtime chooses among the kernels by the same cost formula, split-K
- * included. Many waves, a few waves, less than one wave, long k in few tiles, and the ends of the scale. */
+ * included. Many waves, a few waves, less than one wave, long k in few tiles, the ends of the scale, a little more than a wave. */
 static const struct shape plan_shapes[] = {
     {4096, 4096, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192},
-    {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},
+    {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},   {1536, 1536, 1536},
+    {1152, 1152, 1152},
 };
-enum { TILES_MAX = 5, TILES_MAX_OTHERS = 3 }; /* of FP16 schemes, of the others */
+enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3 }; /* of FP16 schemes, of the others */
 enum { RESCUE_REGISTERS = 16 };                 /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { LEAN_PARTIAL_BYTES = 64 << 20 };       /* PARTIAL_LIMIT_BYTES of the runtime */
 
