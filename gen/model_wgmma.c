@@ -22,6 +22,7 @@ enum {
     SLOT_CLOCKS = 50,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 32,     /* one part in this many that the unit is slower than its data sheet, */
     UNIT_SHARE_OF_PAIR = 64, /* and where two blocks share panels: less power goes into L2, more into the clock */
+    FED_SHARE = 32, /* one part in this many more where shared memory is as busy as the unit */
     START_CLOCKS = 1200, /* launch to first copy, and from the last store to the next launch */
     CLUSTER_CLOCKS = 100, /* more of it where two blocks start together */
     TILE_CLOCKS = 2500, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
@@ -82,13 +83,15 @@ static void check(const struct gpu *g, const struct scheme *s, const struct isa 
 }
 
 /* Clocks x256 of one slot. Worked line: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock: unit 3 * 192 *
- * 128 * 32 / 2048 = 1152, with a thirty-second and 50 more 1238; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768. */
+ * 128 * 32 / 2048 = 1152, with a thirty-second and 50 more 1238; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768.
+ * 64 x 128 x 32, a pair: unit 384, shared memory 2 * 2 * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 50 = 452. */
 static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const struct tile *t) {
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * s->products * (t->bm + HT_ATOM_ROWS) * t->bk * scheme_slice_bytes(s);
-    const int64_t share = t->cluster > 1 ? UNIT_SHARE_OF_PAIR : UNIT_SHARE;
-    const int64_t own = unit + unit / share + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
-    return largest(own, bytes * 256 / g->smem_bytes_per_cycle);
+    const int64_t smem = bytes * 256 / g->smem_bytes_per_cycle;
+    const int64_t share = t->cluster > 1 ? UNIT_SHARE_OF_PAIR : UNIT_SHARE, fed = smem < unit ? 0 : unit / FED_SHARE;
+    const int64_t own = unit + unit / share + fed + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
+    return largest(own, smem);
 }
 
 /* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions: one for each

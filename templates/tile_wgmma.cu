@@ -218,8 +218,8 @@ HT_DEVICE target target_of(const ht_gemm_args &g, const work &w, const scalars &
     return {g.c + (long long)w.entry * g.c_stride, g.ldc, by.alpha};
 }
 
-// All of it inside C, columns that begin at multiples of 16 bytes, nothing read from C, calm scales, which a part of FP32 sums has
-// undone as C has: four rows a lane, LANES lanes a column.
+// Calm scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the slab inside C, columns that begin at
+// multiples of 16 bytes: four rows a lane, LANES lanes a column.
 constexpr int LANES = SLAB_ROWS / 4, AT_ONCE = 32 / LANES;
 
 HT_DEVICE void store_calm(const ht_gemm_args &g, const work &w, const target &to, unsigned slab, const place &at,
@@ -240,6 +240,29 @@ HT_DEVICE void store_calm(const ht_gemm_args &g, const work &w, const target &to
     }
 }
 
+// The same at C's edges and wherever a column begins: a row a lane, columns by fours, so that one does not wait for the other's loads.
+HT_DEVICE void store_narrow(const ht_gemm_args &g, const work &w, const target &to, unsigned slab, const place &at)
+{
+    const int lane = (int)threadIdx.x & 31, columns = g.n - at.col;
+    for (int row = lane; row < SLAB_ROWS && at.row + row < g.m; row += 32) {
+        const float scale = ht_pow2(exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, at.row + row, g.m));
+        float *c = to.c + at.col * to.ld + at.row + row;
+        for (int column = 0; column < 16; column += 4) {
+            float across[4];
+            ht_sum v[4];
+            for (int q = 0; q < 4; q++) {
+                across[q] = ht_pow2(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column + q, g.n));
+                ht_lds_one(slab_address(slab, column + q, row), &v[q]);
+            }
+            for (int q = 0; q < 4; q++) {
+                if (column + q < columns)
+                    ht_stg4(c, __fmul_rn(to.alpha, ht_finish_calm(v[q], scale, across[q])));
+                c += to.ld;
+            }
+        }
+    }
+}
+
 // One element, stored as a split-K part or combined with C. beta == 0 does not read C. exponent: of the row's and the column's
 // scale together.
 HT_DEVICE void store_one(const ht_gemm_args &g, const work &w, const scalars &by, ht_sum sum, int exponent, int row, int col)
@@ -254,7 +277,7 @@ HT_DEVICE void store_one(const ht_gemm_args &g, const work &w, const scalars &by
     ht_stg4(c, by.beta != 0.0f ? __fmaf_rn(by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else: 32 rows of a column at once, wherever it begins.
+// Everything else, as store_narrow goes.
 HT_DEVICE void store_any(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at)
 {
     const int lane = (int)threadIdx.x & 31;
@@ -281,8 +304,7 @@ HT_DEVICE void store_slab(const ht_gemm_args &g, const work &w, const scalars &b
     const target to = target_of(g, w, by);
     const bool inside = at.row + SLAB_ROWS <= g.m && at.col + 16 <= g.n;
     const bool wide = ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0;
-    const bool plain = g.splits > 1 ? sizeof(ht_sum) == 4 : by.beta == 0.0f && by.alpha != 0.0f;
-    bool calm = inside && wide && plain;
+    bool calm = g.splits > 1 ? sizeof(ht_sum) == 4 : by.beta == 0.0f && by.alpha != 0.0f;
     int e[4];
 #pragma unroll
     for (int q = 0; q < 4; q++) {
@@ -290,10 +312,12 @@ HT_DEVICE void store_slab(const ht_gemm_args &g, const work &w, const scalars &b
         calm = calm && is_calm(e[q]);
     }
     calm = calm && is_calm(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + lane % 16, g.n));
-    if (all_lanes(calm))
+    if (!all_lanes(calm))
+        store_any(g, w, by, slab, at);
+    else if (inside && wide)
         store_calm(g, w, to, slab, at, e);
     else
-        store_any(g, w, by, slab, at);
+        store_narrow(g, w, to, slab, at);
 }
 
 // Which 64 rows of a part of 64 columns the data check leaves to this kernel: bit i for rows m0 + 64 i. Parts of k are

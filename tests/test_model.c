@@ -255,6 +255,11 @@ static void worked_wgmma(void **state) {
         assert_int_equal(c.smem_bytes, 4 * (40960 + 16) + 2 * (8 + 16384));
         assert_int_equal(c.coefficients.step_busy_x256, (cluster == 1 ? 1238 : 1220) * 256);
     }
+    const struct tile low = {64, 128, 32, 64, 64, isa_mma_k(isa, SLICE_F16), 8, 2};
+    struct cost c;
+    model_cost(MODEL_HALFTONE, &h200, isa, scheme_find("f16x3"), &low, &cube, &c);
+    assert_true(c.fits);
+    assert_int_equal(c.coefficients.step_busy_x256, 452 * 256);
 }
 
 /* Kernels of multiply-adds, model_fma.c. */

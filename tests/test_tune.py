@@ -101,16 +101,15 @@ def test_again_takes_the_times_of_a_table(table, tmp_path):
 
 
 def test_the_model_picks_well_among_what_the_h200_measured():
-    """bench/results/tune-h200.tsv: the goals are 95 % in the mean and 85 % at worst. The table is older than the slabs of the
-    epilogue, for which i8x6 of 64 x 128 gave up a stage: shapes with one kernel left are not counted. Measure it again."""
+    """bench/results/tune-h200.tsv: the goals are 95 % in the mean and 85 % at worst."""
     run = subprocess.run([str(ROOT / "out/h200/halftone-sim"), "tune", "--again", str(ROOT / "bench/results/tune-h200.tsv")],
                          capture_output=True, text=True, check=True)
     found = {name: tuple(map(float, f)) for name, *f in re.findall(r"(?m)^(\w+) +(\d+) +([\d.]+) % +([\d.]+) %", run.stdout)}
     assert {"f16x3", "i8x6"} <= set(found), run.stdout
     for shapes, mean, worst in (found["f16x3"], found["i8x6"]):
-        assert shapes >= 50 and mean >= 98 and worst >= 85, run.stdout
+        assert shapes >= 69 and mean >= 98 and worst >= 85, run.stdout
     lost, times, picks = map(int, re.search(r"otherwise: (\d+) of (\d+) times, (\d+) of", run.stdout).groups())
-    assert lost <= times / 6 and picks <= times / 100, run.stdout
+    assert lost <= times / 20 and picks <= times / 100, run.stdout
 
 
 @pytest.mark.parametrize("args, words", [
