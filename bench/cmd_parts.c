@@ -12,7 +12,7 @@
 #include "timing.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
-enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16 };
+enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32 };
 
 static const struct {
     const char *name;
@@ -23,10 +23,12 @@ static const struct {
     {"product", MULTIPLIES},
     {"product that asks", MULTIPLIES | ASKS},
     {"rescue, product that asks", MULTIPLIES | ASKS | RESCUES},
+    {"product that rescues", MULTIPLIES | ASKS | INSIDE},
     {"packing, product: f16x3", PACKS | MULTIPLIES},
     {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
     {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
-    {"packing that counts, rescue, product that asks: auto", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
+    {"packing that counts, rescue, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
+    {"packing that counts, product that rescues", PACKS | COUNTS | MULTIPLIES | ASKS | INSIDE},
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
@@ -34,7 +36,8 @@ struct job {
     const struct ht_set_desc *set;
     const struct ht_scheme_desc *scheme;
     struct ht_choice choice;
-    int rescue, parts;
+    int rescue, parts, inside; /* inside: auto's product rescues */
+    const struct family *family;
     struct ht_pack_args pack[2];
     struct ht_gemm_args gemm;
     void *block[BLOCKS_MOST];
@@ -52,7 +55,7 @@ static float *matrix(struct job *j, char which, int64_t n, struct fault *f) {
     float *host = malloc((size_t)(n * n) * sizeof *host), *memory = room(j, n * n * 4, f);
     int status = host == NULL ? fault_memory(f, (double)(n * n) * 4, "a matrix") : memory == NULL ? -1 : 0;
     if (status == 0) {
-        family_fill(family_find("uniform"), 1, which, n, n, n, host, n);
+        family_fill(j->family, 1, which, n, n, n, host, n);
         status = engine_device_check(ht_dev_upload(memory, host, (size_t)(n * n) * 4), "copy to the device", f);
     }
     free(host);
@@ -107,15 +110,17 @@ static int open_product(struct job *j, int64_t n, struct fault *f) {
     return 0;
 }
 
-static int open_job(struct job *j, const struct ht_set_desc *set, int64_t n, struct fault *f) {
+static int open_job(struct job *j, const struct ht_set_desc *set, const struct family *family, int64_t n, struct fault *f) {
     memset(j, 0, sizeof *j);
     j->set = set;
+    j->family = family;
     j->rescue = ht_pick_rescue(set, "fp32");
     for (int i = 0; i < set->schemes; i++)
         j->scheme = strcmp(set->scheme[i].name, "f16x3") == 0 ? &set->scheme[i] : j->scheme;
     if (j->scheme == NULL || j->rescue < 0)
         return fault_set(f, "this set's auto does not check data: it needs the schemes f16x3 and fp32");
     j->choice = ht_pick(set, "f16x3", n, n, n, 1, 64 << 20);
+    j->inside = ht_rescues_inside(set, &j->choice, n, n, n, 1);
     if (open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
     const int kernels[] = {j->choice.kernel, j->rescue};
@@ -144,6 +149,7 @@ static int call(void *context, struct fault *f) {
     gemm.b_tame = j->parts & ASKS ? j->pack[1].tame : NULL;
     gemm.a_alarm = j->pack[0].alarm;
     gemm.b_alarm = j->pack[1].alarm;
+    gemm.rescues = (j->parts & INSIDE) != 0;
     struct ht_gemm_args rescue = gemm;
     rescue.splits = 1;
     if (j->parts & PACKS)
@@ -162,6 +168,16 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* A set's kernels need not be able to do all of it. */
+static int is_possible(const struct job *j, int parts) {
+    return !(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues;
+}
+
+static const char *title(const struct job *j, int row) {
+    const int parts = rows[row].parts, checks = PACKS | COUNTS | MULTIPLIES | ASKS;
+    return parts == (checks | (j->inside ? INSIDE : RESCUES)) ? ": auto" : "";
+}
+
 /* Rounds over all rows, so that a drifting clock meets all of them. */
 static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct fault *f) {
     double us[ROW_COUNT][ROUNDS];
@@ -172,6 +188,8 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < ROW_COUNT; i++) {
             struct timing timing;
+            if (!is_possible(j, rows[i].parts))
+                continue;
             j->parts = rows[i].parts;
             if (timing_measure(plan, call, j, &timing, f) != 0)
                 return -1;
@@ -179,21 +197,25 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
         }
     }
     for (int i = 0; i < ROW_COUNT; i++) {
+        if (!is_possible(j, rows[i].parts))
+            continue;
         qsort(us[i], (size_t)rounds, sizeof us[i][0], compare);
-        printf("%lld\t%s\t%.2f\t%.2f\t%.2f\n", (long long)n, rows[i].name, us[i][rounds / 2], us[i][0], us[i][rounds - 1]);
+        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\n", (long long)n, rows[i].name, title(j, i), us[i][rounds / 2], us[i][0],
+               us[i][rounds - 1]);
     }
     fflush(stdout);
     return 0;
 }
 
-static int run_sizes(struct engine *e, const struct timing_plan *plan, const int64_t *sizes, int count, struct fault *f) {
+static int run_sizes(struct engine *e, const struct timing_plan *plan, const struct family *family, const int64_t *sizes,
+                     int count, struct fault *f) {
     int status = 0;
-    printf("# halftone parts: %s, set %s; device: %s\n# median, least and most of %d rounds, us a call, back to back\n",
-           halftone_version(), e->set->gpu, e->device.name, plan->simulated ? 1 : ROUNDS);
+    printf("# halftone parts: %s, set %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back\n",
+           halftone_version(), e->set->gpu, e->device.name, family->name, plan->simulated ? 1 : ROUNDS);
     printf("n\tparts\tmedian_us\tleast_us\tmost_us\n");
     for (int i = 0; i < count && status == 0; i++) {
         struct job j;
-        status = open_job(&j, e->set, sizes[i], f);
+        status = open_job(&j, e->set, family, sizes[i], f);
         if (status == 0)
             status = measure(&j, plan, sizes[i], f);
         close_job(&j);
@@ -204,29 +226,34 @@ static int run_sizes(struct engine *e, const struct timing_plan *plan, const int
 static int run(int argc, char **argv, struct fault *f) {
     struct engine e;
     struct timing_plan plan = {0};
-    const char *sizes = NULL, *seconds = "0.05", *none[1];
+    const char *sizes = NULL, *seconds = "0.05", *name = "uniform", *none[1];
     int64_t size[SIZES_MOST];
     int count = 0, positional = 0;
-    const struct option options[] = {{"--sizes", &sizes, NULL}, {"--seconds", &seconds, NULL}, {NULL, NULL, NULL}};
+    const struct option options[] = {{"--sizes", &sizes, NULL}, {"--seconds", &seconds, NULL}, {"--family", &name, NULL}, {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &positional, f) != 0 ||
         args_seconds("--seconds", seconds, &plan.seconds, f) != 0)
         return -1;
+    const struct family *family = family_find(name);
+    if (family == NULL)
+        return fault_set(f, "no family '%s'; halftone report lists them", name);
     int status = engine_open(&e, f);
     plan.simulated = status == 0 && e.device.simulated;
     if (status == 0)
         status = args_numbers("--sizes", sizes != NULL ? sizes : plan.simulated ? "64" : "1024,2048,4096,8192", 1, 65536, size,
                               SIZES_MOST, &count, f);
     if (status == 0)
-        status = run_sizes(&e, &plan, size, count, f);
+        status = run_sizes(&e, &plan, family, size, count, f);
     engine_close(&e);
     return status;
 }
 
 const struct command cmd_parts = {
     "parts", "what packing, product and the data check of auto cost, one by one",
-    "Usage: halftone parts [--sizes 1024,...] [--seconds S]\n\n"
-    "Times packing, product and rescue of scheme auto on square uniform matrices, each alone and together, with and without\n"
-    "the data check. In the simulator times mean nothing.\n\n"
+    "Usage: halftone parts [--sizes 1024,...] [--family F] [--seconds S]\n\n"
+    "Times packing, product and rescue of scheme auto on square matrices, each alone and together, with and without the data\n"
+    "check. Blocks that fail it are computed in a launch before the product (rescue) or by the product (that rescues); the\n"
+    "line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
-    "  --seconds S    per measurement, after a warm-up (default 0.05); nine measurements of five rounds for each size\n",
+    "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the check everywhere\n"
+    "  --seconds S    per measurement, after a warm-up (default 0.05); eleven measurements of five rounds for each size\n",
     run};

@@ -63,9 +63,10 @@ auto() {
     table h200 h200-native-auto --sizes 256,512,1024,2048,4096,8192 --schemes auto,f16x3,fp32 --seconds 0.3
 }
 
-# The same by parts of a call. About 20 seconds.
+# The same by parts of a call, and where no data suit f16x3. About 40 seconds.
 parts() {
     { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 1024,2048,4096; } | tee "$out/h200-native-parts.tsv"
+    { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 512,1024,2048 --family dscaled; } | tee "$out/h200-native-parts-wild.tsv"
 }
 
 # About a minute.

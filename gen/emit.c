@@ -498,7 +498,7 @@ struct frame {
     const char *name, *skeleton;
     const char *args, *values;   /* the launcher's parameters before the stream, and what it passes on */
     const struct scheme *scheme; /* NULL: any whose sums are FP32 */
-    const char *cluster;         /* hooks; NULL: none */
+    const char *cluster, *rescue; /* hooks; NULL: none */
     const struct params *written, *known;
     bool has_init;  /* it multiplies: init, copies, MMAs, chains */
     bool has_split; /* it needs the scheme's own hooks */
@@ -508,7 +508,7 @@ struct frame {
 };
 
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, chain, scheme, stage, cut, skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, rescue, chain, scheme, stage, cut, skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -544,6 +544,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
+        ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
@@ -563,6 +564,7 @@ static void free_parts(struct parts *t) {
     text_free(&t->scale);
     text_free(&t->sum);
     text_free(&t->tame);
+    text_free(&t->rescue);
     text_free(&t->chain);
     text_free(&t->scheme);
     text_free(&t->stage);
@@ -572,8 +574,8 @@ static void free_parts(struct parts *t) {
 
 static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
     const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->cluster, &t->mma,
-                                      &t->scale, &t->sum,  &t->tame,   &t->chain,   &t->scheme,  &t->stage,   &t->cut,
-                                      &t->skeleton};
+                                      &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->stage,
+                                      &t->cut,   &t->skeleton};
     uint64_t sum = g->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
@@ -658,6 +660,8 @@ static bool write_file(struct text *out, const struct frame *f) {
             add_part(out, &t.sum);
             add_part(out, &t.tame);
         }
+        if (f->rescue)
+            add_part(out, &t.rescue);
         if (f->has_split)
             add_part(out, &t.scheme);
         if (f->isa->direct) {
@@ -673,6 +677,14 @@ static bool write_file(struct text *out, const struct frame *f) {
 
 static const char *cluster_hooks(const struct plan *p) {
     return !p->isa->warpgroup ? NULL : p->tile.cluster > 1 ? "cluster_pair" : "cluster_none";
+}
+
+bool emit_rescues(const struct plan *p) {
+    return p->isa->warpgroup && p->scheme->checked;
+}
+
+static const char *rescue_hooks(const struct plan *p) {
+    return !p->isa->warpgroup ? NULL : emit_rescues(p) ? "rescue_inside" : "rescue_none";
 }
 
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
@@ -692,6 +704,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
                             .values = "*args",
                             .scheme = p->scheme,
                             .cluster = cluster_hooks(p),
+                            .rescue = rescue_hooks(p),
                             .written = &written,
                             .known = &known,
                             .has_init = true,

@@ -43,6 +43,9 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 long emit_pack_tiles(const struct gpu *g);
 int emit_pack_together(const struct gpu *g); /* blocks of so many tiles that fit an SM */
 
+/* Whether a kernel can compute what a data check lets it leave out. */
+bool emit_rescues(const struct plan *p);
+
 /* The scheme's input range on this instruction set's matrix unit. */
 const char *emit_range_text(const struct scheme *s, const struct isa *isa);
 #endif

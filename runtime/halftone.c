@@ -67,9 +67,9 @@ struct halftone {
     struct {
         struct question question;
         struct ht_choice choice;
-        const struct ht_scheme_desc *scheme; /* with rescue and fma_only what choose() puts into a plan */
+        const struct ht_scheme_desc *scheme; /* with those below what choose() puts into a plan */
         int rescue;
-        bool fma_only;
+        bool checked, fma_only;
     } chosen; /* comparing kernels and splits takes 2 us, for `auto` 7 */
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel: init was called */
@@ -351,7 +351,8 @@ struct operand {
 struct plan {
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
-    int rescue;    /* with the data check: the kernel for the blocks that fail it; else NO_KERNEL */
+    bool checked;  /* packing checks the data */
+    int rescue;    /* then: the kernel for the blocks that fail; NO_KERNEL: the product's own blocks compute them */
     bool fma_only; /* of kernels that read the matrices */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
@@ -459,7 +460,12 @@ static int64_t place(int64_t *end, int64_t bytes) {
     return at;
 }
 
-/* Whether f16x3 with the data check is what `auto` runs, rather than the scheme that rescues alone. */
+/* ns of the launch that a checked call has for the blocks that fail. */
+static int64_t rescue_ns(const halftone *h, const struct plan *p) {
+    return p->checked && p->rescue != NO_KERNEL ? h->set->launch_ns : 0;
+}
+
+/* Whether f16x3 with the data check, as p has it, is what `auto` runs, rather than the scheme that rescues alone. */
 static bool checks_shape(const halftone *h, int forced, const struct plan *p, const struct ht_choice *choice,
                          const struct ht_choice *direct, int64_t m, int64_t n, int64_t k, int64_t batch) {
     if (k > CHECKED_K_MAX)
@@ -467,7 +473,7 @@ static bool checks_shape(const halftone *h, int forced, const struct plan *p, co
     if (forced != NO_KERNEL)
         return true;
     return k >= p->scheme->native_k &&
-           ht_add(ht_total_ns(h->set, choice, m, n, k, batch), h->set->launch_ns) <=
+           ht_add(ht_total_ns(h->set, choice, m, n, k, batch), rescue_ns(h, p)) <=
                ht_total_ns(h->set, direct, m, n, k, batch);
 }
 
@@ -484,10 +490,13 @@ static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t
         return choice;
     const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= rescue->fma_k;
-    if (checks_shape(h, forced, p, &choice, &direct, m, n, k, batch)) {
+    p->checked = true;
+    if (!ht_rescues_inside(h->set, &choice, m, n, k, batch))
         p->rescue = ht_pick_rescue(h->set, rescue->name);
+    if (checks_shape(h, forced, p, &choice, &direct, m, n, k, batch))
         return choice;
-    }
+    p->checked = false;
+    p->rescue = NO_KERNEL;
     p->scheme = rescue;
     return direct;
 }
@@ -507,11 +516,13 @@ static struct ht_choice choose_for_call(halftone *h, int64_t m, int64_t n, int64
         h->chosen.choice = choose(h, h->forced_kernel, m, n, k, batch, p);
         h->chosen.scheme = p->scheme;
         h->chosen.rescue = p->rescue;
+        h->chosen.checked = p->checked;
         h->chosen.fma_only = p->fma_only;
         h->chosen.question = now;
     }
     p->scheme = h->chosen.scheme;
     p->rescue = h->chosen.rescue;
+    p->checked = h->chosen.checked;
     p->fma_only = h->chosen.fma_only;
     return h->chosen.choice;
 }
@@ -519,7 +530,7 @@ static struct ht_choice choose_for_call(halftone *h, int64_t m, int64_t n, int64
 /* The bound of what choose() decided. */
 static int64_t bound_units(const halftone *h, const struct plan *p, int64_t k) {
     const int64_t own = ht_bound_units(p->scheme, k);
-    if (p->rescue == NO_KERNEL)
+    if (!p->checked)
         return own;
     const int64_t rescued = ht_bound_units(find_scheme(h->set, RESCUE_SCHEME), k);
     return own + CHECK_UNITS < rescued ? rescued : own + CHECK_UNITS;
@@ -538,14 +549,12 @@ static struct ht_accuracy_candidate auto_candidate(const halftone *h, int64_t m,
     if (p.scheme == NULL || rescue == NULL)
         return c;
     const struct ht_choice choice = choose(h, NO_KERNEL, m, n, k, batch, &p);
-    if (choice.kernel < 0 || (p.rescue == NO_KERNEL && p.scheme != rescue))
+    if (choice.kernel < 0 || (!p.checked && p.scheme != rescue))
         return c;
     c.name = "auto";
     c.scheme = p.scheme;
     c.units = bound_units(h, &p, k);
-    c.ns = ht_total_ns(h->set, &choice, m, n, k, batch);
-    if (p.rescue != NO_KERNEL)
-        c.ns = ht_add(c.ns, h->set->launch_ns);
+    c.ns = ht_add(ht_total_ns(h->set, &choice, m, n, k, batch), rescue_ns(h, &p));
     return c;
 }
 
@@ -629,13 +638,13 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
                     (long long)k, p->scheme->name, (long long)p->scheme->exact_k * HT_PICK_SPLITS_MAX);
     p->kernel = choice.kernel;
     p->splits = choice.splits;
-    p->kernel_ns = p->rescue != NO_KERNEL ? ht_add(choice.predicted_ns, h->set->launch_ns) : choice.predicted_ns;
+    p->kernel_ns = ht_add(choice.predicted_ns, rescue_ns(h, p));
     if (!h->set->kernel[p->kernel].direct) {
         p->a = operand_of(p->scheme, m, k, a_entries);
         p->b = operand_of(p->scheme, n, k, b_entries);
         p->k_blocks = (int)ht_k_blocks(p->scheme, k);
     }
-    if (p->rescue != NO_KERNEL) {
+    if (p->checked) {
         add_check(h, p->scheme, false, &p->a);
         add_check(h, p->scheme, false, &p->b);
     }
@@ -1042,7 +1051,7 @@ struct panels {
 /* Packs A and B into the workspace. */
 static int pack_both(halftone *h, const struct plan *p, const struct call *x, char *work,
                      struct panels *out) {
-    const bool checked = p->rescue != NO_KERNEL;
+    const bool checked = p->checked;
     const int tiles = checked ? ht_checked_tiles(p->scheme, h->set->sms, x->k) : 0;
     char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
     char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
@@ -1111,7 +1120,7 @@ static void add_panels(const struct plan *p, const struct panels *at, struct ht_
     args->b_exponent_stride = many_b ? p->b.exponent_stride : 0;
 }
 
-/* What the data check found, for the kernel that leaves blocks alone and the one that computes them. */
+/* What the data check found, for the kernel that leaves blocks alone and the one that computes them, which may be the same. */
 static void add_verdict(const halftone *h, const struct plan *p, const struct panels *at, int64_t k,
                         struct ht_gemm_args *args) {
     args->a_alarm = (const int *)(const void *)at->a_tame;
@@ -1121,6 +1130,7 @@ static void add_verdict(const halftone *h, const struct plan *p, const struct pa
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
     args->pieces = (int)checked_pieces(h, p->scheme, k);
+    args->rescues = p->rescue == NO_KERNEL;
 }
 
 static int multiply(halftone *h, const struct call *x, bool is_packed) {
@@ -1150,11 +1160,11 @@ static int multiply(halftone *h, const struct call *x, bool is_packed) {
     args.splits = p.splits;
     args.partial = p.splits > 1 ? (float *)(void *)(work + p.partials_at) : NULL;
     const struct call read = is_packed && has_check(h, scheme) ? with_copies(scheme, x, &at) : *x;
-    if (direct || p.rescue != NO_KERNEL)
+    if (direct || p.checked)
         add_sources(&p, &read, &args);
     if (!direct)
         add_panels(&p, &at, &args);
-    if (p.rescue != NO_KERNEL)
+    if (p.checked)
         add_verdict(h, &p, &at, x->k, &args);
     return launch(h, p.kernel, p.rescue, args, x->batch);
 }
@@ -1527,9 +1537,10 @@ int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m,
 
 /* ---- questions ---- */
 
-static const char CHECKED_RANGE[] =
-    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed by scheme fp32 "
-    "(NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)";
+#define CHECKED_RANGE(by)                                                                                    \
+    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed " by \
+    " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)"
+
 /* Bound and range, which may differ from the scheme's own for `auto`. */
 static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
     out->scheme = p->scheme->name;
@@ -1538,8 +1549,9 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->bound_units = bound_units(h, p, k);
     out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
-    if (p->rescue != NO_KERNEL)
-        out->range = CHECKED_RANGE;
+    if (p->checked)
+        out->range = p->rescue != NO_KERNEL ? CHECKED_RANGE("by scheme fp32, a launch before the product")
+                                            : CHECKED_RANGE("in FP32 by the product's own blocks");
 }
 
 static void describe(const halftone *h, const struct plan *p, const struct call *x,

@@ -10,7 +10,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 5
+#define HT_ABI_VERSION 6
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -47,6 +47,7 @@ struct ht_gemm_args {
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
     const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
     int pieces;
+    int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
  * fewer tiles: 1 x n. */
@@ -152,6 +153,7 @@ struct ht_kernel_desc {
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     int direct; /* 1: reads a_src, b_src; 0: panels */
+    int rescues; /* 1: of the blocks that a data check lets it leave out it computes what args.rescues asks for */
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
@@ -450,8 +452,15 @@ HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kern
                                          int64_t k, int64_t batch, int64_t partial_bytes);
 
 /* The kernel of `scheme` that computes what a data check leaves out: its variant "rescue"; -1: the set has none. Launched
- * without splits between packing and the product, which store different blocks of C. */
+ * without splits between packing and the product, which store different blocks of C; unless ht_rescues_inside. */
 HT_LOCAL int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme);
+
+/* Whether the product of a checked call computes what it leaves out itself, instead of a rescue's launch before it: where its
+ * kernel can, and that launch were more than 1/HT_RESCUE_SHARE of the call. Inside, blocks that fail take perhaps twice as long
+ * (the project's notes), and all others nothing. By shape alone: bits must not depend on data of other blocks or calls. */
+enum { HT_RESCUE_SHARE = 32 };
+HT_LOCAL int ht_rescues_inside(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
+                               int64_t batch);
 
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then

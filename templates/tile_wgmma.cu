@@ -332,7 +332,7 @@ HT_DEVICE unsigned tame_rows(const ht_gemm_args &g, const work &w, int n0, bool 
     return tame;
 }
 
-// Scales of the tile and the data check's alarms into L1, so that the epilogue does not wait for each.
+// Scales of the tile into L1, so that the epilogue does not wait for each.
 HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
 {
     const int lane = (int)threadIdx.x & 31, row = w.m0 + lane * 32, col = w.n0 + lane * 32;
@@ -340,8 +340,6 @@ HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
         ht_prefetch(g.a_exponents + w.entry * g.a_exponent_stride + row);
     if (SCALES_ROWS && lane * 32 < BN && col < g.n)
         ht_prefetch(g.b_exponents + w.entry * g.b_exponent_stride + col);
-    if (CHECKS)
-        ht_prefetch_alarms(g);
 }
 
 // 64 columns from n0 on.
@@ -361,6 +359,28 @@ HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &b
     }
 }
 
+// ---- the rescue: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
+// and before the first, while registers hold no sums. Of a tile's parts of k the first does it.
+HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
+{
+    const scalars by = read_scalars(g);
+    const int items = count_work(g);
+#pragma unroll 1
+    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
+        const work w = find_work(g, item);
+#pragma unroll 1
+        for (int s = 0; w.split == 0 && s < SUBS; s++) {
+            const int n0 = w.n0 + wg * WN + s * 64;
+            const unsigned tame = tame_rows(g, w, n0, true);
+#pragma unroll 1
+            for (int i = 0; i < A_BLOCKS; i++) {
+                if (!(tame >> i & 1))
+                    ht_rescue_block(g, by.alpha, by.beta, w.entry, w.m0 + i * 64, n0);
+            }
+        }
+    }
+}
+
 // ---- consumers ----------------------------------------------------------------------------------------------------
 HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
@@ -369,6 +389,9 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
+    const bool asks = CHECKS && ht_uniform(ht_asks(g));
+    if (asks && g.rescues)
+        rescue(g, wg);
     ht_acc acc[ACCS][SUBS][REGS];
     ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
     for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
@@ -431,11 +454,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             phase ^= slot == 0;
         }
         const scalars by = read_scalars(g); // only now: no registers to spare in the loop
-        const bool asks = CHECKS && g.splits == 1 && ht_asks(g);
         const unsigned slab = smem + SLABS + (unsigned)(threadIdx.x / 32) * SLAB_BYTES;
 #pragma unroll
         for (int s = 0; s < SUBS; s++) {
-            store_part(g, w, by, slab, asks, acc[0][s], w.n0 + wg * WN + s * 64);
+            store_part(g, w, by, slab, asks && g.splits == 1, acc[0][s], w.n0 + wg * WN + s * 64);
         }
     }
 }

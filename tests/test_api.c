@@ -23,13 +23,14 @@
 /* ---- the fake device ---- */
 
 static struct {
-    long calls, allocs, frees, syncs, memsets, launches, packs, gemms, reduces, inits[8];
+    long calls, allocs, frees, syncs, memsets, launches, packs, gemms, reduces, inits[8], launched[8];
     int last_kernel, last_splits, largest_batch, largest_pack_batch, largest_pack_rows;
     int64_t packed_entries, packed_rows;
     size_t limit_bytes, last_alloc_bytes;
     bool capturing, dry; /* dry: launches are only counted */
     int open_code, launch_code, init_code, capability;
     struct ht_pack_args pack_log[4]; /* the last four, newest first */
+    struct ht_gemm_args last_args;
 } dev;
 
 static char dev_text[64];
@@ -240,6 +241,8 @@ static int fake_gemm(const struct ht_gemm_args *g, int kernel, int slices) {
     dev.gemms++;
     dev.last_kernel = kernel;
     dev.last_splits = g->splits;
+    dev.last_args = *g;
+    dev.launched[kernel]++;
     assert_true(dev.inits[kernel] == 1);
     assert_true(g->splits >= 1 && g->batch >= 1 && g->batch <= HT_GRID_BATCH && g->m >= 1 && g->n >= 1);
     if (g->batch > dev.largest_batch)
@@ -293,12 +296,15 @@ FAKE_KERNEL(1, 2)
 FAKE_KERNEL(2, 2)
 FAKE_KERNEL(3, 1)
 FAKE_KERNEL(4, 2)
+FAKE_KERNEL(5, 2)
+FAKE_KERNEL(6, 2)
+FAKE_KERNEL(7, 2)
 
 #define COST(bm, bn)                                                                                         \
     { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0, 0, 0, 0, 0, 0 }
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
-        name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, 0, COST(bm, bn),              \
+        name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, 0, 0, COST(bm, bn),           \
             init_##index, launch_##index                                                                     \
     }
 
@@ -309,7 +315,7 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
     /* dearer than the others: as many steps of twice the depth */
     {"ht_fake_wide", "wide", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
-     0, {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0}, init_4, launch_4},
+     0, 0, {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0}, init_4, launch_4},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
@@ -323,6 +329,22 @@ static const struct ht_scheme_desc fake_schemes[] = {
      HT_RANGE_FP32, 0},
 };
 
+/* A set whose auto looks at the data, and whose product can rescue. */
+static const struct ht_kernel_desc checked_kernels[] = {
+    {"ht_fake_rescues", "f16x3", "", "because", 128, 128, 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128), init_5, launch_5},
+    {"ht_fake_rescue", "fp32", "rescue", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200, 1, 0, COST(64, 64), init_6, launch_6},
+    {"ht_fake_direct", "fp32", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
+     1, 0, {1, 9 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0}, init_7, launch_7},
+};
+static const struct ht_scheme_desc checked_schemes[] = {
+    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},
+    {"fp32", "all", "tight", 3, 32, 2, 0, 6, 16, 10, 8, 64, 0, "", NULL, 3, 0, NULL, 16, 0, 0, HT_RANGE_ALL, 0},
+};
+static const struct ht_set_desc fake_checked_set = {
+    "checked", "sm_103a", "1.2.3", "sm90",       1030,         1,           108, 1410, 1600, 4000, 2000,
+    3000,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL,
+};
+
 static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
     3000,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
@@ -332,7 +354,7 @@ static const struct ht_set_desc fake_exact_set = {
     "exact", "sm_120a", "1.2.3", "sm90",       1200,         1,           108, 1410, 1600, 4000, 2000,
     3000,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL,
 };
-const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, NULL};
+const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, &fake_checked_set, NULL};
 
 /* ---- helpers ---- */
 
@@ -946,10 +968,56 @@ static void test_create_takes_the_set_of_the_device(void **state) {
     assert_string_equal(
         halftone_last_detail(NULL),
         "fake device has capability 7.5; this library has kernels for fake (sm_80, 8.0 or later), "
-        "exact (sm_120a, 12.0 only)");
+        "exact (sm_120a, 12.0 only), checked (sm_103a, 10.3 only)");
     dev.capability = 800;
     assert_int_equal(halftone_create(&h), HALFTONE_OK);
     assert_string_equal(halftone_last_detail(NULL), "");
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
+/* ---- who computes what fails the data check ---- */
+
+static bool says(const struct halftone_plan *plan, const char *what) {
+    return strstr(plan->range, what) != NULL;
+}
+
+/* n x n x n of auto: whether the product is asked to rescue, with no launch for it, or a kernel before it. */
+static void rescued_by(halftone *h, int n, int inside, bool is_packed) {
+    float one = 1, zero = 0, x = 0;
+    struct halftone_plan plan, named;
+    size_t bytes = 0;
+    assert_int_equal(halftone_query(h, 'N', 'N', n, n, n, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.kernel, "ht_fake_rescues");
+    assert_true(says(&plan, inside ? "by the product's own blocks" : "a launch before the product"));
+    assert_int_equal(halftone_set_scheme(h, "f16x3") + halftone_query(h, 'N', 'N', n, n, n, 1, &named), HALFTONE_OK);
+    assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
+    assert_int_equal(plan.kernel_ns - named.kernel_ns, inside ? 0 : 3000);
+    assert_int_equal(halftone_packed_bytes(h, 'A', n, n, 1, &bytes), HALFTONE_OK);
+    void *blob = aligned_alloc(HALFTONE_ALIGNMENT, (bytes + HALFTONE_ALIGNMENT) / HALFTONE_ALIGNMENT * HALFTONE_ALIGNMENT);
+    assert_non_null(blob);
+    memset(dev.launched, 0, sizeof dev.launched);
+    assert_int_equal(is_packed ? halftone_sgemm_packed(h, n, n, n, &one, blob, blob, &zero, &x, n)
+                               : halftone_sgemm(h, 'T', 'N', n, n, n, &one, &x, n, &x, n, &zero, &x, n),
+                     HALFTONE_OK);
+    assert_int_equal(dev.launched[5], 1);
+    assert_int_equal(dev.launched[6], !inside);
+    const struct ht_gemm_args *g = &dev.last_args;
+    assert_true(g->rescues == inside && g->a_tame != NULL && g->a_alarm != NULL && g->a_src != NULL);
+    assert_true(g->k == n && g->a_ld >= n && g->a_k_contiguous == 1);
+    free(blob);
+}
+
+static void test_the_product_rescues_where_a_launch_counts(void **state) {
+    (void)state;
+    halftone *h = NULL;
+    dev.capability = 1030;
+    dev.dry = true;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    for (int is_packed = 0; is_packed < 2; is_packed++) { /* back and forth: a handle remembers its last answer */
+        rescued_by(h, 1024, 1, is_packed);
+        rescued_by(h, 3000, 0, is_packed);
+    }
+    rescued_by(h, 1024, 1, false);
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
@@ -1052,7 +1120,8 @@ static void test_schemes_and_kernels_by_name(void **state) {
     assert_string_equal(halftone_gpu(NULL), "fake");
     assert_string_equal(halftone_gpus(0), "fake");
     assert_string_equal(halftone_gpus(1), "exact");
-    assert_null(halftone_gpus(2));
+    assert_string_equal(halftone_gpus(2), "checked");
+    assert_null(halftone_gpus(3));
     assert_null(halftone_gpus(-1));
 }
 
@@ -1392,6 +1461,7 @@ int main(void) {
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),
         API_TEST(test_create_takes_the_set_of_the_device),
+        API_TEST(test_the_product_rescues_where_a_launch_counts),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),

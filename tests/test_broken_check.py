@@ -1,11 +1,11 @@
 """test_check must disagree when the data check is wrong, and test_product when packing is: the verdict, the kernels that ask for
-it, what packing counts and how it reads columns that begin anywhere are broken on purpose. About 35 seconds."""
+it, what packing counts, how it reads columns that begin anywhere, and what a product's kernel computes of the blocks that it leaves out
+are broken on purpose. About 55 seconds."""
 import subprocess
 
 import pytest
 from conftest import ROOT, SIM
 
-BUILT = ROOT / "out" / "a800"
 GEMM, PACK, REDUCE, RESCUE = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_fp32_*_rescue_*"
 TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", RESCUE: "the_rescue_*"}
 BREAKS = {
@@ -21,6 +21,17 @@ BREAKS = {
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "the last tile is not walked to": (RESCUE, "tile < tiles;", "tile < tiles - 1;"),
 }
+# in a kernel of h200, the first that test_check runs in all layouts
+INSIDE = {
+    "every part of k stores": ("w.split == 0 && s < SUBS", "s < SUBS"),
+    "only the first warpgroup's columns": ("n0 = w.n0 + wg * WN + s * 64;\n            const unsigned tame", "n0 = w.n0 + s * 64;\n            const unsigned tame"),
+    "rows beyond C": ("if (row + i * 8 < g.m && col + j * 4 < g.n)", "if (col + j * 4 < g.n)"),
+    "rows beyond A": ("first + i * APART < rows ? first + i * APART : rows - 1", "first + i * APART"),
+    "four at once whatever the edge": (": end <= rows;", ": 1;"),
+    "16 bytes wherever they begin": ("(unsigned long long)ld * 4) % 16 == 0", "(unsigned long long)ld * 4) % 4 == 0"),
+    "a chain ends without its last k": ("for (; k < length; k++) {", "for (; k < length - 1; k++) {"),
+    "what is rounded off is dropped": ("*rest = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;", "*rest = 0.0f;"),
+}
 SHIFTS = {
     "a word of the wrong piece": ("by_two ? x.high.z : x.high.x", "x.high.x"),
     "all columns begin alike": ("shift = K_CONTIGUOUS ? 0 : (int)g.ld", "shift = 0"),
@@ -29,17 +40,18 @@ SHIFTS = {
 }
 
 
-def run_broken(pattern, whole, broken, test, tmp_path):
-    """The test program and its arguments, with one kernel source changed."""
-    source = next(BUILT.glob(pattern + ".cu"))
+def run_broken(gpu, pattern, whole, broken, test, tmp_path):
+    """The test program and its arguments, with one kernel source of a set changed."""
+    built = ROOT / "out" / gpu
+    source = next(built.glob(pattern + ".cu"))
     text = source.read_text()
     assert text.count(whole) == 1, whole
     (tmp_path / "broken.cu").write_text(text.replace(whole, broken))
     subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
-    objects = [o for o in (BUILT / "sim").glob("*.o") if o.stem != source.stem]
+    objects = [o for o in (built / "sim").glob("*.o") if o.stem != source.stem]
     objects += [ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_accuracy", "ht_pick", "dev_sim")]
     objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")]
-    objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), BUILT / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
+    objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), built / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
     program = tmp_path / test[0]
     subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-lpthread", "-lm"], check=True)
     run = subprocess.run([str(program), *test[1:]], capture_output=True, text=True, timeout=120)
@@ -49,9 +61,14 @@ def run_broken(pattern, whole, broken, test, tmp_path):
 
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_check_is_caught(label, tmp_path):
-    run_broken(*BREAKS[label], ["test_check", TESTS[BREAKS[label][0]]], tmp_path)
+    run_broken("a800", *BREAKS[label], ["test_check", TESTS[BREAKS[label][0]]], tmp_path)
+
+
+@pytest.mark.parametrize("label", INSIDE)
+def test_a_broken_rescue_inside_a_product_is_caught(label, tmp_path):
+    run_broken("h200", "ht_f16x3_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
 
 
 @pytest.mark.parametrize("label", SHIFTS)
 def test_broken_packing_is_caught(label, tmp_path):
-    run_broken(PACK, *SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)
+    run_broken("a800", PACK, *SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)

@@ -256,8 +256,15 @@ static void numbers_up(const struct guard *g, int a_rings, int b_rings) {
     block_up(&g->b_tame);
 }
 
-static struct guard guard_open(void) {
-    static const struct packing pa = {M, K, 0, 1, 0}, pb = {N, K, 0, 1, 0};
+/* Where columns of op(A) and rows of op(B) lie: k contiguous, and how much more than needed a line has. short_by: how many k fewer
+ * those have who read the matrices. */
+struct layout {
+    int a_k, a_pad, b_k, b_pad, short_by;
+};
+static const struct layout BY_K = {1, 0, 1, 0, 0};
+
+static struct guard guard_open(const struct layout *l) {
+    const struct packing pa = {M, K, l->a_pad, l->a_k, 0}, pb = {N, K, l->b_pad, l->b_k, 0};
     struct guard g;
     memset(&g, 0, sizeof g);
     g.a = pack_matrix(&pa, 0, 0);
@@ -285,8 +292,11 @@ static struct guard guard_open(void) {
     g.args.alpha = 1;
     g.args.a_src = g.a.src.device;
     g.args.b_src = g.b.src.device;
-    g.args.a_ld = g.args.b_ld = g.args.k = K;
-    g.args.a_k_contiguous = g.args.b_k_contiguous = 1;
+    g.args.k = K - l->short_by;
+    g.args.a_ld = (l->a_k ? K : M) + l->a_pad;
+    g.args.b_ld = (l->b_k ? K : N) + l->b_pad;
+    g.args.a_k_contiguous = l->a_k;
+    g.args.b_k_contiguous = l->b_k;
     return g;
 }
 
@@ -298,11 +308,18 @@ static void guard_close(struct guard *g) {
         block_free(all[i]);
 }
 
+/* C before a launch, where it is read. */
+static float old_element(int64_t i) {
+    return (float)(i % 7 - 3) * 0.25f;
+}
+
 /* kernel, rescue: NULL: not launched. */
 static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel, int splits, int checks,
                       const struct ht_kernel_desc *rescue, const struct block *c) {
     struct ht_gemm_args args = g->args;
-    memset(c->host, 0xff, c->bytes); /* the mark of an element that nobody stored */
+    memset(c->host, 0xff, c->bytes);
+    for (int64_t i = 0; args.beta != 0 && i < (int64_t)BATCH * M * N; i++)
+        ((float *)c->host)[i] = old_element(i);
     block_up(c);
     args.c = c->device;
     args.splits = splits;
@@ -351,7 +368,7 @@ static void kernels_leave_blocks_that_are_not_tame(void **state) {
     (void)state;
     if (f16x3->pack_tiles == 0)
         skip();
-    struct guard g = guard_open();
+    struct guard g = guard_open(&BY_K);
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
         if (strcmp(kernel->scheme, "f16x3") != 0)
@@ -400,7 +417,7 @@ static void the_rescue_computes_the_rest(void **state) {
         skip();
     const struct ht_kernel_desc *kernel = &set->kernel[ht_pick(set, "f16x3", M, N, K, BATCH, 0).kernel];
     const struct ht_kernel_desc *rescue = &set->kernel[ht_pick_rescue(set, "fp32")];
-    struct guard g = guard_open();
+    struct guard g = guard_open(&BY_K);
     guard_run(&g, kernel, 1, 0, NULL, &g.whole);
     guard_run(&g, NULL, 1, 0, rescue, &g.rescued);
     guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
@@ -414,6 +431,78 @@ static void the_rescue_computes_the_rest(void **state) {
     guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
     assert_memory_equal(g.guarded.host, g.whole.host, g.whole.bytes);
     guard_close(&g);
+}
+
+/* ---- the rescue inside a product's kernel */
+
+/* A sum takes in what stands beside it; returns what that rounds off (Knuth, TAOCP 2, 4.2.2). */
+static float add_exact(float *sum, float v) {
+    const float s = *sum + v, b = s - *sum, off = (*sum - (s - b)) + (v - b);
+    *sum = s;
+    return isfinite(off) ? off : 0;
+}
+
+/* One multiply-add after the other, in chains of 32 that begin with what the last one left beside the sum. */
+static float in_fp32(int64_t row, int64_t col, int length) {
+    float sum = 0, rest = 0;
+    for (int64_t k = 0; k < length; k++) {
+        rest = fmaf(element(row, k), element(col, k), rest);
+        if (k % 32 == 31 || k + 1 == length)
+            rest = add_exact(&sum, rest);
+    }
+    return sum;
+}
+
+static void inside_compare(const struct guard *g, const float *fp32, const char *name, int splits) {
+    int rescued = 0;
+    for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
+        const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
+        const int tame = is_tame((const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES,
+                                 (const int *)g->b_tame.host + col / 64 * PIECES, PIECES);
+        const float own = fmaf(g->args.beta, old_element(i), g->args.alpha * fp32[i % (M * N)]);
+        const float want = tame ? ((const float *)g->whole.host)[i] : own, got = ((const float *)g->guarded.host)[i];
+        if (memcmp(&want, &got, sizeof want) != 0 && !(isnan(want) && isnan(got)))
+            fail_msg("%s in %d parts: entry %lld, (%lld, %lld) is %s and holds %a, not %a", name, splits, (long long)entry,
+                     (long long)row, (long long)col, tame ? "tame" : "not tame", (double)got, (double)want);
+        rescued += !tame;
+    }
+    assert_true(rescued > M * N / 5);
+}
+
+static void rescue_inside(const struct ht_kernel_desc *kernel, const struct layout *l, const float *fp32, int splits) {
+    struct guard g = guard_open(l);
+    g.args.alpha = 1.5f;
+    g.args.beta = -0.5f; /* an element that two blocks store shows */
+    guard_run(&g, kernel, splits, 0, NULL, &g.whole);
+    g.args.rescues = 1;
+    guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
+    inside_compare(&g, fp32, kernel->name, splits);
+    guard_close(&g);
+}
+
+/* Every kernel, whole and split; lines of all kinds: of 16 bytes and of others, with and without room behind them. */
+static void the_product_computes_the_rest_itself(void **state) {
+    (void)state;
+    enum { LAYOUTS = 4, SHORT_BY = 3 };
+    static const struct layout layouts[LAYOUTS] = {{1, 0, 1, 4, SHORT_BY}, {0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}, {0, 3, 1, 0, 0}};
+    static float fp32[2][M * N];
+    int kernels = 0;
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *kernel = &set->kernel[i];
+        if (!kernel->rescues)
+            continue;
+        for (int64_t at = 0; kernels == 0 && at < M * N; at++) {
+            fp32[0][at] = in_fp32(at % M, at / M, K);
+            fp32[1][at] = in_fp32(at % M, at / M, K - SHORT_BY);
+        }
+        for (int j = 0; j < LAYOUTS; j++) {
+            if (kernels == 0 || j == kernels % LAYOUTS)
+                rescue_inside(kernel, &layouts[j], fp32[layouts[j].short_by > 0], 1 + (kernels + j) % 2);
+        }
+        kernels++;
+    }
+    if (kernels == 0)
+        skip();
 }
 
 static int open_handle(void **state) {
@@ -434,6 +523,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(packing_counts_what_is_large),
         cmocka_unit_test(kernels_leave_blocks_that_are_not_tame),
         cmocka_unit_test(the_rescue_computes_the_rest),
+        cmocka_unit_test(the_product_computes_the_rest_itself),
     };
     return cmocka_run_group_tests(tests, open_handle, close_handle);
 }
