@@ -32,8 +32,9 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2
 C_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(WARN) -fPIC -MMD -MP
 CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
-# The simulator tells calls apart by where they return to: gcc must not make two of one (clang: convergent in ht_sim.h).
-NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps)
+# The simulator tells calls apart by where they return to: gcc must not make two of one, by threading jumps
+# nor by placing a short block twice (clang: convergent in ht_sim.h).
+NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps -freorder-blocks-algorithm=simple)
 SIM_FLAGS := -std=c++17 -O2 $(NO_COPIES) -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
 # kernels are named after their instruction set: ht_..._sm80
 KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) $(if $(IS_HIP),-Wall -Wextra -Werror -fPIC,-Xcompiler -fPIC)

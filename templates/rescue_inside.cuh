@@ -5,7 +5,7 @@
 //   a warp: 32 x 32 of the block     a lane: rows lane % 8 + 8 i, columns lane / 8 + 4 j
 //
 // so that neighbouring lanes load and store neighbouring rows, sectors of 32 bytes where columns are contiguous. The arithmetic is that
-// of tile_direct's multiply-adds: chains of BK products, which begin with what was rounded off when the one before joined the sum.
+// of tile_direct's multiply-adds: chains of its BK products, which begin with what was rounded off when the one before joined the sum.
 constexpr int RESCUE_WARP = 32, RESCUE_ROWS = 4, RESCUE_COLS = 8; // of a block for a warp, each way; of a lane
 constexpr int RESCUE_K = 4, RESCUE_CHAIN = 32;                    // k whose loads come together; k of a chain
 
