@@ -12,16 +12,17 @@ enum {
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
     THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
-    /* Fitted to the H200 at 1980 MHz (results/h200-native-direct-first.tsv). */
-    FMA_BUSY_PERCENT = 125,    /* of what the busiest pipe needs */
+    /* Fitted to the H200 at 1980 MHz (results/h200-native-direct.tsv). */
+    FMA_BUSY_PERCENT = 230,    /* of what the busiest pipe needs */
     FMA_STEP_CLOCKS = 500,     /* more of a step of a block that is alone */
-    FMA_START_CLOCKS = 3200,   /* of a block: launch, first loads */
-    FMA_SUM_CLOCKS = 64,       /* of a block for each sum of a lane: its way out */
-    FMA_STREAM_PERCENT = 41,   /* of device memory's rate, where C is most of it; 2.0 TB/s */
+    FMA_START_CLOCKS = 4700,   /* of a block: launch, first loads */
+    FMA_SUM_CLOCKS = 10,       /* of a block for each sum of a lane: its way out */
+    FMA_STREAM_PERCENT = 48,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 4000,
+    THIN_START_CLOCKS = 6000,
+    THIN_COLUMN_CLOCKS = 300, /* more of a step for each of Q's columns */
     THIN_BYTES = 24,           /* of P that an SM takes in a clock from L2 */
-    THIN_STREAM_PERCENT = 88   /* of device memory's rate; 4.2 TB/s */
+    THIN_STREAM_PERCENT = 92   /* of device memory's rate; 4.4 TB/s */
 };
 
 static int64_t largest(int64_t x, int64_t y) {
@@ -63,7 +64,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.25 = 1600. Thin: 8 rows x 256 k x 4 / 24 = 341. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 2.3 = 2944. Thin: 8 rows x 256 k x 4 / 24 = 341. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
@@ -79,8 +80,8 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     const bool thin = isa->direct == DIRECT_THIN;
     const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
     const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
-    const int64_t latency = thin ? largest(alone, (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / spread(isa, t))
-                                 : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t thin_wait = (g->l2_latency_cycles + g->dram_latency_cycles) / spread(isa, t) + THIN_COLUMN_CLOCKS * t->bn;
+    const int64_t latency = thin ? largest(alone, thin_wait * 256) : alone + FMA_STEP_CLOCKS * 256;
     const int64_t start = thin ? THIN_START_CLOCKS : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;

@@ -456,9 +456,9 @@ HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kern
 HT_LOCAL int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme);
 
 /* Whether the product of a checked call computes what it leaves out itself, instead of a rescue's launch before it: where its
- * kernel can, and that launch were more than 1/HT_RESCUE_SHARE of the call. Inside, blocks that fail take perhaps twice as long
- * (the project's notes), and all others nothing. By shape alone: bits must not depend on data of other blocks or calls. */
-enum { HT_RESCUE_SHARE = 32 };
+ * kernel can, and that launch were more than 1/HT_RESCUE_SHARE of the call. Inside, blocks that fail cost as much where
+ * all do, and more where they are few and all fall to one SM (the project's notes); all others cost nothing. By shape alone: bits must not depend on data of other blocks or calls. */
+enum { HT_RESCUE_SHARE = 64 };
 HT_LOCAL int ht_rescues_inside(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
                                int64_t batch);
 

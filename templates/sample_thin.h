@@ -7,7 +7,7 @@
 #ifndef HT_SIMULATOR
 #include "prim_cuda.cuh"
 #endif
-constexpr int BM = 16, BN = 4, BK = 256, WAVE = 32, MIN_BLOCKS = 2, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
+constexpr int BM = 16, BN = 4, BK = 256, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "launch_plain.cuh"
 #include "hooks_scale.cuh"
 #include "hooks_sum_f32.cuh"

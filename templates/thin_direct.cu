@@ -271,10 +271,19 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     }
 }
 
+// Whether the GPU has places for more blocks than there are, but not one SM for each. Blocks of the next such launch would all
+// crowd on the SMs that are done first, and wait there while other SMs have none: 84.8 instead of 64 us for 8192 x 1 x 8192.
+HT_DEVICE bool leaves_places()
+{
+    const int blocks = (int)(gridDim.x * gridDim.y * gridDim.z);
+    return blocks > SMS && blocks < SMS * MIN_BLOCKS;
+}
+
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
 {
     ht_grid_wait();
-    ht_grid_release();
+    if (!leaves_places())
+        ht_grid_release(); // else at its end
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     if (args.p.k_contiguous)
         multiply_tile<true>(args, smem);

@@ -24,7 +24,7 @@ constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
-constexpr int WALKED = 4; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
+constexpr int WALKED = 2; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
 constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");

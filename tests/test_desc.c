@@ -193,14 +193,14 @@ static void test_total_time(void **state) {
                            direct = ht_pick(&set, "fp32", some, some, some, 1, 0);
     assert_int_equal(ht_total_ns(&set, &panels, some, some, some, 1), panels.predicted_ns + 2 * pack + 2 * set.launch_ns);
     assert_int_equal(ht_total_ns(&set, &direct, some, some, some, 1), direct.predicted_ns);
-    /* the product rescues where a launch is more than a 32nd of all, and its kernel can: 30 L > what the call takes without
+    /* the product rescues where a launch is more than a 64th of all, and its kernel can: 62 L > what the call takes without
      * launches, of which packing has two */
     const int64_t rest = ht_total_ns(&set, &panels, some, some, some, 1) - 2 * set.launch_ns;
-    set.launch_ns = rest / 30 + 2;
+    set.launch_ns = rest / 62 + 2;
     assert_false(ht_rescues_inside(&set, &panels, some, some, some, 1));
     kernel[0].rescues = 1;
     assert_true(ht_rescues_inside(&set, &panels, some, some, some, 1));
-    set.launch_ns = rest / 30 - 2;
+    set.launch_ns = rest / 62 - 2;
     assert_false(ht_rescues_inside(&set, &panels, some, some, some, 1));
     /* up to fma_k a rounding for each k */
     assert_int_equal(ht_bound_units(&scheme[1], 1), 5);
