@@ -26,7 +26,7 @@ constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int WALKED = 2; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
-constexpr int ROW_BLOCKS = (BM + 63) / 64, COLUMN_BLOCKS = (BN + 63) / 64; // of 64 x 64, for the data check
+static_assert(!RESCUES || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
@@ -305,35 +305,43 @@ HT_DEVICE bool any_of_block(bool yes, unsigned smem, int tid)
     return sum > 0.0f;
 }
 
-// Bits of the tile's 64 x 64 blocks that are to be stored: all, or behind a data check those that are not tame.
-HT_DEVICE unsigned wanted_blocks(const ht_gemm_args &g, int swapped, const ht_task &t, int entry)
+// Whether a tile is to be computed: all are, or behind a data check those that are not tame.
+HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swapped, const ht_task &t, int entry)
 {
-    if (!RESCUES || g.a_tame == nullptr)
-        return ~0u;
-    unsigned wanted = 0;
-    for (int i = 0; i < ROW_BLOCKS * COLUMN_BLOCKS; i++) {
-        const int row = t.row0 / 64 + i / COLUMN_BLOCKS, col = t.col0 / 64 + i % COLUMN_BLOCKS;
-        if (row * 64 < t.rows && col * 64 < t.cols &&
-            !ht_is_tame(g, entry, swapped ? col : row, swapped ? row : col))
-            wanted |= 1u << i;
-    }
-    return wanted;
+    const int row = t.row0 / 64, col = t.col0 / 64;
+    return !RESCUES || g.a_tame == nullptr || !ht_is_tame(g, entry, swapped ? col : row, swapped ? row : col);
 }
 
-// C's tile, or a part of it. beta == 0 does not read C.
-HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], unsigned wanted,
-                          const ht_spot &spot)
+// Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
+struct ht_target {
+    float *c; // of the first one
+    long long ld;
+    int rows, cols; // that there are, from the first one on
+};
+
+HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
     const bool whole = g.splits == 1;
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    const long long ld = whole ? g.ldc : (long long)g.m;
-    const long long row_stride = args.swapped ? ld : 1, col_stride = args.swapped ? 1 : ld;
-    float *c = whole ? g.c + (long long)spot.entry * g.c_stride
-                     : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * ld;
-    const int row0 = t.warp_row + ht_d_row(t.lane, 0), col0 = t.warp_col + ht_d_col(t.lane, 0);
-    c += (t.row0 + row0) * row_stride + (t.col0 + col0) * col_stride;
+    const int row = t.row0 + t.warp_row + ht_d_row(t.lane, 0), col = t.col0 + t.warp_col + ht_d_col(t.lane, 0);
+    ht_target to;
+    to.ld = ht_anew(whole ? g.ldc : (long long)g.m); // else multiples of it are kept from item to item
+    to.rows = t.rows - row;
+    to.cols = t.cols - col;
+    to.c = whole ? g.c + (long long)spot.entry * g.c_stride
+                 : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
+    to.c += args.swapped ? row * to.ld + col : row + col * to.ld;
+    return to;
+}
+
+template <bool SWAPPED> HT_DEVICE float *place_in(const ht_target &to, int row, int col)
+{
+    return to.c + (SWAPPED ? row * to.ld + col : row + col * to.ld);
+}
+
+// What the launch adds the product to. All of it is asked for before it is added to.
+template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS], float beta)
+{
 #pragma unroll
     for (int j = 0; j < NI; j++) {
 #pragma unroll
@@ -342,20 +350,58 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
 #pragma unroll
             for (int i = 0; i < FMA_ROWS; i++) {
                 const int row = i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4);
-                if (t.row0 + row0 + row < t.rows && t.col0 + col0 + col < t.cols &&
-                    (wanted >> ((row0 + row) / 64 * COLUMN_BLOCKS + (col0 + col) / 64) & 1u)) {
-                    float *to = c + row * row_stride + col * col_stride;
-                    float v = sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h];
-                    if (whole) {
-                        v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
-                        if (beta != 0.0f)
-                            v = __fmaf_rn(beta, ht_ldg4(to), v);
-                    }
-                    ht_stg4(to, v);
-                }
+                const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+                ht_acc *const v = &sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h];
+                *v = __fmaf_rn(beta, old, *v);
             }
         }
     }
+}
+
+template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+#pragma unroll
+        for (int h = 0; h < D_COLS; h++) {
+            const int col = j * MMA_N + h;
+#pragma unroll
+            for (int i = 0; i < FMA_ROWS; i++) {
+                const int row = i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4);
+                if (row < to.rows && col < to.cols)
+                    ht_stg4(place_in<SWAPPED>(to, row, col), sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h]);
+            }
+        }
+    }
+}
+
+// C's tile, or a part of it. beta == 0 does not read C; alpha == 0 ignores A and B, NaN included.
+HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_spot &spot)
+{
+    const ht_gemm_args &g = args.g;
+    const ht_target to = target_of(args, t, spot);
+    if (g.splits == 1) {
+        const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+        const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+#pragma unroll
+            for (int j = 0; j < NI; j++) {
+#pragma unroll
+                for (int q = 0; q < D_REGS; q++) {
+                    sum[i][j][q] = alpha != 0.0f ? __fmul_rn(alpha, sum[i][j][q]) : 0.0f;
+                }
+            }
+        }
+        if (beta != 0.0f && args.swapped)
+            add_to_sums<true>(to, sum, beta);
+        else if (beta != 0.0f)
+            add_to_sums<false>(to, sum, beta);
+    }
+    if (args.swapped)
+        put_sums<true>(to, sum);
+    else
+        put_sums<false>(to, sum);
 }
 
 // By slices; no: they could not hold it, and `sum` is worth nothing.
@@ -412,8 +458,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
     const ht_task task = task_of(args, spot, RESCUES ? (int)ht_anew(0) : 0); // not kept from tile to tile
-    const unsigned wanted = wanted_blocks(g, args.swapped, task, spot.entry);
-    if (wanted == 0)
+    if (!is_wanted(g, args.swapped, task, spot.entry))
         return;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
@@ -424,7 +469,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
-    store_sums(args, again, sum, wanted, spot);
+    store_sums(args, again, sum, spot);
 }
 
 // ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave
