@@ -24,58 +24,62 @@ static_assert(NI % 4 == 0, "columns of a lane are read by fours");
 // thread and the launch alone is worked out where it is needed: registers are short.
 struct source {
     const float *at;  // first number of the step that is loaded next
-    unsigned there;   // bit i: part i exists
-    unsigned to;      // in a stage: first part
+    int there;        // parts that exist, from the first on
 };
 
-template <int ROWS> HT_DEVICE int width_of(const ht_side &s)
+// The thread's place in its line, that line, and how far it is to its next one: widths are powers of two, never divided by.
+struct ht_line {
+    int across, line, lines;
+};
+
+template <int ROWS> HT_DEVICE ht_line line_of(const ht_side &s)
 {
-    return s.k_contiguous ? BK : ROWS;
+    const int tid = (int)threadIdx.x;
+    return s.k_contiguous ? ht_line{tid % BK, tid / BK, THREADS / BK} : ht_line{tid % ROWS, tid / ROWS, THREADS / ROWS};
 }
 
-// Which parts exist where `left` k are left.
-template <int ROWS, int PARTS> HT_DEVICE unsigned parts_there(const ht_side &s, int row0, int left)
+// How many parts exist where `left` k are left.
+template <int ROWS> HT_DEVICE int parts_there(const ht_side &s, int row0, int left)
 {
-    const int width = width_of<ROWS>(s), line = (int)threadIdx.x / width, across = (int)threadIdx.x % width, lines = THREADS / width;
+    const ht_line own = line_of<ROWS>(s);
     const int rows = s.rows - row0 < ROWS ? s.rows - row0 : ROWS, depth = left < BK ? left : BK;
-    const int own = s.k_contiguous ? rows : depth;
-    unsigned there = 0;
-    for (int i = 0; i < PARTS; i++)
-        there |= line + i * lines < own ? 1u << i : 0u;
-    return across < (s.k_contiguous ? depth : rows) ? there : 0u;
+    const int last = (s.k_contiguous ? rows : depth) - 1 - own.line; // lines from the first on
+    const int more = s.k_contiguous ? last / (THREADS / BK) : last / (THREADS / ROWS);
+    return last < 0 || own.across >= (s.k_contiguous ? depth : rows) ? 0 : more + 1;
 }
 
-template <int ROWS, int PARTS, int PITCH> HT_DEVICE source open_source(const ht_side &s, int row0, ht_part_k k)
+template <int ROWS> HT_DEVICE source open_source(const ht_side &s, int row0, ht_part_k k)
 {
-    const int width = width_of<ROWS>(s), line = (int)threadIdx.x / width, across = (int)threadIdx.x % width;
-    const int row = s.k_contiguous ? line : across, l = s.k_contiguous ? across : line;
+    const ht_line own = line_of<ROWS>(s);
+    const int row = s.k_contiguous ? own.line : own.across, l = s.k_contiguous ? own.across : own.line;
     source from;
     from.at = s.src + (long long)blockIdx.z * s.stride + (row0 + row) * s.row_step + (k.begin + l) * s.k_step;
-    from.there = parts_there<ROWS, PARTS>(s, row0, k.end - k.begin);
-    from.to = (unsigned)(l * PITCH + row) * 4;
+    from.there = parts_there<ROWS>(s, row0, k.end - k.begin);
     return from;
 }
 
 // Loads this thread's numbers of a step and moves on to the next one, of which `left` k are there. Beyond the matrix are zeros.
 template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_side &s, int row0, int left)
 {
-    const long long stride = ht_anew(THREADS / width_of<ROWS>(s) * (s.k_contiguous ? s.row_step : s.k_step));
+    const long long stride = ht_anew(line_of<ROWS>(s).lines * (s.k_contiguous ? s.row_step : s.k_step));
     const float *at = from->at;
     for (int i = 0; i < PARTS; i++) {
-        part[i] = from->there >> i & 1u ? ht_ldg4(at) : 0.0f;
+        part[i] = i < from->there ? ht_ldg4(at) : 0.0f;
         at += stride;
     }
     from->at += BK * s.k_step;
     if (left < BK)
-        from->there = parts_there<ROWS, PARTS>(s, row0, left);
+        from->there = parts_there<ROWS>(s, row0, left);
 }
 
-template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const source &from, const ht_side &s)
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const ht_side &s)
 {
-    const int width = width_of<ROWS>(s), lines = THREADS / width, step = lines * (s.k_contiguous ? 1 : PITCH);
+    const ht_line own = line_of<ROWS>(s);
+    const unsigned to = stage + (unsigned)(s.k_contiguous ? own.across * PITCH + own.line : own.line * PITCH + own.across) * 4;
+    const int step = s.k_contiguous ? THREADS / BK : THREADS / ROWS * PITCH;
     for (int i = 0; i < PARTS; i++) {
         if (ROWS * BK % THREADS == 0 || (int)threadIdx.x + i * THREADS < ROWS * BK)
-            ht_sts4(stage + from.to + (unsigned)(i * step) * 4, part[i]);
+            ht_sts4(to + (unsigned)(i * step) * 4, part[i]);
     }
 }
 
@@ -126,14 +130,22 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI], unsigned p, unsigned q, int dep
 // Adds the chains to the sums that wait, or to zeros. `rest`: this thread's first; keep: they wait on, and the chains begin anew.
 HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool keep)
 {
+    if (!first) {
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+#pragma unroll
+            for (int j = 0; j < NI; j++) {
+                chain[i][j] = __fadd_rn(ht_lds4(rest + (unsigned)((i * NI + j) * THREADS) * 4), chain[i][j]);
+            }
+        }
+    }
 #pragma unroll
     for (int i = 0; i < MI; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            const unsigned at = rest + (unsigned)((i * NI + j) * THREADS) * 4;
-            const float v = __fadd_rn(first ? 0.0f : ht_lds4(at), chain[i][j]);
+            const float v = __fadd_rn(0.0f, chain[i][j]);
             if (keep)
-                ht_sts4(at, v);
+                ht_sts4(rest + (unsigned)((i * NI + j) * THREADS) * 4, v);
             chain[i][j] = keep ? 0.0f : v;
         }
     }
@@ -146,15 +158,15 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, in
     const int tid = (int)threadIdx.x;
     const unsigned at_p = (unsigned)own_row(tid) * 4, at_q = P_BYTES + (unsigned)own_column(tid) * 4;
     const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
-    unsigned read = smem, write = smem + STAGE_BYTES;
+    unsigned read = smem;
     float part_p[P_PARTS], part_q[Q_PARTS];
-    source p = open_source<BM, P_PARTS, P_PITCH>(args.p, row0, range), q = open_source<BN, Q_PARTS, Q_PITCH>(args.q, col0, range);
+    source p = open_source<BM>(args.p, row0, range), q = open_source<BN>(args.q, col0, range);
     int left = range.end - range.begin; // k, from the stage that is multiplied on
     const int depth = args.chain_k < BK ? args.chain_k : BK;
     load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - BK);
     load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - BK);
-    store_parts<BM, P_PARTS, P_PITCH>(read, part_p, p, args.p);
-    store_parts<BN, Q_PARTS, Q_PITCH>(read + P_BYTES, part_q, q, args.q);
+    store_parts<BM, P_PARTS, P_PITCH>(read, part_p, args.p);
+    store_parts<BN, Q_PARTS, Q_PITCH>(read + P_BYTES, part_q, args.q);
     int done = 0; // k
 #pragma unroll 1
     for (; left > 0; left -= BK) {
@@ -171,13 +183,12 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, in
                            left - k < depth ? left - k : depth);
             done += depth;
         }
+        const unsigned write = 2 * smem + STAGE_BYTES - read;
         if (left > BK) {
-            store_parts<BM, P_PARTS, P_PITCH>(write, part_p, p, args.p);
-            store_parts<BN, Q_PARTS, Q_PITCH>(write + P_BYTES, part_q, q, args.q);
+            store_parts<BM, P_PARTS, P_PITCH>(write, part_p, args.p);
+            store_parts<BN, Q_PARTS, Q_PITCH>(write + P_BYTES, part_q, args.q);
         }
-        const unsigned other = read;
         read = write;
-        write = other;
     }
     add_chains(sum, rest, done <= args.chain_k, false);
 }
@@ -188,31 +199,47 @@ HT_DEVICE bool stores_fours(const ht_target &to)
     return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
 }
 
+// A lane's row of C, `columns` of it from c on. A branch for each row, not for each element: those took longer than multiplying a few k.
+HT_DEVICE void store_row(const ht_target &to, float *c, ht_acc *sum, int columns, bool fours)
+{
+    const long long step = ht_anew(to.col_step); // else multiples of it are kept from row to row
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        sum[j] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[j]) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    }
+    if (to.beta != 0.0f) { // else C is not read
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            sum[j] = __fmaf_rn(to.beta, j < columns ? ht_ldg4(c + j * step) : 0.0f, sum[j]);
+        }
+    }
+    if (fours) {
+#pragma unroll
+        for (int j = 0; j < NI / 4; j++) {
+            if (columns > 0)
+                ht_stg16(c + 4 * j, make_uint4(ht_as_uint(sum[4 * j]), ht_as_uint(sum[4 * j + 1]), ht_as_uint(sum[4 * j + 2]),
+                                               ht_as_uint(sum[4 * j + 3])));
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            if (j < columns)
+                ht_stg4(c + j * step, sum[j]);
+        }
+    }
+}
+
 HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, int col0)
 {
-    const int row = own_row((int)threadIdx.x), col = own_column((int)threadIdx.x);
-    const int columns = args.q.rows - col0 - col; // that are left
+    const int tid = (int)threadIdx.x + (int)ht_anew(0); // worked out once more: a place in the tile is not kept meanwhile
+    const int row = row0 + own_row(tid), col = col0 + own_column(tid);
+    const int columns = args.q.rows - col; // that are left
     const ht_target to = ht_target_of(args);
     const bool fours = stores_fours(to) && columns >= NI;
-    float *c = to.c + (row0 + row) * to.row_step + (col0 + col) * to.col_step;
+    float *c = to.c + row * to.row_step + col * to.col_step;
 #pragma unroll
     for (int i = 0; i < MI; i++) {
-        float *at = c;
-        if (row0 + row + i * ROW_LANES < args.p.rows) {
-#pragma unroll
-            for (int j = 0; j < NI; j++) {
-                sum[i][j] = j < columns ? ht_element(to, at, sum[i][j]) : 0.0f;
-                if (!fours && j < columns)
-                    ht_stg4(at, sum[i][j]);
-                at += to.col_step;
-            }
-#pragma unroll
-            for (int j = 0; j < NI / 4; j++) {
-                if (fours)
-                    ht_stg16(c + 4 * j, make_uint4(ht_as_uint(sum[i][4 * j]), ht_as_uint(sum[i][4 * j + 1]),
-                                                   ht_as_uint(sum[i][4 * j + 2]), ht_as_uint(sum[i][4 * j + 3])));
-            }
-        }
+        store_row(to, c, sum[i], row + i * ROW_LANES < args.p.rows ? columns : 0, fours);
         c += ROW_LANES * to.row_step;
     }
 }

@@ -71,8 +71,8 @@ HT_DEVICE ht_target ht_target_of(const direct_args &args)
                     : g.partial + ((long long)blockIdx.z * g.splits + blockIdx.y) * g.n * ld;
     to.row_step = args.swapped ? ld : 1;
     to.col_step = args.swapped ? 1 : ld;
-    to.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    to.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    to.alpha = !to.whole ? 1.0f : g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+    to.beta = !to.whole ? 0.0f : g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     return to;
 }
 
