@@ -1,7 +1,6 @@
 // hooks_sum_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
-constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 
 // sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
 HT_DEVICE float ht_add_exact(float *sum, float v)
@@ -10,13 +9,6 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
     const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
     *sum = s;
     return off;
-}
-
-// What stands beside a sum joins it; beside it remains what that rounds off. Nothing where the sum is infinite or NaN.
-HT_DEVICE void ht_close_one(float *sum, float *rest)
-{
-    const float off = ht_add_exact(sum, *rest);
-    *rest = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;
 }
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity

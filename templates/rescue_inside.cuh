@@ -1,13 +1,15 @@
-// rescue_inside: 64 x 64 blocks of C in FP32 multiply-adds, by a warpgroup, straight from the caller's matrices: what a product kernel
+// rescue_inside: 64 x 64 blocks of C in FP64 multiply-adds, by a warpgroup, straight from the caller's matrices: what a product kernel
 // does with blocks that fail the data check, where a launch of tile_direct for them would take longer than asking. No shared
 // memory and no barrier: panels are on their way into the one, and warps come here apart.
 //
-//   a warp: 32 x 32 of the block     a lane: rows lane % 8 + 8 i, columns lane / 8 + 4 j
+//   a warp: 32 x 32 of the block     a lane: rows lane % 8 + 8 i, columns lane / 8 + 4 j      (32 x 16, twice, of three warpgroups)
 //
-// so that neighbouring lanes load and store neighbouring rows, sectors of 32 bytes where columns are contiguous. The arithmetic is that
-// of tile_direct's multiply-adds: chains of its BK products, which begin with what was rounded off when the one before joined the sum.
-constexpr int RESCUE_WARP = 32, RESCUE_ROWS = 4, RESCUE_COLS = 8; // of a block for a warp, each way; of a lane
-constexpr int RESCUE_K = 4, RESCUE_CHAIN = 32;                    // k whose loads come together; k of a chain
+// so that neighbouring lanes load and store neighbouring rows, sectors of 32 bytes where columns are contiguous. Products of FP32 numbers
+// are exact in FP64, whose multiply-adds run at half of FP32's rate here, and loads are what this waits for; so a result is
+// the exact one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order native FP32 has.
+constexpr int RESCUE_ROWS = 4, RESCUE_COLS = BN / WN > 2 ? 4 : 8; // of a lane: three warpgroups have fewer registers
+constexpr int RESCUE_HEIGHT = 8 * RESCUE_ROWS, RESCUE_WIDTH = 4 * RESCUE_COLS; // of a warp
+constexpr int RESCUE_K = 4;                                       // k whose loads come together
 
 // A lane's rows of A, or columns of B, at the next k.
 template <int COUNT> struct ht_lines {
@@ -70,18 +72,18 @@ template <int COUNT, int APART> HT_DEVICE void ht_load_some(float (*v)[COUNT], h
         l->at[i] += RESCUE_K * l->step;
 }
 
-HT_DEVICE void ht_multiply_one(float (*sum)[RESCUE_COLS], const float *x, const float *y)
+HT_DEVICE void ht_multiply_one(double (*sum)[RESCUE_COLS], const float *x, const float *y)
 {
 #pragma unroll
     for (int i = 0; i < RESCUE_ROWS; i++) {
 #pragma unroll
         for (int j = 0; j < RESCUE_COLS; j++)
-            sum[i][j] = __fmaf_rn(x[i], y[j], sum[i][j]);
+            sum[i][j] = __fma_rn((double)x[i], (double)y[j], sum[i][j]);
     }
 }
 
 // `length` k, one after the other.
-HT_DEVICE void ht_multiply_chain(float (*sum)[RESCUE_COLS], ht_lines<RESCUE_ROWS> *a, ht_lines<RESCUE_COLS> *b, int length)
+HT_DEVICE void ht_multiply_lines(double (*sum)[RESCUE_COLS], ht_lines<RESCUE_ROWS> *a, ht_lines<RESCUE_COLS> *b, int length)
 {
     int k = 0;
 #pragma unroll 1
@@ -102,34 +104,31 @@ HT_DEVICE void ht_multiply_chain(float (*sum)[RESCUE_COLS], ht_lines<RESCUE_ROWS
     }
 }
 
-// Rows row0 .. row0 + 63 and columns col0 .. col0 + 63 of C, over all of k. beta == 0 does not read C.
-HT_DEVICE void ht_rescue_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+// Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
+HT_DEVICE void ht_rescue_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
 {
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3;
-    const int row = row0 + warp % 2 * RESCUE_WARP + lane % 8, col = col0 + warp / 2 * RESCUE_WARP + lane / 8;
+    const int row = row0 + warp % 2 * RESCUE_HEIGHT + lane % 8, col = col0 + warp / 2 * RESCUE_WIDTH + lane / 8;
     ht_lines<RESCUE_ROWS> a = ht_open_lines<RESCUE_ROWS, 8>(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row, row0 + 64, g.m);
-    ht_lines<RESCUE_COLS> b = ht_open_lines<RESCUE_COLS, 4>(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col, col0 + 64, g.n);
-    float sum[RESCUE_ROWS][RESCUE_COLS] = {}, rest[RESCUE_ROWS][RESCUE_COLS] = {};
-    const int chain_k = g.fma_only ? SHORT_CHAIN : RESCUE_CHAIN;
-#pragma unroll 1
-    for (int left = g.k; left > 0; left -= chain_k) {
-        ht_multiply_chain(rest, &a, &b, left < chain_k ? left : chain_k);
-#pragma unroll
-        for (int i = 0; i < RESCUE_ROWS; i++) {
-#pragma unroll
-            for (int j = 0; j < RESCUE_COLS; j++)
-                ht_close_one(&sum[i][j], &rest[i][j]);
-        }
-    }
+    ht_lines<RESCUE_COLS> b = ht_open_lines<RESCUE_COLS, 4>(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col, col0 + 2 * RESCUE_WIDTH, g.n);
+    double sum[RESCUE_ROWS][RESCUE_COLS] = {};
+    ht_multiply_lines(sum, &a, &b, g.k);
     float *c = g.c + entry * g.c_stride + (long long)col * g.ldc + row;
 #pragma unroll
     for (int j = 0; j < RESCUE_COLS; j++) {
 #pragma unroll
         for (int i = 0; i < RESCUE_ROWS; i++) {
             float *to = c + j * 4 * g.ldc + i * 8;
-            const float v = alpha != 0.0f ? __fmul_rn(alpha, sum[i][j]) : 0.0f; // alpha == 0 ignores A and B, NaN included
+            const float v = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[i][j]) : 0.0f; // alpha == 0 ignores A and B, NaN included
             if (row + i * 8 < g.m && col + j * 4 < g.n)
                 ht_stg4(to, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(to), v) : v);
         }
     }
+}
+
+HT_DEVICE void ht_rescue_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+{
+#pragma unroll 1
+    for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * RESCUE_WIDTH)
+        ht_rescue_columns(g, alpha, beta, entry, row0, col);
 }

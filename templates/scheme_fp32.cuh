@@ -35,9 +35,11 @@ HT_DEVICE void ht_join(float *sum, float *rest, const float *chain)
         rest[q] = __fadd_rn(rest[q], ht_add_exact(sum + q, chain[q]));
 }
 
-// The chains end: see ht_close_one.
+// What stands beside the sum joins it; beside it remains what that rounds off. Nothing where the sum is infinite or NaN.
 HT_DEVICE void ht_close(float *sum, float *rest)
 {
-    for (int q = 0; q < D_REGS; q++)
-        ht_close_one(sum + q, rest + q);
+    for (int q = 0; q < D_REGS; q++) {
+        const float off = ht_add_exact(sum + q, rest[q]);
+        rest[q] = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;
+    }
 }

@@ -24,6 +24,7 @@ constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 constexpr int WALKED = 2; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
 static_assert(!RESCUES || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");

@@ -263,19 +263,12 @@ static const float *rescue_all(const struct product *p) {
     return p->c;
 }
 
-/* What a product's own blocks rescue with: the rescue's multiply-adds, whatever the data: chains of 32 that begin with what was
- * rounded off when the one before joined the sum (Knuth, TAOCP 2, 4.2.2). */
+/* What a product's own blocks rescue with: multiply-adds of FP64, rounded once, whatever the data. */
 static float inside_element(const struct product *p, int64_t row, int64_t col) {
-    float sum = 0, rest = 0;
-    for (int64_t k = 0; k < p->k; k++) {
-        rest = fmaf(p->a[k * p->m + row], p->b[col * p->k + k], rest);
-        if (k % 32 < 31 && k + 1 < p->k)
-            continue;
-        const float s = sum + rest, b = s - sum;
-        rest = (sum - (s - b)) + (rest - b);
-        sum = s;
-    }
-    return fmaf(p->beta, p->old[row + col * p->m], p->alpha * sum);
+    double sum = 0;
+    for (int64_t k = 0; k < p->k; k++)
+        sum = fma((double)p->a[k * p->m + row], (double)p->b[col * p->k + k], sum);
+    return fmaf(p->beta, p->old[row + col * p->m], p->alpha * (float)sum);
 }
 
 static const float *rescue_all_inside(const struct product *p) {

@@ -29,8 +29,8 @@ INSIDE = {
     "rows beyond A": ("first + i * APART < rows ? first + i * APART : rows - 1", "first + i * APART"),
     "four at once whatever the edge": (": end <= rows;", ": 1;"),
     "16 bytes wherever they begin": ("(unsigned long long)ld * 4) % 16 == 0", "(unsigned long long)ld * 4) % 4 == 0"),
-    "a chain ends without its last k": ("for (; k < length; k++) {", "for (; k < length - 1; k++) {"),
-    "what is rounded off is dropped": ("*rest = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;", "*rest = 0.0f;"),
+    "the last k is left out": ("for (; k < length; k++) {", "for (; k < length - 1; k++) {"),
+    "sums are rounded to FP32": ("= __fma_rn((double)x[i], (double)y[j], sum[i][j])", "= (float)__fma_rn((double)x[i], (double)y[j], sum[i][j])"),
 }
 SHIFTS = {
     "a word of the wrong piece": ("by_two ? x.high.z : x.high.x", "x.high.x"),

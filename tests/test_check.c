@@ -435,31 +435,21 @@ static void the_rescue_computes_the_rest(void **state) {
 
 /* ---- the rescue inside a product's kernel */
 
-/* A sum takes in what stands beside it; returns what that rounds off (Knuth, TAOCP 2, 4.2.2). */
-static float add_exact(float *sum, float v) {
-    const float s = *sum + v, b = s - *sum, off = (*sum - (s - b)) + (v - b);
-    *sum = s;
-    return isfinite(off) ? off : 0;
+/* One multiply-add of FP64 after the other, rounded once. */
+static float in_fp64(int64_t row, int64_t col, int length) {
+    double sum = 0;
+    for (int64_t k = 0; k < length; k++)
+        sum = fma((double)element(row, k), (double)element(col, k), sum);
+    return (float)sum;
 }
 
-/* One multiply-add after the other, in chains of 32 that begin with what the last one left beside the sum. */
-static float in_fp32(int64_t row, int64_t col, int length) {
-    float sum = 0, rest = 0;
-    for (int64_t k = 0; k < length; k++) {
-        rest = fmaf(element(row, k), element(col, k), rest);
-        if (k % 32 == 31 || k + 1 == length)
-            rest = add_exact(&sum, rest);
-    }
-    return sum;
-}
-
-static void inside_compare(const struct guard *g, const float *fp32, const char *name, int splits) {
+static void inside_compare(const struct guard *g, const float *exact, const char *name, int splits) {
     int rescued = 0;
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
         const int tame = is_tame((const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES,
                                  (const int *)g->b_tame.host + col / 64 * PIECES, PIECES);
-        const float own = fmaf(g->args.beta, old_element(i), g->args.alpha * fp32[i % (M * N)]);
+        const float own = fmaf(g->args.beta, old_element(i), g->args.alpha * exact[i % (M * N)]);
         const float want = tame ? ((const float *)g->whole.host)[i] : own, got = ((const float *)g->guarded.host)[i];
         if (memcmp(&want, &got, sizeof want) != 0 && !(isnan(want) && isnan(got)))
             fail_msg("%s in %d parts: entry %lld, (%lld, %lld) is %s and holds %a, not %a", name, splits, (long long)entry,
@@ -469,14 +459,14 @@ static void inside_compare(const struct guard *g, const float *fp32, const char 
     assert_true(rescued > M * N / 5);
 }
 
-static void rescue_inside(const struct ht_kernel_desc *kernel, const struct layout *l, const float *fp32, int splits) {
+static void rescue_inside(const struct ht_kernel_desc *kernel, const struct layout *l, const float *exact, int splits) {
     struct guard g = guard_open(l);
     g.args.alpha = 1.5f;
     g.args.beta = -0.5f; /* an element that two blocks store shows */
     guard_run(&g, kernel, splits, 0, NULL, &g.whole);
     g.args.rescues = 1;
     guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
-    inside_compare(&g, fp32, kernel->name, splits);
+    inside_compare(&g, exact, kernel->name, splits);
     guard_close(&g);
 }
 
@@ -485,19 +475,19 @@ static void the_product_computes_the_rest_itself(void **state) {
     (void)state;
     enum { LAYOUTS = 4, SHORT_BY = 3 };
     static const struct layout layouts[LAYOUTS] = {{1, 0, 1, 4, SHORT_BY}, {0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}, {0, 3, 1, 0, 0}};
-    static float fp32[2][M * N];
+    static float exact[2][M * N];
     int kernels = 0;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
         if (!kernel->rescues)
             continue;
         for (int64_t at = 0; kernels == 0 && at < M * N; at++) {
-            fp32[0][at] = in_fp32(at % M, at / M, K);
-            fp32[1][at] = in_fp32(at % M, at / M, K - SHORT_BY);
+            exact[0][at] = in_fp64(at % M, at / M, K);
+            exact[1][at] = in_fp64(at % M, at / M, K - SHORT_BY);
         }
         for (int j = 0; j < LAYOUTS; j++) {
             if (kernels == 0 || j == kernels % LAYOUTS)
-                rescue_inside(kernel, &layouts[j], fp32[layouts[j].short_by > 0], 1 + (kernels + j) % 2);
+                rescue_inside(kernel, &layouts[j], exact[layouts[j].short_by > 0], 1 + (kernels + j) % 2);
         }
         kernels++;
     }

@@ -46,6 +46,9 @@ static inline float __fmul_rn(float a, float b) {
 static inline float __fmaf_rn(float a, float b, float c) {
     return fmaf(a, b, c);
 }
+static inline double __fma_rn(double a, double b, double c) {
+    return fma(a, b, c);
+}
 /* To nearest even; beyond the range its end, NaN 0 (PTX ISA, cvt). */
 static inline int __float2int_rn(float x) {
     return x >= 2147483648.0f ? INT_MAX : x <= -2147483648.0f ? INT_MIN : x == x ? (int)rintf(x) : 0;
