@@ -20,10 +20,11 @@ enum {
     MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
     /* Fitted to five tiles on 21 shapes on the H200 (results/h200-native-direct-first.tsv, clocks at 1980 MHz: root mean square error
-     * 12 %, worst 29 %). Before, with the largest of the pipes and 2900 clocks, predictions were 0.4 to 1 of what was measured. */
+     * 12 %), a block's two since its stores have no branches (results/h200-native-direct.tsv: 22 % with shapes of k = 1 and 16, which these
+     * kernels are not for). */
     OVERLAP_PERCENT = 87,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
-    BLOCK_START_CLOCKS = 7450, /* of a block: launch, first loads, checks */
-    SUM_CLOCKS = 165,          /* of a block for each sum of a lane: clear, check, store */
+    BLOCK_START_CLOCKS = 6500, /* of a block: launch, first loads, checks */
+    SUM_CLOCKS = 110,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 56,       /* of device memory's rate; 2.7 TB/s */
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };

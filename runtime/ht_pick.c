@@ -65,9 +65,9 @@ int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t
         const struct ht_scheme_desc *s = &set->scheme[i];
         if (strcmp(s->name, scheme) != 0 || s->pack == NULL)
             continue;
-        const int64_t bytes = (int64_t)s->slices * s->slice_bytes, launches = s->scales_rows ? 2 : 1;
+        const int64_t bytes = (int64_t)s->slices * s->slice_bytes;
         return ht_add(ht_add(ht_pack_ns(bytes, set->copy_gbps, m, k, batch), ht_pack_ns(bytes, set->copy_gbps, n, k, batch)),
-                      launches * set->launch_ns);
+                      set->launch_ns);
     }
     return 0;
 }
