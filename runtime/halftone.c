@@ -1551,7 +1551,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->fixed_point = p->scheme->exact_k > 0;
     if (p->checked)
         out->range = p->rescue != NO_KERNEL ? CHECKED_RANGE("by scheme fp32, a launch before the product")
-                                            : CHECKED_RANGE("in FP32 by the product's own blocks");
+                                            : CHECKED_RANGE("in FP64 by the product's own blocks");
 }
 
 static void describe(const halftone *h, const struct plan *p, const struct call *x,
