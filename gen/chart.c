@@ -50,7 +50,7 @@ static void svg_rect(struct text *out, int x, int y, int width, int height, cons
 
 /* ---- tile map ---- */
 
-enum { CELL_W = 23, CELL_H = 16, BLOCK_GAP = 10, LEFT = 142, TOP = 56, AXIS_MAX = 32, LEGEND_RIGHT = 850 };
+enum { CELL_W = 23, CELL_H = 16, BLOCK_GAP = 10, LEFT = 172, TOP = 56, AXIS_MAX = 32, LEGEND_RIGHT = 850 };
 
 /* Distinct values of the search space, ascending; two numbers to a value. */
 struct axis {

@@ -10,7 +10,7 @@ static const char style[] =
     "h1{font-size:22px;margin:0 0 2px}h2{font-size:17px;margin:30px 0 6px;border-bottom:1px solid #d6d6d0}\n"
     "p{margin:6px "
     "0}.lead{fill:none;stroke:#a9a9a2}table{border-collapse:collapse;font-size:13.5px;margin:8px 0}\n"
-    "th,td{padding:3px 10px 3px 0;text-align:right;font-variant-numeric:tabular-nums;vertical-align:top}\n"
+    "th,td{padding:3px 7px 3px 0;text-align:right;font-variant-numeric:tabular-nums;vertical-align:top}\n"
     "th{font-weight:600;border-bottom:1px solid "
     "#a9a9a2}td.t,th.t{text-align:left}.n{white-space:nowrap}tr.pick "
     "td{font-weight:600}\n"
