@@ -76,12 +76,16 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     return largest(largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
 }
 
+/* Clocks until a step's numbers have come and been used. Worked line, thin, 16x4x256: (281 + 690) / 2 + 300 * 4 = 1685. */
+static int64_t thin_wait(const struct gpu *g, const struct isa *isa, const struct tile *t) {
+    return (g->l2_latency_cycles + g->dram_latency_cycles) / spread(isa, t) + THIN_COLUMN_CLOCKS * t->bn;
+}
+
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
     const bool thin = isa->direct == DIRECT_THIN;
     const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
     const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
-    const int64_t thin_wait = (g->l2_latency_cycles + g->dram_latency_cycles) / spread(isa, t) + THIN_COLUMN_CLOCKS * t->bn;
-    const int64_t latency = thin ? largest(alone, thin_wait * 256) : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t latency = thin ? largest(alone, thin_wait(g, isa, t) * 256) : alone + FMA_STEP_CLOCKS * 256;
     const int64_t start = thin ? THIN_START_CLOCKS : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;

@@ -89,9 +89,9 @@ BREAKS_OF = {
         "a multiply-add left out": (r"sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, ""),
         "a wrong row": (r"x\[1\] = ht_lds4\(p \+ \(unsigned\)\(0 \* P_PITCH \+ 1", 0, "x[1] = ht_lds4(p + (unsigned)(0 * P_PITCH + 2"),
         "lines too close": (r"P_PITCH = BM \+ 2", 0, "P_PITCH = BM - 2"),
-        "a chain that is forgotten": (r"ht_sts4\(at, v\);", 0, ";"),
+        "a chain that is forgotten": (r"ht_sts4\(rest[^\n]*\n", 0, ";\n"),
         "sums that share their place": (r"(rest \+ \(unsigned\)\(\()1\)", 0, r"\g<1>2)"),
-        "a column too far is stored": (r"columns = args\.q\.rows - col0 - col;", 0, "columns = args.q.rows - col0 - col + 1;"),
+        "a column too far is stored": (r"columns = args\.q\.rows - col;", 0, "columns = args.q.rows - col + 1;"),
     },
     "a800-thin": {  # loads of any kind
         "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
