@@ -91,7 +91,7 @@ BREAKS_OF = {
         "lines too close": (r"P_PITCH = BM \+ 2", 0, "P_PITCH = BM - 2"),
         "a chain that is forgotten": (r"ht_sts4\(rest[^\n]*\n", 0, ";\n"),
         "sums that share their place": (r"(rest \+ \(unsigned\)\(\()1\)", 0, r"\g<1>2)"),
-        "a column too far is stored": (r"columns = args\.q\.rows - col;", 0, "columns = args.q.rows - col + 1;"),
+        "the last column is left out": (r"columns = args\.q\.rows - col;", 0, "columns = args.q.rows - col - 1;"),
     },
     "a800-thin": {  # loads of any kind
         "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
