@@ -389,8 +389,8 @@ static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, i
 }
 
 /* Packing time in ns of one operand of rows x k elements without launches: read once, panels written once (the
- * padding of rows to 64 and of k to 64 included), at the speed of a large copy. Both operands share their
- * launches: one, and one more for schemes that scale rows.
+ * padding of rows to 64 and of k to 64 included), at the speed of a large copy. Both operands share one
+ * launch, whose blocks exchange the rows' magnitudes.
  *
  * Worked line (a test holds it): 4096 x 4096, two 16-bit slices, copy 1600 GB/s: 2 x 67108864 bytes = 83886 ns. */
 static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_gbps, int64_t rows, int64_t k,
