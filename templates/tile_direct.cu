@@ -326,7 +326,7 @@ HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const h
     const bool whole = g.splits == 1;
     const int row = t.row0 + t.warp_row + ht_d_row(t.lane, 0), col = t.col0 + t.warp_col + ht_d_col(t.lane, 0);
     ht_target to;
-    to.ld = ht_anew(whole ? g.ldc : (long long)g.m); // else multiples of it are kept from item to item
+    to.ld = ht_anew(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
     to.rows = t.rows - row;
     to.cols = t.cols - col;
     to.c = whole ? g.c + (long long)spot.entry * g.c_stride
