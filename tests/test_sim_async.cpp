@@ -609,7 +609,7 @@ HT_DEVICE void break_operands(const probe_args &args, float *d, unsigned long lo
     case STRAY_BIT:
         ht_wgmma_f16(ht_width<64>(), d, a, b | 1ull << 53, 1);
         break;
-    case PLAIN_OPERAND: /* stored by threads, not copied */
+    case PLAIN_OPERAND: /* stored by threads, and not made known */
         ht_wgmma_f16(ht_width<64>(), d, descriptor(ht_smem_base() + 2 * ATOM), b, 1);
         break;
     case OTHER_SHAPE:
@@ -731,7 +731,7 @@ static void wgmma_rules(void **) {
          "divergent ht_wgmma: another warp of the warpgroup gave other operands to the same ht_wgmma"},
         {LANE_DESCRIPTOR, "thread 9 (warp 0, lane 9)"},
         {NO_WAIT_FOR_COPY, "without having waited for the ht_bulk_copy", "ht_wgmma reads uninitialised"},
-        {PLAIN_OPERAND, "ht_wgmma reads what no ht_bulk_copy wrote at shared byte "},
+        {PLAIN_OPERAND, ", with no ht_async_fence since"},
         {COPY_OVER_OPERAND, "which a wgmma of warp 0 in flight still reads"},
         {COPY_AFTER_WAIT, "ht_bulk_copy overwrites shared byte 8192, which a wgmma of warp "},
         {OUT_OF_BOUNDS, "shared memory access out of bounds: ht_wgmma"},

@@ -107,6 +107,7 @@ template <int BYTES> static inline unsigned ht_smem_base(void) {
     return ht_smem_base();
 }
 HT_SIM_COLLECTIVE void ht_barrier(int line = __builtin_LINE());
+HT_SIM_COLLECTIVE bool ht_barrier_any(bool yes, int line = __builtin_LINE()); /* of the block's threads */
 
 uint4 ht_ldg16(const void *p, int line = __builtin_LINE());
 uint4 ht_ld16(const void *p, int line = __builtin_LINE());
@@ -117,6 +118,12 @@ void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());
 void ht_stg4(float *p, float v, int line = __builtin_LINE());
 void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
 void ht_stg_i64(long long *p, long long v, int line = __builtin_LINE());
+/* Eight bytes, aligned to them. */
+struct ht_pair {
+    float x, y;
+};
+ht_pair ht_ld8(const float *p, int line = __builtin_LINE());
+void ht_stg8(float *p, ht_pair v, int line = __builtin_LINE());
 int ht_ld_relaxed_i32(const int *p, int line = __builtin_LINE());
 void ht_st_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 int ht_add_relaxed_i32(int *p, int v, int line = __builtin_LINE());
@@ -197,6 +204,8 @@ struct ht_sim_wgmma {
     void *d;
     unsigned long long a, b; /* descriptors */
     int use;                 /* 0: starts from zero */
+    const unsigned *rows;    /* A in registers, this lane's four; NULL: in shared memory */
+    int turned;              /* B's lines are of k */
 };
 HT_SIM_COLLECTIVE void ht_sim_wgmma_issue(const ht_sim_wgmma *call, int line);
 HT_SIM_COLLECTIVE void ht_wgmma_fence(int line = __builtin_LINE());
@@ -213,13 +222,30 @@ template <int N> struct ht_width {};
     HT_SIM_INLINE void name(ht_width<N>, type *d, unsigned long long a, unsigned long long b, int use,       \
                             int line = __builtin_LINE()) {                                                   \
         static_assert(N % 8 == 0 && N >= 8 && N <= 256, "wgmma has 8 to 256 columns in steps of 8");         \
-        const ht_sim_wgmma call = {slice, N, d, a, b, use};                                                  \
+        const ht_sim_wgmma call = {slice, N, d, a, b, use, nullptr, 0};                                                 \
         ht_sim_wgmma_issue(&call, line);                                                                     \
     }
 HT_SIM_WGMMA(ht_wgmma_f16, HT_SIM_F16, float)
 HT_SIM_WGMMA(ht_wgmma_bf16, HT_SIM_BF16, float)
 HT_SIM_WGMMA(ht_wgmma_tf32, HT_SIM_TF32, float)
 HT_SIM_WGMMA(ht_wgmma_s8, HT_SIM_S8, int)
+template <int TRANS, int N>
+HT_SIM_INLINE void ht_wgmma_bf16_rows(ht_width<N>, float *d, const unsigned *a, unsigned long long b, int use,
+                                      int line = __builtin_LINE()) {
+    static_assert(N % 8 == 0 && N >= 8 && N <= 256, "wgmma has 8 to 256 columns in steps of 8");
+    const ht_sim_wgmma call = {HT_SIM_BF16, N, d, 0, b, use, a, TRANS};
+    ht_sim_wgmma_issue(&call, line);
+}
+/* The THREADS threads of one of GROUPS groups. */
+void ht_sim_group_barrier(int group, int threads, int line);
+template <int GROUPS, int THREADS> HT_SIM_INLINE void ht_group_barrier(int group, int line = __builtin_LINE()) {
+    if (GROUPS > 1)
+        ht_sim_group_barrier(group, THREADS, line);
+    else
+        ht_barrier(line);
+}
+/* What this thread stored is there for the unit, from the next order of threads on. */
+void ht_async_fence(int line = __builtin_LINE());
 template <int PENDING> HT_SIM_INLINE void ht_wgmma_wait(int line = __builtin_LINE()) {
     static_assert(PENDING >= 0 && PENDING <= 7, "number of groups that may stay pending");
     ht_sim_wgmma_wait(PENDING, line);

@@ -14,14 +14,14 @@
  *              the kernel lets them; all four must make the same calls in the same order. Operands must be landed and
  *              waited for at the issue, and stay until the wait. Accumulators hold NaN from issue to wait and must
  *              not be written meanwhile. Fence before registers are handed to the unit, commit before wait, wait
- *              before the end; descriptor fields
+ *              before the end; descriptor fields. Operands that threads store need their asynchronous proxy's fence, then an
+ *              order; A in registers must not be written before the wait
  *   clusters   of two blocks: arrivals on a partner's mbarriers by mapped addresses and copies to both, which need a cluster
  *              barrier after the mbarriers were published; a block that may have ended before its partner's last
  *              arrival. A cluster barrier orders nothing else: it stands for the relaxed one
  *   registers  give and take by whole warpgroups, multiples of 8 in 24..256, their sum (what the compiler gave at the
  *              start is not known here)
- * Not modelled: time; larger clusters; ordinary accesses to a partner's memory (refused); the asynchronous proxy's fence for ordinary stores (operands of wgmma
- * must come by bulk copy); an accumulator read between issue and wait (its reader gets NaN); a fence that comes
+ * Not modelled: time; larger clusters; ordinary accesses to a partner's memory (refused); an accumulator read between issue and wait (its reader gets NaN); a fence that comes
  * before the last ordinary use of the registers instead of after it; dependent launch, since launches are
  * synchronous; which registers the compiler moves across ht_wgmma_pin. */
 #ifndef HT_SIM_ASYNC_H
@@ -77,10 +77,14 @@ struct group_call {
     const void *site;
     uint64_t a, b;
     int n, use;
+    bool in_registers, turned; /* A; B */
 };
 
 struct wgmma {
     uint64_t a, b; /* descriptors */
+    const unsigned *rows[WARP_SIZE]; /* A in registers: the lanes', and what they held; NULL: by descriptor */
+    uint32_t held[WARP_SIZE][4];
+    bool turned;
     uint32_t group;
     unsigned chain;
     int use;
@@ -117,6 +121,7 @@ struct async_state {
     clocks lane_rows;              /* what one lane knows, where `apart` says so */
     std::vector<uint32_t> apart;   /* by warp: lanes that learned something since the last collective */
     std::vector<uint32_t> readers; /* by word and warp: see sim_order.cpp */
+    std::vector<std::vector<uint32_t>> fences; /* by thread: turns in which it made its stores known to the unit */
     /* sim_async */
     std::vector<mbarrier> barriers;
     std::vector<uint8_t> barrier_at; /* by 8 bytes: index + 1 */
@@ -136,6 +141,7 @@ bool order_knows(const engine &e, unsigned thread, unsigned actor, uint32_t tick
 void order_release(engine &e, unsigned thread, clocks &to);
 void order_acquire(engine &e, unsigned thread, const clocks &from);
 void order_observe(engine &e, unsigned thread, unsigned barrier, uint32_t phase);
+void order_fence(engine &e, unsigned thread);
 /* The issue of a wgmma of the warp of who.thread that reads `bytes` at a shared offset; false after engine_fail. */
 bool order_read_operand(engine &e, const access &who, unsigned offset, unsigned bytes, uint32_t group);
 

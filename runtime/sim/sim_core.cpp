@@ -211,11 +211,39 @@ static bool open_barrier(engine &e, unsigned rank) {
     const unsigned first = rank * e.block_warps;
     if (count_waiting(e, CALL_BARRIER, first, e.block_warps) != e.block_warps)
         return false;
+    bool any = false; /* of what threads say at ht_barrier_any */
+    for (unsigned thread = rank * e.block_threads; thread < (rank + 1) * e.block_threads; thread++)
+        any = any || e.threads[thread]->at.value != 0;
+    for (unsigned thread = rank * e.block_threads; thread < (rank + 1) * e.block_threads; thread++)
+        e.threads[thread]->at.value = any;
     e.epoch++;
     if (async_on(e))
         order_meet_block(e, rank);
     open_warps(e, CALL_BARRIER, first, e.block_warps);
     return true;
+}
+
+/* The same for the barriers of groups of warps, the first that all of its group have come to. */
+static bool open_group(engine &e, unsigned rank) {
+    const unsigned first = rank * e.block_warps;
+    for (unsigned w = first; w < first + e.block_warps; w++) {
+        if (e.warps[w].waits != CALL_GROUP_BARRIER)
+            continue;
+        const call &at = e.threads[w * warp_size(e)]->at;
+        std::vector<unsigned> there;
+        for (unsigned other = first; other < first + e.block_warps; other++) {
+            const call &its = e.threads[other * warp_size(e)]->at;
+            if (e.warps[other].waits == CALL_GROUP_BARRIER && its.value == at.value && its.lane_mask == at.lane_mask)
+                there.push_back(other);
+        }
+        if (there.size() * warp_size(e) != static_cast<size_t>(at.lane_mask))
+            continue;
+        order_meet_group(e, there);
+        for (unsigned other : there)
+            open_warps(e, CALL_GROUP_BARRIER, other, 1);
+        return true;
+    }
+    return false;
 }
 
 /* The same for a cluster barrier, which does not wait for warps that have ended (PTX ISA 9.0, "barrier.cluster"). */
@@ -255,7 +283,7 @@ static bool settle_cluster(engine &e) {
     }
     bool opened = open_cluster(e, exited);
     for (unsigned rank = 0; rank < e.blocks; rank++)
-        opened = open_barrier(e, rank) || opened;
+        opened = open_barrier(e, rank) || open_group(e, rank) || opened;
     if (opened)
         return true;
     if (count_waiting(e, CALL_MBAR_WAIT, 0, warps) != 0)
@@ -548,8 +576,29 @@ int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {
 
 void ht_barrier(int line) {
     thread_state *t = come_to(CALL_BARRIER, line, nullptr);
-    if (t != nullptr)
-        give_way(*t->owner, *t);
+    if (t == nullptr)
+        return;
+    t->at.value = 0;
+    give_way(*t->owner, *t);
+}
+
+bool ht_barrier_any(bool yes, int line) {
+    thread_state *t = come_to(CALL_BARRIER, line, nullptr);
+    if (t == nullptr)
+        return yes;
+    t->at.value = yes;
+    give_way(*t->owner, *t);
+    return t->at.value != 0;
+}
+
+void ht_sim_group_barrier(int group, int threads, int line) {
+    thread_state *t = come_to(CALL_GROUP_BARRIER, line, nullptr);
+    if (t == nullptr)
+        return;
+    async_begin(*t->owner);
+    t->at.value = group;
+    t->at.lane_mask = threads;
+    give_way(*t->owner, *t);
 }
 
 void ht_cluster_barrier(int line) {

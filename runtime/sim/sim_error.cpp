@@ -21,6 +21,7 @@ const char *call_name(call_kind kind) {
         "exit",
         "ht_mbar_wait",
         "ht_cluster_barrier",
+        "ht_group_barrier",
         "ht_barrier",
         "ht_ldmatrix_x4",
         "ht_ldmatrix_x4_trans",

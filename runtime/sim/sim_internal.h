@@ -35,6 +35,7 @@ enum call_kind {
     CALL_EXIT,
     CALL_MBAR_WAIT,
     CALL_CLUSTER_BARRIER,
+    CALL_GROUP_BARRIER, /* value: its number; lane_mask: threads that it waits for */
     CALL_BARRIER,
     /* collectives of a warp */
     CALL_LDMATRIX,
@@ -226,6 +227,7 @@ void async_block_ends(engine &e); /* engine_fail for what is left undone */
 void async_warp_ends(engine &e, unsigned warp);
 void order_meet_warp(engine &e, unsigned warp);
 void order_meet_block(engine &e, unsigned rank);
+void order_meet_group(engine &e, const std::vector<unsigned> &warps);
 void async_meet_cluster(engine &e);
 bool order_read(engine &e, const access &who, unsigned offset, const shadow_word &word);
 bool order_write(engine &e, const access &who, unsigned offset, const shadow_word &word);

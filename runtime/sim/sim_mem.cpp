@@ -290,6 +290,13 @@ uint4 ht_ldg16(const void *p, int line) {
 uint4 ht_ld16(const void *p, int line) {
     return global_load<uint4>("ht_ld16", p, line);
 }
+ht_pair ht_ld8(const float *p, int line) {
+    return global_check("ht_ld8", p, sizeof(ht_pair), line) ? ht_pair{p[0], p[1]} : ht_pair{0.0f, 0.0f};
+}
+void ht_stg8(float *p, ht_pair v, int line) {
+    if (global_check("ht_stg8", p, sizeof v, line))
+        memcpy(p, &v, sizeof v);
+}
 float ht_ldg4(const float *p, int line) {
     return global_load<float>("ht_ldg4", p, line);
 }

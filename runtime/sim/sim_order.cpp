@@ -17,6 +17,8 @@
  *   tick | MANY                   lanes without an order among them, none after tick */
 #include "sim_async.h"
 
+#include <algorithm>
+
 namespace ht_sim {
 
 enum : uint32_t {
@@ -39,6 +41,7 @@ void order_begin(engine &e) {
     s.warp_rows.assign(warps * s.actors, 0);
     s.lane_rows.resize(thread_count(e) * static_cast<size_t>(s.actors)); /* filled when a lane parts */
     s.apart.assign(warps, 0);
+    s.fences.assign(thread_count(e), std::vector<uint32_t>());
     s.readers.assign(e.shadow.size() * warps, 0);
     for (unsigned w = 0; w < warps; w++)
         for (unsigned lane = 0; lane < e.warps[w].lanes; lane++)
@@ -79,17 +82,24 @@ void order_meet_warp(engine &e, unsigned warp) {
     s.apart[warp] = 0;
 }
 
-void order_meet_block(engine &e, unsigned rank) {
+void order_meet_group(engine &e, const std::vector<unsigned> &warps) {
     async_state &s = *e.async;
-    const unsigned first = rank * e.block_warps, end = first + e.block_warps;
-    uint32_t *all = &s.warp_rows[first * static_cast<size_t>(s.actors)];
-    for (unsigned w = first; w < end; w++) {
+    uint32_t *all = &s.warp_rows[warps[0] * static_cast<size_t>(s.actors)];
+    for (unsigned w : warps) {
         order_meet_warp(e, w);
         learn(all, &s.warp_rows[w * static_cast<size_t>(s.actors)], s.actors);
         e.warps[w].turn++;
     }
-    for (unsigned w = first + 1; w < end; w++)
-        memcpy(&s.warp_rows[w * static_cast<size_t>(s.actors)], all, s.actors * sizeof *all);
+    for (unsigned w : warps)
+        if (w != warps[0])
+            memcpy(&s.warp_rows[w * static_cast<size_t>(s.actors)], all, s.actors * sizeof *all);
+}
+
+void order_meet_block(engine &e, unsigned rank) {
+    std::vector<unsigned> warps;
+    for (unsigned w = rank * e.block_warps; w < (rank + 1) * e.block_warps; w++)
+        warps.push_back(w);
+    order_meet_group(e, warps);
 }
 
 void order_release(engine &e, unsigned thread, clocks &to) {
@@ -151,22 +161,36 @@ bool order_read(engine &e, const access &who, unsigned offset, const shadow_word
     return true;
 }
 
+void order_fence(engine &e, unsigned thread) {
+    e.async->fences[thread].push_back(e.warps[thread / WARP_SIZE].turn++);
+}
+
+/* Whether what a thread stored was made known to the unit, and that happened before the issue. */
+static bool stores_known(engine &e, const access &who, unsigned offset, const shadow_word &word) {
+    const std::vector<uint32_t> &fences = e.async->fences[word.writer];
+    const auto fence = std::lower_bound(fences.begin(), fences.end(), word.write_turn);
+    if (fence != fences.end() && order_knows(e, who.thread, word.writer, *fence))
+        return true;
+    engine_fail(e, who.thread, who.line,
+                "whoever stores an operand calls ht_async_fence, then ht_barrier, before anyone's wgmma reads it",
+                "%s reads shared byte %u, which thread %u stored, with no %s since", who.name, offset,
+                static_cast<unsigned>(word.writer), fence == fences.end() ? "ht_async_fence" : "order behind its ht_async_fence");
+    return false;
+}
+
 bool order_read_operand(engine &e, const access &who, unsigned offset, unsigned bytes, uint32_t group) {
     for (unsigned at = offset; at < offset + bytes; at += 4) {
         const shadow_word &word = e.shadow[at / 4];
         if ((word.flags & SHADOW_PENDING) != 0 && (word.flags & SHADOW_BULK) != 0)
             return fail_bulk(e, who, at, "reads");
-        if ((word.flags & (SHADOW_INITIALISED | SHADOW_MBARRIER)) != SHADOW_INITIALISED ||
-            (word.flags & SHADOW_BULK) == 0) {
-            engine_fail(e, who.thread, who.line,
-                        "operands of wgmma come by ht_bulk_copy; check the descriptor",
-                        "%s reads %s at shared byte %u", who.name,
-                        (word.flags & SHADOW_INITIALISED) == 0 ? "uninitialised shared memory"
-                                                               : "what no ht_bulk_copy wrote",
-                        at);
+        if ((word.flags & (SHADOW_INITIALISED | SHADOW_MBARRIER)) != SHADOW_INITIALISED) {
+            engine_fail(e, who.thread, who.line, "write it first; check the descriptor", "%s reads %s at shared byte %u", who.name,
+                        (word.flags & SHADOW_INITIALISED) == 0 ? "uninitialised shared memory" : "an mbarrier", at);
             return false;
         }
-        if (!write_known(e, who, word))
+        if ((word.flags & SHADOW_BULK) == 0 && !stores_known(e, who, at, word))
+            return false;
+        if ((word.flags & SHADOW_BULK) != 0 && !write_known(e, who, word))
             return fail_bulk(e, who, at, "reads");
         e.async->readers[at / 4 * e.warps.size() + who.thread / WARP_SIZE] = BY_WGMMA | group;
     }

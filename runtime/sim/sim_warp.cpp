@@ -172,6 +172,7 @@ bool warp_perform(engine &e, unsigned warp) {
     case CALL_EXIT:
     case CALL_MBAR_WAIT:
     case CALL_CLUSTER_BARRIER:
+    case CALL_GROUP_BARRIER:
     case CALL_BARRIER:
     case CALL_MFMA:
     case CALL_MFMA_LAST:

@@ -9,9 +9,8 @@
 namespace ht_sim {
 
 enum {
-    ROW_BYTES = 128, /* of an operand; a wgmma reads STEP_BYTES of each */
-    STEP_BYTES = 32,
-    GROUP_BYTES = 8 * ROW_BYTES, /* rows that the swizzle permutes together */
+    STEP_BYTES = 32, /* of k, in each row of an operand */
+    STEP_LINES = 16, /* of k, where lines are of rows: 16-bit slices */
     WARP_ROWS = 16,
     TILE_COLUMNS = 8,
     TILE_VALUES = WARP_ROWS * TILE_COLUMNS
@@ -25,13 +24,15 @@ static const call &lane_call(const engine &e, unsigned warp, unsigned lane) {
 /* ---- calls that a warpgroup must make alike ---- */
 
 static bool same_call(const group_call &x, const group_call &y) {
-    return x.kind == y.kind && x.site == y.site && x.a == y.a && x.b == y.b && x.n == y.n && x.use == y.use;
+    return x.kind == y.kind && x.site == y.site && x.a == y.a && x.b == y.b && x.n == y.n && x.use == y.use &&
+           x.in_registers == y.in_registers && x.turned == y.turned;
 }
 
 static group_call call_of(const call &at) {
-    group_call made = {at.kind, at.site, 0, 0, at.value, at.lane_mask};
+    group_call made = {at.kind, at.site, 0, 0, at.value, at.lane_mask, false, false};
     if (at.kind == CALL_WGMMA)
-        made = {at.kind, at.site, at.wgmma->a, at.wgmma->b, at.wgmma->n, at.wgmma->use != 0};
+        made = {at.kind,       at.site,           at.wgmma->a, at.wgmma->b, at.wgmma->n, at.wgmma->use != 0, at.wgmma->rows != nullptr,
+                at.wgmma->turned != 0};
     return made;
 }
 
@@ -86,46 +87,70 @@ static bool fail_descriptor(engine &e, const access &who, char operand, const ch
     return false;
 }
 
-/* The fields of a descriptor for rows of 128 bytes under the 128-byte swizzle. */
-static bool check_descriptor(engine &e, const access &who, char operand, uint64_t d) {
+/* Bytes of a line of an operand: a row's k, or where turned the rows of one k. The swizzle is as wide. */
+static unsigned line_bytes(uint64_t d) {
+    return d >> 62 == 1 ? 128 : 64;
+}
+
+/* Lines that the swizzle permutes together. */
+static unsigned group_bytes(uint64_t d) {
+    return 8 * line_bytes(d);
+}
+
+/* The fields of a descriptor for swizzled lines of 128 or 64 bytes. */
+static bool check_descriptor(engine &e, const access &who, char operand, uint64_t d, bool turned) {
     const uint64_t mask = 0x3fff;
-    if (d >> 62 != 1)
+    if (d >> 62 != 1 && d >> 62 != 2)
         return fail_descriptor(e, who, operand, "the swizzle code (bits 62, 63)", d >> 62,
-                               "128-byte swizzle is code 1");
+                               "128-byte swizzle is code 1, 64-byte swizzle code 2");
     if ((d >> 16 & mask) != 1)
         return fail_descriptor(
             e, who, operand, "the leading offset (bits 16 to 29)", d >> 16 & mask,
-            "write 1, swizzled rows do not use it; an address beyond 256 KiB spills into it");
-    if ((d >> 32 & mask) != GROUP_BYTES / 16)
+            "write 1, swizzled lines do not use it; an address beyond 256 KiB spills into it");
+    if ((d >> 32 & mask) != group_bytes(d) / 16)
         return fail_descriptor(e, who, operand, "the stride (bits 32 to 45)", d >> 32 & mask,
-                               "groups of 8 rows lie 1024 bytes apart: 64");
+                               "groups of 8 lines lie 1024 or 512 bytes apart: 64 or 32");
     if ((d >> 49 & 7) != 0)
         return fail_descriptor(e, who, operand, "the base offset (bits 49 to 51)", d >> 49 & 7,
                                "operands start at multiples of 1024 bytes: 0");
     if ((d & ~(uint64_t(3) << 62 | mask << 32 | uint64_t(7) << 49 | mask << 16 | mask)) != 0)
         return fail_descriptor(e, who, operand, "a bit that no field has", d, "clear the others");
-    uint64_t inside = (d & mask) * 16 % GROUP_BYTES;
-    if (inside + STEP_BYTES > ROW_BYTES)
+    const uint64_t inside = (d & mask) * 16 % group_bytes(d);
+    if (inside + STEP_BYTES > line_bytes(d) || (turned && inside > 0))
         return fail_descriptor(
             e, who, operand, "the start's offset from a multiple of 1024 bytes", inside,
-            "start in the first row, at most 96 bytes into it: 32 bytes of each row are read");
+            "start in the first row, at most 96 bytes into it: 32 bytes of each row are read; where turned at the first line's start");
     return true;
 }
 
-/* Shared address of 16 bytes of a row: the swizzle exchanges address bits 4 to 6 by bits 7 to 9. */
-static unsigned chunk_address(uint64_t descriptor, unsigned row, unsigned chunk) {
-    unsigned start = static_cast<unsigned>(descriptor & 0x3fff) * 16;
-    unsigned linear = start + row / 8 * GROUP_BYTES + row % 8 * ROW_BYTES + chunk * 16;
-    return linear ^ (linear >> 7 & 7) << 4;
+/* Shared address of 16 bytes of a line: the swizzle exchanges address bits 4 to 6 by bits 7 to 9, or 4 and 5 by 7 and 8. */
+static unsigned chunk_address(uint64_t d, unsigned line, unsigned chunk) {
+    const unsigned start = static_cast<unsigned>(d & 0x3fff) * 16;
+    const unsigned linear = start + line / 8 * group_bytes(d) + line % 8 * line_bytes(d) + chunk * 16;
+    return linear ^ (linear >> 7 & (line_bytes(d) / 16 - 1)) << 4;
 }
 
-static bool check_operand(engine &e, const access &who, char operand, uint64_t d, unsigned first,
+/* Lines of an operand and chunks of each that a wgmma reads of `rows` rows. */
+static unsigned lines_of(bool turned, unsigned rows) {
+    return turned ? static_cast<unsigned>(STEP_LINES) : rows;
+}
+
+static unsigned chunks_of(bool turned, unsigned rows) {
+    return turned ? rows * 2 / 16 : STEP_BYTES / 16;
+}
+
+static bool check_operand(engine &e, const access &who, char operand, uint64_t d, bool turned, unsigned first,
                           unsigned rows, uint32_t group) {
-    if (!check_descriptor(e, who, operand, d))
+    if (!check_descriptor(e, who, operand, d, turned))
         return false;
-    for (unsigned row = first; row < first + rows; row++) {
-        for (unsigned chunk = 0; chunk < STEP_BYTES / 16; chunk++) {
-            unsigned s = chunk_address(d, row, chunk);
+    if (turned && rows * 2 > line_bytes(d)) {
+        engine_fail(e, who.thread, who.line, "64 rows have lines of 128 bytes, 32 rows lines of 64",
+                    "%s: %u rows do not fit the lines of operand %c", who.name, rows, operand);
+        return false;
+    }
+    for (unsigned line = first; line < first + lines_of(turned, rows); line++) {
+        for (unsigned chunk = 0; chunk < chunks_of(turned, rows); chunk++) {
+            unsigned s = chunk_address(d, line, chunk);
             unsigned offset;
             if (!shared_range(e, who, s, 16, 16, offset) || !order_read_operand(e, who, offset, 16, group))
                 return false;
@@ -134,12 +159,29 @@ static bool check_operand(engine &e, const access &who, char operand, uint64_t d
     return true;
 }
 
+/* Rows of k, STEP_BYTES each. */
 static void fetch_rows(const engine &e, unsigned warp, uint64_t d, unsigned first, unsigned rows, unsigned char *to) {
     const unsigned char *shared = &e.shared[warp / e.block_warps * e.block_bytes];
     for (unsigned row = 0; row < rows; row++)
         for (unsigned chunk = 0; chunk < STEP_BYTES / 16; chunk++)
             memcpy(to + row * STEP_BYTES + chunk * 16,
                    shared + chunk_address(d, first + row, chunk) - SMEM_BASE, 16);
+}
+
+/* The same from lines of rows. */
+static void fetch_turned(const engine &e, unsigned warp, uint64_t d, unsigned rows, unsigned char *to) {
+    const unsigned char *shared = &e.shared[warp / e.block_warps * e.block_bytes];
+    for (unsigned k = 0; k < STEP_LINES; k++)
+        for (unsigned row = 0; row < rows; row++)
+            memcpy(to + row * STEP_BYTES + k * 2, shared + chunk_address(d, k, row / 8) - SMEM_BASE + row % 8 * 2, 2);
+}
+
+/* A from the lanes' registers: 4i .. 4i + 3 bytes of lane 4 g + t are row g + 8 (i % 2), bytes 4 t + 16 (i / 2) (PTX ISA, "Register
+ * Fragments for wgmma.mma_async.m64nNk16"). */
+static void gather_rows(const wgmma &op, unsigned char *to) {
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++)
+        for (unsigned i = 0; i < 4; i++)
+            memcpy(to + (lane / 4 + i % 2 * 8) * STEP_BYTES + lane % 4 * 4 + i / 2 * 16, &op.held[lane][i], 4);
 }
 
 /* ---- accumulators ---- */
@@ -238,28 +280,53 @@ static bool perform_issue(engine &e, unsigned warp, const access &who) {
     matrix_state &m = e.async->matrix[warp];
     const ht_sim_wgmma &asked = *lane_call(e, warp, 0).wgmma;
     unsigned rows = warp % WARPGROUP_WARPS * WARP_ROWS;
-    if (!check_operand(e, who, 'A', asked.a, rows, WARP_ROWS, m.open) ||
-        !check_operand(e, who, 'B', asked.b, 0, static_cast<unsigned>(asked.n), m.open))
+    if ((asked.rows == nullptr && !check_operand(e, who, 'A', asked.a, false, rows, WARP_ROWS, m.open)) ||
+        !check_operand(e, who, 'B', asked.b, asked.turned != 0, 0, static_cast<unsigned>(asked.n), m.open))
         return false;
     wgmma_chain *chain = find_chain(e, warp, who);
     if (chain == nullptr)
         return false;
     chain->group = m.open;
     m.uncommitted++;
-    m.queue.push_back(wgmma{asked.a, asked.b, m.open, static_cast<unsigned>(chain - m.chains.data()),
-                            asked.use, asked.slice, who.line});
+    wgmma op = {asked.a, asked.b, {}, {}, asked.turned != 0, m.open, static_cast<unsigned>(chain - m.chains.data()), asked.use,
+                asked.slice, who.line};
+    for (unsigned lane = 0; asked.rows != nullptr && lane < WARP_SIZE; lane++) {
+        op.rows[lane] = lane_call(e, warp, lane).wgmma->rows;
+        memcpy(op.held[lane], op.rows[lane], sizeof op.held[lane]);
+    }
+    m.queue.push_back(op);
     return true;
 }
 
 static const mma_shape *const shapes[] = {&mma_f16, &mma_bf16, &mma_tf32, &mma_s8}; /* by ht_sim_slice */
 
+/* Whether the lanes' registers still hold what the unit was to read; else engine_fail. */
+static bool rows_held(engine &e, unsigned warp, const wgmma &op) {
+    for (unsigned lane = 0; op.rows[0] != nullptr && lane < WARP_SIZE; lane++) {
+        if (memcmp(op.rows[lane], op.held[lane], sizeof op.held[lane]) != 0) {
+            engine_fail(e, warp * WARP_SIZE + lane, op.line, "write the registers of operand A only after ht_wgmma_wait",
+                        "registers of operand A were written between the issue of their wgmma and the wait");
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool compute(engine &e, unsigned warp, const wgmma &op, wgmma_chain &chain) {
+    if (!rows_held(e, warp, op))
+        return false;
     alignas(4) unsigned char a[WARP_ROWS * STEP_BYTES], b[256 * STEP_BYTES];
     const mma_shape &shape = *shapes[op.slice];
     unsigned columns = static_cast<unsigned>(chain.n);
     int code = 0;
-    fetch_rows(e, warp, op.a, warp % WARPGROUP_WARPS * WARP_ROWS, WARP_ROWS, a);
-    fetch_rows(e, warp, op.b, 0, columns, b);
+    if (op.rows[0] != nullptr)
+        gather_rows(op, a);
+    else
+        fetch_rows(e, warp, op.a, warp % WARPGROUP_WARPS * WARP_ROWS, WARP_ROWS, a);
+    if (op.turned)
+        fetch_turned(e, warp, op.b, columns, b);
+    else
+        fetch_rows(e, warp, op.b, 0, columns, b);
     if (op.use == 0)
         chain.values.assign(chain.values.size(), 0);
     for (unsigned tile = 0; tile < columns / TILE_COLUMNS; tile++)
@@ -394,6 +461,14 @@ static void group_collective(call_kind kind, int value, int give, int line, cons
     t->at.value = value;
     t->at.lane_mask = give;
     wait_here(*t);
+}
+
+void ht_async_fence(int line) {
+    request r("ht_async_fence", line);
+    if (r.e == nullptr)
+        return;
+    async_begin(*r.e);
+    order_fence(*r.e, r.who.thread);
 }
 
 void ht_wgmma_fence(int line) {
