@@ -21,6 +21,7 @@ struct params {
 struct hole_context {
     const struct plan *plan;
     const struct sched *sched;
+    const struct text *slices; /* of a frame that has some */
 };
 
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa) {
@@ -90,7 +91,7 @@ static void scheme_params(struct params *p, const struct scheme *s) {
 static long min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
     if ((p->isa->direct && p->isa->direct_mma) || p->isa->direct == DIRECT_FMA) /* there a short k needs less of it */
-        return model_occupancy(p->gpu, p->isa, tile_warps(&p->tile), c->regs_per_thread, 0, NULL);
+        return model_occupancy(p->gpu, p->isa, tile_threads(&p->tile, p->isa) / p->isa->wave_size, c->regs_per_thread, 0, NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
 
@@ -125,6 +126,10 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "FAST", plan->isa->direct_mma != NULL);
         param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
         param(p, "SMS", (long)plan->gpu->sms);
+        if (plan->isa->direct <= DIRECT_TILE) {
+            param(p, "ROWS_BESIDE", plan->isa->direct == DIRECT_WGMMA);
+            param(p, "GROUPS", tile_groups(t, plan->isa));
+        }
     } else
         param(p, "RASTER", plan->raster);
     if (!plan->isa->warpgroup && !scheme_is_direct(plan->scheme))
@@ -185,7 +190,7 @@ static void derived_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     const int d_regs = plan->isa->mi * plan->isa->ni / plan->isa->wave_size;
     if (plan->isa->direct) {
-        if (plan->isa->direct == DIRECT_TILE)
+        if (plan->isa->direct <= DIRECT_TILE)
             derived_direct(p, plan, d_regs);
         else
             derived_fma(p, plan);
@@ -376,31 +381,22 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
         line(out, indent, "}");
 }
 
-/* The MMAs of a few rows of tiles of tile_direct: product by product, so that neighbours use different accumulators. */
-static void hole_products(struct text *out, int indent, const struct plan *p) {
-    if (!p->isa->direct_mma) { /* FAST is 0: multiply-adds only */
-        line(out, indent, "(void)a;");
-        line(out, indent, "(void)b;");
-        return;
-    }
-    const bool keeps = p->variant == VARIANT_RESCUE;
-    const int rows = model_direct_rows(p->isa, &p->tile);
-    for (int q = 0; q < p->scheme->products; q++) {
-        for (int i = 0; i < rows * sched_ni(p); i++)
-            line(out, indent, "ht_mma(%s[%d][%d], a[%d][%d], b[%d][%d]);",
-                 keeps && q + 1 < p->scheme->products ? "rest" : "chain",
-                 i / sched_ni(p), i % sched_ni(p), i / sched_ni(p), p->scheme->product[q].a, p->scheme->product[q].b, i % sched_ni(p));
-    }
+/* How tile_direct multiplies slices: as its template has it, by warpgroups, or not at all. */
+static bool hole_slices(struct text *out, const struct hole_context *h) {
+    if (h->plan->isa->direct == DIRECT_WGMMA)
+        text_add_bytes(out, h->slices->data, h->slices->len);
+    else if (!h->plan->isa->direct_mma) /* FAST is 0: multiply-adds only */
+        text_add(out, "template <bool P_K, bool Q_K>\nHT_DEVICE void multiply_cut(ht_acc (*)[NI][D_REGS], ht_acc (*)[NI][D_REGS], "
+                      "ht_span *, const ht_task &, unsigned)\n{\n}\n");
+    return h->plan->isa->direct == DIRECT_WGMMA || !h->plan->isa->direct_mma;
 }
 
 static bool emit_hole(void *context, const char *name, struct text *out, int indent) {
     const struct hole_context *h = context;
     if (h->plan->isa->warpgroup)
         return emit_wgmma_hole(h->plan, name, out, indent);
-    if (strcmp(name, "products") == 0) {
-        hole_products(out, indent, h->plan);
-        return true;
-    }
+    if (strcmp(name, "slices") == 0)
+        return hole_slices(out, h);
     if (strcmp(name, "step") == 0) {
         hole_step(out, indent, h);
         return true;
@@ -503,6 +499,7 @@ struct frame {
     bool has_init;  /* it multiplies: init, copies, MMAs, chains */
     bool has_split; /* it needs the scheme's own hooks */
     bool has_sums;  /* it stores or reads parts of k */
+    const struct text *inlay; /* what a hole takes from a template; NULL: nothing */
     bool (*hole)(void *context, const char *name, struct text *out, int indent);
     void *context;
 };
@@ -517,7 +514,7 @@ static const char *sum_hooks(const struct scheme *s) {
 }
 
 static const char *chain_hooks(const struct isa *isa, const struct scheme *s) {
-    return isa->warpgroup ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
+    return isa->warpgroup || isa->direct == DIRECT_WGMMA ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
 }
 
 /* Its hooks are one file: how operands are read and results stored. */
@@ -572,11 +569,12 @@ static void free_parts(struct parts *t) {
     text_free(&t->skeleton);
 }
 
-static uint64_t sum_parts(const struct parts *t, const struct gpu *g) {
+static uint64_t sum_parts(const struct parts *t, const struct frame *f) {
+    static const struct text nothing = {0};
     const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->cluster, &t->mma,
                                       &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->stage,
-                                      &t->cut,   &t->skeleton};
-    uint64_t sum = g->checksum;
+                                      &t->cut,   &t->skeleton, f->inlay ? f->inlay : &nothing};
+    uint64_t sum = f->c->gpu->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
             sum = text_checksum(sum, all[i]->data, all[i]->len);
@@ -653,7 +651,7 @@ static bool write_file(struct text *out, const struct frame *f) {
                                             .param_count = f->known->count,
                                             .emit = f->hole,
                                             .context = f->context};
-        banner_licence(out, f->c, sum_parts(&t, f->c->gpu));
+        banner_licence(out, f->c, sum_parts(&t, f));
         write_head(out, f, &t);
         add_part(out, &t.scale);
         if (f->has_sums) {
@@ -695,7 +693,8 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     tile_params(&written, p);
     known = written;
     derived_params(&known, p);
-    struct hole_context holes = {p, &sched};
+    struct text slices = {0};
+    struct hole_context holes = {p, &sched, &slices};
     const struct frame f = {.c = c,
                             .isa = p->isa,
                             .name = p->name,
@@ -710,10 +709,13 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
                             .has_init = true,
                             .has_split = true,
                             .has_sums = true,
+                            .inlay = &slices,
                             .hole = emit_hole,
                             .context = &holes};
     banner_gemm(out, p, &sched);
-    return write_file(out, &f);
+    const bool ok = (p->isa->direct != DIRECT_WGMMA || read_template(&slices, c, "slices_wgmma", "cuh")) && write_file(out, &f);
+    text_free(&slices);
+    return ok;
 }
 
 /* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes

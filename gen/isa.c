@@ -111,6 +111,7 @@ const struct isa isa_table[] = {
                    [SLICE_TF32] = "arch_sm90_tf32",
                    [SLICE_S8] = "arch_sm90_s8"},
      .direct_mma = "arch_sm80_bf16",
+     .direct_wgmma = "arch_sm90_bf16_rows",
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,
@@ -142,18 +143,18 @@ const struct isa *isa_find(const char *name) {
 
 const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
-    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "fma_direct", "thin_direct"};
+    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct"};
     static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
     const struct isa *row = isa_find(isa->name);
     struct isa *d = &rows[kind][row ? row - isa_table : 0];
     *d = *isa;
     d->direct = kind;
     d->skeleton = skeletons[kind];
-    d->sync_percent = isa->warpgroup ? SYNC_PERCENT : 100;
-    d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : NULL;
+    d->sync_percent = isa->warpgroup && kind != DIRECT_WGMMA ? SYNC_PERCENT : 100;
+    d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : kind == DIRECT_WGMMA ? isa->direct_wgmma : NULL;
     d->fp32_mma = kind == DIRECT_TILE ? isa->fp32_mma : NULL;
-    d->hooks[0] = kind != DIRECT_TILE ? NULL : isa->fp32_mma ? isa->fp32_mma : "frag_direct";
-    d->hooks[1] = NULL;
+    d->hooks[0] = kind > DIRECT_TILE ? NULL : d->fp32_mma ? d->fp32_mma : "frag_direct";
+    d->hooks[1] = kind == DIRECT_WGMMA && row ? row->hooks[0] : NULL;
     memset(d->mma_hooks, 0, sizeof d->mma_hooks);
     memset(d->mma_k, 0, sizeof d->mma_k);
     d->mma_hooks[SLICE_BF16] = d->direct_mma ? d->direct_mma : "arch_fma";

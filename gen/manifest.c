@@ -60,7 +60,8 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->scheme->name,
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
-                  t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread, scheme_is_direct(p->scheme),
+                  t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread,
+                  p->isa->direct == DIRECT_WGMMA ? HT_DIRECT_SLICES : scheme_is_direct(p->scheme) ? HT_DIRECT : 0,
                   emit_rescues(p));
         text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,

@@ -17,15 +17,24 @@ enum {
     COPY_INSTRUCTIONS = 5,     /* where FP32 is stored as it is */
     LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
     OTHER_REGISTERS = 52,      /* beside sums, chains, fragments and parts: 44 to 74 in ptxas' code where there is room */
+    WARPGROUP_REGISTERS = 42,  /* the same of warpgroups: 41 to 44 */
+    NUMBER_INSTRUCTIONS = 8,   /* of theirs for each number: 270 in a step of 64x32 */
+    STEP_INSTRUCTIONS = 80,    /* and besides */
     MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
     /* Fitted to five tiles on 21 shapes on the H200 (results/h200-native-direct-first.tsv, clocks at 1980 MHz: root mean square error
      * 12 %), a block's two since its stores have no branches (results/h200-native-direct.tsv: 22 % with shapes of k = 1 and 16, which these
      * kernels are not for). */
     OVERLAP_PERCENT = 87,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
-    BLOCK_START_CLOCKS = 6500, /* of a block: launch, first loads, checks */
+    BLOCK_START_CLOCKS = 5200, /* of a block: launch, first loads, checks */
     SUM_CLOCKS = 110,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 56,       /* of device memory's rate; 2.7 TB/s */
+    /* Warpgroups: three tiles on 22 shapes (results/h200-native-warpgroups.tsv): 10 to 13 %. */
+    STEP_WAIT_CLOCKS = 130,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
+    WARPGROUP_START_CLOCKS = 2400, WARPGROUP_SUM_CLOCKS = 85,
+    LAUNCH_CLOCKS = 1200,      /* of the launch, beside what each block takes */
+    WARPGROUP_STREAM_PERCENT = 40, /* of device memory's rate; 1.9 TB/s */
+    NARROW_CLOCKS = 3300,      /* more of a block where columns begin anywhere */
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };
 
@@ -72,11 +81,27 @@ int model_direct_rows(const struct isa *isa, const struct tile *t) {
     return mi * ni > 8 ? 1 : mi;
 }
 
+/* Warpgroups, worked line with ptxas' number in brackets: 64x64, two groups: sums, large ones and two of small ones 32 each, two sets of
+ * fragments of 24, 16 numbers of P and 16 of Q, 42 = 250 (253); 64x32: 64 + 48 + 16 + 8 + 42 = 178 (187). */
+static void warpgroup_registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
+    const int sums = t->wm * t->wn / isa->wave_size, group = tile_threads(t, isa) / tile_groups(t, isa);
+    const int fragments = 2 * s->slices * t->wm * t->bk / 2 / isa->wave_size, numbers = t->wm * t->bk / isa->wave_size + t->bn * t->bk / group;
+    cost->regs_chains = 3 * sums;
+    cost->regs_accumulators = 4 * sums;
+    cost->regs_fragments = fragments + numbers;
+    cost->regs_other = WARPGROUP_REGISTERS;
+    cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
+}
+
 /* Worked line, ptxas' own number in brackets: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of
  * 4, 52 = 228 (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one set:
  * 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of parts. FP32 MMAs: half
  * of a step's loads; 64x64, warps of 32x32, gfx90a: 16 + 16 + 16 + 16 + 36 = 100 (hipcc: 108). */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
+    if (isa->direct == DIRECT_WGMMA) {
+        warpgroup_registers(isa, s, t, cost);
+        return;
+    }
     const int lanes = isa->wave_size, sums = t->wm * t->wn / lanes;
     const int rows = model_direct_rows(isa, t) * isa->mi, cols = (t->wn + 15) / 16 * 16;
     cost->regs_chains = has_mma(isa) ? rows * t->wn / lanes : sums;
@@ -99,6 +124,14 @@ static int stage_bytes(const struct isa *isa, const struct scheme *s, const stru
     const int fp32 = fp32_bytes(t, t->bm) + fp32_bytes(t, t->bn);
     const int cut = has_mma(isa) ? s->slices * (t->bm + t->bn) * t->bk * 2 : 0;
     return fp32 > cut ? fp32 : cut;
+}
+
+/* Of a block; P's slices of warpgroups are in registers, and Q's in rings. */
+static int shared_bytes(const struct isa *isa, const struct scheme *s, const struct tile *t) {
+    enum { RING = 3 };
+    const int fp32 = t->stages * (fp32_bytes(t, t->bm) + fp32_bytes(t, t->bn));
+    const int rings = tile_groups(t, isa) * RING * s->slices * t->bn * t->bk * 2;
+    return isa->direct != DIRECT_WGMMA ? t->stages * stage_bytes(isa, s, t) : fp32 > rings ? fp32 : rings;
 }
 
 /* Clocks x256 of one step of a block on the instructions and shared memory of FP32 multiply-adds, or MMAs. */
@@ -128,41 +161,59 @@ static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct
     return (warps * issue * 256 / active + unit + smem) * OVERLAP_PERCENT / 100;
 }
 
+/* The same of warpgroups, of whose groups one takes the step. Worked line: 128x64x32, 8 warps, two on a scheduler: 24 numbers of a
+ * thread, 2 x (24 x 8 + 80) = 544 instructions; unit 6 * 128 * 64 * 32 / 2048 = 768; shared memory: each warpgroup reads six slices of
+ * Q, of which the block stores three, (2 x 6 + 3) x 64 x 64 bytes / 128 = 480; and 130: 1922. */
+static int64_t warpgroup_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
+    const int64_t threads = tile_threads(t, isa) / tile_groups(t, isa), warps = threads / isa->wave_size;
+    const int64_t numbers = (int64_t)(t->bm + t->bn) * t->bk / threads, warpgroups = t->bm / 64;
+    const int64_t issue = warps * (numbers * NUMBER_INSTRUCTIONS + STEP_INSTRUCTIONS) * 256 / g->schedulers_per_sm;
+    const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s);
+    const int64_t smem = (warpgroups * s->products + s->slices) * t->bn * t->bk * 2 * 256 / g->smem_bytes_per_cycle;
+    return issue + unit + smem + STEP_WAIT_CLOCKS * 256;
+}
+
 /* Clocks x256 of one step of a block beside blocks_per_sm - 1 others. */
 static int64_t step_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                          int blocks_per_sm) {
     const int64_t resident = (int64_t)tile_warps(t) * blocks_per_sm;
     const int64_t active = resident < g->schedulers_per_sm ? resident : g->schedulers_per_sm;
     const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * 4 * 256 / PORT_BYTES;
+    if (isa->direct == DIRECT_WGMMA)
+        return largest(warpgroup_busy(g, isa, s, t), port);
     return largest(has_mma(isa) ? mma_busy(g, isa, s, t, active) : fma_busy(g, isa, s, t, active), port);
 }
 
 /* Clocks x256 of the MMAs of a step that depend on one another. */
 static int64_t step_chain(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
     const int64_t groups = t->wm / isa->mi / model_direct_rows(isa, t) * (t->bk / isa->fragment_k);
-    const int64_t mmas = has_mma(isa) ? groups * s->products : isa->fp32_mma ? t->bk / ISA_FP32_MMA_K : 0;
+    const int64_t mmas = isa->direct == DIRECT_WGMMA ? 0 : has_mma(isa) ? groups * s->products : isa->fp32_mma ? t->bk / ISA_FP32_MMA_K : 0;
     return mmas * g->mma_latency_cycles / isa->latency_divisor * 256;
 }
 
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                          struct cost *cost) {
+    const bool warpgroups = isa->direct == DIRECT_WGMMA; /* their steps wait for what they do */
     const int64_t sets = has_mma(isa) ? model_direct_sets(isa, t) : 1, sums = (int64_t)t->wm * t->wn / isa->wave_size;
-    const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / sets;
+    const int64_t arrival = warpgroups ? 0 : (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / sets;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, step_busy(g, isa, s, t, cost->blocks_per_sm));
     c->step_latency_x256 = (int32_t)model_cool_clocks(g, largest(step_busy(g, isa, s, t, 1), step_chain(g, isa, s, t)) + arrival);
-    c->fixed_cycles = (int)model_cool_clocks(g, BLOCK_START_CLOCKS + SUM_CLOCKS * sums);
+    c->fixed_cycles = (int)model_cool_clocks(g, warpgroups ? WARPGROUP_START_CLOCKS + WARPGROUP_SUM_CLOCKS * sums
+                                                           : BLOCK_START_CLOCKS + SUM_CLOCKS * sums);
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
-    c->stream_gbps = (int)g->dram_gbps * STREAM_PERCENT / 100;
+    c->start_cycles = warpgroups ? (int)model_cool_clocks(g, LAUNCH_CLOCKS) : 0;
+    c->narrow_cycles = (int)model_cool_clocks(g, NARROW_CLOCKS);
+    c->stream_gbps = (int)g->dram_gbps * (warpgroups ? WARPGROUP_STREAM_PERCENT : STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
 static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                   struct cost *cost) {
     const char *limit = "";
-    cost->smem_bytes = t->stages * stage_bytes(isa, s, t);
+    cost->smem_bytes = shared_bytes(isa, s, t);
     if (cost->threads > g->threads_per_block_max)
         model_reject(cost, "threads: %d > %lld per block", cost->threads, (long long)g->threads_per_block_max);
     else if (cost->regs_per_thread > g->registers_per_thread_max)
@@ -174,7 +225,7 @@ static void check(const struct gpu *g, const struct isa *isa, const struct schem
                      (long long)g->smem_per_block_bytes);
     if (!cost->fits)
         return;
-    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+    cost->blocks_per_sm = model_occupancy(g, isa, tile_threads(t, isa) / isa->wave_size, cost->regs_per_thread, cost->smem_bytes, &limit);
     if (cost->blocks_per_sm < 1)
         model_reject(cost, "occupancy: not one block of %d warps x %d registers fits an SM, %s run out", tile_warps(t),
                      cost->regs_per_thread, limit);

@@ -18,6 +18,7 @@ enum {
     FMA_START_CLOCKS = 4700,   /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 10,       /* of a block for each sum of a lane: its way out */
     FMA_STREAM_PERCENT = 48,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
+    FMA_EASY_ROWS = 64, FMA_NARROW_CLOCKS = 55000, /* more of a block with more rows where columns begin anywhere: 513 x 4096 x 31 */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
     THIN_START_CLOCKS = 6000,
     THIN_COLUMN_CLOCKS = 300, /* more of a step for each of Q's columns */
@@ -94,6 +95,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->fixed_cycles = (int)model_cool_clocks(g, start);
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
+    c->narrow_cycles = !thin && t->bm > FMA_EASY_ROWS ? (int)model_cool_clocks(g, FMA_NARROW_CLOCKS) : 0;
     c->stream_gbps = (int)g->dram_gbps * (thin ? THIN_STREAM_PERCENT : FMA_STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }

@@ -233,7 +233,10 @@ static void plan_direct(struct plan_set *set, struct best *b) {
         enum direct_kind kind;
         int bm, bn, bk, wm, wn, stages; /* wm 0: what makes 256 threads */
         const char *why;
-    } rows[] = {{DIRECT_TILE, 128, 64, 32, 32, 32, 2, "reads the operands as they are; many tiles"},
+    } rows[] = {{DIRECT_WGMMA, 128, 64, 32, 16, 64, 2, "reads the operands as they are, two warpgroups side by side; many tiles"},
+                {DIRECT_WGMMA, 64, 64, 32, 16, 64, 2, "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
+                {DIRECT_WGMMA, 64, 32, 32, 16, 32, 2, "reads the operands as they are, two warpgroups by turns; few tiles"},
+                {DIRECT_TILE, 128, 64, 32, 32, 32, 2, "reads the operands as they are; many tiles"},
                 {DIRECT_TILE, 64, 64, 32, 32, 32, 2, "reads the operands as they are; a wave of tiles"},
                 {DIRECT_TILE, 64, 32, 32, 32, 16, 2, "reads the operands as they are; few tiles"},
                 {DIRECT_TILE, 32, 32, 32, 16, 16, 2, "reads the operands as they are; very few tiles"},
@@ -246,7 +249,10 @@ static void plan_direct(struct plan_set *set, struct best *b) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum { THREADS = 256 };
         const bool few = rows[i].bn < 32; /* vectors: tiles only where there is nothing better */
-        if (isa->tiles_only ? rows[i].kind != DIRECT_TILE : few && rows[i].kind == DIRECT_TILE)
+        const bool many = rows[i].bm == 128; /* and so many tiles only without warpgroups */
+        if (isa->tiles_only ? rows[i].kind != DIRECT_TILE : rows[i].kind == DIRECT_TILE && (few || (many && isa->direct_wgmma)))
+            continue;
+        if (rows[i].kind == DIRECT_WGMMA && !isa->direct_wgmma)
             continue;
         b->isa = isa_direct(isa, rows[i].kind);
         const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
@@ -303,7 +309,7 @@ static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int
         const struct plan *p = &set->plan[i];
         const struct gpu *g = p->gpu;
         int splits;
-        if (p->variant != VARIANT_PIPELINE)
+        if (p->variant != VARIANT_PIPELINE || (p->isa->direct == DIRECT_WGMMA && k <= p->scheme->fma_k))
             continue;
         const int64_t ns =
             ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,

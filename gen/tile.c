@@ -18,8 +18,13 @@ int tile_warps(const struct tile *t) {
 
 enum { WARPGROUP_THREADS = 128, PART_COLUMNS = 64 };
 
+int tile_groups(const struct tile *t, const struct isa *isa) {
+    enum { TWO_WARPGROUPS = 128 }; /* rows */
+    return isa->direct == DIRECT_WGMMA && t->bm < TWO_WARPGROUPS ? TWO_WARPGROUPS / t->bm : 1;
+}
+
 int tile_threads(const struct tile *t, const struct isa *isa) {
-    return isa->warpgroup ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS : tile_warps(t) * isa->wave_size;
+    return isa->warpgroup ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS : tile_warps(t) * tile_groups(t, isa) * isa->wave_size;
 }
 
 int tile_warpgroups(const struct tile *t) {

@@ -17,6 +17,8 @@ struct tile {
 };
 
 int tile_warps(const struct tile *t);
+/* Groups of a block's warps that take turns in a tile's steps: of DIRECT_WGMMA, whose blocks have two warpgroups; else 1. */
+int tile_groups(const struct tile *t, const struct isa *isa);
 int tile_threads(const struct tile *t, const struct isa *isa); /* a warpgroup of producers included */
 /* Warpgroup kernels: consumer warpgroups of a block, parts of 64 columns of one of them, results a thread has of a part. */
 int tile_warpgroups(const struct tile *t);

@@ -152,12 +152,15 @@ struct ht_kernel_desc {
                           * those that read the operands, the one for ht_pick_rescue */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
-    int direct; /* 1: reads a_src, b_src; 0: panels */
+    int direct; /* reads a_src, b_src; 0: panels */
     int rescues; /* 1: of the blocks that a data check lets it leave out it computes what args.rescues asks for */
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
+
+/* ht_kernel_desc.direct: of kernels that read the operands as they are, one that is slow at FP32 multiply-adds: not for fma_only. */
+enum { HT_DIRECT = 1, HT_DIRECT_SLICES };
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
 enum ht_range {

@@ -34,6 +34,14 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
     return none;
 }
 
+/* Whether all that a kernel would do with so small a k are FP32 multiply-adds, for which it was not made. */
+static int is_out_of_place(const struct ht_set_desc *set, const struct ht_kernel_desc *desc, int64_t k) {
+    for (int i = 0; desc->direct == HT_DIRECT_SLICES && i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, desc->scheme) == 0)
+            return k <= set->scheme[i].fma_k;
+    return 0;
+}
+
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes) {
     struct ht_choice best = {-1, 0, INT64_MAX};
@@ -43,7 +51,7 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
         return best;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *desc = &set->kernel[i];
-        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0')
+        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || is_out_of_place(set, desc, k))
             continue;
         struct ht_choice choice = ht_pick_splits(set, i, m, n, k, batch, partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)

@@ -45,3 +45,20 @@ HT_DEVICE void ht_multiply(float *d, const float *x, const float *y)
     const unsigned a = ht_as_uint(*x), b = ht_as_uint(*y);
     ht_mfma_f32_16x16x4f32(d, &b, &a);
 }
+
+// Whether any thread of the block says yes; a barrier, and the stages are free for it. (HIP's own takes shared memory and scalars.)
+template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned smem, int tid)
+{
+    int any = yes;
+    for (int lanes = WAVE / 2; lanes > 0; lanes /= 2)
+        any |= ht_shfl_xor(any, lanes);
+    ht_barrier();
+    if (tid % WAVE == 0)
+        ht_sts4(smem + (unsigned)(tid / WAVE) * 4, any ? 1.0f : 0.0f);
+    ht_barrier();
+    float sum = 0;
+    for (int w = 0; w < WARPS; w++)
+        sum = __fadd_rn(sum, ht_lds4(smem + (unsigned)w * 4));
+    ht_barrier();
+    return sum > 0.0f;
+}

@@ -1,10 +1,11 @@
 // frag_direct: where a lane's results lie in a 16 x 8 tile of C, as mma.sync m16n8k16 has it (PTX ISA, "Matrix Fragments for
-// mma.m16n8k16"): lane (g = lane / 4, t = lane % 4) has columns 2t, 2t + 1 of the tile and its rows g, g + WAVE / 4, ...
+// mma.m16n8k16"): lane (g = lane / 4, t = lane % 4) has columns 2t, 2t + 1 of the tile and its rows g, g + WAVE / 4, ...; or
+// neighbours (ROWS_BESIDE), where the fragments of P are loaded in that order.
 constexpr int D_REGS = 128 / WAVE; // results of a lane in one tile
 
 HT_DEVICE int ht_d_row(int lane, int i)
 {
-    return (lane >> 2) + i * (WAVE / 4);
+    return ROWS_BESIDE ? (lane >> 2) * 2 + i : (lane >> 2) + i * (WAVE / 4);
 }
 
 HT_DEVICE int ht_d_col(int lane, int j)
@@ -38,4 +39,17 @@ HT_DEVICE void ht_multiply(float *d, const float *x, const float *y)
     for (int i = 0; i < A_OWN; i++)
         for (int j = 0; j < B_OWN; j++)
             d[i * B_OWN + j] = __fmaf_rn(x[i], y[j], d[i * B_OWN + j]);
+}
+
+#ifndef HT_SIMULATOR
+// A barrier; whether any thread of the block says yes.
+HT_DEVICE bool ht_barrier_any(bool yes)
+{
+    return __syncthreads_or(yes) != 0;
+}
+#endif
+
+template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned, int)
+{
+    return ht_barrier_any(yes);
 }

@@ -7,6 +7,24 @@
 // so that 16-byte stores stay aligned, and the loads of a fragment, 8 rows x 4 neighbouring k, meet no bank twice: lines
 // lie 4 or 8 banks apart. A thread moves parts of four numbers, the same place of every LINES-th line. Beyond the matrix
 // there are zeros. Loads are of 16 bytes where every line begins at a multiple of that, else of 4.
+#ifndef HT_SIMULATOR
+struct ht_pair {
+    float x, y;
+};
+
+// Two neighbours at a multiple of 8 bytes.
+HT_DEVICE ht_pair ht_ld8(const float *p)
+{
+    const float2 v = *(const float2 *)p;
+    return {v.x, v.y};
+}
+
+HT_DEVICE void ht_stg8(float *p, ht_pair v)
+{
+    *(float2 *)p = make_float2(v.x, v.y);
+}
+#endif
+
 constexpr int K_PITCH = BK + 4; // numbers from line to line where k is contiguous
 template <int ROWS> constexpr int ht_row_pitch = (ROWS + 31) / 32 * 32 + 8; // and where rows are
 template <int ROWS>

@@ -8,8 +8,8 @@
 //
 // The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
 // multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
-constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N;
-constexpr int THREADS = WARPS * WAVE;
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * GROUPS;
+constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / GROUPS; // groups share a tile: its steps, or all but the first look on
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
 constexpr int KEEPS = RESCUES;                  // keep beside each sum what it rounds off
@@ -20,10 +20,11 @@ constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
 constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
-constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ht_cut_bytes<BM>;
+constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ROWS_BESIDE ? 0 : ht_cut_bytes<BM>; // P is cut in shared memory, or in registers
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
-constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES;
+constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 constexpr int WALKED = 2; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
@@ -31,14 +32,22 @@ static_assert(!RESCUES || (BM == 64 && BN == 64), "the data check is of 64 x 64 
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
+// One operand: element (row, k) is src[row * ld + k] where k is contiguous, else src[k * ld + row].
+struct ht_side {
+    const float *src;
+    long long ld, stride; // elements; from batch entry to batch entry
+    int rows, k_contiguous;
+};
+
 struct direct_args {
     ht_gemm_args g;
+    ht_side p, q;
     int swapped; // P is B, Q is A
 };
 
-// Which part of C: the tile's number, the part of k, the entry of the batch.
+// Which part of C: the tile's row and column among the tiles of P and Q, the part of k, the entry of the batch.
 struct ht_spot {
-    int tile, split, entry;
+    int row, col, split, entry;
 };
 
 // What a block multiplies: rows from row0 of P, columns from col0 of Q, k from k0, `steps` steps.
@@ -66,7 +75,10 @@ HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
     for (int i = 0; i < MI; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_clear(sum[i][j]);
+#pragma unroll
+            for (int q = 0; q < D_REGS; q++) {
+                sum[i][j][q] = 0.0f;
+            }
         }
     }
 }
@@ -82,6 +94,7 @@ HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
     }
 }
 
+//@emit slices
 // A step of 16 k of a few rows of a warp's tiles: six products, the small ones first, in chains of their own. Each MMA cuts
 // what lies below its sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut. KEEPS: the
 // large product has the chain to itself, which joins `sum` with nothing lost; the five small ones go to `rest`, behind what was
@@ -90,6 +103,7 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
                              unsigned (*b)[2 * B_PAIRS][2])
 {
     ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
+    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // where the five go
 #pragma unroll
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
@@ -97,20 +111,48 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
             ht_clear(chain[i][j]);
         }
     }
-    //@emit products
 #pragma unroll
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][2], b[0][j]);
-            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][1], b[1][j]);
-            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][0], b[2][j]);
-            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][1], b[0][j]);
-            ht_mma(KEEPS ? rest[i][j] : chain[i][j], a[i][0], b[1][j]);
+            ht_mma(small[i][j], a[i][2], b[0][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][1], b[1][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][0], b[2][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][1], b[0][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][0], b[1][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
             ht_mma(chain[i][j], a[i][0], b[0][j]);
         }
     }
-    //@end
 #pragma unroll
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
@@ -183,6 +225,7 @@ HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
         }
     }
 }
+//@end
 
 // Where a lane's first row and column are in a stage of FP32, and how far it is to the next row and k, in bytes.
 struct ht_place {
@@ -289,23 +332,6 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
         multiply_fp32(sum, t, false, false, smem, chain_k);
 }
 
-// Whether any thread of the block says yes. The stages are free for it.
-HT_DEVICE bool any_of_block(bool yes, unsigned smem, int tid)
-{
-    int any = yes;
-    for (int lanes = WAVE / 2; lanes > 0; lanes /= 2)
-        any |= ht_shfl_xor(any, lanes);
-    ht_barrier();
-    if (tid % WAVE == 0)
-        ht_sts4(smem + (unsigned)(tid / WAVE) * 4, any ? 1.0f : 0.0f);
-    ht_barrier();
-    float sum = 0;
-    for (int w = 0; w < WARPS; w++)
-        sum = __fadd_rn(sum, ht_lds4(smem + (unsigned)w * 4));
-    ht_barrier();
-    return sum > 0.0f;
-}
-
 // Whether a tile is to be computed: all are, or behind a data check those that are not tame.
 HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swapped, const ht_task &t, int entry)
 {
@@ -350,11 +376,30 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
             const int col = j * MMA_N + h;
 #pragma unroll
             for (int i = 0; i < FMA_ROWS; i++) {
-                const int row = i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4);
+                const int row = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS);
                 const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
                 ht_acc *const v = &sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h];
                 *v = __fmaf_rn(beta, old, *v);
             }
+        }
+    }
+}
+
+// Two neighbours in memory at once where they can be: of a row of Q (SWAPPED), or of P where a lane has such rows.
+constexpr bool HAS_PAIRS = ROWS_BESIDE && D_ROWS == 2 && D_COLS == 2;
+
+template <bool SWAPPED> HT_DEVICE void put_pairs(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+#pragma unroll
+        for (int i = 0; i < FMA_ROWS; i++) {
+            const int row = SWAPPED ? i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS) : i / D_ROWS * MMA_M;
+            const int col = j * MMA_N + (SWAPPED ? 0 : i % D_ROWS);
+            const ht_acc *const v = sum[i / D_ROWS][j];
+            const ht_pair two = {v[SWAPPED ? i % D_ROWS * 2 : i % D_ROWS], v[SWAPPED ? i % D_ROWS * 2 + 1 : i % D_ROWS + 2]};
+            if (row < to.rows && col < to.cols)
+                ht_stg8(place_in<SWAPPED>(to, row, col), two);
         }
     }
 }
@@ -368,7 +413,7 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
             const int col = j * MMA_N + h;
 #pragma unroll
             for (int i = 0; i < FMA_ROWS; i++) {
-                const int row = i / D_ROWS * MMA_M + i % D_ROWS * (WAVE / 4);
+                const int row = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS);
                 if (row < to.rows && col < to.cols)
                     ht_stg4(place_in<SWAPPED>(to, row, col), sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h]);
             }
@@ -399,7 +444,13 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
         else if (beta != 0.0f)
             add_to_sums<false>(to, sum, beta);
     }
-    if (args.swapped)
+    const int beside = args.swapped ? t.cols : t.rows; // numbers that lie side by side
+    const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
+    if (pairs && args.swapped)
+        put_pairs<true>(to, sum);
+    else if (pairs)
+        put_pairs<false>(to, sum);
+    else if (args.swapped)
         put_sums<true>(to, sum);
     else
         put_sums<false>(to, sum);
@@ -421,37 +472,44 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
         multiply_cut<false, false>(sum, rest, &seen, t, smem);
     if (KEEPS)
         close_chains(sum, rest);
-    return !any_of_block(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+    return !ht_any_of_block<WARPS>(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+}
+
+// total * split / splits without 64 bits, which would take longer than some products.
+HT_DEVICE int first_step(int total, int split, int splits)
+{
+    if (RESCUES) // where time is something else, and hipcc 5.2 would spill scalars
+        return (int)((long long)total * split / splits);
+    if (splits == 1)
+        return split * total;
+    return (int)((unsigned)total / (unsigned)splits) * split + (int)((unsigned)total % (unsigned)splits * (unsigned)split / (unsigned)splits);
 }
 
 // This block's share; `zero` is added to what says which it is.
 HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero)
 {
     const ht_gemm_args &g = args.g;
-    const int tid = (int)threadIdx.x + zero, tile = spot.tile + zero, split = spot.split + zero, warp = tid / WAVE;
+    const int tid = (int)threadIdx.x + zero, split = spot.split + zero, warp = tid / WAVE;
     const int total = (g.k + BK - 1) / BK; // steps
-    const int begin = (int)((long long)total * split / g.splits), end = (int)((long long)total * (split + 1) / g.splits);
-    const float *a = g.a_src + (spot.entry + zero) * g.a_src_stride;
-    const float *b = g.b_src + (spot.entry + zero) * g.b_src_stride;
+    const int begin = first_step(total, split, g.splits), end = first_step(total, split + 1, g.splits);
     ht_task t;
-    t.p = args.swapped ? b : a;
-    t.q = args.swapped ? a : b;
-    t.p_ld = args.swapped ? g.b_ld : g.a_ld;
-    t.q_ld = args.swapped ? g.a_ld : g.b_ld;
-    t.p_k_contiguous = args.swapped ? g.b_k_contiguous : g.a_k_contiguous;
-    t.q_k_contiguous = args.swapped ? g.a_k_contiguous : g.b_k_contiguous;
-    t.rows = args.swapped ? g.n : g.m;
-    t.cols = args.swapped ? g.m : g.n;
-    const int tiles_p = (t.rows + BM - 1) / BM;
-    t.row0 = tile % tiles_p * BM;
-    t.col0 = tile / tiles_p * BN;
+    t.p = args.p.src + (spot.entry + zero) * args.p.stride;
+    t.q = args.q.src + (spot.entry + zero) * args.q.stride;
+    t.p_ld = args.p.ld;
+    t.q_ld = args.q.ld;
+    t.p_k_contiguous = args.p.k_contiguous;
+    t.q_k_contiguous = args.q.k_contiguous;
+    t.rows = args.p.rows;
+    t.cols = args.q.rows;
+    t.row0 = (spot.row + zero) * BM;
+    t.col0 = (spot.col + zero) * BN;
     t.k0 = begin * BK;
     t.k = end * BK < g.k ? end * BK : g.k;
     t.steps = end - begin;
     t.tid = tid;
     t.lane = tid & (WAVE - 1);
     t.warp_row = warp % WARPS_M * WM;
-    t.warp_col = warp / WARPS_M * WN;
+    t.warp_col = warp / WARPS_M % WARPS_N * WN;
     return t;
 }
 
@@ -459,18 +517,23 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
     const ht_task task = task_of(args, spot, RESCUES ? (int)ht_anew(0) : 0); // not kept from tile to tile
+    if (!RESCUES) { // only now: which numbers are whose does not hang on what is still being written
+        ht_grid_wait();
+        ht_grid_release();
+    }
     if (!is_wanted(g, args.swapped, task, spot.entry))
         return;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
     const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
-    const ht_task again = task_of(args, spot, (int)ht_anew(0)); // worked out once more: nothing of it waits in registers meanwhile
+    const ht_task again = ROWS_BESIDE ? task : task_of(args, spot, (int)ht_anew(0)); // else it would wait in registers meanwhile
     if (!done) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
-    store_sums(args, again, sum, spot);
+    if (GROUPS == 1 || again.tid < GROUP_THREADS)
+        store_sums(args, again, sum, spot);
 }
 
 // ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave
@@ -491,13 +554,13 @@ HT_DEVICE bool is_all_tame(const ht_gemm_args &g, int entry)
         for (int i = 0; i < LOOKS; i++)
             least = look[i] < least ? look[i] : least;
     }
-    return !any_of_block(least < 0, ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
+    return !ht_any_of_block<WARPS>(least < 0, ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
 }
 
 HT_DEVICE void rescue(const direct_args &args)
 {
     const ht_gemm_args &g = args.g;
-    const int tiles = ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN);
+    const int tiles = ((args.p.rows + BM - 1) / BM) * ((args.q.rows + BN - 1) / BN);
     ht_grid_release();
     ht_grid_wait(); // every block: the product relies on packing's end through this launch's
     if (g.a_tame && !ht_asks(g))
@@ -505,9 +568,11 @@ HT_DEVICE void rescue(const direct_args &args)
     for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
         const bool skipped = is_all_tame(g, entry);
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
-            const ht_spot spot = {tile, (int)blockIdx.z, entry};
+            const direct_args &again = ht_args_again(args);
+            const int high = (again.p.rows + BM - 1) / BM;
+            const ht_spot spot = {tile % high, tile / high, (int)blockIdx.z, entry};
             ht_barrier(); // the tile before has been read
-            compute_tile(ht_args_again(args), spot);
+            compute_tile(again, spot);
         }
     }
 }
@@ -517,9 +582,9 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     if (RESCUES) {
         rescue(args);
     } else {
-        const ht_spot spot = {(int)blockIdx.x, (int)blockIdx.y, (int)blockIdx.z};
-        ht_grid_wait();
-        ht_grid_release();
+        const int splits = args.g.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
+        const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
+        const ht_spot spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
         compute_tile(args, spot);
     }
 }
@@ -549,17 +614,26 @@ static unsigned sharers(long long tiles, int high, long long most)
     return (unsigned)blocks;
 }
 
+// P is what makes fewer blocks; where that is all the same and rows of P are loaded to registers, the one whose k is contiguous.
+static int swaps(const ht_gemm_args &g)
+{
+    const bool same = ht_direct_swaps(g.m, g.n, BM, BN) == 0 && ht_direct_swaps(g.n, g.m, BM, BN) == 0;
+    return ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN);
+}
+
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const direct_args args = {g, ht_direct_swaps(g.m, g.n, BM, BN)};
-    const int rows = args.swapped ? g.n : g.m, cols = args.swapped ? g.m : g.n, high = (rows + BM - 1) / BM;
-    const long long tiles = (long long)high * ((cols + BN - 1) / BN);
-    const long long share = (tiles * g.batch + WALKED - 1) / WALKED;
+    const int swapped = swaps(g);
+    const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
+    const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
+    const direct_args args = {g, swapped ? b : a, swapped ? a : b, swapped};
+    const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
+    const long long tiles = (long long)high * wide, share = (tiles * g.batch + WALKED - 1) / WALKED;
     const int most = share < SMS * MIN_BLOCKS ? (int)share : SMS * MIN_BLOCKS;
     const int groups = g.batch < most ? g.batch : most; // of blocks that share an entry
-    if (tiles > 0x7fffffff)
+    if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > 0xffff))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, most / groups) : (unsigned)tiles,
-                               (unsigned)(RESCUES ? groups : g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
+    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, most / groups) : (unsigned)high,
+                               (unsigned)(RESCUES ? groups : wide * g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
                                SMEM_BYTES, stream, args);
 }

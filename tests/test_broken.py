@@ -16,7 +16,8 @@ from conftest import ROOT, SIM
 SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_"),
         "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
         "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
-        "mi210-direct": ("mi210", "fp32", "_64x64x32_")}
+        "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
+        "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT")}
 
 
 def kernel_name(case, scheme=None):
@@ -70,7 +71,7 @@ BREAKS_OF = {
         "half a warp leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 16) ht_mma(acc[0][0][0]"),
     },
     "a800-direct": {
-        "a missing MMA": (r"ht_mma\(chain[^\n]*\n", 8, ""),
+        "a missing MMA": (r"ht_mma\(small[^\n]*\n", 8, ""),
         "two slices exchanged": (r"a\[0\]\[1\], b\[0\]\[2\]\)", 0, "a[0][0], b[1][2])"),
         "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
         "the stage that is read is written": (r"(ht_cut_parts<BM, A_PARTS, THREADS, P_K>\()write", 0, r"\g<1>read"),
@@ -127,11 +128,38 @@ BREAKS_OF = {
         "the other accumulator": (r"ht_mma\(acc\[1\]", 0, "ht_mma(acc[0]"),
     },
 }
+STEP = r"(HT_DEVICE void multiply_cut[\s\S]*?steps; step \+= 2[\s\S]*?)"  # inside the loop
+BREAKS_OF["h200-direct"] = {  # Q's lines are of k
+    "no fence before what was stored is multiplied": (STEP + r"ht_async_fence\(\);", 0, r"\g<1>;"),
+    "no barrier between the stages": (STEP + r"ht_group_barrier[^;]*;", 0, r"\g<1>;"),
+    "fragments are cut while they are read": (STEP + r"ht_wgmma_wait<2>\(\);", 0, r"\g<1>;"),
+    "fragments of the step that is multiplied": (STEP + r"a\[1 - set\]", 0, r"\g<1>a[set]"),
+    "large sums are taken too early": (STEP + r"ht_wgmma_wait<1>\(\);", 0, r"\g<1>;"),
+    "two stages in the ring": (r"constexpr int RING = 3", 0, "constexpr int RING = 2"),
+    "a product left out": (r"HT_DEVICE void multiply_step([\s\S]*?)ht_wgmma_rows<BN, Q_K>\(sum->by_q, a\[i\]\[0\], b \+ 2[^\n]*\n", 0, r"HT_DEVICE void multiply_step\g<1>\n"),
+    "a slice in another's place": (r"HT_DEVICE void multiply_step([\s\S]*?)b \+ 2 \* PLANE", 0, r"HT_DEVICE void multiply_step\g<1>b + PLANE"),
+    "chains that go on": (r"HT_DEVICE void multiply_step([\s\S]*?)PLANE, i > 0\)", 0, r"HT_DEVICE void multiply_step\g<1>PLANE, 1)"),
+    "the groups are not added up": (r"(HT_DEVICE void multiply_cut[\s\S]*?)join_groups\(total[^\n]*\n", 0, r"\g<1>;\n"),
+    "both groups take the same steps": (r"(HT_DEVICE void multiply_cut[\s\S]*?)own.k0 \+= group \* BK", 0, r"\g<1>own.k0 += 0"),
+    "k in another order": (r"HT_DEVICE unsigned place_of_columns([\s\S]*?)\(line >> 1 & 1\) << 3", 0, r"HT_DEVICE unsigned place_of_columns\g<1>(line >> 1 & 1) << 2"),
+    "rows of P in another order": (r"HT_DEVICE int ht_d_row([^}]*?)\(lane >> 2\) \* 2 \+ i", 0, r"HT_DEVICE int ht_d_row\g<1>(lane >> 2) * 2 + 1 - i"),
+    "one row too far": (r"HT_DEVICE ht_reader open_reader([\s\S]*?)rows - row;", 0, r"HT_DEVICE ht_reader open_reader\g<1>rows - row + 1;"),
+    "the last lines are loaded whole": (r"HT_DEVICE void load_some([\s\S]*?)i < there", 0, r"HT_DEVICE void load_some\g<1>i < there + 9"),
+}
+BREAKS_OF["h200-direct-k"] = {  # of rows
+    "k in another order": (r"HT_DEVICE void cut_columns([\s\S]*?)pair\[2\]\[s\]", 0, r"HT_DEVICE void cut_columns\g<1>pair[1][s]"),
+    "pieces that are not exchanged": (r"HT_DEVICE unsigned place_of_columns([\s\S]*?)\^ ht_turn<PITCH>\(line\)", 0, r"HT_DEVICE unsigned place_of_columns\g<1>"),
+    "a descriptor of wider lines": (r"HT_DEVICE unsigned long long ht_columns([^}]*?)LINE_BYTES == 128 \? 1 : 2", 0, r"HT_DEVICE unsigned long long ht_columns\g<1>1"),
+}
+BREAKS_OF["h200-direct-rows"] = {  # P's lines are of k as well
+    "rows exchanged": (r"HT_DEVICE void cut_rows([\s\S]*?)v\[i\]\[h \* 4 \+ x\]", 0, r"HT_DEVICE void cut_rows\g<1>v[i][h * 4 + 1 - x]"),
+    "the same line of k again": (r"HT_DEVICE void load_rows([\s\S]*?)from \+ line \* ld", 0, r"HT_DEVICE void load_rows\g<1>from"),
+}
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},
     "a missing MMA": (r"ht_multiply\(rest[^\n]*\n", 5, ""),
     "a chain left out": (r"ht_close\(sum\[1\][^\n]*\n", 0, ""),
-    "no barrier between the stages": (r"ht_barrier\(\); // the stage", 1, "; // the stage"),
+    "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
     "the stage that is read is written": (r"(ht_store_parts<BM, A_PARTS>\()write", 0, r"\g<1>read"),
     # lane layouts of v_mfma_f32_16x16x4f32
     "lanes hold four k, as FP16's do": (r"HT_DEVICE int ht_own_k\(int lane\)\s*{\s*return lane / 16;", 0,
