@@ -34,7 +34,7 @@ enum {
     WARPGROUP_START_CLOCKS = 2400, WARPGROUP_SUM_CLOCKS = 85,
     LAUNCH_CLOCKS = 1200,      /* of the launch, beside what each block takes */
     WARPGROUP_STREAM_PERCENT = 40, /* of device memory's rate; 1.9 TB/s */
-    NARROW_CLOCKS = 3300,      /* more of a block where columns begin anywhere */
+    NARROW_CLOCKS = 52,        /* more of a block, for each of its rows, where columns begin anywhere: 513 x 4096 x 31, 777 x 1555 x 311 */
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };
 
@@ -205,7 +205,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->start_cycles = warpgroups ? (int)model_cool_clocks(g, LAUNCH_CLOCKS) : 0;
-    c->narrow_cycles = (int)model_cool_clocks(g, NARROW_CLOCKS);
+    c->narrow_cycles = (int)model_cool_clocks(g, NARROW_CLOCKS * t->bm);
     c->stream_gbps = (int)g->dram_gbps * (warpgroups ? WARPGROUP_STREAM_PERCENT : STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }

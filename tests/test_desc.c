@@ -207,6 +207,21 @@ static void test_total_time(void **state) {
     assert_int_equal(ht_bound_units(&scheme[1], 64), 68);
 }
 
+/* Where all that is done are FP32 multiply-adds, kernels of slices are not picked, however fast they seem. */
+static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
+    (void)state;
+    struct ht_kernel_desc kernel[2] = {kernel_of("fp32", "", 64, 64), kernel_of("fp32", "", 64, 64)};
+    const struct ht_scheme_desc scheme = {.name = "fp32", .fma_k = 16};
+    struct ht_set_desc set = set_of(kernel, 2);
+    set.schemes = 1;
+    set.scheme = &scheme;
+    kernel[0].direct = HT_DIRECT_SLICES;
+    kernel[1].direct = HT_DIRECT;
+    kernel[1].cost.fixed_cycles = kernel[0].cost.fixed_cycles + 1000;
+    assert_int_equal(ht_pick(&set, "fp32", 512, 512, 17, 1, 0).kernel, 0);
+    assert_int_equal(ht_pick(&set, "fp32", 512, 512, 16, 1, 0).kernel, 1);
+}
+
 static const int64_t PLENTY = INT64_C(1) << 40;
 
 static void test_pick_takes_the_cheapest_of_the_scheme(void **state) {
@@ -363,6 +378,7 @@ int main(void) {
         cmocka_unit_test(test_pack_worked_line),
         cmocka_unit_test(test_direct_cost_worked_lines),
         cmocka_unit_test(test_total_time),
+        cmocka_unit_test(test_pick_leaves_short_k_to_multiply_adds),
         cmocka_unit_test(test_bound_worked_line),
         cmocka_unit_test(test_pick_takes_the_cheapest_of_the_scheme),
         cmocka_unit_test(test_pick_predicts_what_it_compares),

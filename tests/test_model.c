@@ -241,6 +241,33 @@ static void worked_direct(void **state) {
     assert_false(c.fits);
 }
 
+/* The same by warpgroups: two side by side, or taking turns. */
+static void worked_direct_wgmma(void **state) {
+    (void)state;
+    const struct gpu h200 = budget("h200");
+    const struct scheme *s = scheme_find("fp32");
+    const struct isa *isa = isa_direct(isa_find("sm_90a"), DIRECT_WGMMA);
+    const struct tile wide = {128, 64, 32, 16, 64, 16, 2, 1}, even = {64, 64, 32, 16, 64, 16, 2, 1}, few = {64, 32, 32, 16, 32, 16, 2, 1};
+    struct cost c;
+    model_cost(MODEL_HALFTONE, &h200, isa, s, &wide, &cube, &c);
+    assert_true(c.fits);
+    assert_int_equal(tile_groups(&wide, isa), 1);
+    assert_int_equal(tile_threads(&wide, isa), 256);
+    assert_int_equal(c.regs_per_thread, 242);
+    assert_int_equal(c.smem_bytes, 2 * (18432 + 9216)); /* two stages of FP32 are more than three of Q's slices */
+    assert_int_equal(c.blocks_per_sm, 1);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 1922 * 1425 / 1980);
+    assert_int_equal(c.coefficients.step_latency_x256, c.coefficients.step_busy_x256); /* nothing is beside the block */
+    model_cost(MODEL_HALFTONE, &h200, isa, s, &even, &cube, &c);
+    assert_int_equal(tile_groups(&even, isa), 2);
+    assert_int_equal(tile_threads(&even, isa), 256);
+    assert_int_equal(c.regs_per_thread, 250);
+    assert_int_equal(c.smem_bytes, 2 * 3 * 3 * 64 * 32 * 2);
+    model_cost(MODEL_HALFTONE, &h200, isa, s, &few, &cube, &c);
+    assert_int_equal(c.regs_per_thread, 178);
+    assert_true(c.coefficients.narrow_cycles > 0);
+}
+
 /* The worked lines of gen/model_wgmma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
 static void worked_wgmma(void **state) {
     (void)state;
@@ -671,7 +698,7 @@ int main(void) {
         cmocka_unit_test(names),
         cmocka_unit_test(worked_shared),
         cmocka_unit_test(who_refills), cmocka_unit_test(worked_halftone),
-        cmocka_unit_test(worked_direct),
+        cmocka_unit_test(worked_direct), cmocka_unit_test(worked_direct_wgmma),
         cmocka_unit_test(worked_direct_fp32_mma),
         cmocka_unit_test(worked_fma),
         cmocka_unit_test(worked_wgmma),
