@@ -54,6 +54,9 @@ bool explain_rank(struct listing *l) {
     for (l->shape_isa = &l->seen; l->shape_isa;
          l->shape_isa = l->shape_isa->other_shape ? isa_find(l->shape_isa->other_shape) : NULL)
         tile_enumerate(l->shape_isa, l->s, collect, l);
+    l->shape_isa = scheme_is_direct(l->s) && l->isa->direct_wgmma ? isa_direct(l->isa, DIRECT_WGMMA) : NULL;
+    if (l->kind == MODEL_HALFTONE && l->shape_isa)
+        tile_enumerate(l->shape_isa, l->s, collect, l);
     rank(l);
     return !l->failed;
 }
@@ -341,6 +344,11 @@ static void print_no_pick(struct text *out, const struct listing *l) {
     }
 }
 
+/* What a tile's numbers do not say: a warp of 16 rows multiplies with three others. */
+static const char *how(const struct candidate *c) {
+    return c->isa->direct == DIRECT_WGMMA ? ", warpgroups" : "";
+}
+
 static void print_pick(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     if (l->fits == 0) {
@@ -351,8 +359,8 @@ static void print_pick(struct text *out, const struct listing *l) {
     struct explain_use use[EXPLAIN_USES];
     text_add(out, "\nPick: ");
     explain_add_tile(out, &p->tile);
-    text_addf(out, ", %d %s, %d threads\n", tile_warps(&p->tile),
-              l->seen.warpgroup ? "warpgroups and a producer" : "warps", p->cost.threads);
+    text_addf(out, ", %d %s, %d threads%s\n", tile_warps(&p->tile) * tile_groups(&p->tile, p->isa),
+              l->seen.warpgroup ? "warpgroups and a producer" : "warps", p->cost.threads, how(p));
     explain_uses(l, p, use);
     for (int i = 0; i < EXPLAIN_USES; i++) {
         text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
@@ -442,7 +450,7 @@ static void print_fits(struct text *out, const struct listing *l) {
         const struct cost *c = &l->item[i].cost;
         text_addf(out, "  %3d ", i + 1);
         explain_add_tile(out, &l->item[i].tile);
-        text_addf(out, "  %d threads, %d regs, %d smem, %d/SM, waves ", c->threads, c->regs_per_thread,
+        text_addf(out, "  %d threads%s, %d regs, %d smem, %d/SM, waves ", c->threads, how(&l->item[i]), c->regs_per_thread,
                   c->smem_bytes, c->blocks_per_sm);
         explain_add_milli(out, "", c->waves_milli, "");
         explain_add_milli(out, ", ", c->predicted_ns, "");

@@ -94,10 +94,24 @@ static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
     }
 }
 
+/* The same by warpgroups: each 64 rows and all columns; a thread cuts whole eights of Q, so that 128 rows need 64 columns. */
+static void enumerate_direct_wgmma(const struct isa *isa, const struct scheme *s,
+                                   void (*visit)(void *context, const struct tile *t), void *context) {
+    static const int sizes[][2] = {{64, 32}, {64, 64}, {128, 64}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct tile t = {sizes[i][0], sizes[i][1], 32, isa->mi, sizes[i][1], isa_mma_k(isa, s->slice), 2, 1};
+        visit(context, &t);
+    }
+}
+
 /* Kernels that read the operands as they are: 4 or 8 warps and steps of 32 k, so that a thread always moves the same place
  * of a line; rows down to one MMA tile's columns for products of a matrix and a few vectors. */
 static void enumerate_direct(const struct isa *isa, const struct scheme *s,
                              void (*visit)(void *context, const struct tile *t), void *context) {
+    if (isa->direct == DIRECT_WGMMA) {
+        enumerate_direct_wgmma(isa, s, visit, context);
+        return;
+    }
     enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WM_MAX = 64, WN_MAX = 32 };
     struct tile t = {.bk = 32, .wk = isa_mma_k(isa, s->slice), .stages = 2, .cluster = 1};
     for (t.bm = BM_MIN; t.bm <= BM_MAX; t.bm *= 2) {

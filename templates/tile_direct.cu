@@ -6,6 +6,8 @@
 //
 //   device memory -> registers, SETS steps ahead -> cut into slices, in one of two stages -> fragments
 //
+// (ROWS_BESIDE: by warpgroups, as drawn further down; here is what both do alike.)
+//
 // The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
 // multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * GROUPS;
@@ -23,7 +25,7 @@ constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are o
 constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ROWS_BESIDE ? 0 : ht_cut_bytes<BM>; // P is cut in shared memory, or in registers
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
-constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES;
+constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 constexpr int WALKED = 2; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's

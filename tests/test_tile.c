@@ -66,6 +66,19 @@ static void visit(void *context, const struct tile *t) {
         assert_int_equal(tile_stage_bytes(t, v->s) % (tile_threads(t, v->isa) * 16), 0);
 }
 
+/* Warpgroups that read the operands as they are: two of them in each block, side by side or taking turns. */
+static void direct_warpgroups(void **state) {
+    (void)state;
+    struct seen v = {.isa = isa_direct(isa_find("sm_90a"), DIRECT_WGMMA), .s = scheme_find("fp32")};
+    tile_enumerate(v.isa, v.s, visit, &v);
+    assert_int_equal(v.count, 3);
+    const struct tile few = {64, 32, 32, 16, 32, 16, 2, 1}, many = {128, 64, 32, 16, 64, 16, 2, 1};
+    assert_int_equal(tile_groups(&few, v.isa), 2);
+    assert_int_equal(tile_groups(&many, v.isa), 1);
+    assert_int_equal(tile_threads(&few, v.isa), tile_threads(&many, v.isa));
+    assert_int_equal(tile_groups(&few, isa_direct(isa_find("sm_90a"), DIRECT_TILE)), 1);
+}
+
 static void every_space_is_ordered_and_legal(void **state) {
     (void)state;
     for (int i = 0; i < isa_count; i++) {
@@ -224,7 +237,7 @@ static void split_errors_match_the_derivation(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_space_is_ordered_and_legal),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(direct_warpgroups), cmocka_unit_test(every_space_is_ordered_and_legal),
                                        cmocka_unit_test(the_papers_tiles_are_in_the_space),
                                        cmocka_unit_test(geometry), cmocka_unit_test(rows_are_consistent),
                                        cmocka_unit_test(split_errors_match_the_derivation)};
