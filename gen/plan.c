@@ -205,6 +205,7 @@ static int scan_tile(const char *text, struct tile *t) {
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list) {
     isa = model_scheme_isa(isa, s);
+    const struct isa *const warpgroups = scheme_is_direct(s) && isa->direct_wgmma ? isa_direct(isa, DIRECT_WGMMA) : NULL;
     struct best b = {.g = g, .isa = isa, .s = s};
     while (*list) {
         struct tile t = {.wk = isa_mma_k(isa, s->slice)};
@@ -214,7 +215,8 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
                      list);
             return;
         }
-        if (!is_in_space(&t, isa, s))
+        b.isa = warpgroups && is_in_space(&t, warpgroups, s) ? warpgroups : isa;
+        if (!is_in_space(&t, b.isa, s))
             err_user(NULL, 0, "tile %.*s is not in the search space of scheme %s; see `explain`", used, list,
                      s->name);
         else if (!plan_fixed(&b, &t))

@@ -118,7 +118,8 @@ static void enumerate_direct(const struct isa *isa, const struct scheme *s,
         for (t.bn = BN_MIN; t.bn <= BN_MAX; t.bn *= 2) {
             for (t.wm = isa->mi; t.wm <= WM_MAX; t.wm *= 2) {
                 for (t.wn = isa->ni; t.wn <= WN_MAX && t.wn <= t.bn; t.wn *= 2) {
-                    if (tile_warps(&t) == 4 || tile_warps(&t) == 8)
+                    const bool namesake = isa->direct_wgmma && t.wm == isa->mi && t.wn == t.bn; /* of one of warpgroups */
+                    if ((tile_warps(&t) == 4 || tile_warps(&t) == 8) && !namesake)
                         visit(context, &t);
                 }
             }

@@ -25,7 +25,7 @@ def test_lists():
     assert gen("list", "nothing", check=False).returncode != 0
 
 
-@pytest.mark.parametrize("gpu", ["a800", "t4", "mi210"])
+@pytest.mark.parametrize("gpu", ["a800", "t4", "h200", "mi210"])
 def test_same_bytes_from_another_compiler_folder_and_locale(gpu, emitted, tmp_path):
     other = tmp_path / "else where"
     for name in ("gen", "templates", "runtime"):
@@ -47,7 +47,7 @@ def golden_names(folder, schemes):
     return {row[1]: row[0] + extension for row in reversed(rows) if row[1] in schemes}
 
 
-@pytest.mark.parametrize("gpu, schemes", [("a800", SCHEMES), ("t4", SCHEMES), ("h200", ["f16x3", "i8x6", "bf16x6", "tf32x3"]),
+@pytest.mark.parametrize("gpu, schemes", [("a800", SCHEMES), ("t4", SCHEMES), ("h200", ["f16x3", "i8x6", "bf16x6", "tf32x3", "fp32"]),
                                           ("mi210", SCHEMES)])
 def test_golden_kernels(gpu, schemes, emitted):
     """tests/golden holds one kernel per scheme for review, of the skeleton tile_wgmma one per slice type;
@@ -266,3 +266,11 @@ def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     assert kernels and (tmp_path / "set" / "ht_pack_fiction_sm80.cu").exists()
     from conftest import SIM
     subprocess.run([*SIM, "-c", str(kernels[0]), "-o", str(tmp_path / "k.o")], check=True)
+
+
+def test_tiles_of_warpgroups_can_be_asked_for(tmp_path):
+    """One name, one kernel: 64x32x32_w16x32 is warpgroups' on sm_90a, and mma.sync's where there are none."""
+    for gpu, ours in (("h200", True), ("a800", False)):
+        gen("emit", "--gpu", gpu, "--scheme", "fp32", "--tiles", "64x32x32_w16x32_s2", "--out", tmp_path / gpu)
+        text = next((tmp_path / gpu).glob("ht_fp32_64x32x32_w16x32_s2_*.cu")).read_text()
+        assert ("ht_wgmma_rows" in text) == ours and ("ht_mma_bf16_16816(" in text) != ours
