@@ -91,7 +91,7 @@ static void scheme_params(struct params *p, const struct scheme *s) {
 static long min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
     if ((p->isa->direct && p->isa->direct_mma) || p->isa->direct == DIRECT_FMA) /* there a short k needs less of it */
-        return model_occupancy(p->gpu, p->isa, tile_threads(&p->tile, p->isa) / p->isa->wave_size, c->regs_per_thread, 0, NULL);
+        return model_occupancy(p->gpu, p->isa, c->threads / p->isa->wave_size, c->regs_per_thread, 0, NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
 
@@ -383,12 +383,15 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
 
 /* How tile_direct multiplies slices: as its template has it, by warpgroups, or not at all. */
 static bool hole_slices(struct text *out, const struct hole_context *h) {
-    if (h->plan->isa->direct == DIRECT_WGMMA)
+    if (h->plan->isa->direct == DIRECT_WGMMA) {
         text_add_bytes(out, h->slices->data, h->slices->len);
-    else if (!h->plan->isa->direct_mma) /* FAST is 0: multiply-adds only */
-        text_add(out, "template <bool P_K, bool Q_K>\nHT_DEVICE void multiply_cut(ht_acc (*)[NI][D_REGS], ht_acc (*)[NI][D_REGS], "
-                      "ht_span *, const ht_task &, unsigned)\n{\n}\n");
-    return h->plan->isa->direct == DIRECT_WGMMA || !h->plan->isa->direct_mma;
+        return true;
+    }
+    if (h->plan->isa->direct_mma)
+        return false;
+    text_add(out, "template <bool P_K, bool Q_K>\nHT_DEVICE void multiply_cut(ht_acc (*)[NI][D_REGS], ht_acc (*)[NI][D_REGS], "
+                  "ht_span *, const ht_task &, unsigned)\n{\n}\n"); /* FAST is 0: multiply-adds only */
+    return true;
 }
 
 static bool emit_hole(void *context, const char *name, struct text *out, int indent) {
@@ -468,7 +471,7 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
     banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
     banner_usage(out, "resident warps per SM",
-                 (int64_t)p->cost.blocks_per_sm * (tile_threads(t, p->isa) / p->isa->wave_size), g->warps_per_sm);
+                 (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->isa->wave_size), g->warps_per_sm);
     text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n", p->scheme->bound_text,
               emit_range_text(p->scheme, p->isa));
     if (p->isa->ablation)

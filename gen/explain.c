@@ -54,7 +54,7 @@ bool explain_rank(struct listing *l) {
     for (l->shape_isa = &l->seen; l->shape_isa;
          l->shape_isa = l->shape_isa->other_shape ? isa_find(l->shape_isa->other_shape) : NULL)
         tile_enumerate(l->shape_isa, l->s, collect, l);
-    l->shape_isa = scheme_is_direct(l->s) && l->isa->direct_wgmma ? isa_direct(l->isa, DIRECT_WGMMA) : NULL;
+    l->shape_isa = model_warpgroup_isa(l->isa, l->s);
     if (l->kind == MODEL_HALFTONE && l->shape_isa)
         tile_enumerate(l->shape_isa, l->s, collect, l);
     rank(l);

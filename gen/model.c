@@ -134,6 +134,10 @@ const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s
     return scheme_is_direct(s) && isa->direct == DIRECT_NONE ? isa_direct(isa, DIRECT_TILE) : isa;
 }
 
+const struct isa *model_warpgroup_isa(const struct isa *isa, const struct scheme *s) {
+    return scheme_is_direct(s) && isa->direct_wgmma ? isa_direct(isa, DIRECT_WGMMA) : NULL;
+}
+
 struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s) {
     isa = model_scheme_isa(isa, s);
     struct isa seen = *isa;

@@ -45,6 +45,8 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
 struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s);
 /* The row that a scheme's kernels are made from: isa, or what isa_direct makes of it. */
 const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s);
+/* The row of the scheme's kernels by warpgroups beside those; NULL: it has none. */
+const struct isa *model_warpgroup_isa(const struct isa *isa, const struct scheme *s);
 
 /* Whether cost x beats cost y (both fit) under the model's objective; total with tile_compare. */
 bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,

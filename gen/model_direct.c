@@ -225,9 +225,10 @@ static void check(const struct gpu *g, const struct isa *isa, const struct schem
                      (long long)g->smem_per_block_bytes);
     if (!cost->fits)
         return;
-    cost->blocks_per_sm = model_occupancy(g, isa, tile_threads(t, isa) / isa->wave_size, cost->regs_per_thread, cost->smem_bytes, &limit);
+    const int warps = cost->threads / isa->wave_size; /* of both groups */
+    cost->blocks_per_sm = model_occupancy(g, isa, warps, cost->regs_per_thread, cost->smem_bytes, &limit);
     if (cost->blocks_per_sm < 1)
-        model_reject(cost, "occupancy: not one block of %d warps x %d registers fits an SM, %s run out", tile_warps(t),
+        model_reject(cost, "occupancy: not one block of %d warps x %d registers fits an SM, %s run out", warps,
                      cost->regs_per_thread, limit);
 }
 

@@ -205,7 +205,7 @@ static int scan_tile(const char *text, struct tile *t) {
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list) {
     isa = model_scheme_isa(isa, s);
-    const struct isa *const warpgroups = scheme_is_direct(s) && isa->direct_wgmma ? isa_direct(isa, DIRECT_WGMMA) : NULL;
+    const struct isa *const warpgroups = model_warpgroup_isa(isa, s);
     struct best b = {.g = g, .isa = isa, .s = s};
     while (*list) {
         struct tile t = {.wk = isa_mma_k(isa, s->slice)};

@@ -34,10 +34,10 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
     return none;
 }
 
-/* Whether all that a kernel would do with so small a k are FP32 multiply-adds, for which it was not made. */
-static int is_out_of_place(const struct ht_set_desc *set, const struct ht_kernel_desc *desc, int64_t k) {
-    for (int i = 0; desc->direct == HT_DIRECT_SLICES && i < set->schemes; i++)
-        if (strcmp(set->scheme[i].name, desc->scheme) == 0)
+/* Whether all that the scheme's kernels that read the operands would do with so small a k are FP32 multiply-adds. */
+static int is_fma_only(const struct ht_set_desc *set, const char *scheme, int64_t k) {
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, scheme) == 0)
             return k <= set->scheme[i].fma_k;
     return 0;
 }
@@ -49,9 +49,10 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
         best = pick_tuned(set, scheme, m, n, k, partial_bytes);
     if (best.kernel >= 0)
         return best;
+    const int fma_only = is_fma_only(set, scheme, k);
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *desc = &set->kernel[i];
-        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || is_out_of_place(set, desc, k))
+        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || (fma_only && desc->direct == HT_DIRECT_SLICES))
             continue;
         struct ht_choice choice = ht_pick_splits(set, i, m, n, k, batch, partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)

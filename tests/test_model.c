@@ -87,7 +87,7 @@ static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_
     a.seen = model_isa(kind, a.isa, a.s);
     for (a.at = &a.seen; a.at; a.at = a.at->other_shape ? isa_find(a.at->other_shape) : NULL)
         tile_enumerate(a.at, a.s, collect, &a);
-    a.at = kind == MODEL_HALFTONE && scheme_is_direct(a.s) && a.isa->direct_wgmma ? isa_direct(a.isa, DIRECT_WGMMA) : NULL;
+    a.at = kind == MODEL_HALFTONE ? model_warpgroup_isa(a.isa, a.s) : NULL;
     if (a.at)
         tile_enumerate(a.at, a.s, collect, &a);
     return &a;
