@@ -616,11 +616,16 @@ static unsigned sharers(long long tiles, int high, long long most)
     return (unsigned)blocks;
 }
 
-// P is what makes fewer blocks; where that is all the same and rows of P are loaded to registers, the one whose k is contiguous.
+constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
+
+// P is what makes fewer blocks; where that is all the same and rows of P are loaded to registers, the one whose k is contiguous; and the
+// other where Q would have more tiles than a grid's y extent can count.
 static int swaps(const ht_gemm_args &g)
 {
     const bool same = ht_direct_swaps(g.m, g.n, BM, BN) == 0 && ht_direct_swaps(g.n, g.m, BM, BN) == 0;
-    return ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN);
+    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN);
+    const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
+    return RESCUES || wide * g.splits <= GRID_HIGH ? best : !best;
 }
 
 static int launch(const ht_gemm_args &g, void *stream)
@@ -633,7 +638,7 @@ static int launch(const ht_gemm_args &g, void *stream)
     const long long tiles = (long long)high * wide, share = (tiles * g.batch + WALKED - 1) / WALKED;
     const int most = share < SMS * MIN_BLOCKS ? (int)share : SMS * MIN_BLOCKS;
     const int groups = g.batch < most ? g.batch : most; // of blocks that share an entry
-    if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > 0xffff))
+    if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, most / groups) : (unsigned)high,
                                (unsigned)(RESCUES ? groups : wide * g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,

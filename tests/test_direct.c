@@ -323,6 +323,23 @@ static void every_kernel_of_the_scheme(void **state) {
     assert_true(seen >= 4);
 }
 
+/* More tiles of columns than a grid's y extent can count: of a square tile nothing else asks for an exchange. */
+static void more_columns_than_a_grid_is_high(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *kernel = &set->kernel[i];
+        if (!kernel->direct || kernel->variant[0] != '\0' || kernel->bm != kernel->bn || kernel->bk != CHAIN)
+            continue;
+        check_code(halftone_set_kernel(handle, kernel->name), "kernel");
+        struct problem p = problem_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->bn + 1, 1, "normal");
+        expect_multiply_adds(kernel->name, &p);
+        problem_free(&p);
+        break;
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
 /* Data that slices cannot hold makes a tile a loop of multiply-adds too, whatever k. One number is enough; 8 columns are one
  * tile of any kernel. */
 static void data_at_the_ends_of_the_range(void **state) {
@@ -627,6 +644,7 @@ int main(void) {
         cmocka_unit_test(short_k_is_a_loop_of_multiply_adds),
         cmocka_unit_test(sums_keep_what_is_rounded_off),
         cmocka_unit_test(every_kernel_of_the_scheme),
+        cmocka_unit_test(more_columns_than_a_grid_is_high),
         cmocka_unit_test(data_at_the_ends_of_the_range),
         cmocka_unit_test(large_numbers),
         cmocka_unit_test(the_ends_of_calm_data),
