@@ -71,7 +71,7 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     p->panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
     p->exponents = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
     p->meeting = room(j, (meeting + 1) * 4, f);
-    p->tame = room(j, row_blocks * ht_padded_k(s, n) / HT_K_PAD * 4, f);
+    p->tame = room(j, row_blocks * ht_checked_pieces(s, j->set->sms, n) * ht_checked_parts(s, n) * 4, f);
     p->alarm = room(j, 8, f);
     p->call = 1;
     if (p->src == NULL || p->panels == NULL || p->exponents == NULL || p->meeting == NULL || p->tame == NULL || p->alarm == NULL)
@@ -106,7 +106,8 @@ static int open_product(struct job *j, int64_t n, struct fault *f) {
     g->splits = j->choice.splits;
     g->batch = 1;
     g->alpha = 1;
-    g->pieces = (int)ht_ceil_div(ht_padded_k(j->scheme, n) / HT_K_PAD, j->pack[0].tiles);
+    g->pieces = (int)ht_checked_pieces(j->scheme, j->set->sms, n);
+    g->parts = ht_checked_parts(j->scheme, n);
     return 0;
 }
 

@@ -502,6 +502,7 @@ struct frame {
     bool has_init;  /* it multiplies: init, copies, MMAs, chains */
     bool has_split; /* it needs the scheme's own hooks */
     bool has_sums;  /* it stores or reads parts of k */
+    bool packs;
     const struct text *inlay; /* what a hole takes from a template; NULL: nothing */
     bool (*hole)(void *context, const char *name, struct text *out, int indent);
     void *context;
@@ -525,7 +526,10 @@ static bool is_fma(const struct frame *f) {
     return f->isa->direct > DIRECT_TILE;
 }
 
-static bool read_direct_parts(struct parts *t, const struct frame *f) {
+/* What belongs to one kind of kernel. */
+static bool read_own_parts(struct parts *t, const struct frame *f) {
+    if (f->packs)
+        return read_template(&t->stage, f->c, "pack_common", "cuh") && read_template(&t->cut, f->c, "pack_rows", "cuh");
     if (is_fma(f))
         return read_template(&t->stage, f->c, "operands_direct", "cuh");
     return !f->isa->direct || (read_template(&t->stage, f->c, "stage_direct", "cuh") &&
@@ -549,7 +553,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
     ok = (!f->has_split || is_fma(f) || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
-    ok = read_direct_parts(t, f) && ok;
+    ok = read_own_parts(t, f) && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }
 
@@ -665,7 +669,7 @@ static bool write_file(struct text *out, const struct frame *f) {
             add_part(out, &t.rescue);
         if (f->has_split)
             add_part(out, &t.scheme);
-        if (f->isa->direct) {
+        if (f->isa->direct || f->packs) {
             add_part(out, &t.stage);
             add_part(out, &t.cut);
         }
@@ -764,7 +768,8 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
                             .scheme = s,
                             .written = &written,
                             .known = &known,
-                            .has_split = true};
+                            .has_split = true,
+                            .packs = true};
     banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.", f.args,
                  s);
     return write_file(out, &f);

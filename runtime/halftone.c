@@ -388,16 +388,11 @@ static const char *fixed_scheme(const halftone *h) {
     return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
 }
 
-/* Pieces of k for which the data check counts: a packing block each. */
-static int64_t checked_pieces(const halftone *h, const struct ht_scheme_desc *s, int64_t k) {
-    return ht_ceil_div(ht_padded_k(s, k) / HT_K_PAD, ht_checked_tiles(s, h->set->sms, k));
-}
-
 /* What the data check adds to an operand of a call or, in a blob that may be used with any other, to a packed one: there
  * the matrix itself is needed as well. */
 static void add_check(const halftone *h, const struct ht_scheme_desc *s, bool is_blob, struct operand *o) {
     const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
-    o->tame_stride = ht_mul(row_blocks, checked_pieces(h, s, o->k));
+    o->tame_stride = ht_mul(row_blocks, ht_checked_pieces(s, h->set->sms, o->k) * ht_checked_parts(s, o->k));
     o->copy_stride = is_blob ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
     o->tame_bytes =
         round_up(ht_add(ht_mul(ht_mul(o->tame_stride, (int64_t)sizeof(int)), o->entries), ALARM_BYTES), PIECE_ALIGNMENT);
@@ -1129,7 +1124,8 @@ static void add_verdict(const halftone *h, const struct plan *p, const struct pa
     args->b_tame = (const int *)(const void *)(at->b_tame + ALARM_BYTES);
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
-    args->pieces = (int)checked_pieces(h, p->scheme, k);
+    args->pieces = (int)ht_checked_pieces(p->scheme, h->set->sms, k);
+    args->parts = ht_checked_parts(p->scheme, k);
     args->rescues = p->rescue == NO_KERNEL;
 }
 

@@ -46,7 +46,7 @@ struct ht_gemm_args {
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
     const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
-    int pieces;
+    int pieces, parts; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
     int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
@@ -78,6 +78,11 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
     }
     return best;
 }
+/* Whether packing that scales rows takes 16 of them whole in each block, k_tiles of 64 k: where one block of tiles has not all k, and
+ * registers have. */
+static inline int ht_packs_rows(long long k_tiles) {
+    return k_tiles > 4 && k_tiles <= 16;
+}
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
@@ -96,7 +101,8 @@ struct ht_pack_args {
     int meeting_clean; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
      * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
-     * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. */
+     * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Of rows that are packed
+     * whole one for each 16 rows. */
     int *tame;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
     long long tame_stride, copy_stride; /* elements between batch entries */
@@ -121,6 +127,7 @@ struct ht_pack_args {
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
+    HT_ROW_PARTS = 4, /* packing blocks of whole rows in 64 rows */
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
     HT_PARTS_AHEAD = 16,  /* parts that the split-K reduction loads before it adds the first */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
@@ -252,7 +259,7 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
  * one for each 64 rows; none where one block has whole rows. */
 static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
-    return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
+    return tiles > 1 && !ht_packs_rows(tiles) ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
 }
 
 /* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
@@ -260,6 +267,15 @@ static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t ro
 static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
     const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
     return ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_together);
+}
+
+/* Pieces of k for which the data check counts, a packing block each, and in how many numbers for 64 rows. */
+static inline int64_t ht_checked_pieces(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
+    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
+    return ht_packs_rows(tiles) ? 1 : ht_ceil_div(tiles, ht_checked_tiles(s, sms, k));
+}
+static inline int ht_checked_parts(const struct ht_scheme_desc *s, int64_t k) {
+    return ht_packs_rows(ht_padded_k(s, k) / HT_K_PAD) ? HT_ROW_PARTS : 1;
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */

@@ -3,18 +3,28 @@
 // (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
 
+// Of 64 rows: the least of those that packing has counted by whole rows.
+HT_DEVICE int ht_least_number(const int *numbers, int parts)
+{
+    if (parts == 1)
+        return ht_ldg_i32(numbers);
+    const uint4 x = ht_ldg16(numbers);
+    const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
+    return first < second ? first : second;
+}
+
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
 HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
-    const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces;
-    const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces;
+    const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces * g.parts;
+    const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces * g.parts;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.pieces; p += 32) {
-        const int x = ht_ldg_i32(a + p), y = ht_ldg_i32(b + p), less = x < y ? x : y;
+        const int x = ht_least_number(a + p * g.parts, g.parts), y = ht_least_number(b + p * g.parts, g.parts), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_TAME_EMPTY && y != HT_TAME_EMPTY && less != HT_TAME_WILD)
             spare += x + y;

@@ -1,4 +1,6 @@
 #include "sample.h" //@drop
+#include "pack_common.cuh" //@drop
+#include "pack_rows.cuh" //@drop
 // ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
 // A block takes a tile of 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory
 // and writes it out split and swizzled into atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros. Atoms
@@ -15,6 +17,7 @@
 //
 // They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
+// Rows of a few hundred k are packed whole instead (pack_rows).
 // CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
 // (hooks_tame); CHECK 2 copies the matrix as well, for products of packed operands.
 // Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
@@ -26,28 +29,15 @@ constexpr int TILE_BYTES = 64 * 64 * 4;
 // Numbers for each row: this block's, in up to eight parts; what the quarters of the block have collected from all pieces;
 // what the eight parts come to.
 constexpr int ROOM_FOUND = 8, ROOM_OWN = ROOM_FOUND + 4, ROOM_BYTES = (ROOM_OWN + 1) * 64 * 4;
-constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
-constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
-constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
-constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
 constexpr int TILE_CHUNKS = 64 / CHUNK_K;                       // chunks of one slice in a tile's row
 constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of them, those in one atom
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
 constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a thread writes of each tile
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
-constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
-constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as hooks_tame reads them
-constexpr int NONFINITE = -1;                                   // instead of a count
 constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
 constexpr int AHEAD = 8;                                        // loads under way while waiting
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
 constexpr int LOADS_AHEAD = 1;                                  // tiles under way from device memory
-
-struct pack_pair {
-    ht_pack_args operand[2];
-    int pieces[2]; // blocks of a row block
-    int tiles;     // of a block: at most PACK_TILES
-};
 
 // Everything a block must know about its place.
 struct pack_place {
@@ -61,17 +51,6 @@ struct pack_place {
     int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
     unsigned tile, room;                   // shared memory: tiles, and numbers for each row
 };
-
-HT_DEVICE int row_blocks_of(const ht_pack_args &g)
-{
-    return (g.rows + 63) / 64;
-}
-
-// 64 x 64 tiles along k.
-HT_DEVICE int k_tiles_of(const ht_pack_args &g)
-{
-    return g.k_blocks / GROUP * ATOM_K / 64;
-}
 
 HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles, int pieces)
 {
@@ -102,38 +81,6 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
 HT_DEVICE unsigned unit_at(int row, int k4)
 {
     return (unsigned)(row * 256 + (k4 ^ (row >> 2 & 7) ^ (row & 1)) * 16);
-}
-
-HT_DEVICE int larger(int x, int y)
-{
-    return x > y ? x : y;
-}
-
-// Magnitudes are the bits of a float without its sign, which compare like the floats; Inf and NaN do not count, or poison
-// the row. While maxima are taken, a magnitude is a key that needs one instruction: shifted left and, where Inf and NaN do
-// not count, raised by one exponent, so that they wrap around to less than what zero becomes.
-constexpr unsigned KEY_OF_ZERO = POISONS_ROWS ? 0u : 0x01000000u;
-
-HT_DEVICE unsigned larger_key(unsigned x, unsigned y)
-{
-    return x > y ? x : y;
-}
-
-HT_DEVICE unsigned larger_key_across(unsigned x, int lane_mask)
-{
-    return larger_key(x, (unsigned)ht_shfl_xor((int)x, lane_mask));
-}
-
-HT_DEVICE unsigned key_of_four(uint4 x)
-{
-    return larger_key(larger_key(x.x * 2 + KEY_OF_ZERO, x.y * 2 + KEY_OF_ZERO),
-                      larger_key(x.z * 2 + KEY_OF_ZERO, x.w * 2 + KEY_OF_ZERO));
-}
-
-HT_DEVICE int magnitude_of_key(unsigned key)
-{
-    const int bits = key > KEY_OF_ZERO ? (int)((key - KEY_OF_ZERO) >> 1) : 0;
-    return bits < HT_INFINITE ? bits : HT_INFINITE;
 }
 
 // The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' largest magnitudes so far.
@@ -219,36 +166,6 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
             store_block<K_CONTIGUOUS>(at.tile + t * TILE_BYTES, x[t % (LOADS_AHEAD + 1)], fast, slow, most);
     }
     return leave_magnitudes<K_CONTIGUOUS>(at, most);
-}
-
-// Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
-// the matrix is contiguous.
-struct four_ahead {
-    uint4 low, high;
-};
-
-// From word `first` of a piece on. Both pieces must lie in the line; the second is not read where the first has all.
-HT_DEVICE four_ahead load_four(const float *p, int first)
-{
-    four_ahead x;
-    x.low = ht_ldg16(p - first);
-    x.high = first != 0 ? ht_ldg16(p - first + 4) : x.low;
-    return x;
-}
-
-// Of which only the first `left` are there: one by one, zeros behind.
-HT_DEVICE uint4 load_some(const float *p, int left)
-{
-    return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
-                      left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
-}
-
-HT_DEVICE uint4 shifted(const four_ahead &x, int first)
-{
-    const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
-    const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
-                   d = by_two ? x.high.y : x.low.w, e = by_two ? x.high.z : x.high.x;
-    return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
 }
 
 // The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
@@ -375,11 +292,6 @@ HT_DEVICE void leave_meeting(const pack_place &at, int order)
         ht_st_relaxed_i32(at.arrived, -1);
 }
 
-// What a thread has seen of its row: pairs of ht_tally_f16x2.
-struct pack_tally {
-    unsigned count, odd;
-};
-
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
 template <int CHECK>
 HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
@@ -431,13 +343,11 @@ HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first,
 HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pack_tally &tally)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
-    const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
-    int seen = (int)large; // above the counts, how many have met NaN or Inf: `odd` is NaN there, else still 0
-    seen += ((tally.odd | tally.odd >> 16) & 0x7c00u) != 0 ? 0x10000 : 0;
+    int seen = seen_by(tally);
     int live = ht_lds4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4) != 0.0f;
     for (int m = 1; m < LANES; m *= 2)
         seen += ht_shfl_xor(seen, m);
-    int count = row >= at.rows ? 64 * PACK_TILES : seen < 0x10000 ? seen : NONFINITE; // rows beyond the matrix do not matter
+    int count = row >= at.rows ? 64 * PACK_TILES : count_of(seen); // rows beyond the matrix do not matter
     for (int m = LANES; m < 32; m *= 2) {
         const int other = ht_shfl_xor(count, m);
         count = other < count ? other : count;
@@ -454,14 +364,8 @@ HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pac
         least = other < least ? other : least;
         both |= other;
     }
-    count = (int)(least / 2) + NONFINITE;
     const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind
-    const int number = count == NONFINITE ? TAME_WILD : both & 1 ? 8 * count - 5 * depth : TAME_EMPTY;
-    ht_stg_i32(at.tame, number);
-    if (number < 0)
-        ht_stg_i32(g.alarm + 1, g.call);
-    if (blockIdx.x == 0)
-        ht_stg_i32(g.alarm, g.call);
+    store_number(g, at.tame, least, both & 1, depth);
 }
 
 template <int CHECK>
@@ -534,6 +438,8 @@ static int tiles_of_block(const ht_pack_args *operands, int count)
 template <int CHECK>
 static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
+    if (SCALES_ROWS && ht_packs_rows(p.k_tiles))
+        return launch_rows<CHECK>(p, blocks, batch, stream);
     const int code = ht_allow_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
     return code != 0 ? code
                      : ht_launch_dependent(pack<CHECK>, blocks, 1, batch, PACK_THREADS, p.tiles * TILE_BYTES + ROOM_BYTES,
@@ -543,13 +449,15 @@ static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void
 static int launch(const ht_pack_args *operands, int count, void *stream)
 {
     pack_pair p = {};
+    p.k_tiles = operands[0].k_blocks / GROUP * ATOM_K / 64;
     p.tiles = operands[0].tiles > 0 ? operands[0].tiles : tiles_of_block(operands, count);
+    const bool by_rows = SCALES_ROWS && ht_packs_rows(p.k_tiles);
     long long blocks = 0;
     unsigned batch = 0;
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
         const long long high = (operands[i].rows + 63) / 64;
-        p.pieces[i] = (operands[i].k_blocks / GROUP * ATOM_K / 64 + p.tiles - 1) / p.tiles;
+        p.pieces[i] = by_rows ? ROW_BLOCKS : (p.k_tiles + p.tiles - 1) / p.tiles;
         blocks = high * p.pieces[i] > blocks ? high * p.pieces[i] : blocks;
         batch += (unsigned)operands[i].batch;
     }
@@ -557,7 +465,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     const long long cleaners = (blocks * 65 + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
     int code = 0;
-    if (SCALES_ROWS && !operands[0].meeting_clean)
+    if (SCALES_ROWS && !by_rows && !operands[0].meeting_clean)
         code = ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
     if (code != 0 || !operands[0].tame)
         return code != 0 ? code : launch_pack<0>(p, (unsigned)blocks, batch, stream);

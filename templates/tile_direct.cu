@@ -544,7 +544,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
 // Whether an entry is tame as a whole: no number of packing's is negative.
 HT_DEVICE bool is_all_tame(const ht_gemm_args &g, int entry)
 {
-    const int a_count = (g.m + 63) / 64 * g.pieces, count = a_count + (g.n + 63) / 64 * g.pieces;
+    const int numbers = g.pieces * g.parts, a_count = (g.m + 63) / 64 * numbers, count = a_count + (g.n + 63) / 64 * numbers;
     const int *a = g.a_tame + entry * g.a_tame_stride, *b = g.b_tame + entry * g.b_tame_stride - a_count;
     int least = g.a_tame ? 0 : -1;
     for (int first = (int)threadIdx.x; least == 0 && first < count; first += THREADS * LOOKS) {

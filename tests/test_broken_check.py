@@ -15,10 +15,15 @@ BREAKS = {
     "one shortage decides, whatever makes up for it": (GEMM, "if (least >= 0 || least == HT_TAME_WILD)", "if (least < 1)"),
     "NaN goes unseen": (PACK, "seen < 0x10000 ? seen : NONFINITE", "seen & 0xffff"),
     "padding counts as k": (PACK, "left < at.tiles * 64 ? left : at.tiles * 64", "at.tiles * 64"),
-    "the first look passes B over": (RESCUE, "count = a_count + (g.n + 63) / 64 * g.pieces;", "count = a_count;"),
+    "the first look passes B over": (RESCUE, "count = a_count + (g.n + 63) / 64 * numbers;", "count = a_count;"),
     "the first look is at the first entry": (RESCUE, "skipped = is_all_tame(g, entry)", "skipped = is_all_tame(g, 0)"),
     "one alarm is enough": (RESCUE, "ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0", "ht_has_alarm(g.a_alarm)"),
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
+    "one number of four": (GEMM, "return first < second ? first : second;", "return first;"),
+    "numbers of 16 rows as of 64": (RESCUE, "numbers = g.pieces * g.parts", "numbers = g.pieces"),
+    "half of a long row is not measured": (PACK, "return K_CONTIGUOUS ? at.halves : at.warps;", "return 1;"),
+    "half of a long row is not counted": (PACK, "for (int p = 0; p < parts; p++)\n        seen +=", "for (int p = 0; p < 1; p++)\n        seen +="),
+    "zeros behind the matrix count": (PACK, "g.rows ? count_of(seen) : g.k", "g.rows + 64 ? count_of(seen) : g.k"),
     "the last tile is not walked to": (RESCUE, "tile < tiles;", "tile < tiles - 1;"),
 }
 # in a kernel of h200, the first that test_check runs in all layouts
@@ -37,6 +42,9 @@ SHIFTS = {
     "all columns begin alike": ("shift = K_CONTIGUOUS ? 0 : (int)g.ld", "shift = 0"),
     "read beyond the end of a column": ("start + 64 + 4 <= length", "start + 60 <= length"),
     "one element too many at the end": ("left > 3 ?", "left > 2 ?"),
+    "whole rows that all begin alike": ("r.first = (int)((unsigned long long)r.from >> 2) & 3;", "r.first = (int)((unsigned long long)at.from >> 2) & 3;"),
+    "whole rows read beyond their end": ("r.left >= 8 - r.first", "r.left >= 1"),
+    "the rows' last k is left out": ("k < at.padded; j++", "k < at.padded - 64; j++"),
 }
 
 

@@ -100,9 +100,9 @@ static int row_count(int64_t row, int64_t k0, int64_t k1, double most) {
     return count;
 }
 
-static int expected_number(const struct packing *p, int64_t row_block, int64_t k0, int64_t k1) {
+static int expected_number(const struct packing *p, int64_t row0, int64_t rows, int64_t k0, int64_t k1) {
     int least = INT32_MAX, live = 0;
-    for (int64_t row = row_block * 64; row < row_block * 64 + 64 && row < p->rows; row++) {
+    for (int64_t row = row0; row < row0 + rows && row < p->rows; row++) {
         double most = 0;
         for (int64_t k = 0; k < p->k; k++)
             most = isfinite(element(row, k)) ? fmax(most, fabs((double)element(row, k))) : most;
@@ -124,7 +124,7 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     const int64_t row_blocks = ht_ceil_div(p->rows, 64), k_blocks = ht_k_blocks(f16x3, p->k), k_tiles = ht_ceil_div(p->k, 64);
     const int64_t ld = (p->k_contiguous ? p->k : p->rows) + p->pad;
     struct packed x = {floats(ld * (p->k_contiguous ? p->rows : p->k)), block_make((size_t)(row_blocks * k_blocks) * 8192),
-                       ints(row_blocks * 64), ints(ht_meeting_ints(f16x3, p->rows, p->k) + 1), ints(row_blocks * k_tiles),
+                       ints(row_blocks * 64), ints(ht_meeting_ints(f16x3, p->rows, p->k) + 1), ints(row_blocks * (k_tiles + HT_ROW_PARTS)),
                        floats(row_blocks * 64 * k_tiles * 64), ints(2)};
     for (int64_t row = 0; row < p->rows; row++) {
         for (int64_t k = 0; k < p->k; k++)
@@ -179,27 +179,31 @@ static void packing_counts_what_is_large(void **state) {
     if (f16x3->pack_tiles == 0)
         skip();
     static const struct packing cases[] = {{70, 200, 1, 1, 1}, {70, 200, 3, 0, 3}, {128, 448, 0, 1, 3}, {192, 320, 0, 0, 2},
-                                           {200, 448, 4, 1, 1}, {1, 64, 0, 1, 1},  {130, 130, 2, 0, 2}};
+                                           {200, 448, 4, 1, 1}, {1, 64, 0, 1, 1},  {130, 130, 2, 0, 2},
+                                           {128, 1024, 0, 0, 4}, {33, 777, 1, 1, 2}, {100, 513, 3, 0, 4}, {130, 1088, 0, 1, 3},
+                                           {70, 1100, 1, 0, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct packing *p = &cases[i];
         struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(p, 1, 1);
-        const int64_t pieces = ht_ceil_div(ht_ceil_div(p->k, 64), p->tiles), row_blocks = ht_ceil_div(p->rows, 64);
+        const int64_t whole = ht_packs_rows(ht_ceil_div(p->k, 64)), length = whole ? p->k : p->tiles * 64;
+        const int64_t pieces = ht_ceil_div(p->k, length), parts = whole ? HT_ROW_PARTS : 1, rows = 64 / parts;
+        const int64_t numbers = ht_ceil_div(p->rows, 64) * parts * pieces;
         int negative = 0;
-        for (int64_t at = 0; at < row_blocks * pieces; at++) {
-            const int64_t k0 = at % pieces * p->tiles * 64;
-            const int want = expected_number(p, at / pieces, k0, k0 + p->tiles * 64);
+        for (int64_t at = 0; at < numbers; at++) {
+            const int64_t k0 = at % pieces * length;
+            const int want = expected_number(p, at / pieces * rows, rows, k0, k0 + length);
             const int got = ((const int *)checked.tame.host)[at];
             if (got != want)
-                fail_msg("%lldx%lld: row block %lld, piece %lld: packing has %d, not %d", (long long)p->rows,
-                         (long long)p->k, (long long)(at / pieces), (long long)(at % pieces), got, want);
+                fail_msg("%lldx%lld: rows from %lld, piece %lld: packing has %d, not %d", (long long)p->rows,
+                         (long long)p->k, (long long)(at / pieces * rows), (long long)(at % pieces), got, want);
         }
-        for (int64_t at = 0; at < row_blocks * pieces; at++)
+        for (int64_t at = 0; at < numbers; at++)
             negative |= ((const int *)checked.tame.host)[at] < 0;
         const int *alarm = checked.alarm.host;
         if (alarm[0] != CALL || (alarm[1] == CALL) != negative)
             fail_msg("%lldx%lld: the alarm is %d %d", (long long)p->rows, (long long)p->k, alarm[0], alarm[1]);
         check_copy(p, &copied);
-        assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)(row_blocks * pieces) * sizeof(int));
+        assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)numbers * sizeof(int));
         assert_memory_equal(plain.panels.host, checked.panels.host, plain.panels.bytes);
         assert_memory_equal(plain.panels.host, copied.panels.host, plain.panels.bytes);
         assert_memory_equal(plain.exponents.host, checked.exponents.host, plain.exponents.bytes);
@@ -241,9 +245,20 @@ static int is_tame(const int *a, const int *b, int left_out) {
 
 struct guard {
     struct packed a, b;
-    struct block a_tame, b_tame, partial, whole, guarded, rescued, alarms;
+    struct block a_tame, b_tame, a_many, b_many, partial, whole, guarded, rescued, alarms; /* many: as packing by whole rows leaves them */
     struct ht_gemm_args args;
 };
+
+/* Each number as the least of four, at any place of them. */
+static void spread(const struct block *numbers, const struct block *many) {
+    for (size_t i = 0; i < numbers->bytes / sizeof(int); i++) {
+        const int number = ((const int *)numbers->host)[i];
+        for (size_t part = 0; part < HT_ROW_PARTS; part++)
+            ((int *)many->host)[i * HT_ROW_PARTS + part] =
+                part == i % HT_ROW_PARTS ? number : part % 2 == 1 ? EMPTY : number < 0 ? 0 : number;
+    }
+    block_up(many);
+}
 
 /* With the alarms that packing would have written. */
 static void numbers_up(const struct guard *g, int a_rings, int b_rings) {
@@ -254,6 +269,8 @@ static void numbers_up(const struct guard *g, int a_rings, int b_rings) {
     block_up(&g->alarms);
     block_up(&g->a_tame);
     block_up(&g->b_tame);
+    spread(&g->a_tame, &g->a_many);
+    spread(&g->b_tame, &g->b_many);
 }
 
 /* Where columns of op(A) and rows of op(B) lie: k contiguous, and how much more than needed a line has. short_by: how many k fewer
@@ -271,6 +288,9 @@ static struct guard guard_open(const struct layout *l) {
     g.b = pack_matrix(&pb, 0, 0);
     g.a_tame = ints(BATCH * A_BLOCKS * PIECES);
     g.b_tame = ints(B_BLOCKS * PIECES); /* shared by the batch */
+    g.a_many = ints(BATCH * A_BLOCKS * PIECES * HT_ROW_PARTS);
+    g.b_many = ints(B_BLOCKS * PIECES * HT_ROW_PARTS);
+    g.args.parts = 1;
     g.partial = floats((int64_t)BATCH * 2 * M * N);
     g.whole = floats((int64_t)BATCH * M * N);
     g.guarded = floats((int64_t)BATCH * M * N);
@@ -301,10 +321,11 @@ static struct guard guard_open(const struct layout *l) {
 }
 
 static void guard_close(struct guard *g) {
-    struct block *const all[] = {&g->a_tame, &g->b_tame, &g->partial, &g->whole, &g->guarded, &g->rescued, &g->alarms};
+    struct block *const all[] = {&g->a_tame,  &g->b_tame, &g->a_many,  &g->b_many, &g->partial,
+                                 &g->whole, &g->guarded, &g->rescued, &g->alarms};
     packed_free(&g->a);
     packed_free(&g->b);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 9; i++)
         block_free(all[i]);
 }
 
@@ -324,9 +345,9 @@ static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel
     args.c = c->device;
     args.splits = splits;
     if (checks) {
-        args.a_tame = g->a_tame.device;
-        args.b_tame = g->b_tame.device;
-        args.a_tame_stride = A_BLOCKS * PIECES;
+        args.a_tame = args.parts > 1 ? g->a_many.device : g->a_tame.device;
+        args.b_tame = args.parts > 1 ? g->b_many.device : g->b_tame.device;
+        args.a_tame_stride = A_BLOCKS * PIECES * args.parts;
         args.pieces = PIECES;
         args.a_alarm = g->alarms.device;
         args.b_alarm = (const int *)g->alarms.device + 2;
@@ -375,8 +396,10 @@ static void kernels_leave_blocks_that_are_not_tame(void **state) {
             continue;
         for (int splits = 1; splits <= 2; splits++) {
             guard_run(&g, kernel, splits, 0, NULL, &g.whole);
-            guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
-            guard_compare(&g, kernel->name, splits);
+            for (g.args.parts = 1; g.args.parts <= HT_ROW_PARTS; g.args.parts += HT_ROW_PARTS - 1) {
+                guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
+                guard_compare(&g, kernel->name, splits);
+            }
         }
     }
     guard_close(&g);
@@ -422,6 +445,9 @@ static void the_rescue_computes_the_rest(void **state) {
     guard_run(&g, NULL, 1, 0, rescue, &g.rescued);
     guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
     rescue_compare(&g, "all kinds of numbers");
+    g.args.parts = HT_ROW_PARTS;
+    guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
+    rescue_compare(&g, "numbers of 16 rows");
     for (int in_b = 0; in_b < 2; in_b++) {
         fill_one(&g, in_b);
         guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
@@ -465,6 +491,7 @@ static void rescue_inside(const struct ht_kernel_desc *kernel, const struct layo
     g.args.beta = -0.5f; /* an element that two blocks store shows */
     guard_run(&g, kernel, splits, 0, NULL, &g.whole);
     g.args.rescues = 1;
+    g.args.parts = l->a_k ? HT_ROW_PARTS : 1;
     guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
     inside_compare(&g, exact, kernel->name, splits);
     guard_close(&g);

@@ -565,6 +565,7 @@ static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m,
     args.a_tame = ta;
     args.b_tame = tb;
     args.pieces = PIECES;
+    args.parts = 1;
     assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
     for (int64_t i = 0; i < m * n * batch; i++) { /* one operand suffices */
