@@ -71,7 +71,8 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     p->panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
     p->exponents = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
     p->meeting = room(j, (meeting + 1) * 4, f);
-    p->tame = room(j, row_blocks * ht_checked_pieces(s, j->set->sms, n) * ht_checked_parts(s, n) * 4, f);
+    p->tiles = ht_checked_call_tiles(s, j->set->sms, 2 * row_blocks, n);
+    p->tame = room(j, row_blocks * ht_checked_pieces(s, p->tiles, n) * ht_checked_parts(p->tiles) * 4, f);
     p->alarm = room(j, 8, f);
     p->call = 1;
     if (p->src == NULL || p->panels == NULL || p->exponents == NULL || p->meeting == NULL || p->tame == NULL || p->alarm == NULL)
@@ -81,7 +82,6 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     p->k_blocks = (int)ht_k_blocks(s, n);
     p->k_contiguous = !is_a;
     p->batch = p->meeting_clean = 1;
-    p->tiles = ht_checked_tiles(s, j->set->sms, n);
     if (engine_device_check(ht_dev_memset_async(p->alarm, 0, 8, NULL), "alarm", f) != 0)
         return -1;
     return engine_device_check(ht_dev_memset_async(p->meeting, 0xff, (size_t)(meeting + 1) * 4, NULL), "meeting", f);
@@ -106,8 +106,8 @@ static int open_product(struct job *j, int64_t n, struct fault *f) {
     g->splits = j->choice.splits;
     g->batch = 1;
     g->alpha = 1;
-    g->pieces = (int)ht_checked_pieces(j->scheme, j->set->sms, n);
-    g->parts = ht_checked_parts(j->scheme, n);
+    g->pieces = (int)ht_checked_pieces(j->scheme, j->pack[0].tiles, n);
+    g->parts = ht_checked_parts(j->pack[0].tiles);
     return 0;
 }
 

@@ -753,6 +753,9 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1); /* nothing to exchange */
     param(&written, "PACK_TOGETHER", emit_pack_together(c->gpu));
     param(&written, "SMS", (long)c->gpu->sms);
+    param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
+    param(&written, "SMEM_PER_BLOCK", (long)c->gpu->smem_per_block_bytes);
+    param(&written, "SMEM_RESERVED", (long)c->gpu->smem_reserved_per_block_bytes);
     param(&written, "WAVE", c->isa->wave_size);
     known = written;
     derived(&known, "AHEAD", 8);

@@ -352,6 +352,7 @@ struct plan {
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
     bool checked;  /* packing checks the data */
+    int tiles;     /* then: of a packing block (ht_pack_args) */
     int rescue;    /* then: the kernel for the blocks that fail; NO_KERNEL: the product's own blocks compute them */
     bool fma_only; /* of kernels that read the matrices */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
@@ -390,9 +391,9 @@ static const char *fixed_scheme(const halftone *h) {
 
 /* What the data check adds to an operand of a call or, in a blob that may be used with any other, to a packed one: there
  * the matrix itself is needed as well. */
-static void add_check(const halftone *h, const struct ht_scheme_desc *s, bool is_blob, struct operand *o) {
+static void add_check(const struct ht_scheme_desc *s, int tiles, bool is_blob, struct operand *o) {
     const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
-    o->tame_stride = ht_mul(row_blocks, ht_checked_pieces(s, h->set->sms, o->k) * ht_checked_parts(s, o->k));
+    o->tame_stride = ht_mul(row_blocks, ht_checked_pieces(s, tiles, o->k) * ht_checked_parts(tiles));
     o->copy_stride = is_blob ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
     o->tame_bytes =
         round_up(ht_add(ht_mul(ht_mul(o->tame_stride, (int64_t)sizeof(int)), o->entries), ALARM_BYTES), PIECE_ALIGNMENT);
@@ -435,7 +436,7 @@ static bool has_check(const halftone *h, const struct ht_scheme_desc *s) {
 static struct operand blob_of(const halftone *h, const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     struct operand o = operand_of(s, rows, k, 1);
     if (has_check(h, s))
-        add_check(h, s, true, &o);
+        add_check(s, ht_checked_tiles(s, h->set->sms, k), true, &o);
     return o;
 }
 
@@ -617,6 +618,14 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
     return HALFTONE_OK;
 }
 
+/* Blobs do not know of each other. */
+static int checked_tiles(const halftone *h, const struct plan *p, int64_t k) {
+    const int64_t a = ht_mul(ht_ceil_div(p->a.rows, HT_ATOM_ROWS), p->a.entries);
+    const int64_t b = ht_mul(ht_ceil_div(p->b.rows, HT_ATOM_ROWS), p->b.entries);
+    return a > 0 && b > 0 ? ht_checked_call_tiles(p->scheme, h->set->sms, ht_add(a, b), k)
+                          : ht_checked_tiles(p->scheme, h->set->sms, k);
+}
+
 /* a_entries, b_entries: matrices to be packed into the workspace; 0: the operand comes packed. */
 static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, int64_t a_entries,
                      int64_t b_entries, struct plan *p) {
@@ -640,8 +649,9 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
         p->k_blocks = (int)ht_k_blocks(p->scheme, k);
     }
     if (p->checked) {
-        add_check(h, p->scheme, false, &p->a);
-        add_check(h, p->scheme, false, &p->b);
+        p->tiles = checked_tiles(h, p, k);
+        add_check(p->scheme, p->tiles, false, &p->a);
+        add_check(p->scheme, p->tiles, false, &p->b);
     }
     p->a_exponents_at = place(&p->bytes, p->a.exponent_bytes);
     p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
@@ -1047,7 +1057,7 @@ struct panels {
 static int pack_both(halftone *h, const struct plan *p, const struct call *x, char *work,
                      struct panels *out) {
     const bool checked = p->checked;
-    const int tiles = checked ? ht_checked_tiles(p->scheme, h->set->sms, x->k) : 0;
+    const int tiles = checked ? p->tiles : 0;
     char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
     char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
     char *at = checked ? work + p->a_tame_at : NULL, *bt = checked ? work + p->b_tame_at : NULL;
@@ -1116,7 +1126,7 @@ static void add_panels(const struct plan *p, const struct panels *at, struct ht_
 }
 
 /* What the data check found, for the kernel that leaves blocks alone and the one that computes them, which may be the same. */
-static void add_verdict(const halftone *h, const struct plan *p, const struct panels *at, int64_t k,
+static void add_verdict(const struct plan *p, const struct panels *at, int64_t k,
                         struct ht_gemm_args *args) {
     args->a_alarm = (const int *)(const void *)at->a_tame;
     args->b_alarm = (const int *)(const void *)at->b_tame;
@@ -1124,8 +1134,8 @@ static void add_verdict(const halftone *h, const struct plan *p, const struct pa
     args->b_tame = (const int *)(const void *)(at->b_tame + ALARM_BYTES);
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.tame_stride : 0;
-    args->pieces = (int)ht_checked_pieces(p->scheme, h->set->sms, k);
-    args->parts = ht_checked_parts(p->scheme, k);
+    args->pieces = (int)ht_checked_pieces(p->scheme, p->tiles, k);
+    args->parts = ht_checked_parts(p->tiles);
     args->rescues = p->rescue == NO_KERNEL;
 }
 
@@ -1161,7 +1171,7 @@ static int multiply(halftone *h, const struct call *x, bool is_packed) {
     if (!direct)
         add_panels(&p, &at, &args);
     if (p.checked)
-        add_verdict(h, &p, &at, x->k, &args);
+        add_verdict(&p, &at, x->k, &args);
     return launch(h, p.kernel, p.rescue, args, x->batch);
 }
 

@@ -78,10 +78,14 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
     }
     return best;
 }
-/* Whether packing that scales rows takes 16 of them whole in each block, k_tiles of 64 k: where one block of tiles has not all k, and
- * registers have. */
-static inline int ht_packs_rows(long long k_tiles) {
-    return k_tiles > 4 && k_tiles <= 16;
+/* Whether packing that scales rows takes 16 of them whole in each block, k_tiles of 64 k: where one block of tiles has not all k and
+ * registers have, and all blocks fit the SMs side by side, one of 8 warps or two of 4 each. row_blocks: of all operands.
+ *
+ * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks of 8 warps: yes. 2048 x 2048 x 1024, 64
+ * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of 4 warps, yes. */
+static inline int ht_packs_rows(long long row_blocks, long long k_tiles, int sms) {
+    const long long warps = k_tiles > 8 ? 8 : 4;
+    return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
@@ -108,7 +112,7 @@ struct ht_pack_args {
     long long tame_stride, copy_stride; /* elements between batch entries */
     int *alarm; /* the first int becomes `call`, and the second where a number is negative. Aligned to 8 bytes */
     int call;   /* another in each call, so that nobody has to clear the second */
-    int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; 0: as the launcher likes */
+    int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; -1: whole rows; 0: as the launcher likes */
 };
 #endif
 /*@end*/
@@ -256,10 +260,10 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 }
 
 /* Ints through which the blocks that pack one matrix tell each other their rows' magnitudes: one for each row and 64 k, and
- * one for each 64 rows; none where one block has whole rows. */
+ * one for each 64 rows; none where one block has whole rows of any matrix. */
 static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
-    return tiles > 1 && !ht_packs_rows(tiles) ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
+    return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
 }
 
 /* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
@@ -269,13 +273,17 @@ static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, 
     return ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_together);
 }
 
-/* Pieces of k for which the data check counts, a packing block each, and in how many numbers for 64 rows. */
-static inline int64_t ht_checked_pieces(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
-    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
-    return ht_packs_rows(tiles) ? 1 : ht_ceil_div(tiles, ht_checked_tiles(s, sms, k));
+/* The same (ht_pack_args, tiles) for both operands of a call that packs them together. row_blocks: of both. */
+static inline int ht_checked_call_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t row_blocks, int64_t k) {
+    return ht_packs_rows(row_blocks, ht_padded_k(s, k) / HT_K_PAD, (int)sms) ? -1 : ht_checked_tiles(s, sms, k);
 }
-static inline int ht_checked_parts(const struct ht_scheme_desc *s, int64_t k) {
-    return ht_packs_rows(ht_padded_k(s, k) / HT_K_PAD) ? HT_ROW_PARTS : 1;
+
+/* Pieces of k for which the data check counts, a packing block each, and in how many numbers for 64 rows. */
+static inline int64_t ht_checked_pieces(const struct ht_scheme_desc *s, int tiles, int64_t k) {
+    return tiles < 0 ? 1 : ht_ceil_div(ht_padded_k(s, k) / HT_K_PAD, tiles);
+}
+static inline int ht_checked_parts(int tiles) {
+    return tiles < 0 ? HT_ROW_PARTS : 1;
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */

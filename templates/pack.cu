@@ -17,7 +17,7 @@
 //
 // They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
-// Rows of a few hundred k are packed whole instead (pack_rows).
+// Few rows of some hundred k are packed whole instead (pack_rows).
 // CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
 // (hooks_tame); CHECK 2 copies the matrix as well, for products of packed operands.
 // Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
@@ -427,19 +427,21 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
         ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
 }
 
-static int tiles_of_block(const ht_pack_args *operands, int count)
+// As ht_pack_args has it: what the caller wants, or what suits.
+static int tiles_of_block(const ht_pack_args *operands, int count, int k_tiles)
 {
     long long row_blocks = 0;
     for (int i = 0; i < count; i++)
         row_blocks += (operands[i].rows + 63LL) / 64 * operands[i].batch;
-    return ht_pack_tiles(row_blocks, operands[0].k_blocks / GROUP * ATOM_K / 64, SMS, PACK_TILES, PACK_TOGETHER);
+    if (operands[0].tiles != 0)
+        return operands[0].tiles;
+    return SCALES_ROWS && ht_packs_rows(row_blocks, k_tiles, SMS) ? -1
+                                                                 : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_TOGETHER);
 }
 
 template <int CHECK>
 static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
-    if (SCALES_ROWS && ht_packs_rows(p.k_tiles))
-        return launch_rows<CHECK>(p, blocks, batch, stream);
     const int code = ht_allow_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
     return code != 0 ? code
                      : ht_launch_dependent(pack<CHECK>, blocks, 1, batch, PACK_THREADS, p.tiles * TILE_BYTES + ROOM_BYTES,
@@ -450,8 +452,8 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
 {
     pack_pair p = {};
     p.k_tiles = operands[0].k_blocks / GROUP * ATOM_K / 64;
-    p.tiles = operands[0].tiles > 0 ? operands[0].tiles : tiles_of_block(operands, count);
-    const bool by_rows = SCALES_ROWS && ht_packs_rows(p.k_tiles);
+    p.tiles = tiles_of_block(operands, count, p.k_tiles);
+    const bool by_rows = p.tiles < 0;
     long long blocks = 0;
     unsigned batch = 0;
     for (int i = 0; i < count; i++) {
@@ -463,9 +465,12 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     }
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
+    if (by_rows)
+        return operands[0].tame ? launch_rows<CHECKS>(p, (unsigned)blocks, batch, stream)
+                                : launch_rows<0>(p, (unsigned)blocks, batch, stream);
     const long long cleaners = (blocks * 65 + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
     int code = 0;
-    if (SCALES_ROWS && !by_rows && !operands[0].meeting_clean)
+    if (SCALES_ROWS && !operands[0].meeting_clean)
         code = ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
     if (code != 0 || !operands[0].tame)
         return code != 0 ? code : launch_pack<0>(p, (unsigned)blocks, batch, stream);

@@ -10,7 +10,7 @@ constexpr int NONFINITE = -1;                                   // instead of a 
 struct pack_pair {
     ht_pack_args operand[2];
     int pieces[2]; // blocks of a row block
-    int tiles;     // of a block: at most PACK_TILES; of whole rows not used
+    int tiles;     // of a block: at most PACK_TILES; -1: whole rows
     int k_tiles;   // tiles of 64 k
 };
 

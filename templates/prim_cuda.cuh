@@ -72,6 +72,12 @@ HT_DEVICE void ht_stg16(void *p, uint4 v)
     *(uint4 *)p = v;
 }
 
+// Eight bytes, aligned to them. As a vector: of a 64-bit integer made of packed halves ptxas 13.0 stored a wrong upper half.
+HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
+{
+    *(uint2 *)p = make_uint2(x, y);
+}
+
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     *p = v;

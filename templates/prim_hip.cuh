@@ -5,6 +5,7 @@
 #define HT_GLOBAL __attribute__((address_space(1)))
 #define HT_LDS __attribute__((address_space(3)))
 typedef unsigned ht_u32x4 __attribute__((ext_vector_type(4)));
+typedef unsigned ht_u32x2 __attribute__((ext_vector_type(2)));
 
 // HIP's second bound is the least number of wavefronts on each of a CU's four SIMDs; it decides how many of the 512
 // registers a lane may have.
@@ -86,6 +87,11 @@ HT_DEVICE void ht_stg_i64(long long *p, long long v)
 HT_DEVICE void ht_stg16(void *p, uint4 v)
 {
     ht_global_store(p, (ht_u32x4){v.x, v.y, v.z, v.w});
+}
+
+HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
+{
+    ht_global_store(p, (ht_u32x2){x, y});
 }
 
 HT_DEVICE void ht_stg4(float *p, float v)

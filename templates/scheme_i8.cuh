@@ -3,12 +3,11 @@
 // is in [-128, 127] and what is left out has no sign of its own.
 HT_DEVICE void ht_split(float x, unsigned *slice)
 {
-    int rest = __float2int_rn(__fmul_rn(x, ht_pow2(8 * (SLICES - 1)))); // exact product, then one rounding
-    for (int s = SLICES - 1; s >= 0; s--) {
-        const int digit = ((rest & 255) ^ 128) - 128;
-        slice[s] = (unsigned)digit & 255u;
-        rest = (int)((unsigned)rest - (unsigned)digit) >> 8; // wraps for Inf alone, whose row is poisoned
-    }
+    const int whole = __float2int_rn(__fmul_rn(x, ht_pow2(8 * (SLICES - 1)))); // exact product, then one rounding
+    const unsigned halves = 0x808080u >> (4 - SLICES) * 8;                     // 128 in each digit but the first
+    const unsigned digits = ((unsigned)whole + halves) ^ halves;               // carried upwards; wraps for Inf alone, whose row is poisoned
+    for (int s = 0; s < SLICES; s++)
+        slice[s] = digits >> (SLICES - 1 - s) * 8 & 255u;
 }
 
 // All levels in units of the last one.

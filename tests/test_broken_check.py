@@ -21,9 +21,9 @@ BREAKS = {
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "one number of four": (GEMM, "return first < second ? first : second;", "return first;"),
     "numbers of 16 rows as of 64": (RESCUE, "numbers = g.pieces * g.parts", "numbers = g.pieces"),
-    "half of a long row is not measured": (PACK, "return K_CONTIGUOUS ? at.halves : at.warps;", "return 1;"),
-    "half of a long row is not counted": (PACK, "for (int p = 0; p < parts; p++)\n        seen +=", "for (int p = 0; p < 1; p++)\n        seen +="),
-    "zeros behind the matrix count": (PACK, "g.rows ? count_of(seen) : g.k", "g.rows + 64 ? count_of(seen) : g.k"),
+    "half of a long row is not measured": (PACK, "p < SHAPE::PARTS; p++)\n        most =", "p < 1; p++)\n        most ="),
+    "half of a long row is not counted": (PACK, "for (int p = 0; p < SHAPE::PARTS; p++)\n        seen +=", "for (int p = 0; p < 1; p++)\n        seen +="),
+    "zeros behind the matrix count": (PACK, "first + row < g.rows ? count_of(seen)", "first + row < g.rows + 64 ? count_of(seen)"),
     "the last tile is not walked to": (RESCUE, "tile < tiles;", "tile < tiles - 1;"),
 }
 # in a kernel of h200, the first that test_check runs in all layouts
@@ -44,7 +44,7 @@ SHIFTS = {
     "one element too many at the end": ("left > 3 ?", "left > 2 ?"),
     "whole rows that all begin alike": ("r.first = (int)((unsigned long long)r.from >> 2) & 3;", "r.first = (int)((unsigned long long)at.from >> 2) & 3;"),
     "whole rows read beyond their end": ("r.left >= 8 - r.first", "r.left >= 1"),
-    "the rows' last k is left out": ("k < at.padded; j++", "k < at.padded - 64; j++"),
+    "the rows' last k is left out": ("if (k < at.padded - at.k)", "if (k < at.padded - 64 - at.k)"),
 }
 
 

@@ -132,6 +132,8 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     }
     block_up(&x.src);
     block_up(&x.meeting);
+    block_up(&x.tame); /* read back whole */
+    block_up(&x.copy);
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
     args.src = x.src.device;
@@ -180,12 +182,13 @@ static void packing_counts_what_is_large(void **state) {
         skip();
     static const struct packing cases[] = {{70, 200, 1, 1, 1}, {70, 200, 3, 0, 3}, {128, 448, 0, 1, 3}, {192, 320, 0, 0, 2},
                                            {200, 448, 4, 1, 1}, {1, 64, 0, 1, 1},  {130, 130, 2, 0, 2},
-                                           {128, 1024, 0, 0, 4}, {33, 777, 1, 1, 2}, {100, 513, 3, 0, 4}, {130, 1088, 0, 1, 3},
-                                           {70, 1100, 1, 0, 4}};
+                                           {128, 1024, 0, 0, -1}, {33, 777, 1, 1, -1}, {100, 513, 3, 0, -1}, {70, 500, 1, 1, -1},
+                                           {192, 320, 0, 0, -1}, {130, 1088, 0, 1, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct packing *p = &cases[i];
-        struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(p, 1, 1);
-        const int64_t whole = ht_packs_rows(ht_ceil_div(p->k, 64)), length = whole ? p->k : p->tiles * 64;
+        const struct packing copying = {p->rows, p->k, p->pad, p->k_contiguous, p->tiles < 0 ? 2 : p->tiles};
+        struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(&copying, 1, 1);
+        const int64_t whole = p->tiles < 0, length = whole ? p->k : p->tiles * 64;
         const int64_t pieces = ht_ceil_div(p->k, length), parts = whole ? HT_ROW_PARTS : 1, rows = 64 / parts;
         const int64_t numbers = ht_ceil_div(p->rows, 64) * parts * pieces;
         int negative = 0;
@@ -203,7 +206,8 @@ static void packing_counts_what_is_large(void **state) {
         if (alarm[0] != CALL || (alarm[1] == CALL) != negative)
             fail_msg("%lldx%lld: the alarm is %d %d", (long long)p->rows, (long long)p->k, alarm[0], alarm[1]);
         check_copy(p, &copied);
-        assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)numbers * sizeof(int));
+        if (!whole)
+            assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)numbers * sizeof(int));
         assert_memory_equal(plain.panels.host, checked.panels.host, plain.panels.bytes);
         assert_memory_equal(plain.panels.host, copied.panels.host, plain.panels.bytes);
         assert_memory_equal(plain.exponents.host, checked.exponents.host, plain.exponents.bytes);

@@ -115,6 +115,7 @@ float ht_ldg4(const float *p, int line = __builtin_LINE());
 int ht_ldg_i32(const int *p, int line = __builtin_LINE());
 long long ht_ldg_i64(const long long *p, int line = __builtin_LINE());
 void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());
+void ht_stg8(void *p, unsigned x, unsigned y, int line = __builtin_LINE());
 void ht_stg4(float *p, float v, int line = __builtin_LINE());
 void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
 void ht_stg_i64(long long *p, long long v, int line = __builtin_LINE());

@@ -309,6 +309,9 @@ long long ht_ldg_i64(const long long *p, int line) {
 void ht_stg16(void *p, uint4 v, int line) {
     global_store("ht_stg16", p, v, line);
 }
+void ht_stg8(void *p, unsigned x, unsigned y, int line) {
+    global_store("ht_stg8", p, static_cast<uint64_t>(y) << 32 | x, line);
+}
 void ht_stg4(float *p, float v, int line) {
     global_store("ht_stg4", p, v, line);
 }
