@@ -132,7 +132,8 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     }
     block_up(&x.src);
     block_up(&x.meeting);
-    block_up(&x.tame); /* read back whole */
+    block_up(&x.tame); /* read back whole, as the alarm is */
+    block_up(&x.alarm);
     block_up(&x.copy);
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
