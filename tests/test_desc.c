@@ -202,6 +202,16 @@ static void test_total_time(void **state) {
     assert_true(ht_rescues_inside(&set, &panels, some, some, some, 1));
     set.launch_ns = rest / 63 - 2;
     assert_false(ht_rescues_inside(&set, &panels, some, some, some, 1));
+    /* few short rows: all in L2 */
+    const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales_rows = 1, .pack = pack_nothing};
+    set.scheme = &packed;
+    set.schemes = 1;
+    set.sms = 132;
+    set.l2_gbps = 8500;
+    set.launch_ns = 2500;
+    assert_int_equal(ht_packing_ns(&set, "f16x3", 1024, 1024, 1024, 1), 2500 + 2 * ht_pack_ns(4, 8500, 1024, 1024, 1));
+    assert_int_equal(ht_packing_ns(&set, "f16x3", 2048, 1024, 1024, 1),
+                     2500 + ht_pack_ns(4, 1600, 2048, 1024, 1) + ht_pack_ns(4, 1600, 1024, 1024, 1));
     /* up to fma_k a rounding for each k */
     assert_int_equal(ht_bound_units(&scheme[1], 1), 5);
     assert_int_equal(ht_bound_units(&scheme[1], 64), 68);
