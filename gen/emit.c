@@ -744,6 +744,14 @@ long emit_pack_tiles(const struct gpu *g) {
     return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
 }
 
+/* Shared memory that a packing block may ask for: kernels for sm_80 run on sm_86 and sm_89 too, which have 99 KB for a block (CUDA C++
+ * Programming Guide, technical specifications per compute capability). */
+static long pack_smem_most(const struct emit_context *c) {
+    enum { LEAST_OF_AMPERE = 101376 };
+    const long own = (long)c->gpu->smem_per_block_bytes;
+    return isa_is_exact(c->isa) || own < LEAST_OF_AMPERE ? own : LEAST_OF_AMPERE;
+}
+
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0}, known;
@@ -754,7 +762,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "PACK_TOGETHER", emit_pack_together(c->gpu));
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
-    param(&written, "SMEM_PER_BLOCK", (long)c->gpu->smem_per_block_bytes);
+    param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));
     param(&written, "SMEM_RESERVED", (long)c->gpu->smem_reserved_per_block_bytes);
     param(&written, "WAVE", c->isa->wave_size);
     known = written;
