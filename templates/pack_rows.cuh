@@ -226,7 +226,7 @@ template <class SHAPE, int CHECK> HT_DEVICE void write_rows(const ht_pack_args &
     }
 }
 
-// The block's number for the data check, by its first warp: a row a lane, twice.
+// The block's number for the data check, by its first warp: a row a lane, twice (of 64 lanes four times).
 template <class SHAPE> HT_DEVICE void store_tame_rows(const ht_pack_args &g, const rows_place &at)
 {
     const int row = (int)threadIdx.x % ROWS_OF_BLOCK, first = at.row0 + (int)blockIdx.x % ROW_BLOCKS * ROWS_OF_BLOCK;
@@ -261,7 +261,7 @@ template <bool K_CONTIGUOUS, int WARPS, int CHECK> HT_DEVICE void pack_these_row
     if (CHECK == 0)
         return;
     ht_barrier();
-    if (threadIdx.x < 32)
+    if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
         store_tame_rows<shape>(g, at);
 }
 
