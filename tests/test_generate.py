@@ -80,8 +80,8 @@ TOGETHER = 8  # sources that nvcc reads at once: half of the time of a small one
 
 def device_code(path, arch):
     """The text that decides a kernel's machine code: without comments, what launchers alone use (the number of SMs, how many
-    packing blocks fit one), and the names of AMPERE's architectures. A check for the wrong capability stays in, and keeps the text different."""
-    code = re.sub(r"\b(SMS|PACK_TOGETHER) = \d+", r"\1", "\n".join(l for l in path.read_text().splitlines() if not l.startswith("//")))
+    packing blocks fit one, its shared memory), and the names of AMPERE's architectures. A check for the wrong capability stays in, and keeps the text different."""
+    code = re.sub(r"\b(SMS|PACK_TOGETHER|SMEM_(?:PER_SM|PER_BLOCK|RESERVED)) = \d+", r"\1", "\n".join(l for l in path.read_text().splitlines() if not l.startswith("//")))
     if arch not in AMPERE:
         return arch + code
     number = arch[3:]
