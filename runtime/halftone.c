@@ -352,7 +352,7 @@ struct plan {
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
     bool checked;  /* packing checks the data */
-    int tiles;     /* then: of a packing block (ht_pack_args) */
+    int tiles;     /* then: of a packing block (ht_pack_args); else 0 */
     int rescue;    /* then: the kernel for the blocks that fail; NO_KERNEL: the product's own blocks compute them */
     bool fma_only; /* of kernels that read the matrices */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
@@ -1057,13 +1057,12 @@ struct panels {
 static int pack_both(halftone *h, const struct plan *p, const struct call *x, char *work,
                      struct panels *out) {
     const bool checked = p->checked;
-    const int tiles = checked ? p->tiles : 0;
     char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
     char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
     char *at = checked ? work + p->a_tame_at : NULL, *bt = checked ? work + p->b_tame_at : NULL;
     const struct source sources[2] = {
-        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap, at, NULL, tiles},
-        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp, bt, NULL, tiles},
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap, at, NULL, p->tiles},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp, bt, NULL, p->tiles},
     };
     const struct panels there = {ae, be, ap, bp, at, bt, NULL, NULL};
     *out = there;
@@ -1126,8 +1125,7 @@ static void add_panels(const struct plan *p, const struct panels *at, struct ht_
 }
 
 /* What the data check found, for the kernel that leaves blocks alone and the one that computes them, which may be the same. */
-static void add_verdict(const struct plan *p, const struct panels *at, int64_t k,
-                        struct ht_gemm_args *args) {
+static void add_verdict(const struct plan *p, const struct panels *at, int64_t k, struct ht_gemm_args *args) {
     args->a_alarm = (const int *)(const void *)at->a_tame;
     args->b_alarm = (const int *)(const void *)at->b_tame;
     args->a_tame = (const int *)(const void *)(at->a_tame + ALARM_BYTES);

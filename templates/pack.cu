@@ -381,8 +381,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     if (!SCALES_ROWS || g.meeting_clean)
         ht_grid_wait(); // else clean has waited for all before it
     ht_grid_release();
-    const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
-    const bool whole = aligned && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
+    const bool whole = is_aligned(g, at.src) && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
     const int parts = whole ? g.k_contiguous ? load_whole_tiles<true>(g, at) : load_whole_tiles<false>(g, at)
                       : g.k_contiguous ? load_ragged_tiles<true>(g, at)
                                        : load_ragged_tiles<false>(g, at);
@@ -428,11 +427,8 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
 }
 
 // As ht_pack_args has it: what the caller wants, or what suits.
-static int tiles_of_block(const ht_pack_args *operands, int count, int k_tiles)
+static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, int k_tiles)
 {
-    long long row_blocks = 0;
-    for (int i = 0; i < count; i++)
-        row_blocks += (operands[i].rows + 63LL) / 64 * operands[i].batch;
     if (operands[0].tiles != 0)
         return operands[0].tiles;
     return SCALES_ROWS && ht_packs_rows(row_blocks, k_tiles, SMS) ? -1
@@ -452,7 +448,8 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
 {
     pack_pair p = {};
     p.k_tiles = operands[0].k_blocks / GROUP * ATOM_K / 64;
-    p.tiles = tiles_of_block(operands, count, p.k_tiles);
+    const long long row_blocks = all_row_blocks(operands, count);
+    p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const bool by_rows = p.tiles < 0;
     long long blocks = 0;
     unsigned batch = 0;
@@ -466,8 +463,8 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     if (by_rows)
-        return operands[0].tame ? launch_rows<CHECKS>(p, (unsigned)blocks, batch, stream)
-                                : launch_rows<0>(p, (unsigned)blocks, batch, stream);
+        return operands[0].tame ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+                                : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
     const long long cleaners = (blocks * 65 + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
     int code = 0;
     if (SCALES_ROWS && !operands[0].meeting_clean)

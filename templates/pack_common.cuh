@@ -19,6 +19,21 @@ HT_DEVICE int row_blocks_of(const ht_pack_args &g)
     return (g.rows + 63) / 64;
 }
 
+// Of all operands of a launch, entry by entry.
+static long long all_row_blocks(const ht_pack_args *operands, int count)
+{
+    long long all = 0;
+    for (int i = 0; i < count; i++)
+        all += (operands[i].rows + 63LL) / 64 * operands[i].batch;
+    return all;
+}
+
+// Whether 16 bytes of a line may be loaded from every fourth element on.
+HT_DEVICE bool is_aligned(const ht_pack_args &g, const float *src)
+{
+    return g.ld % 4 == 0 && ((unsigned long long)src & 15) == 0;
+}
+
 // 64 x 64 tiles along k.
 HT_DEVICE int k_tiles_of(const ht_pack_args &g)
 {

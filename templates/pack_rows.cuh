@@ -248,8 +248,7 @@ template <bool K_CONTIGUOUS, int WARPS, int CHECK> HT_DEVICE void pack_these_row
 {
     using shape = rows_shape<K_CONTIGUOUS, WARPS>;
     const rows_place at = find_rows<K_CONTIGUOUS, WARPS>(g, entry);
-    const bool aligned = g.ld % 4 == 0 && ((unsigned long long)at.src & 15) == 0;
-    const bool whole = aligned && at.row0 + (int)blockIdx.x % ROW_BLOCKS * ROWS_OF_BLOCK + ROWS_OF_BLOCK <= g.rows;
+    const bool whole = is_aligned(g, at.src) && at.row0 + (int)blockIdx.x % ROW_BLOCKS * ROWS_OF_BLOCK + ROWS_OF_BLOCK <= g.rows;
     uint4 x[ROWS_LOADS];
     if (whole && (!K_CONTIGUOUS || g.k % 4 == 0))
         load_rows<shape>(g, at, x);
@@ -299,11 +298,10 @@ static int launch_warps(const pack_pair &p, unsigned blocks, unsigned batch, int
 }
 
 // Of 4 warps up to 8 tiles of 64 k, of 8 all that ht_packs_rows lets come; such calls never copy the matrix.
-template <int CHECK> static int launch_rows(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
+template <int CHECK>
+static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {
-    long long all = 0;
-    for (int i = 0; i < 2; i++)
-        all += (p.operand[i].rows + 63LL) / 64 * ROW_BLOCKS * p.operand[i].batch;
-    return p.k_tiles > 8 ? launch_warps<8, CHECK>(p, blocks, batch, even_share(all), stream)
-                         : launch_warps<4, CHECK>(p, blocks, batch, even_share(all), stream);
+    const int smem_bytes = even_share(row_blocks * ROW_BLOCKS);
+    return p.k_tiles > 8 ? launch_warps<8, CHECK>(p, blocks, batch, smem_bytes, stream)
+                         : launch_warps<4, CHECK>(p, blocks, batch, smem_bytes, stream);
 }
