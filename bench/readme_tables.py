@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""readme_tables.py [--check] [README.md]: fills the measured tables of the README from bench/results/*.tsv.
+"""readme_tables.py [--check] [FILE.md ...]: fills the measured tables of README.md and bench/MEASURED.md, or of other files, from
+bench/results/*.tsv.
 
-A section of the README looks like this; everything between the two markers is replaced:
+A section of such a file looks like this; everything between the two markers is replaced:
 
     <!-- results:NAME columns=n,contender,end_tflops n=4096,8192 -->
     <!-- end -->
@@ -10,7 +11,7 @@ NAME is a file bench/results/NAME.tsv as `halftone bench --out` and `halftone re
 facts about the run (device, driver, toolkit, commit), then a header line, then rows. columns= chooses and orders the
 columns; COLUMN=a,b keeps only rows with these values. `n` means the size of square products; it is a column of the
 report and stands for m, n, k in a bench. A section without its file says so. Nothing is rounded or computed here: what
-the file says is shown. --check changes nothing; exit code 1 when the README is not what the files say.
+the file says is shown. --check changes nothing; exit code 1 when a page is not what the files say.
 """
 import pathlib
 import re
@@ -72,14 +73,19 @@ def table(name, text):
     return "\n".join([*lines, "", f"`bench/results/{path.name}`. " + ". ".join(run) + "."])
 
 
-def main():
-    arguments = [a for a in sys.argv[1:] if a != "--check"]
-    readme = pathlib.Path(arguments[0]) if arguments else HERE.parent / "README.md"
-    old = readme.read_text(encoding="utf-8")
+def fill(page, check):
+    old = page.read_text(encoding="utf-8")
     new = SECTION.sub(lambda m: f"<!-- results:{m[1]}{m[2]} -->\n{table(m[1], m[2])}\n<!-- end -->", old)
-    if "--check" in sys.argv:
-        sys.exit(0 if new == old else f"{readme} differs from bench/results: run bench/readme_tables.py")
-    readme.write_text(new, encoding="utf-8")
+    if check and new != old:
+        sys.exit(f"{page} differs from bench/results: run bench/readme_tables.py")
+    if not check:
+        page.write_text(new, encoding="utf-8")
+
+
+def main():
+    named = [pathlib.Path(a) for a in sys.argv[1:] if a != "--check"]
+    for page in named or [HERE.parent / "README.md", HERE / "MEASURED.md"]:
+        fill(page, "--check" in sys.argv)
 
 
 main()

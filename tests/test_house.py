@@ -1,6 +1,7 @@
 """The rules of the house, held by tests: folders, includes, sizes of functions, no place- or time-dependent text."""
 import re
 import subprocess
+import sys
 
 from conftest import ROOT
 
@@ -85,3 +86,13 @@ def test_no_dates_and_no_absolute_paths_in_the_generator():
         text = path.read_text()
         assert "__DATE__" not in text and "__TIME__" not in text, path
         assert "/home/" not in text and "/work/" not in text, path
+
+
+def test_tables_are_what_the_results_say_and_links_lead_somewhere():
+    run = subprocess.run([sys.executable, "bench/readme_tables.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    for page in [ROOT / "README.md", *(ROOT / "bench").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name} links {link}"
+        for name in re.findall(r"`(bench/[\w./-]+\.\w+)`", page.read_text()):
+            assert (ROOT / name).exists(), f"{page.name} names {name}"
