@@ -1,7 +1,6 @@
 /* sim_mma: see the header for the model and its sources. */
-#include "sim_mma.h"
+#include "sim_mma_wide.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -145,21 +144,12 @@ uint32_t sim_mma_dot(const struct sim_mma_model *model, struct sim_format format
     return dot(model, 2 * format.fraction_bits, group, k, c, true, a, b);
 }
 
-/* Decodes `count` numbers of 16 bits; true when one of them is infinite or NaN. */
-static inline bool decode_16(struct sim_format format, int count, struct sim_term *terms,
-                             const uint16_t *bits) {
-    bool special = false;
-    for (int i = 0; i < count; i++) {
-        terms[i] = sim_mma_decode(format, bits[i]);
-        special = special || is_special(terms[i]);
-    }
-    return special;
-}
-
 float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint16_t *a, const uint16_t *b) {
     struct sim_term ta[SIM_MAX_K], tb[SIM_MAX_K];
-    decode_16(sim_format_f16, k, ta, a);
-    decode_16(sim_format_f16, k, tb, b);
+    for (int i = 0; i < k; i++) {
+        ta[i] = sim_mma_decode(sim_format_f16, a[i]);
+        tb[i] = sim_mma_decode(sim_format_f16, b[i]);
+    }
     uint32_t bits;
     memcpy(&bits, &c, sizeof bits);
     bits = sim_mma_dot(model, sim_format_f16, model->group_k, k, bits, ta, tb);
@@ -168,26 +158,43 @@ float sim_dot_f16(const struct sim_mma_model *model, int k, float c, const uint1
     return result;
 }
 
-/* d += a * b on decoded numbers. */
-static inline void mma_terms(const struct sim_mma_model *model, int product_bits, int group, int k, float *d,
-                             bool special, const struct sim_term *a, const struct sim_term *b) {
-    for (int row = 0; row < 16; row++) {
-        for (int col = 0; col < 8; col++) {
-            uint32_t bits;
-            memcpy(&bits, &d[row * 8 + col], sizeof bits);
-            bits = dot(model, product_bits, group, k, bits, special, &a[row * k], &b[col * k]);
-            memcpy(&d[row * 8 + col], &bits, sizeof bits);
-        }
+/* d += a * b, one number after the other. */
+static void mma_each(const struct sim_mma_model *model, const struct sim_operands *x, float *d) {
+    const int k = x->k;
+    struct sim_term a[16 * SIM_MAX_K], b[8 * SIM_MAX_K];
+    bool special = false;
+    for (int i = 0; i < 16 * k; i++) {
+        a[i] = sim_mma_decode(x->format, x->a[i]);
+        special = special || is_special(a[i]);
+    }
+    for (int i = 0; i < 8 * k; i++) {
+        b[i] = sim_mma_decode(x->format, x->b[i % k * 8 + i / k]);
+        special = special || is_special(b[i]);
+    }
+    for (int i = 0; i < 16 * 8; i++) {
+        uint32_t bits;
+        memcpy(&bits, &d[i], sizeof bits);
+        bits = dot(model, 2 * x->format.fraction_bits, x->group, k, bits, special, &a[i / 8 * k], &b[i % 8 * k]);
+        memcpy(&d[i], &bits, sizeof bits);
     }
 }
 
-static inline int mma_16(const struct sim_mma_model *model, struct sim_format format, int k, float *d,
-                         const uint16_t *a, const uint16_t *b) {
-    struct sim_term ta[16 * SIM_MAX_K], tb[8 * SIM_MAX_K];
+static void mma(const struct sim_mma_model *model, const struct sim_operands *x, float *d) {
+    if (!sim_mma_wide(model, x, d))
+        mma_each(model, x, d);
+}
+
+static int mma_16(const struct sim_mma_model *model, struct sim_format format, int k, float *d, const uint16_t *a,
+                  const uint16_t *b) {
+    uint32_t rows[16 * SIM_MAX_K], columns[8 * SIM_MAX_K];
+    const struct sim_operands x = {format, k, model->group_k, rows, columns};
     if (k != 8 && k != 16)
         return -1;
-    const bool special_a = decode_16(format, 16 * k, ta, a), special_b = decode_16(format, 8 * k, tb, b);
-    mma_terms(model, 2 * format.fraction_bits, model->group_k, k, d, special_a || special_b, ta, tb);
+    for (int i = 0; i < 16 * k; i++)
+        rows[i] = a[i];
+    for (int i = 0; i < 8 * k; i++)
+        columns[i] = b[i % 8 * k + i / 8];
+    mma(model, &x, d);
     return 0;
 }
 
@@ -199,22 +206,16 @@ int sim_mma_bf16(const struct sim_mma_model *model, int k, float *d, const uint1
     return mma_16(model, sim_format_bf16, k, d, a, b);
 }
 
-static bool decode_tf32(int count, struct sim_term *terms, const uint32_t *bits) {
-    bool special = false;
-    for (int i = 0; i < count; i++) {
-        terms[i] = sim_mma_decode(sim_format_tf32, bits[i] >> 13);
-        special = special || is_special(terms[i]);
-    }
-    return special;
-}
-
 int sim_mma_tf32(const struct sim_mma_model *model, int k, float *d, const uint32_t *a, const uint32_t *b) {
-    struct sim_term ta[16 * SIM_MAX_K / 2], tb[8 * SIM_MAX_K / 2];
+    uint32_t rows[16 * SIM_MAX_K / 2], columns[8 * SIM_MAX_K / 2];
+    const struct sim_operands x = {sim_format_tf32, k, model->group_k / 2, rows, columns};
     if (k != 4 && k != 8)
         return -1;
-    const bool special_a = decode_tf32(16 * k, ta, a), special_b = decode_tf32(8 * k, tb, b);
-    mma_terms(model, 2 * sim_format_tf32.fraction_bits, model->group_k / 2, k, d, special_a || special_b, ta,
-              tb);
+    for (int i = 0; i < 16 * k; i++)
+        rows[i] = a[i] >> 13;
+    for (int i = 0; i < 8 * k; i++)
+        columns[i] = b[i % 8 * k + i / 8] >> 13;
+    mma(model, &x, d);
     return 0;
 }
 
