@@ -1,5 +1,4 @@
 """What halftone-gen promises: the same bytes everywhere, kernels that compile as planned, errors that leave nothing."""
-import concurrent.futures
 import os
 import pathlib
 import re
@@ -72,99 +71,6 @@ def test_golden_kernel_reads_well(emitted):
         assert word in head
     assert not re.search(r"#pragma unroll(?! 1\b)", text) and "//@" not in text  # "unroll 1" is an order to leave a loop alone
     assert max(map(len, text.splitlines())) < 400
-
-
-AMPERE = ("sm_80", "sm_86", "sm_89")  # one PTX for equal text: test_ampere_to_ada_have_one_ptx
-TOGETHER = 8  # sources that nvcc reads at once: half of the time of a small one is its start and the CUDA headers
-
-
-def device_code(path, arch):
-    """The text that decides a kernel's machine code: without comments, what launchers alone use (the number of SMs, how many
-    packing blocks fit one, its shared memory), and the names of AMPERE's architectures. A check for the wrong capability stays in, and keeps the text different."""
-    code = re.sub(r"\b(SMS|PACK_TOGETHER|SMEM_(?:PER_SM|PER_BLOCK|RESERVED)) = \d+", r"\1", "\n".join(l for l in path.read_text().splitlines() if not l.startswith("//")))
-    if arch not in AMPERE:
-        return arch + code
-    number = arch[3:]
-    code = code.replace(f"_sm{number}", "_sm").replace(f"__CUDA_ARCH__ < {number}0\n", "__CUDA_ARCH__ < own\n")
-    return code.replace(f"capability {number[0]}.{number[1]} ", "capability own ")
-
-
-def sources_to_compile(emitted):
-    """{architectures: [a source that stands for all of equal code, ...]}; the kernel is compiled for each of them."""
-    kinds = {}
-    for gpu in NVIDIA:
-        arch = re.search(r"arch=compute_\w+,code=\[?(sm_\w+)", (emitted(gpu) / "rules.mk").read_text()).group(1)
-        for path in sorted(emitted(gpu).glob("*.cu")):
-            kinds.setdefault(device_code(path, arch), {}).setdefault(arch, path)
-    jobs = {}
-    for paths in kinds.values():
-        archs = tuple(sorted(paths))
-        jobs.setdefault(archs, []).append(paths[archs[0]])
-    return jobs
-
-
-def compile_together(archs, paths, folder):
-    """ptxas' report of all kernels of the sources: [(name, architecture, its lines)]."""
-    source = folder / f"{archs[0]}-{paths[0].stem}.cu"
-    source.write_text("".join(f'#include "{path}"\n' for path in paths))
-    run = subprocess.run([nvcc(), "-std=c++17", "-gencode", f"arch={archs[0].replace('sm', 'compute')},code=[{','.join(archs)}]",
-                          "-Xptxas", "-v", "-Werror", "all-warnings", "--fatbin", "-o", str(source) + ".fatbin", str(source)],
-                         capture_output=True, text=True)
-    log = run.stdout + run.stderr
-    parts = re.split(r"Compiling entry function '_ZN\d+(ht_\w+_sm\d+a?)\d\w*' for '(sm_\w+)'", log)
-    return paths, run.returncode, log, list(zip(parts[1::3], parts[2::3], parts[3::3]))
-
-
-def test_ampere_to_ada_have_one_ptx(emitted, tmp_path):
-    """What lets one PTX stand for equal text: the compiler's front end makes the same of it for each of AMPERE."""
-    if not nvcc():
-        pytest.skip("no nvcc: system toolkit or `make toolchain`")
-    shared = sources_to_compile(emitted)[AMPERE]
-    for source in (next(p for p in shared if "_pack_" in p.name), next(p for p in shared if "_w32x32_" in p.name)):
-        made = set()
-        for arch in AMPERE:
-            out = tmp_path / f"{arch}.ptx"
-            subprocess.run([nvcc(), "-std=c++17", f"-arch={arch.replace('sm', 'compute')}", "--ptx", "-o", str(out), str(source)],
-                           check=True)
-            made.add(re.sub(r"(?m)^\.target sm_\d\d$", "", out.read_text()))
-        assert len(made) == 1, source.name
-
-
-def test_every_kernel_of_every_budget_compiles_as_planned(emitted, tmp_path, capsys):
-    """No spills; registers against the plan. Equal code is compiled once: banners, SM counts and names do not matter."""
-    if not nvcc():
-        pytest.skip("no nvcc: system toolkit or `make toolchain`")
-    planned = {}
-    for gpu in NVIDIA:
-        for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]:
-            row = line.split("\t")
-            planned[row[0]] = int(row[10])
-    jobs = [(archs, paths[i:i + TOGETHER], tmp_path) for archs, paths in sources_to_compile(emitted).items()
-            for i in range(0, len(paths), TOGETHER)]
-    errors, rows, found = [], [], set()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for paths, code, log, kernels in pool.map(lambda job: compile_together(*job), jobs):
-            if code != 0:
-                errors.append(f"{[p.name for p in paths]}: {log}")
-            for name, arch, report in kernels:
-                name = re.sub(r"sm\d+a?$", arch.replace("_", ""), name)
-                found.add(name)
-                if re.search(r"[1-9]\d* bytes (spill|stack)", report):
-                    errors.append(f"{name} spills: {report}")
-                if name in planned:
-                    rows.append((name, planned[name], int(re.search(r"Used (\d+) registers", report).group(1))))
-    assert not errors, "\n".join(errors)
-    everything = {p.stem for gpu in NVIDIA for p in emitted(gpu).glob("*.cu")}
-    assert found == everything, found ^ everything
-    table = ROOT / "out" / "test" / "registers.tsv"
-    table.write_text("kernel\tplanned\tused\tdifference\n" +
-                     "".join(f"{n}\t{p}\t{u}\t{u - p:+d}\n" for n, p, u in sorted(set(rows))))
-    low, high = min(u - p for _, p, u in rows), max(u - p for _, p, u in rows)
-    with capsys.disabled():
-        print(f"\n{len(found)} kernel names compiled from {sum(len(j[1]) for j in jobs)} sources, no spills; ptxas' registers less "
-              f"the plan's: {low:+d} to {high:+d}, {table}")
-    over = [r for r in rows if r[2] > r[1] + 24]
-    assert not over, f"the plan promises fewer registers than ptxas uses: {over}"
 
 
 def test_bad_requests_say_the_cure_and_leave_nothing(tmp_path):

@@ -1,0 +1,159 @@
+"""NVIDIA's compiler takes every generated kernel of every budget, without spills and with the registers that the plan promises.
+
+Compiling all of it takes two cores about ten minutes, so tests/compiled.tsv keeps what ptxas said of which code. Code that it does
+not know, all code after a new compiler, and one source in SAMPLE, others with each commit, are compiled. After a change of kernels
+HALFTONE_GOLDEN=write compiles what is new and renews the table."""
+import concurrent.futures
+import hashlib
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import NVIDIA, ROOT, nvcc
+
+TABLE = ROOT / "tests" / "compiled.tsv"
+AMPERE = ("sm_80", "sm_86", "sm_89")  # one PTX for equal text: test_ampere_to_ada_have_one_ptx
+TOGETHER = 8  # sources that nvcc reads at once: half of the time of a small one is its start and the CUDA headers
+SAMPLE = 32
+COMMENT = re.compile(r'(?m)^((?:[^"\n/]|/(?!/))*)//.*$')
+
+
+def device_code(path, arch):
+    """The text that decides a kernel's machine code: without comments, what launchers alone use (the number of SMs, how many
+    packing blocks fit one, its shared memory), and the names of AMPERE's architectures. A check for the wrong capability stays in, and keeps the text different."""
+    code = re.sub(r"\n\s*\n+", "\n", COMMENT.sub(r"\1", path.read_text()))
+    code = re.sub(r"\b(SMS|PACK_TOGETHER|SMEM_(?:PER_SM|PER_BLOCK|RESERVED)) = \d+", r"\1", code)
+    if arch not in AMPERE:
+        return arch + code
+    number = arch[3:]
+    code = code.replace(f"_sm{number}", "_sm").replace(f"__CUDA_ARCH__ < {number}0\n", "__CUDA_ARCH__ < own\n")
+    return code.replace(f"capability {number[0]}.{number[1]} ", "capability own ")
+
+
+def sources_to_compile(emitted):
+    """{architectures: {its digest: a source that stands for all of equal code}}; it is compiled for each of the architectures."""
+    kinds = {}
+    for gpu in NVIDIA:
+        arch = re.search(r"arch=compute_\w+,code=\[?(sm_\w+)", (emitted(gpu) / "rules.mk").read_text()).group(1)
+        for path in sorted(emitted(gpu).glob("*.cu")):
+            kinds.setdefault(device_code(path, arch), {}).setdefault(arch, path)
+    jobs = {}
+    for code, paths in kinds.items():
+        archs = tuple(sorted(paths))
+        jobs.setdefault(archs, {})[hashlib.sha256(code.encode()).hexdigest()[:24]] = paths[archs[0]]
+    return jobs
+
+
+def compile_together(archs, paths, folder):
+    """[(source's name, architecture, registers of a kernel in it, bytes of spills and stack)]; nvcc's words where it fails."""
+    source = folder / f"{archs[0]}-{paths[0].stem}.cu"
+    source.write_text("".join(f'#include "{path}"\n' for path in paths))
+    run = subprocess.run([nvcc(), "-std=c++17", "-gencode", f"arch={archs[0].replace('sm', 'compute')},code=[{','.join(archs)}]",
+                          "-Xptxas", "-v", "-Werror", "all-warnings", "--fatbin", "-o", str(source) + ".fatbin", str(source)],
+                         capture_output=True, text=True)
+    log = run.stdout + run.stderr
+    parts = re.split(r"Compiling entry function '_ZN\d+(ht_\w+_sm\d+a?)\d\w*' for '(sm_\w+)'", log)
+    said = [(name, arch, re.search(r"Used (\d+) registers", report).group(1), str(sum(map(int, re.findall(r"(\d+) bytes (?:spill|stack)", report)))))
+            for name, arch, report in zip(parts[1::3], parts[2::3], parts[3::3])]
+    return said, "" if run.returncode == 0 else f"{[p.name for p in paths]}: {log}"
+
+
+def compiler():
+    return re.search(r"release (.*)", subprocess.run([nvcc(), "--version"], capture_output=True, text=True).stdout).group(1)
+
+
+def known():
+    """{(digest, architecture): [(registers, bytes), ...]} of this compiler."""
+    head, _, *lines = TABLE.read_text().splitlines() if TABLE.is_file() else ("", "")
+    told = {}
+    for line in lines if head == f"# nvcc {compiler()}" else []:
+        digest, arch, _, kernels = line.split("\t")
+        told[digest, arch] = [tuple(k.split("/")) for k in kernels.split()]
+    return told
+
+
+def sampled(digest):
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout or "0"
+    return int(digest, 16) % SAMPLE == int(head[:8], 16) % SAMPLE
+
+
+def of_arch(name, arch):
+    """The name that a source has for another architecture."""
+    return re.sub(r"sm\d+a?$", arch.replace("_", ""), name)
+
+
+def compile_all(jobs, folder):
+    """{(digest, architecture): [(registers, bytes), ...]} of {architectures: {digest: source}}."""
+    made, errors = {}, []
+    work = [(archs, list(sources.items())[i:i + TOGETHER]) for archs, sources in jobs.items() for i in range(0, len(sources), TOGETHER)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = pool.map(lambda w: compile_together(w[0], [path for _, path in w[1]], folder), work)
+        for (_, sources), (said, error) in zip(work, done):
+            digests = {path.stem: digest for digest, path in sources}
+            errors += [error] if error else []
+            for name, arch, registers, spilled in said:
+                made.setdefault((digests[name], arch), []).append((registers, spilled))
+    assert not errors, "\n".join(errors)
+    return made
+
+
+def write_table(jobs, told):
+    rows = [(of_arch(path.stem, arch), digest, arch) for archs, sources in jobs.items() for digest, path in sources.items() for arch in archs]
+    TABLE.write_text(f"# nvcc {compiler()}\ndigest of the code\tarchitecture\tsource\tregisters/bytes of spills and stack, of each kernel in it\n" +
+                     "".join(f"{digest}\t{arch}\t{name}\t{' '.join('/'.join(k) for k in told[digest, arch])}\n" for name, digest, arch in sorted(rows)))
+
+
+def test_ampere_to_ada_have_one_ptx(emitted, tmp_path):
+    """What lets one PTX stand for equal text: the compiler's front end makes the same of it for each of AMPERE."""
+    if not nvcc():
+        pytest.skip("no nvcc: system toolkit or `make toolchain`")
+    shared = list(sources_to_compile(emitted)[AMPERE].values())
+    for source in (next(p for p in shared if "_pack_" in p.name), next(p for p in shared if "_w32x32_" in p.name)):
+        made = set()
+        for arch in AMPERE:
+            out = tmp_path / f"{arch}.ptx"
+            subprocess.run([nvcc(), "-std=c++17", f"-arch={arch.replace('sm', 'compute')}", "--ptx", "-o", str(out), str(source)],
+                           check=True)
+            made.add(re.sub(r"(?m)^\.target sm_\d\d$", "", out.read_text()))
+        assert len(made) == 1, source.name
+
+
+def test_every_kernel_of_every_budget_compiles_as_planned(emitted, tmp_path, capsys):
+    """No spills; registers against the plan. Equal code is compiled once: banners, SM counts and names do not matter."""
+    if not nvcc():
+        pytest.skip("no nvcc: system toolkit or `make toolchain`")
+    planned = {}
+    for gpu in NVIDIA:
+        for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]:
+            row = line.split("\t")
+            planned[row[0]] = int(row[10])
+    jobs, told = sources_to_compile(emitted), known()
+    new = {archs: {d: p for d, p in sources.items() if (d, archs[0]) not in told or sampled(d)} for archs, sources in jobs.items()}
+    made = compile_all(new, tmp_path)
+    assert all(told.get(key, kernels) == kernels for key, kernels in made.items()), "ptxas says something else than tests/compiled.tsv"
+    told = {**told, **made}
+    if os.environ.get("HALFTONE_GOLDEN") == "write":
+        write_table(jobs, told)
+    rows = [(of_arch(path.stem, arch), kernel) for archs, sources in jobs.items() for digest, path in sources.items() for arch in archs
+            for kernel in told[digest, arch]]
+    everything = {p.stem for gpu in NVIDIA for p in emitted(gpu).glob("*.cu")}
+    assert {name for name, _ in rows} == everything
+    assert not [name for name, kernel in rows if kernel[1] != "0"], "spills"
+    over = {name: int(kernel[0]) - planned[name] for name, kernel in rows if name in planned}
+    with capsys.disabled():
+        print(f"\n{len(everything)} kernel names, {sum(map(len, jobs.values()))} sources, {sum(map(len, new.values()))} of them compiled now, no spills; "
+              f"ptxas' registers less the plan's: {min(over.values()):+d} to {max(over.values()):+d}")
+    assert max(over.values()) <= 24, "the plan promises fewer registers than ptxas uses"
+
+
+def test_the_table_does_not_vouch_for_other_code(emitted):
+    """A changed instruction has another digest; a changed comment has not."""
+    source = next(iter(sources_to_compile(emitted)[AMPERE].values()))
+    text, arch = source.read_text(), "sm_80"
+    changed = source.parent / "changed"
+    for old, new, same in (("// ---- geometry", "// ---- places", True), ("ht_barrier();", ";", False)):
+        assert old in text
+        changed.write_text(text.replace(old, new, 1))
+        assert (device_code(changed, arch) == device_code(source, arch)) == same, old
+    changed.unlink()
