@@ -1,6 +1,7 @@
 """test_check must disagree when the data check is wrong, and test_product when packing is: the verdict, the kernels that ask for
 it, what packing counts, how it reads columns that begin anywhere, and what a product's kernel computes of the blocks that it leaves out
 are broken on purpose. About 55 seconds."""
+import os
 import subprocess
 
 import pytest
@@ -48,7 +49,15 @@ SHIFTS = {
 }
 
 
-def run_broken(gpu, pattern, whole, broken, test, tmp_path):
+# of who waits for other blocks and does not get their numbers; in the simulator all but the last wait in vain where none may begin
+IN_VAIN = {
+    "half of a row is measured": ("k < g.k && row < at.rows", "k < g.k / 2 && row < at.rows"),
+    "nobody measures": ("return vain ? -1 : most;", "return most;"),
+}
+ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
+
+
+def run_broken(gpu, pattern, whole, broken, test, tmp_path, env=None):
     """The test program and its arguments, with one kernel source of a set changed."""
     built = ROOT / "out" / gpu
     source = next(built.glob(pattern + ".cu"))
@@ -62,7 +71,7 @@ def run_broken(gpu, pattern, whole, broken, test, tmp_path):
     objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), built / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
     program = tmp_path / test[0]
     subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-lpthread", "-lm"], check=True)
-    run = subprocess.run([str(program), *test[1:]], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([str(program), *test[1:]], capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})})
     print([line for line in run.stderr.splitlines() if "ERROR" in line or "holds" in line][:1])
     assert run.returncode == 1, f"nobody noticed\n{run.stdout}{run.stderr}"
 
@@ -80,3 +89,13 @@ def test_a_broken_rescue_inside_a_product_is_caught(label, tmp_path):
 @pytest.mark.parametrize("label", SHIFTS)
 def test_broken_packing_is_caught(label, tmp_path):
     run_broken("a800", PACK, *SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)
+
+
+@pytest.mark.parametrize("label", IN_VAIN)
+def test_a_broken_wait_is_caught(label, tmp_path):
+    run_broken("a800", PACK, *IN_VAIN[label], ["test_product", "columns_begin_anywhere"], tmp_path, ALONE)
+
+
+def test_who_waits_in_vain_is_right():
+    run = subprocess.run([str(ROOT / "out/a800/test_product-sim"), "columns_begin_anywhere"], capture_output=True, text=True, env={**os.environ, **ALONE})
+    assert run.returncode == 0, run.stderr

@@ -749,6 +749,58 @@ static void unregistered_memory_is_out_of_bounds(void **) {
     EXPECT_VIOLATION(test.run(READ_BY_ALL), "global memory access out of bounds: ht_stg4");
 }
 
+/* ---- blocks that wait for others ---- */
+
+struct chain_args {
+    int *flags, *found; /* of each block */
+    int blocks, broken; /* block that reads past the end; -1: none */
+};
+
+/* Every thread waits for the next block's flag, as long as packing would; found: how many saw it. */
+static void chain(const chain_args args) {
+    const int block = static_cast<int>(blockIdx.x);
+    if (block == args.broken)
+        (void)ht_ldg_i32(args.flags + args.blocks);
+    ht_barrier();
+    ht_st_relaxed_i32(args.flags + block, 1);
+    bool there = block + 1 == args.blocks;
+    for (int turn = 0; turn < 4096 && !there; turn++)
+        there = ht_ld_relaxed_i32(args.flags + block + 1) != 0;
+    ht_barrier();
+    if (there && static_cast<int>(blockIdx.x) == block && gridDim.x == static_cast<unsigned>(args.blocks))
+        ht_add_relaxed_i32(args.found + block, 1);
+}
+
+static int run_chain(const char *beside, int broken, int *whole) {
+    enum { CHAIN = 20, CHAIN_THREADS = 64 };
+    device_array<int> flags(CHAIN), found(CHAIN);
+    if (beside != nullptr)
+        setenv("HALFTONE_SIM_BESIDE", beside, 1);
+    const int code = ht_launch(chain, CHAIN, 1, 1, CHAIN_THREADS, 0, nullptr, (chain_args{flags.v.data(), found.v.data(), CHAIN, broken}));
+    unsetenv("HALFTONE_SIM_BESIDE");
+    *whole = 0;
+    for (int seen : found.v)
+        *whole += seen == CHAIN_THREADS;
+    return code;
+}
+
+static void waiting_blocks_let_others_run(void **) {
+    int whole;
+    for (const char *seed : {"0", "7"}) {
+        set_schedule(seed, "1");
+        EXPECT_OK(run_chain(nullptr, -1, &whole));
+        assert_int_equal(whole, 20);
+        EXPECT_OK(run_chain("0", -1, &whole));
+        assert_int_equal(whole, 1); /* one after the other: only the last waits for nothing */
+        set_schedule(seed, "1");
+        EXPECT_OK(run_chain("3", -1, &whole)); /* every fourth block waits in vain */
+        assert_in_range(whole, 2, 19);
+        EXPECT_VIOLATION(run_chain(nullptr, 5, &whole), "global memory access out of bounds: ht_ldg_i32");
+        expect_text("block (5,0,0)");
+        ht_sim_clear_error();
+    }
+}
+
 int main() {
 #define TEST(f) cmocka_unit_test_setup(f, start_test)
     const struct CMUnitTest tests[] = {
@@ -772,6 +824,7 @@ int main() {
         TEST(refused_launches),
         TEST(host_calls_are_errors),
         TEST(unregistered_memory_is_out_of_bounds),
+        TEST(waiting_blocks_let_others_run),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

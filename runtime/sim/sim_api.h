@@ -26,8 +26,10 @@ int ht_sim_set_model(const char *name);
  *   HALFTONE_SIM_MODEL    wins over ht_sim_set_model;
  *   HALFTONE_SIM_SEED     order in which warps and lanes run and bulk copies land; 0 (default): round robin, and
  *                         copies land when nothing else can move;
- *   HALFTONE_SIM_THREADS  host threads that share the blocks; default: the number of cores.
- * No result depends on the last two unless the kernel is wrong. */
+ *   HALFTONE_SIM_THREADS  host threads that share the blocks; default: the number of cores;
+ *   HALFTONE_SIM_BESIDE   how many blocks a host thread may begin while one waits for another; default: 32
+ *                         shared among the host threads; with 0 most wait in vain.
+ * No result depends on the last three unless the kernel is wrong. */
 
 enum { HT_SIM_VIOLATION = 717 }; /* what ht_launch returns for a kernel that broke a rule */
 

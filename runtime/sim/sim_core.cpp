@@ -430,6 +430,7 @@ static void return_engine(std::unique_ptr<engine> e) {
 struct progress {
     const struct launch *launch;
     uint64_t blocks;
+    uint64_t beside; /* blocks that a host thread may begin while one waits for another */
     std::atomic<uint64_t> next{0};
     std::atomic<bool> stop{false};
     std::mutex mutex;
@@ -437,7 +438,21 @@ struct progress {
     std::string error;
 };
 
-static void work(progress &p) {
+/* Of this host thread. */
+static thread_local progress *now_running;
+static thread_local uint64_t now_waiting; /* blocks, each on a stack of the one before it */
+
+static void note_failure(progress &p, uint64_t block, const std::string &error) {
+    p.stop.store(true);
+    std::lock_guard<std::mutex> lock(p.mutex);
+    if (block < p.failed_block) {
+        p.failed_block = block;
+        p.error = error;
+    }
+}
+
+/* Runs the launch's blocks, at most so many, until none is left. */
+static void work(progress &p, uint64_t most) {
     std::unique_ptr<engine> e;
     try {
         e = take_engine();
@@ -445,27 +460,42 @@ static void work(progress &p) {
         for (auto &t : e->threads)
             t->parked = false; /* perhaps on another host thread: fibers do not move */
         e->recent[0] = e->recent[1] = e->recent[2] = e->recent[3] = allocation{0, 0};
-        while (!p.stop.load()) {
+        while (!p.stop.load() && most-- > 0) {
             uint64_t block = p.next.fetch_add(p.launch->info->cluster);
             if (block >= p.blocks)
                 break;
-            if (run_cluster(*e, block))
-                continue;
-            p.stop.store(true);
-            std::lock_guard<std::mutex> lock(p.mutex);
-            if (block < p.failed_block) {
-                p.failed_block = block;
-                p.error = e->error;
-            }
+            if (!run_cluster(*e, block))
+                note_failure(p, block, e->error);
         }
         e->launch = nullptr;
         return_engine(std::move(e));
     } catch (const std::bad_alloc &) {
-        p.stop.store(true);
-        std::lock_guard<std::mutex> lock(p.mutex);
-        p.failed_block = 0;
-        p.error = "the simulator has no memory for the stacks of a block";
+        note_failure(p, 0, "the simulator has no memory for the stacks of a block");
     }
+}
+
+static void work_through(progress &p) {
+    now_running = &p;
+    now_waiting = 0;
+    work(p, UINT64_MAX);
+    now_running = nullptr;
+}
+
+/* On a GPU the blocks that one waits for run beside it. Here the next one of the launch runs to its end, on the stack of the thread
+ * that waits; where none is left, other host threads have what is waited for. */
+void block_waits() {
+    progress *p = now_running;
+    if (p == nullptr || now_waiting >= p->beside || p->next.load() >= p->blocks) {
+        std::this_thread::yield();
+        return;
+    }
+    engine *const waiting = current_engine;
+    const ht_sim_dim3 thread = threadIdx, block = blockIdx, grid = gridDim, threads = blockDim;
+    now_waiting++;
+    work(*p, 1);
+    now_waiting--;
+    current_engine = waiting;
+    threadIdx = thread, blockIdx = block, gridDim = grid, blockDim = threads;
 }
 
 static uint64_t environment_number(const char *name, uint64_t otherwise) {
@@ -478,14 +508,15 @@ static void run_blocks(progress &p) {
     uint64_t workers = environment_number("HALFTONE_SIM_THREADS", cores);
     workers = workers < 1 ? 1 : workers > 64 ? 64 : workers;
     workers = workers > p.blocks ? p.blocks : workers;
+    p.beside = environment_number("HALFTONE_SIM_BESIDE", 32 / workers); /* stacks of all are mappings, of which a process has 65,530 */
     std::vector<std::thread> helpers;
     try {
         for (uint64_t i = 1; i < workers; i++)
-            helpers.emplace_back(work, std::ref(p));
+            helpers.emplace_back(work_through, std::ref(p));
     } catch (const std::exception &) {
         /* Fewer threads do the same work. */
     }
-    work(p);
+    work_through(p);
     for (std::thread &t : helpers)
         t.join();
 }

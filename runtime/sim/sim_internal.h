@@ -234,6 +234,9 @@ bool order_write(engine &e, const access &who, unsigned offset, const shadow_wor
 /* sim_wgmma: performs a collective of CALL_WGMMA .. CALL_REGISTERS for a warp. */
 bool wgmma_perform(engine &e, unsigned warp);
 
+/* sim_core: the running thread waits for something that another block writes to global memory. */
+void block_waits();
+
 /* sim_error: notes the block's first violation: `what` with printf arguments, then the cure. */
 void engine_fail(engine &e, unsigned thread, int line, const char *cure, const char *what, ...)
     __attribute__((format(printf, 5, 6)));

@@ -12,7 +12,6 @@
 #include "sim_internal.h"
 
 #include <algorithm>
-#include <thread>
 
 namespace ht_sim {
 
@@ -342,8 +341,8 @@ void ht_sts8(unsigned s, unsigned x, unsigned y, int line) {
 /* Blocks may run on several host threads: these are atomic. */
 int ht_ld_relaxed_i32(const int *p, int line) {
     static thread_local unsigned loads;
-    if (++loads % 256 == 0) /* whoever loads so often waits for a block that perhaps has no core now */
-        std::this_thread::yield();
+    if (++loads % 256 == 0 && current_engine != nullptr) /* whoever loads so often waits for another block */
+        block_waits();
     return global_allows("ht_ld_relaxed_i32", p, line) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;
 }
 

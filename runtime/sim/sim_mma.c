@@ -219,22 +219,19 @@ int sim_mma_tf32(const struct sim_mma_model *model, int k, float *d, const uint3
     return 0;
 }
 
-static inline int mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
-    int overflows = 0;
+int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
+    int code = 0;
+    if (sim_mma_s8_wide(rows, k, d, a, b, &code))
+        return code;
     for (int row = 0; row < rows; row++) {
         for (int col = 0; col < 8; col++) {
             int32_t dot = 0; /* at most 32 * 2^14 */
             for (int i = 0; i < k; i++)
                 dot += a[row * k + i] * b[col * k + i];
             const int64_t sum = (int64_t)d[row * 8 + col] + dot;
-            overflows |= sum > INT32_MAX || sum < INT32_MIN;
-            d[row * 8 + col] = (int32_t)sum;
+            code = sum > INT32_MAX || sum < INT32_MIN ? -1 : code;
+            d[row * 8 + col] = (int32_t)(uint32_t)((uint64_t)sum & UINT32_MAX);
         }
     }
-    return overflows ? -1 : 0;
-}
-
-int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
-    return k == 32 ? mma_s8(rows, 32, d, a, b)
-                   : mma_s8(rows, k, d, a, b); /* a loop the compiler can unroll */
+    return code;
 }

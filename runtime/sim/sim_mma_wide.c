@@ -8,6 +8,7 @@
 #define WIDE __attribute__((target("avx2"), always_inline)) static inline
 
 typedef int32_t ints __attribute__((vector_size(4 * SIM_WIDE_COLUMNS)));
+typedef uint32_t words __attribute__((vector_size(4 * SIM_WIDE_COLUMNS)));
 typedef float floats __attribute__((vector_size(4 * SIM_WIDE_COLUMNS)));
 typedef int64_t longs __attribute__((vector_size(8 * SIM_WIDE_COLUMNS)));
 typedef double doubles __attribute__((vector_size(8 * SIM_WIDE_COLUMNS)));
@@ -142,9 +143,39 @@ __attribute__((target("avx2"))) static bool multiply_on_avx2(const struct sim_mm
 bool sim_mma_wide(const struct sim_mma_model *model, const struct sim_operands *x, float *d) {
     return __builtin_cpu_supports("avx2") && fits(model, x) && multiply_on_avx2(model, x, d);
 }
+
+__attribute__((target("avx2"))) static int multiply_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b) {
+    ints columns[SIM_WIDE_S8_K], overflows = {0};
+    for (int i = 0; i < k; i++)
+        for (int col = 0; col < SIM_WIDE_COLUMNS; col++)
+            columns[i][col] = b[col * k + i];
+    for (int row = 0; row < rows; row++) {
+        ints before, dot = {0}; /* at most 32 * 2^14 */
+        for (int i = 0; i < k; i++)
+            dot += columns[i] * a[row * k + i];
+        memcpy(&before, d + row * SIM_WIDE_COLUMNS, sizeof before);
+        const ints after = (ints)((words)before + (words)dot);
+        overflows |= (before ^ after) & (dot ^ after); /* its sign is neither's */
+        memcpy(d + row * SIM_WIDE_COLUMNS, &after, sizeof after);
+    }
+    overflows = overflows < 0;
+    return any(&overflows) ? -1 : 0;
+}
+
+bool sim_mma_s8_wide(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b, int *code) {
+    if (!__builtin_cpu_supports("avx2") || k > SIM_WIDE_S8_K)
+        return false;
+    *code = multiply_s8(rows, k, d, a, b);
+    return true;
+}
 #else
 bool sim_mma_wide(const struct sim_mma_model *model, const struct sim_operands *x, float *d) {
     (void)model, (void)x, (void)d;
+    return false;
+}
+
+bool sim_mma_s8_wide(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b, int *code) {
+    (void)rows, (void)k, (void)d, (void)a, (void)b, (void)code;
     return false;
 }
 #endif

@@ -21,4 +21,8 @@ struct sim_operands {
  * exceed 32 bits, or the processor is another. */
 bool sim_mma_wide(const struct sim_mma_model *model, const struct sim_operands *x, float *d);
 
+/* sim_mma_s8 for k <= SIM_WIDE_S8_K; *code is what it returns. False, and d as it was, on another processor. */
+enum { SIM_WIDE_S8_K = 32 };
+bool sim_mma_s8_wide(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b, int *code);
+
 #endif

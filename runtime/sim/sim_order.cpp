@@ -178,20 +178,29 @@ static bool stores_known(engine &e, const access &who, unsigned offset, const sh
     return false;
 }
 
+/* Whether a wgmma of the group may read the word; else engine_fail. */
+static bool operand_known(engine &e, const access &who, unsigned at, const shadow_word &word) {
+    if ((word.flags & SHADOW_PENDING) != 0 && (word.flags & SHADOW_BULK) != 0)
+        return fail_bulk(e, who, at, "reads");
+    if ((word.flags & (SHADOW_INITIALISED | SHADOW_MBARRIER)) != SHADOW_INITIALISED) {
+        engine_fail(e, who.thread, who.line, "write it first; check the descriptor", "%s reads %s at shared byte %u", who.name,
+                    (word.flags & SHADOW_INITIALISED) == 0 ? "uninitialised shared memory" : "an mbarrier", at);
+        return false;
+    }
+    if ((word.flags & SHADOW_BULK) == 0)
+        return stores_known(e, who, at, word);
+    return write_known(e, who, word) || fail_bulk(e, who, at, "reads");
+}
+
 bool order_read_operand(engine &e, const access &who, unsigned offset, unsigned bytes, uint32_t group) {
+    const shadow_word *before = nullptr;
     for (unsigned at = offset; at < offset + bytes; at += 4) {
         const shadow_word &word = e.shadow[at / 4];
-        if ((word.flags & SHADOW_PENDING) != 0 && (word.flags & SHADOW_BULK) != 0)
-            return fail_bulk(e, who, at, "reads");
-        if ((word.flags & (SHADOW_INITIALISED | SHADOW_MBARRIER)) != SHADOW_INITIALISED) {
-            engine_fail(e, who.thread, who.line, "write it first; check the descriptor", "%s reads %s at shared byte %u", who.name,
-                        (word.flags & SHADOW_INITIALISED) == 0 ? "uninitialised shared memory" : "an mbarrier", at);
+        const bool alike = before != nullptr && before->flags == word.flags && before->writer == word.writer &&
+                           before->write_turn == word.write_turn && before->write_epoch == word.write_epoch;
+        if (!alike && !operand_known(e, who, at, word))
             return false;
-        }
-        if ((word.flags & SHADOW_BULK) == 0 && !stores_known(e, who, at, word))
-            return false;
-        if ((word.flags & SHADOW_BULK) != 0 && !write_known(e, who, word))
-            return fail_bulk(e, who, at, "reads");
+        before = &word;
         e.async->readers[at / 4 * e.warps.size() + who.thread / WARP_SIZE] = BY_WGMMA | group;
     }
     return true;
