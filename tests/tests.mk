@@ -61,9 +61,9 @@ test:
 
 # MAKEFLAGS: these tests start make themselves, not as a part of this one.
 test-python:
-	@MAKEFLAGS= MAKELEVEL= NVCC='$(NVCC)' out/venv/bin/python -m pytest -q -p no:cacheprovider -rs tests
+	@MAKEFLAGS= MAKELEVEL= NVCC='$(NVCC)' out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadgroup tests
 
-test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/one_product.o test-sets out/venv/bin/pytest
+test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/one_product.o test-sets out/venv/pytest-xdist
 test-sets: $(TEST_SETS:%=test-set-%)
 
 # What the sets share is built before they start beside one another.
@@ -72,8 +72,9 @@ $(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a o
 	@$(MAKE) generate GPU=$*
 	@$(MAKE) test-set GPU=$*
 
-out/venv/bin/pytest: out/venv/bin/pip
-	$(call run,PIP,pytest,out/venv/bin/python -m pip install -q --disable-pip-version-check pytest)
+# xdist runs the tests on all cores.
+out/venv/pytest-xdist: out/venv/bin/pip
+	$(call run,PIP,pytest pytest-xdist,out/venv/bin/python -m pip install -q --disable-pip-version-check pytest pytest-xdist && touch $@)
 
 # $(call program,LABEL,COMMAND): a cmocka program.
 define program
