@@ -235,7 +235,7 @@ out/obj/bench/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard
 	@mkdir -p $(@D)
 	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -c $< -o $@)
 
-$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
+$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) -o $@ $^ $(DEVICE_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/profile_kernels-sim.o $(SET)/libhalftone-sim.a
