@@ -24,16 +24,6 @@ def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
     return run
 
 
-def pytest_collection_modifyitems(config, items):
-    """With `-n` (pytest-xdist): what shares built things runs in one process. A broken kernel's whole one is built once a kernel."""
-    for item in items if config.pluginmanager.hasplugin("xdist") else []:
-        name = item.module.__name__
-        if name == "test_broken":
-            name = f"{name} {item.callspec.params['gpu'] if 'gpu' in item.callspec.params else 'mi210'}"
-        if name != "test_broken_check":
-            item.add_marker(pytest.mark.xdist_group(name))
-
-
 def full_disk(bytes_left):
     """preexec_fn: files of the child may not grow beyond this; writing more fails as on a full disk."""
     def limit():

@@ -61,7 +61,7 @@ test:
 
 # MAKEFLAGS: these tests start make themselves, not as a part of this one.
 test-python:
-	@MAKEFLAGS= MAKELEVEL= NVCC='$(NVCC)' out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadgroup tests
+	@MAKEFLAGS= MAKELEVEL= NVCC='$(NVCC)' out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadfile tests
 
 test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/one_product.o test-sets out/venv/pytest-xdist
 test-sets: $(TEST_SETS:%=test-set-%)
@@ -72,7 +72,7 @@ $(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a o
 	@$(MAKE) generate GPU=$*
 	@$(MAKE) test-set GPU=$*
 
-# xdist runs the tests on all cores.
+# xdist runs the tests on all cores, those of a file in one process: they share what they build.
 out/venv/pytest-xdist: out/venv/bin/pip
 	$(call run,PIP,pytest pytest-xdist,out/venv/bin/python -m pip install -q --disable-pip-version-check pytest pytest-xdist && touch $@)
 
