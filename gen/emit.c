@@ -508,8 +508,10 @@ struct frame {
     void *context;
 };
 
+enum { OWN_MAX = 4 }; /* files that only one kind of kernel has */
+
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, rescue, chain, scheme, stage, cut, skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, rescue, chain, scheme, own[OWN_MAX], skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -526,14 +528,17 @@ static bool is_fma(const struct frame *f) {
     return f->isa->direct > DIRECT_TILE;
 }
 
-/* What belongs to one kind of kernel. */
+/* What belongs to one kind of kernel, in the order in which it stands in the file. */
 static bool read_own_parts(struct parts *t, const struct frame *f) {
-    if (f->packs)
-        return read_template(&t->stage, f->c, "pack_common", "cuh") && read_template(&t->cut, f->c, "pack_rows", "cuh");
-    if (is_fma(f))
-        return read_template(&t->stage, f->c, "operands_direct", "cuh");
-    return !f->isa->direct || (read_template(&t->stage, f->c, "stage_direct", "cuh") &&
-                               read_template(&t->cut, f->c, f->isa->direct_mma ? "cut_direct" : "cut_none", "cuh"));
+    static const char *const packing[] = {"pack_common", "pack_meeting", "pack_rows", "pack_strips"};
+    const char *const fma[] = {"operands_direct"};
+    const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
+    const char *const *names = f->packs ? packing : is_fma(f) ? fma : direct;
+    const int count = f->packs ? 4 : is_fma(f) ? 1 : f->isa->direct ? 2 : 0;
+    bool ok = true;
+    for (int i = 0; i < count; i++)
+        ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
+    return ok;
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
@@ -571,16 +576,16 @@ static void free_parts(struct parts *t) {
     text_free(&t->rescue);
     text_free(&t->chain);
     text_free(&t->scheme);
-    text_free(&t->stage);
-    text_free(&t->cut);
+    for (int i = 0; i < OWN_MAX; i++)
+        text_free(&t->own[i]);
     text_free(&t->skeleton);
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct frame *f) {
     static const struct text nothing = {0};
     const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->cluster, &t->mma,
-                                      &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->stage,
-                                      &t->cut,   &t->skeleton, f->inlay ? f->inlay : &nothing};
+                                      &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->own[0],
+                                      &t->own[1], &t->own[2], &t->own[3], &t->skeleton, f->inlay ? f->inlay : &nothing};
     uint64_t sum = f->c->gpu->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
@@ -669,9 +674,9 @@ static bool write_file(struct text *out, const struct frame *f) {
             add_part(out, &t.rescue);
         if (f->has_split)
             add_part(out, &t.scheme);
-        if (f->isa->direct || f->packs) {
-            add_part(out, &t.stage);
-            add_part(out, &t.cut);
+        for (int i = 0; i < OWN_MAX; i++) {
+            if (t.own[i].len > 0)
+                add_part(out, &t.own[i]);
         }
         if (tpl_expand(out, t.skeleton.data, t.skeleton.len, &options))
             write_tail(out, f);

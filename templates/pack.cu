@@ -1,6 +1,8 @@
 #include "sample.h" //@drop
 #include "pack_common.cuh" //@drop
+#include "pack_meeting.cuh" //@drop
 #include "pack_rows.cuh" //@drop
+#include "pack_strips.cuh" //@drop
 // ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
 // A block takes a tile of 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory
 // and writes it out split and swizzled into atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros. Atoms
@@ -17,12 +19,10 @@
 //
 // They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
-// Few rows of some hundred k are packed whole instead (pack_rows).
+// Few rows of some hundred k are packed whole instead (pack_rows), everything longer than 256 k by strips (pack_strips): these tiles
+// are for schemes that scale nothing, short k, and operands that carry a copy of the matrix or are checked alone.
 // CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
 // (hooks_tame); CHECK 2 copies the matrix as well, for products of packed operands.
-// Every published number travels alone in its own word, so no fence is needed. A word that is not published yet holds -1;
-// the last block to read a row block's words makes them so again for the next launch.
-constexpr int PACK_THREADS = 256;
 constexpr int PACK_BLOCKS = 4;                                   // on an SM, by their registers, as ht_pack_tiles counts on
 constexpr int COPY_BLOCKS = 2;                                   // those that copy the matrix as well
 constexpr int TILE_BYTES = 64 * 64 * 4;
@@ -34,8 +34,6 @@ constexpr int RUN = ATOM_CHUNKS < TILE_CHUNKS ? ATOM_CHUNKS : TILE_CHUNKS; // of
 constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all slices that a thread writes for a tile
 constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a thread writes of each tile
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
-constexpr int WAIT_TURNS = 4096;                                // a few milliseconds
-constexpr int AHEAD = 8;                                        // loads under way while waiting
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
 constexpr int LOADS_AHEAD = 1;                                  // tiles under way from device memory
 
@@ -46,9 +44,9 @@ struct pack_place {
     int *tame;                             // with CHECK: this block's number
     float *copy;                           // with CHECK 2: of this row block
     int copy_ld;
-    int *published, *arrived;              // of this row block: 64 magnitudes for each piece, and who has read them
+    pack_meeting meeting;                  // of this row block
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
-    int pieces, piece, k_tile, tiles;      // pieces: blocks of a row block
+    int k_tile, tiles;
     unsigned tile, room;                   // shared memory: tiles, and numbers for each row
 };
 
@@ -58,19 +56,20 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.exponents + entry * g.exponent_stride;
-    at.pieces = pieces;
+    at.meeting.pieces = pieces;
+    at.meeting.piece_k = tiles * 64;
     at.row_blocks = row_blocks_of(g);
     at.row_block = (int)blockIdx.x / pieces;
     at.row0 = at.row_block * 64;
     at.rows = g.rows - at.row0;
-    at.piece = (int)blockIdx.x - at.row_block * pieces;
-    at.k_tile = at.piece * tiles;
+    at.meeting.piece = (int)blockIdx.x - at.row_block * pieces;
+    at.k_tile = at.meeting.piece * tiles;
     at.tame = g.tame + entry * g.tame_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * at.pieces * 64;
-    at.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * at.pieces * 64 + at.row_block;
+    at.meeting.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * pieces * 64;
+    at.meeting.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
@@ -168,6 +167,29 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
     return leave_magnitudes<K_CONTIGUOUS>(at, most);
 }
 
+// Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
+// the matrix is contiguous.
+struct four_ahead {
+    uint4 low, high;
+};
+
+// From word `first` of a piece on. Both pieces must lie in the line; the second is not read where the first has all.
+HT_DEVICE four_ahead load_four(const float *p, int first)
+{
+    four_ahead x;
+    x.low = ht_ldg16(p - first);
+    x.high = first != 0 ? ht_ldg16(p - first + 4) : x.low;
+    return x;
+}
+
+HT_DEVICE uint4 shifted(const four_ahead &x, int first)
+{
+    const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
+    const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
+                   d = by_two ? x.high.y : x.low.w, e = by_two ? x.high.z : x.high.x;
+    return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
+}
+
 // The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
 // element outside a line is read, though it may lie in the same 16 bytes: tiles at the ends of lines are read one by one.
 template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
@@ -204,47 +226,9 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args 
     return leave_magnitudes<K_CONTIGUOUS>(at, most);
 }
 
-// Largest magnitude of a whole row, from the matrix: what a thread does that waited in vain.
-HT_DEVICE int measure_row(const ht_pack_args &g, const pack_place &at, int row)
-{
-    const long long r = at.row0 + row;
-    unsigned most = 0;
-    for (int k = 0; k < g.k && row < at.rows; k++) {
-        const float x = ht_ldg4(at.src + (g.k_contiguous ? r * g.ld + k : k * g.ld + r));
-        most = larger_key(most, ht_as_uint(x) * 2 + KEY_OF_ZERO);
-    }
-    return magnitude_of_key(most);
-}
-
-// Collects the pieces' numbers for this thread's row, every fourth piece; -1: some never came. AHEAD loads are under way
-// at once: one after the other, their latencies would add up to more than the block's own loads take.
-HT_DEVICE int collect(const int *published, int pieces)
-{
-    const int *own = published + (int)threadIdx.x % 64;
-    int most = 0, turns = 0;
-    bool vain = false;
-    for (int first = (int)threadIdx.x / 64; first < pieces; first += 4 * AHEAD) {
-        int one[AHEAD];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            one[i] = first + i * 4 < pieces ? ht_ld_relaxed_i32(own + (first + i * 4) * 64) : 0;
-        }
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            while (one[i] < 0 && turns < WAIT_TURNS) {
-                turns++;
-                one[i] = ht_ld_relaxed_i32(own + (first + i * 4) * 64);
-            }
-            vain = vain || one[i] < 0;
-            most = larger(most, one[i]);
-        }
-    }
-    return vain ? -1 : most;
-}
-
 // For the row threadIdx.x % 64: publishes what this block has found, in `parts` parts in room, and leaves in room what this
 // thread's quarter of the block has collected.
-HT_DEVICE void exchange_magnitudes(const pack_place &at, int parts)
+HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_place &at, int parts)
 {
     const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
     int most = 0;
@@ -252,44 +236,22 @@ HT_DEVICE void exchange_magnitudes(const pack_place &at, int parts)
         most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)(p * 64 + row) * 4)));
     if (quarter == 0) {
         ht_sts4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4, ht_as_float((unsigned)most));
-        if (at.pieces > 1)
-            ht_st_relaxed_i32(at.published + at.piece * 64 + row, most);
+        if (at.meeting.pieces > 1)
+            ht_st_relaxed_i32(at.meeting.published + at.meeting.piece * 64 + row, most);
     }
-    const int found = at.pieces > 1 ? collect(at.published, at.pieces) : most;
+    const int found = at.meeting.pieces > 1 ? collect<64, 8>(g, at.src, at.row0, at.meeting) : most;
     ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
 }
 
 // A row's largest magnitude over all of k, from what the quarters have collected.
-HT_DEVICE int magnitude_of_row(const ht_pack_args &g, const pack_place &at, int row)
+HT_DEVICE int magnitude_of_row(const pack_place &at, int row)
 {
     int most = 0;
-    bool all = true;
 #pragma unroll
     for (int q = 0; q < 4; q++) {
-        const int one = (int)ht_as_uint(ht_lds4(at.room + (unsigned)((ROOM_FOUND + q) * 64 + row) * 4));
-        all = all && one >= 0;
-        most = larger(most, one);
+        most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)((ROOM_FOUND + q) * 64 + row) * 4)));
     }
-    return all ? most : measure_row(g, at, row);
-}
-
-// The last block of a row block to have read the published magnitudes leaves the meeting as it was before: 32 threads of
-// its first warp do, while the others end. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
-HT_DEVICE void leave_meeting(const pack_place &at, int order)
-{
-    if (threadIdx.x >= WAVE)
-        return;
-    order |= ht_shfl_xor(order, 16);
-    order |= ht_shfl_xor(order, 8);
-    order |= ht_shfl_xor(order, 4);
-    order |= ht_shfl_xor(order, 2);
-    order |= ht_shfl_xor(order, 1);
-    if (threadIdx.x >= 32 || order != at.pieces - 2) // the upper half of a wavefront of 64 has not heard of it
-        return;
-    for (int i = (int)threadIdx.x; i < at.pieces * 64; i += 32)
-        ht_st_relaxed_i32(at.published + i, -1);
-    if (threadIdx.x == 0)
-        ht_st_relaxed_i32(at.arrived, -1);
+    return most;
 }
 
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
@@ -375,7 +337,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const pack_place at = find_place(g, entry, p.tiles, p.pieces[second]);
+    const pack_place at = find_place(g, entry, p.tiles, p.pieces);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
     if (!SCALES_ROWS || g.meeting_clean)
@@ -391,14 +353,14 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     if (SCALES_ROWS) {
         if (!g.meeting_clean)
             ht_grid_wait();
-        exchange_magnitudes(at, parts);
+        exchange_magnitudes(g, at, parts);
         ht_barrier();
-        if (at.pieces > 1 && threadIdx.x == 0)
-            order = ht_add_relaxed_i32(at.arrived, 1);
+        if (at.meeting.pieces > 1 && threadIdx.x == 0)
+            order = ht_add_relaxed_i32(at.meeting.arrived, 1);
         for (int i = 0; i < ROWS; i++) {
-            const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(g, at, row);
+            const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
             factor[i] = ht_pow2(-ht_row_exponent(most));
-            if (at.piece == 0 && threadIdx.x % RUN == 0)
+            if (at.k_tile == 0 && threadIdx.x % RUN == 0)
                 ht_stg_i32(at.exponents + at.row0 + row, most);
         }
     }
@@ -408,8 +370,10 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &tally);
     if (CHECK > 0)
         store_tame(g, at, tally);
-    if (SCALES_ROWS && at.pieces > 1) // AMD's scalar registers are too few to keep all of the place: there it is found again
-        leave_meeting(WAVE == 32 ? at : find_place(ht_args_again(p).operand[second], entry, p.tiles, p.pieces[second]), order);
+    if (SCALES_ROWS && at.meeting.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
+        const pack_place again = WAVE == 32 ? at : find_place(ht_args_again(p).operand[second], entry, p.tiles, p.pieces);
+        leave_meeting<64>(again.meeting, order);
+    }
 }
 
 // A meeting that may hold anything becomes a clean one.
@@ -420,7 +384,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const long long ints = (long long)row_blocks_of(g) * (p.pieces[second] * 64 + 1);
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == STRIPS ? 2 : 1));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
@@ -431,8 +395,16 @@ static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, in
 {
     if (operands[0].tiles != 0)
         return operands[0].tiles;
-    return SCALES_ROWS && ht_packs_rows(row_blocks, k_tiles, SMS) ? -1
-                                                                 : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_TOGETHER);
+    if (SCALES_ROWS && ht_packs_rows(row_blocks, k_tiles, SMS))
+        return WHOLE_ROWS;
+    return SCALES_ROWS && ht_packs_strips(k_tiles) ? STRIPS
+                                                   : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_TOGETHER);
+}
+
+// Blocks of 64 rows.
+static int blocks_of_rows(const pack_pair &p)
+{
+    return p.tiles == WHOLE_ROWS ? ROW_BLOCKS : p.tiles == STRIPS ? 64 / STRIP_ROWS * p.pieces : p.pieces;
 }
 
 template <int CHECK>
@@ -444,33 +416,44 @@ static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void
                                            stream, p);
 }
 
+// Makes a meeting clean that may not be.
+static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
+{
+    const long long cleaners = (blocks * 65LL + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
+    return !SCALES_ROWS || p.operand[0].meeting_clean
+               ? 0
+               : ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
+}
+
 static int launch(const ht_pack_args *operands, int count, void *stream)
 {
     pack_pair p = {};
     p.k_tiles = operands[0].k_blocks / GROUP * ATOM_K / 64;
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
-    const bool by_rows = p.tiles < 0;
+    const int each = p.tiles == WHOLE_ROWS ? p.k_tiles : p.tiles == STRIPS ? STRIP_K / 64 : p.tiles;
+    p.pieces = (p.k_tiles + each - 1) / each;
     long long blocks = 0;
     unsigned batch = 0;
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
-        const long long high = (operands[i].rows + 63) / 64;
-        p.pieces[i] = by_rows ? ROW_BLOCKS : (p.k_tiles + p.tiles - 1) / p.tiles;
-        blocks = high * p.pieces[i] > blocks ? high * p.pieces[i] : blocks;
+        const long long all = (operands[i].rows + 63LL) / 64 * blocks_of_rows(p);
+        blocks = all > blocks ? all : blocks;
         batch += (unsigned)operands[i].batch;
     }
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    if (by_rows)
-        return operands[0].tame ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
-                                : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
-    const long long cleaners = (blocks * 65 + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
-    int code = 0;
-    if (SCALES_ROWS && !operands[0].meeting_clean)
-        code = ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
-    if (code != 0 || !operands[0].tame)
-        return code != 0 ? code : launch_pack<0>(p, (unsigned)blocks, batch, stream);
-    return operands[0].copy ? launch_pack<2 * CHECKS>(p, (unsigned)blocks, batch, stream)
-                            : launch_pack<CHECKS>(p, (unsigned)blocks, batch, stream);
+    const bool checks = operands[0].tame != nullptr;
+    if (p.tiles == WHOLE_ROWS)
+        return checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+                      : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
+    const int code = launch_clean(p, (unsigned)blocks, batch, stream);
+    if (code != 0)
+        return code;
+    if (p.tiles == STRIPS)
+        return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stream)
+                      : launch_strips<0>(p, (unsigned)blocks, batch, stream);
+    return !checks            ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
+           : operands[0].copy ? launch_pack<2 * CHECKS>(p, (unsigned)blocks, batch, stream)
+                              : launch_pack<CHECKS>(p, (unsigned)blocks, batch, stream);
 }

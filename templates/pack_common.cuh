@@ -1,4 +1,4 @@
-// pack_common: what packing in tiles (pack.cu) and by whole rows (pack_rows) share.
+// pack_common: what packing in tiles (pack.cu), by whole rows (pack_rows) and by strips (pack_strips) share.
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
@@ -7,10 +7,12 @@ constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, 
 constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as hooks_tame reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
+constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a block's tiles
+
 struct pack_pair {
     ht_pack_args operand[2];
-    int pieces[2]; // blocks of a row block
-    int tiles;     // of a block: at most PACK_TILES; -1: whole rows
+    int pieces;    // of k, a block each for the same rows
+    int tiles;     // of a block: at most PACK_TILES, or one of the two below
     int k_tiles;   // tiles of 64 k
 };
 
@@ -72,34 +74,11 @@ HT_DEVICE int magnitude_of_key(unsigned key)
     return bits < HT_INFINITE ? bits : HT_INFINITE;
 }
 
-// Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
-// the matrix is contiguous.
-struct four_ahead {
-    uint4 low, high;
-};
-
-// From word `first` of a piece on. Both pieces must lie in the line; the second is not read where the first has all.
-HT_DEVICE four_ahead load_four(const float *p, int first)
-{
-    four_ahead x;
-    x.low = ht_ldg16(p - first);
-    x.high = first != 0 ? ht_ldg16(p - first + 4) : x.low;
-    return x;
-}
-
-// Of which only the first `left` are there: one by one, zeros behind.
+// Four elements of a line, of which only the first `left` are there: one by one, zeros behind.
 HT_DEVICE uint4 load_some(const float *p, int left)
 {
     return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
                       left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
-}
-
-HT_DEVICE uint4 shifted(const four_ahead &x, int first)
-{
-    const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
-    const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
-                   d = by_two ? x.high.y : x.low.w, e = by_two ? x.high.z : x.high.x;
-    return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
 }
 
 // What a thread has seen of its row: pairs of ht_tally_f16x2.

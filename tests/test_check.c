@@ -186,22 +186,24 @@ static void packing_counts_what_is_large(void **state) {
     static const struct packing cases[] = {{70, 200, 1, 1, 1}, {70, 200, 3, 0, 3}, {128, 448, 0, 1, 3}, {192, 320, 0, 0, 2},
                                            {200, 448, 4, 1, 1}, {1, 64, 0, 1, 1},  {130, 130, 2, 0, 2},
                                            {128, 1024, 0, 0, -1}, {33, 777, 1, 1, -1}, {100, 513, 3, 0, -1}, {70, 500, 1, 1, -1},
-                                           {192, 320, 0, 0, -1}, {130, 1088, 0, 1, 3}};
+                                           {192, 320, 0, 0, -1}, {130, 1088, 0, 1, 3},
+                                           {128, 1024, 0, 0, -2}, {70, 1100, 1, 1, -2}, {33, 1500, 3, 0, -2},
+                                           {96, 2048, 0, 1, -2}, {64, 500, 0, 1, -2}, {40, 640, 4, 0, -2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct packing *p = &cases[i];
         const struct packing copying = {p->rows, p->k, p->pad, p->k_contiguous, p->tiles < 0 ? 2 : p->tiles};
         struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(&copying, 1, 1);
-        const int64_t whole = p->tiles < 0, length = whole ? p->k : p->tiles * 64;
-        const int64_t pieces = ht_ceil_div(p->k, length), parts = whole ? HT_ROW_PARTS : 1, rows = 64 / parts;
+        const int64_t length = p->tiles == HT_WHOLE_ROWS ? p->k : 64 * (p->tiles == HT_STRIPS ? HT_STRIP_TILES : p->tiles);
+        const int64_t pieces = ht_ceil_div(p->k, length), parts = ht_checked_parts(p->tiles), rows = 64 / parts;
         const int64_t numbers = ht_ceil_div(p->rows, 64) * parts * pieces;
         int negative = 0;
         for (int64_t at = 0; at < numbers; at++) {
-            const int64_t k0 = at % pieces * length;
-            const int want = expected_number(p, at / pieces * rows, rows, k0, k0 + length);
+            const int64_t k0 = at / parts % pieces * length, row0 = at / parts / pieces * 64 + at % parts * rows;
+            const int want = expected_number(p, row0, rows, k0, k0 + length);
             const int got = ((const int *)checked.tame.host)[at];
             if (got != want)
-                fail_msg("%lldx%lld: rows from %lld, piece %lld: packing has %d, not %d", (long long)p->rows,
-                         (long long)p->k, (long long)(at / pieces * rows), (long long)(at % pieces), got, want);
+                fail_msg("%lldx%lld, tiles %d: rows from %lld, k from %lld: packing has %d, not %d", (long long)p->rows,
+                         (long long)p->k, p->tiles, (long long)row0, (long long)k0, got, want);
         }
         for (int64_t at = 0; at < numbers; at++)
             negative |= ((const int *)checked.tame.host)[at] < 0;
@@ -209,7 +211,7 @@ static void packing_counts_what_is_large(void **state) {
         if (alarm[0] != CALL || (alarm[1] == CALL) != negative)
             fail_msg("%lldx%lld: the alarm is %d %d", (long long)p->rows, (long long)p->k, alarm[0], alarm[1]);
         check_copy(p, &copied);
-        if (!whole)
+        if (p->tiles > 0)
             assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)numbers * sizeof(int));
         assert_memory_equal(plain.panels.host, checked.panels.host, plain.panels.bytes);
         assert_memory_equal(plain.panels.host, copied.panels.host, plain.panels.bytes);

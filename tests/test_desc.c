@@ -374,16 +374,21 @@ static void test_pack_tiles(void **state) {
     assert_int_equal(ht_checked_tiles(&s, 132, INT64_C(1) << 31), 4);
     assert_int_equal(ht_pack_tiles(INT64_C(1) << 50, INT64_C(1) << 40, 132, 4, 3), 4);
     assert_int_equal(ht_pack_tiles(32, 16, 132, 1, 3), 1);
-    /* whole rows from 257 to 1024 k, if they are few: one piece, four numbers for 64 rows */
+    /* whole rows from 257 to 1024 k, if they are few: one piece, four numbers for 64 rows; else strips of 512 k */
     for (int64_t k = 256; k <= 1088; k += 64) {
         const int whole = k > 256 && k <= 1024;
         assert_int_equal(ht_packs_rows(32, k / 64, 132), whole);
         assert_int_equal(ht_packs_rows(64, k / 64, 132), whole && k <= 512);
         assert_int_equal(ht_packs_rows(67, k / 64, 132), 0);
-        const int tiles = ht_checked_call_tiles(&s, 132, 32, k);
-        assert_int_equal(tiles, whole ? -1 : ht_checked_tiles(&s, 132, k));
-        assert_int_equal(ht_checked_parts(tiles), whole ? 4 : 1);
-        assert_int_equal(ht_checked_pieces(&s, tiles, k), whole ? 1 : ht_ceil_div(k / 64, tiles));
+        assert_int_equal(ht_packs_strips(k / 64), k > 256);
+        for (int64_t row_blocks = 32; row_blocks <= 67; row_blocks += 35) {
+            const int tiles = ht_checked_call_tiles(&s, 132, row_blocks, k);
+            const int expected = whole && row_blocks == 32 ? HT_WHOLE_ROWS : k > 256 ? HT_STRIPS : ht_checked_tiles(&s, 132, k);
+            assert_int_equal(tiles, expected);
+            assert_int_equal(ht_checked_parts(tiles), tiles < 0 ? 4 : 1);
+            assert_int_equal(ht_checked_pieces(&s, tiles, k),
+                             tiles == HT_WHOLE_ROWS ? 1 : ht_ceil_div(k, tiles == HT_STRIPS ? 512 : 64 * tiles));
+        }
     }
 }
 

@@ -1,0 +1,85 @@
+// pack_strips: what is not packed by whole rows and has more k than a block of tiles (ht_packs_strips), in schemes that scale rows.
+// A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
+// (pack_meeting):
+//
+//   rows r .. r + 31:  [ strip 0: load, publish, collect, write ][ strip 1: load, ... ]  ...
+//
+// Neither tiles in shared memory nor a second pass through it: half the instructions of tiles, and a load has 128 bytes of a line either way.
+constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
+constexpr int STRIP_AHEAD = 4;
+constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
+
+HT_DEVICE pack_meeting find_meeting(const ht_pack_args &g, long long entry, int pieces)
+{
+    int *meeting = g.meeting + entry * g.meeting_stride;
+    const int strip = (int)blockIdx.x / pieces;
+    pack_meeting at;
+    at.pieces = pieces;
+    at.piece = (int)blockIdx.x - strip * pieces;
+    at.piece_k = STRIP_K;
+    at.published = meeting + (long long)strip * pieces * STRIP_ROWS;
+    at.arrived = meeting + (long long)row_blocks_of(g) * pieces * 64 + strip;
+    return at;
+}
+
+// Publishes what the block has measured of row threadIdx.x % STRIP_ROWS, and leaves in room what this warp's share of the strips has.
+template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const rows_place &at, const pack_meeting &meeting)
+{
+    const int row = (int)threadIdx.x % STRIP_ROWS, part = (int)threadIdx.x / STRIP_ROWS;
+    if (part == 0)
+        ht_st_relaxed_i32(meeting.published + meeting.piece * STRIP_ROWS + row,
+                          magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row));
+    const int found = collect<STRIP_ROWS, STRIP_AHEAD>(g, at.src, at.row0, meeting);
+    ht_sts4(room_at<SHAPE>(at, ROOM_OTHERS, part, row), ht_as_float((unsigned)found));
+}
+
+template <bool K_CONTIGUOUS, int CHECK> HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces)
+{
+    using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS>;
+    const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
+    rows_place at = find_rows<K_CONTIGUOUS, shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
+    at.room = ht_smem_base<STRIP_BYTES>();
+    uint4 x[ROWS_LOADS];
+    int order = 0;
+    load_held<K_CONTIGUOUS, shape>(g, at, piece * STRIP_K, x);
+    measure_rows<shape>(at, x);
+    ht_barrier();
+    if (!g.meeting_clean)
+        ht_grid_wait();
+    const pack_meeting meeting = find_meeting(g, entry, pieces);
+    exchange_rows<shape>(g, at, meeting);
+    ht_barrier();
+    if (threadIdx.x == 0)
+        order = ht_add_relaxed_i32(meeting.arrived, 1);
+    write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
+    if (CHECK > 0) {
+        const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
+        int *number = g.tame + entry * g.tame_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
+        ht_barrier();
+        if (threadIdx.x < WAVE)
+            store_tame_rows<shape>(g, at, number, depth);
+    }
+    leave_meeting<STRIP_ROWS>(find_meeting(g, entry, pieces), order); // found again: no registers for it in between
+}
+
+template <int CHECK>
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, ROWS_WARPS / STRIP_WARPS)) pack_strips(const pack_pair p)
+{
+    const bool second = (int)blockIdx.z >= p.operand[0].batch;
+    const ht_pack_args &g = p.operand[second];
+    if ((int)blockIdx.x >= row_blocks_of(g) * 2 * p.pieces)
+        return; // the other operand has more
+    if (g.meeting_clean)
+        ht_grid_wait(); // else clean has waited for all before it
+    ht_grid_release();
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
+    if (g.k_contiguous)
+        pack_strip<true, CHECK>(g, entry, p.pieces);
+    else
+        pack_strip<false, CHECK>(g, entry, p.pieces);
+}
+
+template <int CHECK> static int launch_strips(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
+{
+    return ht_launch_dependent(pack_strips<CHECK>, blocks, 1, batch, PACK_THREADS, STRIP_BYTES, stream, p);
+}
