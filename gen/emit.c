@@ -508,7 +508,7 @@ struct frame {
     void *context;
 };
 
-enum { OWN_MAX = 4 }; /* files that only one kind of kernel has */
+enum { OWN_MAX = 5 }; /* files that only one kind of kernel has */
 
 struct parts {
     struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, rescue, chain, scheme, own[OWN_MAX], skeleton;
@@ -530,11 +530,12 @@ static bool is_fma(const struct frame *f) {
 
 /* What belongs to one kind of kernel, in the order in which it stands in the file. */
 static bool read_own_parts(struct parts *t, const struct frame *f) {
-    static const char *const packing[] = {"pack_common", "pack_meeting", "pack_rows", "pack_strips"};
+    const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
+                                   "pack_rows", "pack_strips"};
     const char *const fma[] = {"operands_direct"};
     const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
     const char *const *names = f->packs ? packing : is_fma(f) ? fma : direct;
-    const int count = f->packs ? 4 : is_fma(f) ? 1 : f->isa->direct ? 2 : 0;
+    const int count = f->packs ? 5 : is_fma(f) ? 1 : f->isa->direct ? 2 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
@@ -585,7 +586,7 @@ static uint64_t sum_parts(const struct parts *t, const struct frame *f) {
     static const struct text nothing = {0};
     const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->cluster, &t->mma,
                                       &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->own[0],
-                                      &t->own[1], &t->own[2], &t->own[3], &t->skeleton, f->inlay ? f->inlay : &nothing};
+                                      &t->own[1], &t->own[2], &t->own[3], &t->own[4], &t->skeleton, f->inlay ? f->inlay : &nothing};
     uint64_t sum = f->c->gpu->checksum;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]->len > 0)
@@ -769,9 +770,9 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
     param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));
     param(&written, "SMEM_RESERVED", (long)c->gpu->smem_reserved_per_block_bytes);
+    param(&written, "L2_BYTES", (long)c->gpu->l2_bytes);
     param(&written, "WAVE", c->isa->wave_size);
     known = written;
-    derived(&known, "AHEAD", 8);
     derived(&known, "LOADS_AHEAD", 1);
     derived(&known, "CHUNK_K", 16 / scheme_slice_bytes(s));
     derived(&known, "UNITS", scheme_slice_bytes(s)); /* 64 x 64 k in chunks of 16 bytes, 256 threads */

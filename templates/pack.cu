@@ -1,4 +1,5 @@
 #include "sample.h" //@drop
+#include "split_fours.cuh" //@drop
 #include "pack_common.cuh" //@drop
 #include "pack_meeting.cuh" //@drop
 #include "pack_rows.cuh" //@drop
@@ -239,7 +240,7 @@ HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_place &at, 
         if (at.meeting.pieces > 1)
             ht_st_relaxed_i32(at.meeting.published + at.meeting.piece * 64 + row, most);
     }
-    const int found = at.meeting.pieces > 1 ? collect<64, 8>(g, at.src, at.row0, at.meeting) : most;
+    const int found = at.meeting.pieces > 1 ? collect<64, PACK_THREADS, 8>(g, at.src, at.row0, at.meeting) : most;
     ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
 }
 
@@ -263,18 +264,10 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
 #pragma unroll
     for (int u = 0; u < CHUNK_K / 4; u++) {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u));
-        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
         if (CHECK == 2)
             ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + u * 4, four);
-#pragma unroll
-        for (int q = 0; q < 4; q++) {
-            const int e = u * 4 + q;
-            unsigned slice[SLICES];
-            ht_split(SCALES_ROWS ? __fmul_rn(ht_as_float(bits[q]), factor) : ht_as_float(bits[q]), slice);
-            for (int s = 0; s < SLICES; s++)
-                packed[s][e / WORD_K] =
-                    e % WORD_K ? packed[s][e / WORD_K] | slice[s] << (e % WORD_K * SLICE_BYTES * 8) : slice[s];
-        }
+        const float x[4] = {scaled(four.x, factor), scaled(four.y, factor), scaled(four.z, factor), scaled(four.w, factor)};
+        ht_split_four<4>(packed, u * SLICE_BYTES, x);
     }
     for (int i = 0; CHECK > 0 && i < 4; i++)
         ht_tally_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
@@ -435,12 +428,15 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     p.pieces = (p.k_tiles + each - 1) / each;
     long long blocks = 0;
     unsigned batch = 0;
+    double bytes = 0;
     for (int i = 0; i < count; i++) {
         p.operand[i] = operands[i];
         const long long all = (operands[i].rows + 63LL) / 64 * blocks_of_rows(p);
         blocks = all > blocks ? all : blocks;
         batch += (unsigned)operands[i].batch;
+        bytes += (double)operands[i].rows * operands[i].k * operands[i].batch * (4 + SLICES * SLICE_BYTES);
     }
+    p.passes = bytes > 0.75 * L2_BYTES;
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     const bool checks = operands[0].tame != nullptr;

@@ -1,7 +1,6 @@
 // pack_common: what packing in tiles (pack.cu), by whole rows (pack_rows) and by strips (pack_strips) share.
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
-constexpr int WORD_K = 4 / SLICE_BYTES;                         // k of a word
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
 constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as hooks_tame reads them
@@ -14,6 +13,7 @@ struct pack_pair {
     int pieces;    // of k, a block each for the same rows
     int tiles;     // of a block: at most PACK_TILES, or one of the two below
     int k_tiles;   // tiles of 64 k
+    int passes;    // operands and panels are more than L2 keeps
 };
 
 HT_DEVICE int row_blocks_of(const ht_pack_args &g)
@@ -72,6 +72,12 @@ HT_DEVICE int magnitude_of_key(unsigned key)
 {
     const int bits = key > KEY_OF_ZERO ? (int)((key - KEY_OF_ZERO) >> 1) : 0;
     return bits < HT_INFINITE ? bits : HT_INFINITE;
+}
+
+// An element, in schemes that scale rows times its row's power of two.
+HT_DEVICE float scaled(unsigned bits, float factor)
+{
+    return SCALES_ROWS ? __fmul_rn(ht_as_float(bits), factor) : ht_as_float(bits);
 }
 
 // Four elements of a line, of which only the first `left` are there: one by one, zeros behind.

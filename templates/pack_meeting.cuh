@@ -12,26 +12,30 @@ struct pack_meeting {
     int piece_k;
 };
 
-// Largest magnitude of `count` k of a row from k0 on, from the matrix: for a thread that waited in vain.
-HT_DEVICE int measure_piece(const ht_pack_args &g, const float *src, long long row, int k0, int count)
+// Largest magnitude of every `step`th piece of a row from `first` on, from the matrix: for a thread that waited in vain.
+HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const pack_meeting &at, int first, int step)
 {
     unsigned most = 0;
-    for (int k = k0; k - k0 < count && k < g.k && row < g.rows; k++) {
-        const float x = ht_ldg4(src + (g.k_contiguous ? row * g.ld + k : k * g.ld + row));
-        most = larger_key(most, ht_as_uint(x) * 2 + KEY_OF_ZERO);
+    for (int piece = first; piece < at.pieces && row < g.rows; piece += step) {
+        const int k0 = piece * at.piece_k;
+        for (int k = k0; k - k0 < at.piece_k && k < g.k; k++) {
+            const float x = ht_ldg4(src + (g.k_contiguous ? row * g.ld + k : k * g.ld + row));
+            most = larger_key(most, ht_as_uint(x) * 2 + KEY_OF_ZERO);
+        }
     }
     return magnitude_of_key(most);
 }
 
-// Collects numbers for row row0 + threadIdx.x % ROWS: every (PACK_THREADS / ROWS)th piece, this thread's share. AHEAD loads are under way at
-// once: one after the other, their latencies would add up to more than the block's own loads take.
-template <int ROWS, int AHEAD> HT_DEVICE int collect(const ht_pack_args &g, const float *src, int row0, const pack_meeting &at)
+// Collects numbers for row row0 + threadIdx.x % ROWS: every (THREADS / ROWS)th piece, this thread's share of a block's THREADS. AHEAD loads are
+// under way at once: one after the other, their latencies would add up to more than the block's own loads take.
+template <int ROWS, int THREADS, int AHEAD> HT_DEVICE int collect(const ht_pack_args &g, const float *src, int row0, const pack_meeting &at)
 {
-    constexpr int BESIDE = PACK_THREADS / ROWS;
-    const int row = (int)threadIdx.x % ROWS;
+    constexpr int BESIDE = THREADS / ROWS;
+    const int row = (int)threadIdx.x % ROWS, share = (int)threadIdx.x / ROWS;
     const int *own = at.published + row;
     int most = 0, turns = 0;
-    for (int first = (int)threadIdx.x / ROWS; first < at.pieces; first += BESIDE * AHEAD) {
+    bool vain = false;
+    for (int first = share; first < at.pieces; first += BESIDE * AHEAD) {
         int one[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
@@ -39,17 +43,15 @@ template <int ROWS, int AHEAD> HT_DEVICE int collect(const ht_pack_args &g, cons
         }
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            const int piece = first + i * BESIDE;
             while (one[i] < 0 && turns < WAIT_TURNS) {
                 turns++;
-                one[i] = ht_ld_relaxed_i32(own + piece * ROWS);
+                one[i] = ht_ld_relaxed_i32(own + (first + i * BESIDE) * ROWS);
             }
-            if (one[i] < 0)
-                one[i] = measure_piece(g, src, row0 + row, piece * at.piece_k, at.piece_k);
+            vain = vain || one[i] < 0;
             most = larger(most, one[i]);
         }
     }
-    return most;
+    return vain ? measure_pieces(g, src, row0 + row, at, share, BESIDE) : most;
 }
 
 // The last block to have read the published magnitudes leaves the meeting as it was before: 32 threads of its first warp do, while the

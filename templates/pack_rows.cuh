@@ -83,15 +83,16 @@ template <class SHAPE> HT_DEVICE const float *load_from(const ht_pack_args &g, c
 }
 
 // Where all rows are there and aligned: x[i] as it is loaded. INSIDE: all k are there as well; else zeros behind them.
-template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args &g, const rows_place &at, uint4 *x)
+template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args &g, const rows_place &at, bool passes, uint4 *x)
 {
     const int left = g.k - at.k;
+    const unsigned long long policy = ht_l2_policy(passes);
 #pragma unroll
     for (int i = 0; i < ROWS_LOADS; i++) {
         if (!INSIDE)
             x[i] = make_uint4(0, 0, 0, 0);
         if (INSIDE || load_k<SHAPE>(i) < left)
-            x[i] = ht_ldg16(load_from<SHAPE>(g, at, i));
+            x[i] = ht_ldg16_by(load_from<SHAPE>(g, at, i), policy);
     }
 }
 
@@ -155,13 +156,14 @@ HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, f
     const int k = run * SHAPE::FAR;
     unsigned packed[SLICES][WORDS];
 #pragma unroll
-    for (int e = 0; e < SHAPE::RUN; e++) {
-        unsigned slice[SLICES];
-        const uint4 load = x[run * SHAPE::RUN_LOADS + e / SHAPE::LOAD_K];
-        const unsigned bits = word_of(load, SHAPE::PER == 1 ? e % 4 : j);
-        ht_split(__fmul_rn(ht_as_float(bits), factor), slice);
-        for (int s = 0; s < SLICES; s++)
-            packed[s][e / WORD_K] = e % WORD_K ? packed[s][e / WORD_K] | slice[s] << (e % WORD_K * SLICE_BYTES * 8) : slice[s];
+    for (int e = 0; e < SHAPE::RUN; e += 4) {
+        float four[4];
+#pragma unroll
+        for (int q = 0; q < 4; q++) {
+            const uint4 load = x[run * SHAPE::RUN_LOADS + (e + q) / SHAPE::LOAD_K];
+            four[q] = scaled(word_of(load, SHAPE::PER == 1 ? q : j), factor);
+        }
+        ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
     for (int i = 0; CHECK > 0 && i < WORDS; i++)
         ht_tally_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
@@ -223,13 +225,14 @@ template <class SHAPE> HT_DEVICE void store_tame_rows(const ht_pack_args &g, con
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
-template <bool K_CONTIGUOUS, class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_place &at, int k0, uint4 *x)
+template <bool K_CONTIGUOUS, class SHAPE>
+HT_DEVICE void load_held(const ht_pack_args &g, const rows_place &at, int k0, bool passes, uint4 *x)
 {
     const bool whole = is_aligned(g, at.src) && at.row0 + SHAPE::HEIGHT <= g.rows && (!K_CONTIGUOUS || g.k % 4 == 0);
     if (whole && g.k - k0 >= SHAPE::RUNS * SHAPE::FAR)
-        load_rows<SHAPE, true>(g, at, x);
+        load_rows<SHAPE, true>(g, at, passes, x);
     else if (whole)
-        load_rows<SHAPE, false>(g, at, x);
+        load_rows<SHAPE, false>(g, at, passes, x);
     else
         load_ragged_rows<SHAPE>(g, at, x);
 }
@@ -240,7 +243,7 @@ template <bool K_CONTIGUOUS, int WARPS, int CHECK> HT_DEVICE void pack_these_row
     rows_place at = find_rows<K_CONTIGUOUS, shape>(g, entry, (int)blockIdx.x * ROWS_OF_BLOCK, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
     uint4 x[ROWS_LOADS];
-    load_held<K_CONTIGUOUS, shape>(g, at, 0, x);
+    load_held<K_CONTIGUOUS, shape>(g, at, 0, false, x);
     measure_rows<shape>(at, x);
     ht_barrier();
     write_rows<shape, CHECK, ROOM_MEASURED, shape::PARTS>(g, at, x);

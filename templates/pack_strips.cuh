@@ -6,7 +6,7 @@
 //
 // Neither tiles in shared memory nor a second pass through it: half the instructions of tiles, and a load has 128 bytes of a line either way.
 constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
-constexpr int STRIP_AHEAD = 4;
+constexpr int STRIP_AHEAD = 2;
 constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
 
 HT_DEVICE pack_meeting find_meeting(const ht_pack_args &g, long long entry, int pieces)
@@ -29,11 +29,12 @@ template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const
     if (part == 0)
         ht_st_relaxed_i32(meeting.published + meeting.piece * STRIP_ROWS + row,
                           magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row));
-    const int found = collect<STRIP_ROWS, STRIP_AHEAD>(g, at.src, at.row0, meeting);
+    const int found = collect<STRIP_ROWS, PACK_THREADS, STRIP_AHEAD>(g, at.src, at.row0, meeting);
     ht_sts4(room_at<SHAPE>(at, ROOM_OTHERS, part, row), ht_as_float((unsigned)found));
 }
 
-template <bool K_CONTIGUOUS, int CHECK> HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces)
+template <bool K_CONTIGUOUS, int CHECK>
+HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bool passes)
 {
     using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS>;
     const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
@@ -41,7 +42,7 @@ template <bool K_CONTIGUOUS, int CHECK> HT_DEVICE void pack_strip(const ht_pack_
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
     int order = 0;
-    load_held<K_CONTIGUOUS, shape>(g, at, piece * STRIP_K, x);
+    load_held<K_CONTIGUOUS, shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
     if (!g.meeting_clean)
@@ -74,9 +75,9 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, RO
     ht_grid_release();
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (g.k_contiguous)
-        pack_strip<true, CHECK>(g, entry, p.pieces);
+        pack_strip<true, CHECK>(g, entry, p.pieces, p.passes);
     else
-        pack_strip<false, CHECK>(g, entry, p.pieces);
+        pack_strip<false, CHECK>(g, entry, p.pieces, p.passes);
 }
 
 template <int CHECK> static int launch_strips(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)

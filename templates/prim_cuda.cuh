@@ -30,6 +30,32 @@ HT_DEVICE uint4 ht_ldg16(const void *p)
     return __ldg((const uint4 *)p);
 }
 
+// What L2 is to do with what a load brings: as always, or give it up first, because more than L2 holds comes before it is read again.
+HT_DEVICE unsigned long long ht_l2_policy(bool passes)
+{
+    unsigned long long policy = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if (passes)
+        asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    else
+        asm("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
+#endif
+    return policy;
+}
+
+HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long policy)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    uint4 v;
+    asm volatile("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p), "l"(policy));
+    return v;
+#else
+    return ht_ldg16(p);
+#endif
+}
+
 // 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
 HT_DEVICE uint4 ht_ld16(const void *p)
 {

@@ -54,6 +54,16 @@ HT_DEVICE uint4 ht_ldg16(const void *p)
     return make_uint4(v.x, v.y, v.z, v.w);
 }
 
+HT_DEVICE unsigned long long ht_l2_policy(bool)
+{
+    return 0;
+}
+
+HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long)
+{
+    return ht_ldg16(p);
+}
+
 HT_DEVICE float ht_ldg4(const float *p)
 {
     return ht_global_load<float>(p);

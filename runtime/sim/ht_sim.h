@@ -50,6 +50,15 @@ static inline double __fma_rn(double a, double b, double c) {
     return fma(a, b, c);
 }
 /* To nearest even; beyond the range its end, NaN 0 (PTX ISA, cvt). */
+/* Byte i of the result is the byte of y:x that digit i of the selector names. */
+static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    const uint64_t both = static_cast<uint64_t>(y) << 32 | x;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++)
+        result |= static_cast<unsigned>(both >> (selector >> 4 * i & 7) * 8 & 255) << 8 * i;
+    return result;
+}
+
 static inline int __float2int_rn(float x) {
     return x >= 2147483648.0f ? INT_MAX : x <= -2147483648.0f ? INT_MIN : x == x ? (int)rintf(x) : 0;
 }
@@ -110,6 +119,12 @@ HT_SIM_COLLECTIVE void ht_barrier(int line = __builtin_LINE());
 HT_SIM_COLLECTIVE bool ht_barrier_any(bool yes, int line = __builtin_LINE()); /* of the block's threads */
 
 uint4 ht_ldg16(const void *p, int line = __builtin_LINE());
+static inline unsigned long long ht_l2_policy(bool) { /* no L2 here */
+    return 0;
+}
+static inline uint4 ht_ldg16_by(const void *p, unsigned long long, int line = __builtin_LINE()) {
+    return ht_ldg16(p, line);
+}
 uint4 ht_ld16(const void *p, int line = __builtin_LINE());
 float ht_ldg4(const float *p, int line = __builtin_LINE());
 int ht_ldg_i32(const int *p, int line = __builtin_LINE());
