@@ -110,9 +110,8 @@ struct ht_pack_args {
     int meeting_clean; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
      * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
-     * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Of rows that are packed
-     * whole one for each 16 rows, by strips one for each 16 rows and 512 k: for each
-     * 64 rows and piece of k four. */
+     * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Where rows are packed
+     * whole, or by strips, it is four numbers, one for each 16 rows, and a strip's 512 k are a piece. */
     int *tame;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
     long long tame_stride, copy_stride; /* elements between batch entries */
@@ -268,7 +267,7 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 }
 
 /* Ints through which the blocks that pack one matrix tell each other their rows' magnitudes: one for each row and 64 k, and
- * one for each 64 rows; none where one block has whole rows of any matrix. */
+ * one for each 64 rows; none where one block has whole rows of any matrix. Packing by strips needs less. */
 static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
