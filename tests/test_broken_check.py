@@ -22,9 +22,12 @@ BREAKS = {
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "one number of four": (GEMM, "return first < second ? first : second;", "return first;"),
     "numbers of 16 rows as of 64": (RESCUE, "numbers = g.pieces * g.parts", "numbers = g.pieces"),
-    "half of a long row is not measured": (PACK, "p < SHAPE::PARTS; p++)\n        most =", "p < 1; p++)\n        most ="),
+    "a strip's padding counts as k": (PACK, "left < STRIP_K ? left : STRIP_K", "STRIP_K"),
+    "a strip's rows are counted together": (PACK, "at.row0 % 64 / ROWS_OF_BLOCK;", "0;"),
+    "a strip looks at its own rows only": (PACK, "write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>", "write_rows<shape, CHECK, ROOM_MEASURED, shape::PARTS>"),
+    "half of a long row is not measured": (PACK, "p < PARTS; p++)\n        most =", "p < 1; p++)\n        most ="),
     "half of a long row is not counted": (PACK, "for (int p = 0; p < SHAPE::PARTS; p++)\n        seen +=", "for (int p = 0; p < 1; p++)\n        seen +="),
-    "zeros behind the matrix count": (PACK, "first + row < g.rows ? count_of(seen)", "first + row < g.rows + 64 ? count_of(seen)"),
+    "zeros behind the matrix count": (PACK, "at.row0 + row < g.rows ? count_of(seen)", "at.row0 + row < g.rows + 64 ? count_of(seen)"),
     "the last tile is not walked to": (RESCUE, "tile < tiles;", "tile < tiles - 1;"),
 }
 # in a kernel of h200, the first that test_check runs in all layouts
@@ -43,16 +46,19 @@ SHIFTS = {
     "all columns begin alike": ("shift = K_CONTIGUOUS ? 0 : (int)g.ld", "shift = 0"),
     "read beyond the end of a column": ("start + 64 + 4 <= length", "start + 60 <= length"),
     "one element too many at the end": ("left > 3 ?", "left > 2 ?"),
-    "whole rows that all begin alike": ("r.first = (int)((unsigned long long)r.from >> 2) & 3;", "r.first = (int)((unsigned long long)at.from >> 2) & 3;"),
-    "whole rows read beyond their end": ("r.left >= 8 - r.first", "r.left >= 1"),
-    "the rows' last k is left out": ("if (k < at.padded - at.k)", "if (k < at.padded - 64 - at.k)"),
+    "rows read beyond the matrix": ("SHAPE::PER == 1 ? rows > 0 ? k : 0 :", "SHAPE::PER == 1 ? k :"),
+    "k read beyond the matrix": ("k > 0 ? rows : 0", "rows"),
+    "aligned loads of what begins anywhere": ("whole = is_aligned(g, at.src) && at.row0 + SHAPE", "whole = at.row0 + SHAPE"),
+    "the rows' last k is left out": ("if (i * SHAPE::FAR < at.padded - at.k)", "if (i * SHAPE::FAR < at.padded - 64 - at.k)"),
+    "a strip's numbers go to another row": ("meeting.published + meeting.piece * STRIP_ROWS + row,", "meeting.published + meeting.piece * STRIP_ROWS + (row ^ 1),"),
+    "strips leave the meeting half clean": ("i < at.pieces * ROWS; i += 32", "i < at.pieces * ROWS / 2; i += 32"),
 }
 
 
 # of who waits for other blocks and does not get their numbers; in the simulator all but the last wait in vain where none may begin
 IN_VAIN = {
-    "half of a row is measured": ("k < g.k && row < at.rows", "k < g.k / 2 && row < at.rows"),
-    "nobody measures": ("return vain ? -1 : most;", "return most;"),
+    "half of a piece is measured": ("k - k0 < at.piece_k && k < g.k", "k - k0 < at.piece_k / 2 && k < g.k"),
+    "nobody measures": ("return vain ? measure_pieces(g, src, row0 + row, at, share, BESIDE) : most;", "return most;"),
 }
 ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
 

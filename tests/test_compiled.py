@@ -54,9 +54,9 @@ def compile_together(archs, paths, folder):
                           "-Xptxas", "-v", "-Werror", "all-warnings", "--fatbin", "-o", str(source) + ".fatbin", str(source)],
                          capture_output=True, text=True)
     log = run.stdout + run.stderr
-    parts = re.split(r"Compiling entry function '_ZN\d+(ht_\w+_sm\d+a?)\d\w*' for '(sm_\w+)'", log)
-    said = [(name, arch, re.search(r"Used (\d+) registers", report).group(1), str(sum(map(int, re.findall(r"(\d+) bytes (?:spill|stack)", report)))))
-            for name, arch, report in zip(parts[1::3], parts[2::3], parts[3::3])]
+    parts = re.split(r"Compiling entry function '_ZN(\d+)(ht_\w+)' for '(sm_\w+)'", log)
+    said = [(name[:int(length)], arch, re.search(r"Used (\d+) registers", report).group(1), str(sum(map(int, re.findall(r"(\d+) bytes (?:spill|stack)", report)))))
+            for length, name, arch, report in zip(parts[1::4], parts[2::4], parts[3::4], parts[4::4])]
     return said, "" if run.returncode == 0 else f"{[p.name for p in paths]}: {log}"
 
 

@@ -479,9 +479,9 @@ static void columns_begin_anywhere(void **state) {
         if (!has_scheme(schemes[s]))
             continue;
         check_code(halftone_set_scheme(handle, schemes[s]), schemes[s]);
-        for (int way = 0; way < 4; way++) { /* both ways of both operands, in tiles and by whole rows */
-            const int t = way % 2;
-            struct product p = {t ? 'T' : 'N', t ? 'T' : 'N', 151, 135, way < 2 ? 191 : 291, 1, 1, 0, "normal"};
+        for (int way = 0; way < 6; way++) { /* both ways of both operands, in tiles, by whole rows and by strips */
+            const int t = way % 2, k = way < 2 ? 191 : way < 4 ? 291 : 1061;
+            struct product p = {t ? 'T' : 'N', t ? 'T' : 'N', 151, 135, k, 1, 1, 0, "normal"};
             struct matrix first = result_matrix(&p);
             check_product("aligned columns", &p);
             run_product(&p, &first);
