@@ -11,7 +11,7 @@ constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a 
 struct pack_pair {
     ht_pack_args operand[2];
     int pieces;    // of k, a block each for the same rows
-    int tiles;     // of a block: at most PACK_TILES, or one of the two below
+    int tiles;     // of a block: at most PACK_TILES, or one of the two above
     int k_tiles;   // tiles of 64 k
     int passes;    // operands and panels are more than L2 keeps
 };

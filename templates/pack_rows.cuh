@@ -13,6 +13,7 @@ constexpr int ROWS_WARPS = 16;              // on an SM, by their registers
 
 // How a block of WARPS warps divides ROWS rows. A run: k of a thread, one after another.
 template <bool K_CONTIGUOUS, int WARPS, int ROWS> struct rows_shape {
+    static constexpr bool BY_K = K_CONTIGUOUS;
     static constexpr int HEIGHT = ROWS;
     static constexpr int LANES = K_CONTIGUOUS ? 4 : ROWS / 4; // lanes of a load across rows
     static constexpr int ALONG = 32 / LANES;                  // and along k
@@ -49,8 +50,7 @@ template <class SHAPE> HT_DEVICE unsigned room_at(const rows_place &at, int kind
 constexpr int ROWS_BYTES = 2 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
 
 // Of the rows from row0 on, k from k0 on.
-template <bool K_CONTIGUOUS, class SHAPE>
-HT_DEVICE rows_place find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
+template <class SHAPE> HT_DEVICE rows_place find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     rows_place at;
@@ -58,13 +58,13 @@ HT_DEVICE rows_place find_rows(const ht_pack_args &g, long long entry, int row0,
     at.src = g.src + entry * g.src_stride;
     at.row0 = row0;
     at.padded = k_tiles_of(g) * 64;
-    at.part = K_CONTIGUOUS ? warp % SHAPE::PARTS : warp;
-    at.row = row0 % 64 + (K_CONTIGUOUS ? warp / SHAPE::PARTS * 4 + lane / 8 : lane % SHAPE::LANES * 4);
-    at.k = k0 + (at.part * SHAPE::ALONG + (K_CONTIGUOUS ? lane % 8 : lane / SHAPE::LANES)) * SHAPE::RUN;
-    at.leads = K_CONTIGUOUS ? lane % 8 == 0 : lane < SHAPE::LANES;
+    at.part = SHAPE::BY_K ? warp % SHAPE::PARTS : warp;
+    at.row = row0 % 64 + (SHAPE::BY_K ? warp / SHAPE::PARTS * 4 + lane / 8 : lane % SHAPE::LANES * 4);
+    at.k = k0 + (at.part * SHAPE::ALONG + (SHAPE::BY_K ? lane % 8 : lane / SHAPE::LANES)) * SHAPE::RUN;
+    at.leads = SHAPE::BY_K ? lane % 8 == 0 : lane < SHAPE::LANES;
     const int row_block = row0 / 64;
     const long long row = row_block * 64 + at.row;
-    at.from = at.src + (K_CONTIGUOUS ? row * g.ld + at.k : at.k * g.ld + row);
+    at.from = at.src + (SHAPE::BY_K ? row * g.ld + at.k : at.k * g.ld + row);
     at.to = g.panels + entry * g.panel_stride + ((long long)row_block * g.k_blocks + at.k / ATOM_K * GROUP) * 8192 + at.row * 128 +
             at.k % CHUNK_K * SLICE_BYTES;
     at.chunk = at.k % ATOM_K / CHUNK_K ^ (at.row & 7);
@@ -79,7 +79,7 @@ template <class SHAPE> HT_DEVICE int load_k(int i)
 
 template <class SHAPE> HT_DEVICE const float *load_from(const ht_pack_args &g, const rows_place &at, int i)
 {
-    return at.from + (SHAPE::PER == 1 ? load_k<SHAPE>(i) : load_k<SHAPE>(i) * g.ld);
+    return at.from + (SHAPE::BY_K ? load_k<SHAPE>(i) : load_k<SHAPE>(i) * g.ld);
 }
 
 // Where all rows are there and aligned: x[i] as it is loaded. INSIDE: all k are there as well; else zeros behind them.
@@ -104,7 +104,7 @@ template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, co
 #pragma unroll
     for (int i = 0; i < ROWS_LOADS; i++) {
         const int k = g.k - at.k - load_k<SHAPE>(i), rows = g.rows - row; // there, from here on
-        x[i] = load_some(load_from<SHAPE>(g, at, i), SHAPE::PER == 1 ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
+        x[i] = load_some(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
     }
 }
 
@@ -114,7 +114,7 @@ template <class SHAPE> HT_DEVICE void measure_rows(const rows_place &at, const u
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < ROWS_LOADS; i++) {
-        if (SHAPE::PER == 1) {
+        if (SHAPE::BY_K) {
             most[0] = larger_key(most[0], key_of_four(x[i]));
         } else {
             most[0] = larger_key(most[0], x[i].x * 2 + KEY_OF_ZERO);
@@ -161,7 +161,7 @@ HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, f
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const uint4 load = x[run * SHAPE::RUN_LOADS + (e + q) / SHAPE::LOAD_K];
-            four[q] = scaled(word_of(load, SHAPE::PER == 1 ? q : j), factor);
+            four[q] = scaled(word_of(load, SHAPE::BY_K ? q : j), factor);
         }
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
@@ -225,10 +225,9 @@ template <class SHAPE> HT_DEVICE void store_tame_rows(const ht_pack_args &g, con
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
-template <bool K_CONTIGUOUS, class SHAPE>
-HT_DEVICE void load_held(const ht_pack_args &g, const rows_place &at, int k0, bool passes, uint4 *x)
+template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_place &at, int k0, bool passes, uint4 *x)
 {
-    const bool whole = is_aligned(g, at.src) && at.row0 + SHAPE::HEIGHT <= g.rows && (!K_CONTIGUOUS || g.k % 4 == 0);
+    const bool whole = is_aligned(g, at.src) && at.row0 + SHAPE::HEIGHT <= g.rows && (!SHAPE::BY_K || g.k % 4 == 0);
     if (whole && g.k - k0 >= SHAPE::RUNS * SHAPE::FAR)
         load_rows<SHAPE, true>(g, at, passes, x);
     else if (whole)
@@ -240,10 +239,10 @@ HT_DEVICE void load_held(const ht_pack_args &g, const rows_place &at, int k0, bo
 template <bool K_CONTIGUOUS, int WARPS, int CHECK> HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry)
 {
     using shape = rows_shape<K_CONTIGUOUS, WARPS, ROWS_OF_BLOCK>;
-    rows_place at = find_rows<K_CONTIGUOUS, shape>(g, entry, (int)blockIdx.x * ROWS_OF_BLOCK, 0);
+    rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS_OF_BLOCK, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
     uint4 x[ROWS_LOADS];
-    load_held<K_CONTIGUOUS, shape>(g, at, 0, false, x);
+    load_held<shape>(g, at, 0, false, x);
     measure_rows<shape>(at, x);
     ht_barrier();
     write_rows<shape, CHECK, ROOM_MEASURED, shape::PARTS>(g, at, x);

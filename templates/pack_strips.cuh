@@ -38,11 +38,11 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
 {
     using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS>;
     const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
-    rows_place at = find_rows<K_CONTIGUOUS, shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
+    rows_place at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
     int order = 0;
-    load_held<K_CONTIGUOUS, shape>(g, at, piece * STRIP_K, passes, x);
+    load_held<shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
     if (!g.meeting_clean)
@@ -68,7 +68,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, RO
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
-    if ((int)blockIdx.x >= row_blocks_of(g) * 2 * p.pieces)
+    if ((int)blockIdx.x >= row_blocks_of(g) * (64 / STRIP_ROWS) * p.pieces)
         return; // the other operand has more
     if (g.meeting_clean)
         ht_grid_wait(); // else clean has waited for all before it

@@ -46,7 +46,7 @@ SHIFTS = {
     "all columns begin alike": ("shift = K_CONTIGUOUS ? 0 : (int)g.ld", "shift = 0"),
     "read beyond the end of a column": ("start + 64 + 4 <= length", "start + 60 <= length"),
     "one element too many at the end": ("left > 3 ?", "left > 2 ?"),
-    "rows read beyond the matrix": ("SHAPE::PER == 1 ? rows > 0 ? k : 0 :", "SHAPE::PER == 1 ? k :"),
+    "rows read beyond the matrix": ("SHAPE::BY_K ? rows > 0 ? k : 0 :", "SHAPE::BY_K ? k :"),
     "k read beyond the matrix": ("k > 0 ? rows : 0", "rows"),
     "aligned loads of what begins anywhere": ("whole = is_aligned(g, at.src) && at.row0 + SHAPE", "whole = at.row0 + SHAPE"),
     "the rows' last k is left out": ("if (i * SHAPE::FAR < at.padded - at.k)", "if (i * SHAPE::FAR < at.padded - 64 - at.k)"),

@@ -49,7 +49,6 @@ static inline float __fmaf_rn(float a, float b, float c) {
 static inline double __fma_rn(double a, double b, double c) {
     return fma(a, b, c);
 }
-/* To nearest even; beyond the range its end, NaN 0 (PTX ISA, cvt). */
 /* Byte i of the result is the byte of y:x that digit i of the selector names. */
 static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     const uint64_t both = static_cast<uint64_t>(y) << 32 | x;
@@ -59,6 +58,7 @@ static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     return result;
 }
 
+/* To nearest even; beyond the range its end, NaN 0 (PTX ISA, cvt). */
 static inline int __float2int_rn(float x) {
     return x >= 2147483648.0f ? INT_MAX : x <= -2147483648.0f ? INT_MIN : x == x ? (int)rintf(x) : 0;
 }
