@@ -113,6 +113,7 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "CLUSTER", t->cluster);
         param(p, "SHARES_A", tile_cluster_n(t) > 1);
         param(p, "SHARES_B", tile_cluster_m(t) > 1);
+        param(p, "ELECTS", model_hurries_copies(plan->gpu, plan->scheme, t));
     } else {
         param(p, "MIN_BLOCKS", min_blocks(plan));
         param(p, "WAVE", plan->isa->wave_size);
@@ -140,8 +141,9 @@ static void derived_wgmma(struct params *p, const struct scheme *s, const struct
     derived(p, "WGS", tile_warpgroups(t));
     derived(p, "SUBS", tile_parts(t));
     derived(p, "REGS", tile_part_registers(t));
-    derived(p, "SLAB_ROWS", 256 / (long)ht_part_bytes(scheme_is_exact(s)));
+    derived(p, "SUM_ROWS", 256 / (long)ht_part_bytes(scheme_is_exact(s)));
     derived(p, "A_BLOCKS", t->bm / 64);
+    derived(p, "PARTS", tile_parts(t) * t->bm / 64);
     derived(p, "B_BLOCKS", t->bn / 64);
 }
 

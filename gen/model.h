@@ -80,6 +80,13 @@ bool model_refills(const struct scheme *s, const struct isa *isa, const struct t
  * is. */
 int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t);
 
+/* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain, and a ring that is being
+ * filled meanwhile. */
+bool model_pairs_chunks(const struct scheme *s, const struct isa *isa, const struct tile *t);
+
+/* Whether its producer must give out copies faster than one in 100 clocks or so. */
+bool model_hurries_copies(const struct gpu *g, const struct scheme *s, const struct tile *t);
+
 /* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
 int64_t model_warp_registers(const struct isa *isa, int64_t regs);
 

@@ -11,18 +11,20 @@
 
 enum {
     REGISTERS_MOST = 248, /* that setmaxnreg gives; one consumer warpgroup has it */
-    CONSUMER_REGISTERS = 240, /* of two; HOPPER-TRIAL.md. The same numbers in templates/tile_wgmma.cu */
+    CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/tile_wgmma.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
     STORE_REGISTERS = 56, /* beside all sums, while one of several parts is stored: 192 + 56 > 240 spills 1 KB (ptxas 13.0) */
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
     SLAB_BYTES = 4 * 4096, /* of a warpgroup: results on their way to C */
+    SCALES_BYTES = 8 + 16, /* beside the scales of rows and columns: what they say together, and two barriers */
     TURN_CLOCKS = 100,  /* last result of a chunk to first MMA of the next, additions apart */
     SLOT_CLOCKS = 70,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 32,     /* one part in this many that the unit is slower than its data sheet, */
     UNIT_SHARE_OF_PAIR = 64, /* and where two blocks share panels: less power goes into L2, more into the clock */
     FED_SHARE = 32, /* one part in this many more where shared memory is as busy as the unit */
+    COPY_CLOCKS = 160, /* of the unit for each atom copied, below which the producer hurries (NOTES.md, tenth session) */
     START_CLOCKS = 1200, /* launch to first copy, and from the last store to the next launch */
     CLUSTER_CLOCKS = 100, /* more of it where two blocks start together */
     TILE_CLOCKS = 3200, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
@@ -34,11 +36,18 @@ static int64_t largest(int64_t x, int64_t y) {
     return x > y ? x : y;
 }
 
+bool model_pairs_chunks(const struct scheme *s, const struct isa *isa, const struct tile *t) {
+    const int chunk = model_chunk(s, isa, t), part = tile_part_registers(t), chains = model_promotes(s, isa) ? 2 : 0;
+    const bool whole = !model_promotes(s, isa) || model_promote_k(s, isa, 0) <= chunk * t->bk; /* a chain is no longer than a chunk */
+    return tile_warpgroups(t) == 1 && tile_parts(t) == 1 && s->promote[0] != PROMOTE_EACH_MMA && whole &&
+           t->stages >= 4 * chunk && (s->accumulators + chains) * part + OTHER_REGISTERS <= REGISTERS_MOST;
+}
+
 /* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 240. */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int part = tile_part_registers(t);
     cost->regs_accumulators = s->accumulators * tile_parts(t) * part;
-    cost->regs_fragments = model_promotes(s, isa) ? part : 0;
+    cost->regs_fragments = model_promotes(s, isa) ? part * (model_pairs_chunks(s, isa, t) ? 2 : 1) : 0;
     cost->regs_other = OTHER_REGISTERS;
     const int groups = tile_warpgroups(t);
     const int most = groups > 2 ? CONSUMER_REGISTERS_OF_THREE : groups > 1 ? CONSUMER_REGISTERS : REGISTERS_MOST;
@@ -55,7 +64,8 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
 }
 
 static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {
-    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + SLAB_BYTES);
+    const int scales = s->scale == SCALE_ROW ? (t->bm + t->bn) * 4 + SCALES_BYTES : 0;
+    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + SLAB_BYTES) + scales;
 }
 
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
@@ -94,6 +104,13 @@ static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const stru
     return largest(own, smem);
 }
 
+/* Worked line: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6, 256: no. */
+bool model_hurries_copies(const struct gpu *g, const struct scheme *s, const struct tile *t) {
+    const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(g, s);
+    const int atoms = (t->bm + t->bn) / HT_ATOM_ROWS * scheme_atom_group(s);
+    return unit < (int64_t)atoms * COPY_CLOCKS;
+}
+
 /* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions: one for each
  * result, four warps at one instruction a clock each. */
 static int64_t slot_gap(const struct scheme *s, const struct isa *isa, const struct tile *t) {
@@ -105,8 +122,9 @@ static int64_t slot_gap(const struct scheme *s, const struct isa *isa, const str
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                          struct cost *cost) {
     const int64_t busy = slot_busy(g, s, t), gap = slot_gap(s, isa, t), groups = tile_warpgroups(t);
-    /* A warpgroup has busy / groups of work per slot; the others' work covers its gap if there is enough of it. */
-    const int64_t own = busy / groups + gap;
+    /* A warpgroup has busy / groups of work per slot; the others' work covers its gap if there is enough of it, one that takes two
+     * chunks at once has only the second one's. */
+    const int64_t own = busy / groups + (model_pairs_chunks(s, isa, t) ? gap / 2 : gap);
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = 1;
     c->step_busy_x256 = (int32_t)largest(busy, own);

@@ -46,8 +46,19 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part for scales far from the ends of FP32's range: the same bits.
-HT_DEVICE float ht_finish_calm(ht_sum v, float row_scale, float column_scale)
+// ht_finish of ht_part in three steps, for scales far from the ends of FP32's range: the same bits. scale: the column's, then the
+// row's.
+HT_DEVICE float ht_round(ht_sum v)
 {
-    return SCALES_ROWS ? __fmul_rn(__fmul_rn(v, row_scale), column_scale) : v;
+    return v;
+}
+
+HT_DEVICE float ht_finish_column(float v, float scale)
+{
+    return SCALES_ROWS ? __fmul_rn(v, scale) : v;
+}
+
+HT_DEVICE float ht_finish_row(float v, float scale)
+{
+    return SCALES_ROWS ? __fmul_rn(v, scale) : v;
 }

@@ -39,8 +39,19 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
 }
 
-// ht_finish for scales far from the ends of FP32's range: the same bits.
-HT_DEVICE float ht_finish_calm(ht_sum v, float row_scale, float column_scale)
+// ht_finish in three steps, for scales far from the ends of FP32's range: the same bits. scale: the column's, then the
+// row's.
+HT_DEVICE float ht_round(ht_sum v)
 {
-    return __fmul_rn(__fmul_rn(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), row_scale), column_scale);
+    return __ll2float_rn(v);
+}
+
+HT_DEVICE float ht_finish_column(float v, float scale)
+{
+    return __fmul_rn(v, __fmul_rn(scale, ht_pow2(-8 * (ACCS - 1))));
+}
+
+HT_DEVICE float ht_finish_row(float v, float scale)
+{
+    return __fmul_rn(v, scale);
 }

@@ -7,10 +7,12 @@
 //   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP slots hold all slices of BK
 //
 //   producer     copy slot 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
+//   beside it    scales of the tile's rows and columns |           one warp; waits for `spent`, announces `scaled`
 //   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is CHUNK times BK: one chain of the matrix unit,
 //   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
+// A warpgroup that is alone takes two chunks at once and adds up one while the unit has the other.
 // Blocks are persistent: each takes every SMS-th work item, and copies of the next begin while the last is stored.
 //
 // CLUSTER 2: two blocks take neighbouring tiles together and share the panels that both need, those of B (SHARES_B: the tiles
@@ -29,12 +31,13 @@ constexpr int SLOT_BYTES = (A_BLOCKS + B_BLOCKS) * 8192;
 constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
 constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
 constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
-constexpr int SLAB_BYTES = 4096, SLAB_ROWS = SLAB_BYTES / 16 / (int)sizeof(ht_sum); // of 16 columns: the epilogue
+constexpr int SLAB_BYTES = 4096; // 16 columns x 64 rows of FP32: the epilogue
 constexpr int SLABS = SLOTS * SLOT_BYTES;       // offset: one for each warp that multiplies
-constexpr int FULL = SLABS + WGS * 4 * SLAB_BYTES; // offsets of the barriers, 8 bytes each
-constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8;
-constexpr int SMEM_BYTES = TURN + WGS * 8;
-constexpr int PRODUCER_REGISTERS = WGS > 2 ? 32 : 24, CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 240 : 248;
+constexpr int SCALES = SLABS + WGS * 4 * SLAB_BYTES; // of BM rows, BN columns, FP32, and two words: find_scales
+constexpr int FULL = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // offsets of the barriers, 8 bytes each
+constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8, SCALED = TURN + WGS * 8, SPENT = SCALED + SCALES_ROWS * 8;
+constexpr int SMEM_BYTES = SPENT + SCALES_ROWS * 8;
+constexpr int PRODUCER_REGISTERS = WGS == 2 ? 40 : 32, CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 232 : 248;
 constexpr int TEMPS = PROMOTES ? REGS : 1;
 
 // One work item: a tile of C, or one split's part of it; of a cluster, its blocks' tiles.
@@ -46,31 +49,40 @@ struct work {
 // share panels in L2.
 HT_DEVICE work find_work(const ht_gemm_args &g, int item)
 {
-    const int tiles_m = (g.m + CLUSTER_M - 1) / CLUSTER_M, tiles_n = (g.n + CLUSTER_N - 1) / CLUSTER_N;
-    const int tile = item / g.splits % (tiles_m * tiles_n), per_group = RASTER * tiles_n;
+    const int none = (int)ht_anew(0); // so that nothing is kept from item to item: the producer has few registers
+    const int tiles_m = (g.m + none + CLUSTER_M - 1) / CLUSTER_M, tiles_n = (g.n + none + CLUSTER_N - 1) / CLUSTER_N;
+    const int tiles = tiles_m * tiles_n;
+    const int whole = g.splits > 1 ? item / g.splits : item, entry = g.batch > 1 ? whole / tiles : 0;
+    const int tile = whole - entry * tiles, per_group = RASTER * tiles_n;
     const int row = tile / per_group * RASTER, inside = tile % per_group;
     const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
     const int total = g.k_blocks / CHUNK_SLOTS;
     work w;
     w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0);
     w.n0 = inside / height * CLUSTER_N + (SHARES_A ? ht_cluster_rank() * BN : 0);
-    w.entry = item / g.splits / (tiles_m * tiles_n);
-    w.split = item % g.splits;
-    w.first = (int)((long long)total * w.split / g.splits);
-    w.chunks = (int)((long long)total * (w.split + 1) / g.splits) - w.first;
+    w.entry = entry;
+    w.split = item - whole * g.splits;
+    w.first = 0;
+    w.chunks = total;
+    if (g.splits > 1) { // 64-bit divisions take as long as a chunk
+        w.first = (int)((long long)total * w.split / g.splits);
+        w.chunks = (int)((long long)total * (w.split + 1) / g.splits) - w.first;
+    }
     return w;
 }
 
 HT_DEVICE int count_work(const ht_gemm_args &g)
 {
-    return ((g.m + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + CLUSTER_N - 1) / CLUSTER_N) * g.splits * g.batch;
+    const int none = (int)ht_anew(0);
+    return ((g.m + none + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + none + CLUSTER_N - 1) / CLUSTER_N) * g.splits * g.batch;
 }
 
-// First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
-HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block)
+// The atom of k block 0 of a row block, counted from the panels' start; blocks beyond the matrix read its last one, their results are
+// never stored.
+HT_DEVICE unsigned panel_row(int block, int rows, int k_blocks)
 {
     const int last = (rows + 63) / 64 - 1;
-    return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
+    return (unsigned)((block < last ? block : last) * k_blocks);
 }
 
 // An atom of a slot; of one that the cluster shares this block's part, for all.
@@ -84,39 +96,44 @@ HT_DEVICE void copy_atom(int shared, unsigned to, const unsigned char *from, uns
 }
 
 // ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
+// ELECTS: as fast as it can, where the unit is done with a slot before the copies of the next could be given out at their usual pace,
+// some 100 clocks apart (arch_sm90). Where it is not that pace is better: copies that arrive all at once take shared memory from the unit.
 HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 {
-    const int items = count_work(g);
     int slot = 0;
     unsigned phase = 1; // nobody has to empty the first round
-    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
+    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
-        const unsigned char *src[A_BLOCKS + B_BLOCKS];
+        const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride, *const b_panels = g.b_panels + w.entry * g.b_stride;
+        unsigned src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
-            src[i] = panel_row(g.a_panels + w.entry * g.a_stride, w.m0 / 64 + i, g.m, g.k_blocks, w.first * CHUNK_SLOTS);
+            src[i] = panel_row(w.m0 / 64 + i, g.m, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
         }
 #pragma unroll
         for (int i = 0; i < B_BLOCKS; i++) {
-            src[A_BLOCKS + i] =
-                panel_row(g.b_panels + w.entry * g.b_stride, w.n0 / 64 + i, g.n, g.k_blocks, w.first * CHUNK_SLOTS);
+            src[A_BLOCKS + i] = panel_row(w.n0 / 64 + i, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
         }
+        ht_grid_wait(); // for packing, only the first time; what comes before is worked out while it ends
+        ht_grid_release();
+#pragma unroll 1
         for (int k = 0; k < w.chunks * CHUNK_SLOTS; k++) {
             const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
             ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
             ht_mbar_expect(full, SLOT_BYTES);
 #pragma unroll
             for (int i = 0; i < A_BLOCKS; i++) {
-                copy_atom(SHARES_A, to + i * 8192, src[i] + (long long)k * 8192, full);
+                copy_atom(SHARES_A, to + i * 8192, a_panels + (src[i] + (unsigned)k) * 8192ull, full);
             }
 #pragma unroll
             for (int i = 0; i < B_BLOCKS; i++) {
-                copy_atom(SHARES_B, to + A_BYTES + i * 8192, src[A_BLOCKS + i] + (long long)k * 8192, full);
+                copy_atom(SHARES_B, to + A_BYTES + i * 8192, b_panels + (src[A_BLOCKS + i] + (unsigned)k) * 8192ull, full);
             }
             slot = slot + 1 == SLOTS ? 0 : slot + 1;
             phase ^= slot == 0;
         }
     }
+#pragma unroll 1
     for (int s = 0; CLUSTER > 1 && s < SLOTS; s++) { // the block stays until the other has arrived for the last time
         ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
         slot = slot + 1 == SLOTS ? 0 : slot + 1;
@@ -124,25 +141,7 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
     }
 }
 
-// ---- the epilogue -----------------------------------------------------------------------------------------------
-// A warp holds 16 columns of each 64, in a matrix unit's order. They go through a slab of shared memory, SLAB_ROWS rows at a time,
-// and leave it as they lie in C, by one short loop for all of them: unrolled, code that runs once a tile takes longer to be
-// fetched than to run.
-//
-//   slab: 16 columns of 256 bytes; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
-//   a lane) nor the loads (rows in sequence) meet a bank twice
-struct scalars {
-    float alpha, beta;
-};
-
-HT_DEVICE scalars read_scalars(const ht_gemm_args &g)
-{
-    scalars by;
-    by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    return by;
-}
-
+// ---- scales: what the epilogue undoes, found by a warp beside the producer while the others multiply ---------------------
 // Exponents between -CALM and CALM are far from the ends of FP32's range: multiplying by one scale after the other cannot
 // lose anything.
 constexpr int CALM = 62;
@@ -164,15 +163,76 @@ HT_DEVICE bool all_lanes(bool x)
     return all != 0;
 }
 
-// Exponent of the scale of row `at` of one operand; 0 beyond its rows.
+// Exponent of the scale of row `at` of one operand; 0 beyond its rows, and for rows of zeros, whose sums are zeros: they stay calm.
 HT_DEVICE int exponent_of(const int *magnitudes, long long entry, int at, int rows)
 {
-    return SCALES_ROWS && at < rows ? ht_row_exponent(ht_ldg_i32(magnitudes + entry + at)) : 0;
+    const int magnitude = SCALES_ROWS && at < rows ? ht_ldg_i32(magnitudes + entry + at) : 0;
+    return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
-HT_DEVICE unsigned slab_address(unsigned slab, int column, int row)
+// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns that are calm, if all rows are, and one that says
+// whether the data check has left blocks to others.
+HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
 {
-    return slab + (unsigned)(column * (SLAB_BYTES / 16) + (row ^ (column & 3) * 8) * (int)sizeof(ht_sum));
+    const int lane = (int)threadIdx.x & 31;
+    const unsigned rows = smem + SCALES, columns = rows + BM * 4, words = columns + BN * 4;
+    unsigned phase = 1; // nobody has to use the first
+    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
+        const work w = find_work(g, item);
+        ht_grid_wait();
+        ht_grid_release();
+        bool all_calm = true;
+        unsigned calm = 0;
+        const bool asks = CHECKS && g.splits == 1 && ht_asks(g); // parts of k are stored in any case, the reduction asks again
+        if (lane == 0)
+            ht_mbar_wait(smem + SPENT, phase); // most of a tile's time: one lane asks
+        ht_warp_sync();
+        phase ^= 1;
+#pragma unroll 1
+        for (int i = 0; i < BM; i += 32) {
+            const int e = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, w.m0 + i + lane, g.m);
+            all_calm = all_calm && is_calm(e);
+            ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
+        }
+#pragma unroll 1
+        for (int i = 0; i < BN; i += 32) {
+            const int e = exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, w.n0 + i + lane, g.n);
+            calm |= all_lanes(is_calm(e) || lane >= 16) ? 1u << i / 16 : 0;
+            calm |= all_lanes(is_calm(e) || lane < 16) ? 2u << i / 16 : 0;
+            ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
+        }
+        all_calm = all_lanes(all_calm);
+        if (lane == 0)
+            ht_sts8(words, all_calm ? calm : 0, asks);
+        ht_mbar_arrive(smem + SCALED); // each lane, for what it has stored
+    }
+}
+
+// ---- the epilogue -----------------------------------------------------------------------------------------------
+// A warp holds 16 columns of each 64, in a matrix unit's order. They go through a slab of shared memory, 64 rows at a time, and
+// leave it as they lie in C. The way out is there once, for all parts of a tile: code that runs once a tile takes longer to be
+// fetched than to run.
+//
+//   slab: 16 columns of 256 bytes; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
+//   a lane) nor the loads (rows in sequence) meet a bank twice
+constexpr int PARTS = SUBS * A_BLOCKS;                   // of a warpgroup's results: 64 columns x 64 rows
+constexpr int SUM_ROWS = SLAB_BYTES / 16 / (int)sizeof(ht_sum); // of a slab of sums, where they leave as they are
+
+struct scalars {
+    float alpha, beta;
+};
+
+HT_DEVICE scalars read_scalars(const ht_gemm_args &g)
+{
+    scalars by;
+    by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+    by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    return by;
+}
+
+template <class NUMBER> HT_DEVICE unsigned slab_address(unsigned slab, int column, int row)
+{
+    return slab + (unsigned)(column * (SLAB_BYTES / 16) + (row ^ (column & 3) * 8) * (int)sizeof(NUMBER));
 }
 
 // One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS elements after l - 1.
@@ -184,25 +244,48 @@ HT_DEVICE ht_sum result_of(const ht_acc *acc)
     return ht_combine(v);
 }
 
-// SLAB_ROWS rows from registers: lane (g = lane / 4, t = lane % 4) holds columns g and g + 8, and in each group of eight rows
-// rows 2t and 2t + 1.
-HT_DEVICE void fill_slab(unsigned slab, const ht_acc *acc)
-{
-    const int column = (int)threadIdx.x >> 2 & 7, row = ((int)threadIdx.x & 3) * 2;
-#pragma unroll
-    for (int i = 0; i < SLAB_ROWS / 8; i++) {
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            ht_sts_two(slab_address(slab, column + h * 8, i * 8 + row), result_of(acc + i * 4 + h * 2),
-                       result_of(acc + i * 4 + h * 2 + 1));
-        }
-    }
-}
+// What a warp needs to know while its results leave.
+struct leaving {
+    const ht_gemm_args &g;
+    const work &w;
+    scalars by;
+    unsigned slab, scales; // this warp's, the tile's
+    int lane;
+};
 
 // Where a slab belongs: its first row and column of C.
 struct place {
     int row, col;
 };
+
+// 64 rows from registers, scaled by their columns: lane (q = lane / 4, t = lane % 4) holds columns q and q + 8, whose scales are
+// across[0] and [1], and in each group of eight rows rows 2t and 2t + 1.
+HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
+{
+    const int column = o.lane / 4, row = o.lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            ht_sts_two(slab_address<float>(o.slab, column + h * 8, i * 8 + row), ht_finish_column(v[i * 4 + h * 2], across[h]),
+                       ht_finish_column(v[i * 4 + h * 2 + 1], across[h]));
+        }
+    }
+}
+
+// SUM_ROWS rows as they are.
+HT_DEVICE void fill_sums(const leaving &o, const ht_acc *acc)
+{
+    const int column = o.lane / 4, row = o.lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < SUM_ROWS / 8; i++) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            ht_sts_two(slab_address<ht_sum>(o.slab, column + h * 8, i * 8 + row), result_of(acc + i * 4 + h * 2),
+                       result_of(acc + i * 4 + h * 2 + 1));
+        }
+    }
+}
 
 // Where a tile's results go: C, or a part of k of its own.
 struct target {
@@ -211,52 +294,85 @@ struct target {
     float alpha;
 };
 
-HT_DEVICE target target_of(const ht_gemm_args &g, const work &w, const scalars &by)
+HT_DEVICE target target_of(const leaving &o)
 {
+    const ht_gemm_args &g = o.g;
     if (g.splits > 1)
-        return {g.partial + ((long long)w.entry * g.splits + w.split) * g.n * g.m, g.m, 1.0f};
-    return {g.c + (long long)w.entry * g.c_stride, g.ldc, by.alpha};
+        return {g.partial + ((long long)o.w.entry * g.splits + o.w.split) * g.n * g.m, g.m, 1.0f};
+    return {g.c + (long long)o.w.entry * g.c_stride, g.ldc, o.by.alpha};
+}
+
+// What find_scales has left of a row or column of C, or of four rows.
+HT_DEVICE float scale_of_row(const leaving &o, int row)
+{
+    return SCALES_ROWS ? ht_lds4(o.scales + (unsigned)(row - o.w.m0) * 4) : 1.0f;
+}
+
+HT_DEVICE float scale_of_column(const leaving &o, int col)
+{
+    return SCALES_ROWS ? ht_lds4(o.scales + (unsigned)(BM + col - o.w.n0) * 4) : 1.0f;
+}
+
+struct row_scales {
+    float of[4];
+};
+
+HT_DEVICE row_scales scales_of_rows(const leaving &o, int row)
+{
+    row_scales s = {{1.0f, 1.0f, 1.0f, 1.0f}};
+    if (SCALES_ROWS)
+        ht_lds_four(o.scales + (unsigned)(row - o.w.m0) * 4, s.of);
+    return s;
+}
+
+// Exponent of the scale of any row or column of C.
+HT_DEVICE int row_exponent(const leaving &o, int row)
+{
+    return exponent_of(o.g.a_exponents, o.w.entry * o.g.a_exponent_stride, row, o.g.m);
+}
+
+HT_DEVICE int column_exponent(const leaving &o, int col)
+{
+    return exponent_of(o.g.b_exponents, o.w.entry * o.g.b_exponent_stride, col, o.g.n);
 }
 
 // Calm scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the slab inside C, columns that begin at
-// multiples of 16 bytes: four rows a lane, LANES lanes a column.
-constexpr int LANES = SLAB_ROWS / 4, AT_ONCE = 32 / LANES;
-
-HT_DEVICE void store_calm(const ht_gemm_args &g, const work &w, const target &to, unsigned slab, const place &at,
-                          const int *exponent)
+// multiples of 16 bytes: four rows a lane, 16 lanes a column.
+HT_DEVICE void store_wide(const leaving &o, const target &to, const place &at)
 {
-    const int lane = (int)threadIdx.x & 31, row = lane % LANES * 4, first = lane / LANES;
-    const float scale[4] = {ht_pow2(exponent[0]), ht_pow2(exponent[1]), ht_pow2(exponent[2]), ht_pow2(exponent[3])};
+    const int row = o.lane % 16 * 4, first = o.lane / 16;
     float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
-    for (int column = first; column < 16; column += AT_ONCE) {
-        const float across = ht_pow2(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column, g.n));
-        ht_sum v[4];
-        ht_lds_four(slab_address(slab, column, row), v);
-        float r[4];
-        for (int q = 0; q < 4; q++)
-            r[q] = __fmul_rn(to.alpha, ht_finish_calm(v[q], scale[q], across));
-        ht_stg16(c, make_uint4(ht_as_uint(r[0]), ht_as_uint(r[1]), ht_as_uint(r[2]), ht_as_uint(r[3])));
-        c += AT_ONCE * to.ld;
+    const row_scales along = scales_of_rows(o, at.row + row);
+#pragma unroll
+    for (int column = 0; column < 16; column += 8) { // four columns on their way at once
+        float v[4][4];
+        for (int i = 0; i < 4; i++)
+            ht_lds_four(slab_address<float>(o.slab, column + i * 2 + first, row), v[i]);
+        for (int i = 0; i < 4; i++) {
+            for (int q = 0; q < 4; q++)
+                v[i][q] = __fmul_rn(to.alpha, ht_finish_row(v[i][q], along.of[q]));
+            ht_stg16(c, make_uint4(ht_as_uint(v[i][0]), ht_as_uint(v[i][1]), ht_as_uint(v[i][2]), ht_as_uint(v[i][3])));
+            c += 2 * to.ld;
+        }
     }
 }
 
 // The same at C's edges and wherever a column begins: a row a lane, columns by fours, so that one does not wait for the other's loads.
-HT_DEVICE void store_narrow(const ht_gemm_args &g, const work &w, const target &to, unsigned slab, const place &at)
+HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
 {
-    const int lane = (int)threadIdx.x & 31, columns = g.n - at.col;
-    for (int row = lane; row < SLAB_ROWS && at.row + row < g.m; row += 32) {
-        const float scale = ht_pow2(exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, at.row + row, g.m));
+    const int columns = o.g.n - at.col;
+#pragma unroll 1
+    for (int row = o.lane; row < 64 && at.row + row < o.g.m; row += 32) {
+        const float along = scale_of_row(o, at.row + row);
         float *c = to.c + at.col * to.ld + at.row + row;
+#pragma unroll 1
         for (int column = 0; column < 16; column += 4) {
-            float across[4];
-            ht_sum v[4];
-            for (int q = 0; q < 4; q++) {
-                across[q] = ht_pow2(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column + q, g.n));
-                ht_lds_one(slab_address(slab, column + q, row), &v[q]);
-            }
+            float v[4];
+            for (int q = 0; q < 4; q++)
+                ht_lds_one(slab_address<float>(o.slab, column + q, row), &v[q]);
             for (int q = 0; q < 4; q++) {
                 if (column + q < columns)
-                    ht_stg4(c, __fmul_rn(to.alpha, ht_finish_calm(v[q], scale, across[q])));
+                    ht_stg4(c, __fmul_rn(to.alpha, ht_finish_row(v[q], along)));
                 c += to.ld;
             }
         }
@@ -265,95 +381,109 @@ HT_DEVICE void store_narrow(const ht_gemm_args &g, const work &w, const target &
 
 // One element, stored as a split-K part or combined with C. beta == 0 does not read C. exponent: of the row's and the column's
 // scale together.
-HT_DEVICE void store_one(const ht_gemm_args &g, const work &w, const scalars &by, ht_sum sum, int exponent, int row, int col)
+HT_DEVICE void store_one(const leaving &o, ht_sum sum, int exponent, int row, int col)
 {
+    const ht_gemm_args &g = o.g;
     const ht_sum part = ht_part(sum, exponent);
     if (g.splits > 1) {
-        ht_stg_sum(g.partial, (((long long)w.entry * g.splits + w.split) * g.n + col) * g.m + row, part);
+        ht_stg_sum(g.partial, (((long long)o.w.entry * g.splits + o.w.split) * g.n + col) * g.m + row, part);
         return;
     }
-    float *c = g.c + (long long)w.entry * g.c_stride + (long long)col * g.ldc + row;
-    const float r = by.alpha != 0.0f ? __fmul_rn(by.alpha, ht_finish(part, exponent)) : 0.0f; // ignores A and B, NaN included
-    ht_stg4(c, by.beta != 0.0f ? __fmaf_rn(by.beta, ht_ldg4(c), r) : r);
+    float *c = g.c + (long long)o.w.entry * g.c_stride + (long long)col * g.ldc + row;
+    const float r = o.by.alpha != 0.0f ? __fmul_rn(o.by.alpha, ht_finish(part, exponent)) : 0.0f; // ignores A and B, NaN included
+    ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else, as store_narrow goes.
-HT_DEVICE void store_any(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at)
+// Everything else, as store_narrow goes, from a slab of sums.
+HT_DEVICE void store_sums(const leaving &o, const place &at)
 {
-    const int lane = (int)threadIdx.x & 31;
-    for (int row = lane; row < SLAB_ROWS && at.row + row < g.m; row += 32) {
-        const int along = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, at.row + row, g.m);
+#pragma unroll 1
+    for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) {
+        const int along = row_exponent(o, at.row + row);
+#pragma unroll 1
         for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
             int exponent[4];
             ht_sum v[4];
             for (int q = 0; q < 4; q++) {
-                exponent[q] = along + exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + column + q, g.n);
-                ht_lds_one(slab_address(slab, column + q, row), &v[q]);
+                exponent[q] = along + column_exponent(o, at.col + column + q);
+                ht_lds_one(slab_address<ht_sum>(o.slab, column + q, row), &v[q]);
             }
             for (int q = 0; q < 4; q++) {
-                if (at.col + column + q < g.n)
-                    store_one(g, w, by, v[q], exponent[q], at.row + row, at.col + column + q);
+                if (at.col + column + q < o.g.n)
+                    store_one(o, v[q], exponent[q], at.row + row, at.col + column + q);
             }
         }
     }
 }
 
-HT_DEVICE void store_slab(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, const place &at)
+// 64 x 16 results at `at`, part `part` of the thread's, all calm.
+HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, int part, const place &at)
 {
-    const int lane = (int)threadIdx.x & 31, row = at.row + lane % LANES * 4;
-    const target to = target_of(g, w, by);
-    const bool inside = at.row + SLAB_ROWS <= g.m && at.col + 16 <= g.n;
-    const bool wide = ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0;
-    bool calm = g.splits > 1 ? sizeof(ht_sum) == 4 : by.beta == 0.0f && by.alpha != 0.0f;
-    int e[4];
+    const float across[2] = {scale_of_column(o, at.col + o.lane / 4), scale_of_column(o, at.col + o.lane / 4 + 8)};
 #pragma unroll
-    for (int q = 0; q < 4; q++) {
-        e[q] = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, row + q, g.m);
-        calm = calm && is_calm(e[q]);
+    for (int p = 0; p < PARTS; p++) { // registers have no addresses
+        if (p == part)
+            fill_calm(o, v + p * 32, across);
     }
-    calm = calm && is_calm(exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, at.col + lane % 16, g.n));
-    if (!all_lanes(calm))
-        store_any(g, w, by, slab, at);
-    else if (inside && wide)
-        store_calm(g, w, to, slab, at, e);
+    ht_warp_sync();
+    if (at.row + 64 <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
+        store_wide(o, to, at);
     else
-        store_narrow(g, w, to, slab, at);
+        store_narrow(o, to, at);
+    ht_warp_sync();
 }
 
-// Which 64 rows of a part of 64 columns the data check leaves to this kernel: bit i for rows m0 + 64 i. Parts of k are
-// stored in any case, the reduction asks again.
-HT_DEVICE unsigned tame_rows(const ht_gemm_args &g, const work &w, int n0, bool asks)
+// Whether the data check leaves 64 x 64 results from row m0, column n0 on to this kernel. Parts of k are stored in any case, the
+// reduction asks again.
+HT_DEVICE bool is_ours(const ht_gemm_args &g, const work &w, int m0, int n0, bool asks)
 {
-    unsigned tame = (1u << A_BLOCKS) - 1;
-    for (int i = 0; asks && n0 < g.n && i < A_BLOCKS && w.m0 + i * 64 < g.m; i++) {
-        if (!ht_is_tame(g, w.entry, w.m0 / 64 + i, n0 / 64))
-            tame &= ~(1u << i);
+    return !asks || m0 >= g.m || n0 >= g.n || ht_is_tame(g, w.entry, m0 / 64, n0 / 64);
+}
+
+// Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
+// from C.
+HT_DEVICE bool leave_calm(const leaving &o, unsigned calm, int first)
+{
+    for (int s = 0; s < SUBS; s++) {
+        if (!(calm >> ((first - o.w.n0) / 16 + s * 4) & 1))
+            return false;
     }
-    return tame;
+    return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
 }
 
-// Scales of the tile into L1, so that the epilogue does not wait for each.
-HT_DEVICE void prefetch_scales(const ht_gemm_args &g, const work &w)
+// A warpgroup's results. phase: of the tile's scales.
+HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
-    const int lane = (int)threadIdx.x & 31, row = w.m0 + lane * 32, col = w.n0 + lane * 32;
-    if (SCALES_ROWS && lane * 32 < BM && row < g.m)
-        ht_prefetch(g.a_exponents + w.entry * g.a_exponent_stride + row);
-    if (SCALES_ROWS && lane * 32 < BN && col < g.n)
-        ht_prefetch(g.b_exponents + w.entry * g.b_exponent_stride + col);
-}
-
-// 64 columns from n0 on.
-HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &by, unsigned slab, bool asks, const ht_acc *acc,
-                          int n0)
-{
-    const unsigned tame = tame_rows(g, w, n0, asks);
+    const int thread = (int)threadIdx.x + (int)ht_anew(0), warp = thread / 32; // worked out here, not kept in registers before
+    const leaving o = {g, w, read_scalars(g), smem + SLABS + (unsigned)warp * SLAB_BYTES, smem + SCALES, thread % 32};
+    const int n0 = w.n0 + warp / 4 * WN, first = n0 + warp % 4 * 16;
+    unsigned calm = 0xffffffffu;
+    bool asks = false;
+    if (SCALES_ROWS) {
+        ht_mbar_wait(smem + SCALED, phase);
+        calm = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
+        asks = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
+    }
+    if (leave_calm(o, calm, first)) {
+        const target to = target_of(o);
+        float v[SUBS * REGS];
+        for (int i = 0; i < SUBS * REGS; i++)
+            v[i] = ht_round(result_of(acc + i));
+#pragma unroll 1
+        for (int part = 0; part < PARTS; part++) {
+            const int row = w.m0 + part % A_BLOCKS * 64, col = part / A_BLOCKS * 64;
+            if (is_ours(g, w, row, n0 + col, asks))
+                store_calm(o, to, v, part, {row, first + col});
+        }
+        return;
+    }
 #pragma unroll
-    for (int i = 0; i < BM / SLAB_ROWS; i++) {
-        if (tame >> (i * SLAB_ROWS / 64) & 1) {
-            const place at = {w.m0 + i * SLAB_ROWS, n0 + ((int)threadIdx.x >> 5 & 3) * 16};
-            fill_slab(slab, acc + i * (SLAB_ROWS / 2));
+    for (int p = 0; p < PARTS * 64 / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
+        const int part = p * SUM_ROWS / 64, row = w.m0 + part % A_BLOCKS * 64, col = part / A_BLOCKS * 64;
+        if (is_ours(g, w, row, n0 + col, asks)) {
+            fill_sums(o, acc + p * (SUM_ROWS / 2));
             ht_warp_sync();
-            store_slab(g, w, by, slab, at);
+            store_sums(o, {row + p * SUM_ROWS % 64, first + col});
             ht_warp_sync();
         }
     }
@@ -363,19 +493,15 @@ HT_DEVICE void store_part(const ht_gemm_args &g, const work &w, const scalars &b
 // and before the first, while registers hold no sums. Of a tile's parts of k the first does it.
 HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
 {
-    const scalars by = read_scalars(g);
-    const int items = count_work(g);
 #pragma unroll 1
-    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
+    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
 #pragma unroll 1
-        for (int s = 0; w.split == 0 && s < SUBS; s++) {
-            const int n0 = w.n0 + wg * WN + s * 64;
-            const unsigned tame = tame_rows(g, w, n0, true);
-#pragma unroll 1
-            for (int i = 0; i < A_BLOCKS; i++) {
-                if (!(tame >> i & 1))
-                    ht_rescue_block(g, by.alpha, by.beta, w.entry, w.m0 + i * 64, n0);
+        for (int part = 0; w.split == 0 && part < PARTS; part++) {
+            const int row = w.m0 + part % A_BLOCKS * 64, col = w.n0 + wg * WN + part / A_BLOCKS * 64;
+            if (!is_ours(g, w, row, col, true)) {
+                const scalars by = read_scalars(g);
+                ht_rescue_block(g, by.alpha, by.beta, w.entry, row, col);
             }
         }
     }
@@ -384,17 +510,19 @@ HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
 // ---- consumers ----------------------------------------------------------------------------------------------------
 HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
-    const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31, items = count_work(g);
+    const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31;
     const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
     const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
     int slot = 0;
-    unsigned phase = 0, turn_phase = wg == 0; // the first turn is warpgroup 0's
-    const bool asks = CHECKS && ht_uniform(ht_asks(g));
-    if (asks && g.rescues)
-        rescue(g, wg);
+    unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
+    if (CHECKS && g.rescues) {
+        ht_grid_wait();
+        if (ht_uniform(ht_asks(g)))
+            rescue(g, wg);
+    }
     ht_acc acc[ACCS][SUBS][REGS];
     ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
-    for (int item = (int)blockIdx.x / CLUSTER; item < items; item += (int)gridDim.x / CLUSTER) {
+    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
 #pragma unroll
         for (int l = 0; l < ACCS; l++) {
@@ -405,10 +533,11 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             }
         }
         int chain = 0; // chunks since exact sums were carried
-        prefetch_scales(g, w);
+        ht_grid_wait();
+        ht_grid_release();
+        //@emit chunks
         for (int chunk = 0; chunk < w.chunks; chunk++) {
             const unsigned at = (unsigned)slot * (SLOT_BYTES / 16);
-            //@emit chunk
 #pragma unroll
             for (int s = 0; s < SUBS; s++) {
                 ht_mbar_wait(turn, turn_phase);
@@ -449,16 +578,15 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 }
                 ht_promote_chain<REGS>(acc[0][s], temp);
             }
-            //@end
             slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
             phase ^= slot == 0;
         }
-        const scalars by = read_scalars(g); // only now: no registers to spare in the loop
-        const unsigned slab = smem + SLABS + (unsigned)(threadIdx.x / 32) * SLAB_BYTES;
-#pragma unroll
-        for (int s = 0; s < SUBS; s++) {
-            store_part(g, w, by, slab, asks && g.splits == 1, acc[0][s], w.n0 + wg * WN + s * 64);
-        }
+        //@end
+        store_results(g, w, smem, scales_phase, acc[0][0]);
+        scales_phase ^= 1;
+        ht_warp_sync();
+        if (SCALES_ROWS && lane == 0)
+            ht_mbar_arrive(smem + SPENT);
     }
 }
 
@@ -472,15 +600,21 @@ static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
         }
         for (int w = 0; w < WGS; w++)
             ht_mbar_init(smem + TURN + w * 8, 4);
+        if (SCALES_ROWS) {
+            ht_mbar_init(smem + SCALED, 32);
+            ht_mbar_init(smem + SPENT, WGS * 4);
+        }
         ht_mbar_init_done();
     }
     ht_cluster_barrier();
-    ht_grid_wait();
-    ht_grid_release();
     if (ht_uniform((int)threadIdx.x / 128) == WGS) {
         ht_give_registers<PRODUCER_REGISTERS>();
-        if (threadIdx.x == WGS * 128)
-            produce(g, smem);
+        const int warp = ht_uniform((int)threadIdx.x / 32) - WGS * 4;
+        if (warp == 0) {
+            if (ELECTS ? ht_elect() : threadIdx.x % 32 == 0)
+                produce(g, smem);
+        } else if (SCALES_ROWS && warp == 1)
+            find_scales(g, smem);
     } else {
         ht_take_registers<CONSUMER_REGISTERS>();
         consume(g, smem);

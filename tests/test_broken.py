@@ -17,7 +17,7 @@ SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a80
         "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
         "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
         "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
-        "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT")}
+        "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT")}
 
 
 def kernel_name(case, scheme=None):
@@ -154,6 +154,13 @@ BREAKS_OF["h200-direct-k"] = {  # of rows
 BREAKS_OF["h200-direct-rows"] = {  # P's lines are of k as well
     "rows exchanged": (r"HT_DEVICE void cut_rows([\s\S]*?)v\[i\]\[h \* 4 \+ x\]", 0, r"HT_DEVICE void cut_rows\g<1>v[i][h * 4 + 1 - x]"),
     "the same line of k again": (r"HT_DEVICE void load_rows([\s\S]*?)from \+ line \* ld", 0, r"HT_DEVICE void load_rows\g<1>from"),
+}
+BREAKS_OF["h200-pair"] = {  # two chunks in flight
+    "the first chain is used too early": (r"ht_wgmma_wait<1>\(\);", 0, ";"),
+    "the second chain is used too early": (r"ht_wgmma_wait<0>\(\);", 0, ";"),
+    "the second chain is lost": (r"ht_promote_chain<REGS>\(acc\[0\]\[0\], other\);", 0, ";"),
+    "the second chunk from the first one's slots": (r"\n +at = \(unsigned\)slot[^\n]*", 0, ""),
+    "the first one's slots are released twice": (r"EMPTY \+ \(second \+ 0\)", 0, "EMPTY + (first + 0)"),
 }
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},

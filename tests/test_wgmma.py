@@ -43,10 +43,10 @@ BREAKS = {
     "too many bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES + 16)", "deadlock"),
     "a copy left out": (r"i < B_BLOCKS; i\+\+\) \{\s*copy_atom", "i < B_BLOCKS - 1; i++) {\n copy_atom", "deadlock"),
     "copies one slot too far": (r"\(unsigned\)slot \* SLOT_BYTES, full", "(unsigned)(slot + 1) * SLOT_BYTES, full", "out of bounds|inside an mbarrier|uninitialised|overwrites"),
-    "a copy from beyond the panels": (r"src\[A_BLOCKS \+ i\] \+ \(long long\)k \* 8192", "src[A_BLOCKS + i] + (long long)(k + 1) * 8192", "global memory access out of bounds|element"),
+    "a copy from beyond the panels": (r"\(src\[A_BLOCKS \+ i\] \+ \(unsigned\)k\)", "(src[A_BLOCKS + i] + (unsigned)k + 1)", "global memory access out of bounds|element"),
     "mbarriers not published": (r"ht_mbar_init_done\(\);", "", "which the copy engine was not told of|was not told of"),
-    "no barrier after the initialisation": (r"ht_cluster_barrier\(\);\s*ht_grid_wait", "ht_grid_wait", "no mbarrier was initialised|with no barrier since"),
-    "registers that are not there": (r"\b240\b", "248", "a block has 65536"),
+    "no barrier after the initialisation": (r"    ht_cluster_barrier\(\);\n", "", "no mbarrier was initialised|with no barrier since"),
+    "registers that are not there": (r"\b232\b", "240", "a block of 384 threads starts with 64512"),
     "one warp goes its own way": (r"consume\(g, smem\);\n\s*\}", "if (threadIdx.x / 32 != 5) consume(g, smem);\n}", "deadlock"),
     "one warp skips a wait": (r"ht_wgmma_wait<0>\(\);", "if (threadIdx.x / 32 != 5) ht_wgmma_wait<0>();", "divergent|ht_wgmma_pin of"),
     "half a warp multiplies": (r"ht_wgmma\(ht_width<BM>\(\), temp, b, a, 1\);", "if (lane < 16) ht_wgmma(ht_width<BM>(), temp, b, a, 1);", "divergent"),
@@ -60,7 +60,7 @@ PAIR_BREAKS = {
     "only the own copies' bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES - 4096 * B_BLOCKS)", "completes without this ht_bulk_copy|more than were announced"),
     "both copy the upper half": (r"ht_cluster_rank\(\) \* PART", "0 * PART", "which is still on its way|overwrites"),
     "the producer leaves one slot early": (r"CLUSTER > 1 && s < SLOTS", "s < SLOTS - 1", "may have ended when the other block arrives"),
-    "blocks do not meet before they begin": (r"ht_cluster_barrier\(\);\s*ht_grid_wait", "ht_barrier();\n    ht_grid_wait", "with no cluster barrier since"),
+    "blocks do not meet before they begin": (r"    ht_cluster_barrier\(\);", "    ht_barrier();", "with no cluster barrier since"),
     "mbarriers not published": (r"ht_mbar_init_done\(\);", "", "was not told of|with no cluster barrier since|no mbarrier was initialised|with no barrier since"),
     "a block without a tile does not copy": (r"(void produce(?:.|\n)*?const work w = find_work\(g, item\);)", r"\1 if (w.m0 >= g.m) continue;", "deadlock"),
     "a block without a tile does not consume": (r"(void consume(?:.|\n)*?const work w = find_work\(g, item\);)", r"\1 if (w.m0 >= g.m) continue;", "deadlock|nobody has waited for the copies"),
@@ -72,14 +72,26 @@ PAIR_BREAKS = {
 # results on their way through shared memory, to a C whose columns begin anywhere and which no tile fills, not read and read
 STORE_CASES = (("387", "66", "64", "1", "0", "1"), ("387", "66", "64", "1", "-1.5", "1"))
 STORE_BREAKS = {
-    "written before it is read": (r"(store_slab\(g, w, by, slab, at\);)\s*ht_warp_sync\(\);", r"\1", "with nothing between them that orders lanes"),
-    "one slab for all warps": (r"\(unsigned\)\(threadIdx.x / 32\) \* SLAB_BYTES", "0", "of another warp"),
-    "rows of the wrong lane": (r"row = \(\(int\)threadIdx.x & 3\) \* 2;", "row = (3 - ((int)threadIdx.x & 3)) * 2;", "element \\d+:|grade"),
+    "written before it is read": (r"((?:store_narrow\(o, to, at\)|store_sums\(o, [^\n]*\));)\s*ht_warp_sync\(\);", r"\1", "with nothing between them that orders lanes"),
+    "one slab for all warps": (r"\(unsigned\)warp \* SLAB_BYTES", "0", "of another warp"),
+    "rows of the wrong lane": (r"row = o.lane % 4 \* 2;", "row = (3 - o.lane % 4) * 2;", "element \\d+:|grade"),
     "columns of the wrong half": (r"column \+ h \* 8", "column + (1 - h) * 8", "element \\d+:|grade"),
-    "the same rows again": (r"acc \+ i \* \(SLAB_ROWS / 2\)", "acc", "element \\d+:|grade"),
-    "rows beyond C": (r"row < SLAB_ROWS && at.row \+ row < g.m;", "row < SLAB_ROWS;", "element \\d+:|out of bounds|poison"),
-    "columns beyond C": (r"if \((at.col \+ )?column \+ q < (g.n|columns)\)", "", "element \\d+:|out of bounds|poison"),
-    "the first column's scale for all": (r"at.col \+ column \+ q, g.n\)", "at.col, g.n)", "element \\d+:|grade"),
+    "the same rows again": (r"(v|acc) \+ p \* (32|\(SUM_ROWS / 2\))", r"\1", "element \\d+:|grade"),
+    "rows beyond C": (r"(row < (?:64|SUM_ROWS)) && at.row \+ row < o.g.m;", r"\1;", "element \\d+:|out of bounds|poison"),
+    "columns beyond C": (r"if \((at.col \+ )?column \+ q < (o.g.n|columns)\)", "", "element \\d+:|out of bounds|poison"),
+    "the first column's scale for all": (r"(scale_of_column|column_exponent)\(o, at.col \+ [^)]*\)", r"\1(o, at.col)", "element \\d+:|grade"),
+}
+
+# scales on their way to the epilogue; one block has all tiles, so that their room is used again
+SCALE_CASE = ("387", "130", "64", "1", "0", "1")
+SCALE_BREAKS = {
+    "read before they are there": (r"ht_mbar_wait\(smem \+ SCALED, phase\);", "", "uninitialised|with nothing between them that orders"),
+    "written while others read": (r"ht_mbar_wait\(smem \+ SPENT, phase\);", "", "with nothing between them that orders|has all its arrivals already"),
+    "nobody is done with them": (r"ht_mbar_arrive\(smem \+ SPENT\);", "", "deadlock"),
+    "one lane announces for all": (r"ht_mbar_arrive\(smem \+ SCALED\);", "for (int i = 0; lane == 0 && i < 32; i++) ht_mbar_arrive(smem + SCALED);", "with nothing between them that orders"),
+    "consumers never change parity": (r"scales_phase \^= 1;", "", "uninitialised|with nothing between them that orders|deadlock"),
+    "rows of the first tile for all": (r"w.m0 \+ i \+ lane, g.m\)", "i + lane, g.m)", "element \\d+:|grade"),
+    "columns one further": (r"w.n0 \+ i \+ lane, g.n\)", "w.n0 + i + lane + 1, g.n)", "element \\d+:|grade"),
 }
 
 
@@ -160,6 +172,30 @@ def test_a_broken_store_is_caught(build, label):
     broken = build(lambda templates: break_text(templates, pattern, replacement))
     for case in STORE_CASES:
         expect_caught(broken, label, expected, ("0",), case)
+
+
+def one_block(templates):
+    """A GPU of one SM: its block has all tiles, one after the other."""
+    sample = templates / "sample_wgmma.h"
+    text = sample.read_text()
+    assert "SMS = 132" in text
+    sample.write_text(text.replace("SMS = 132", "SMS = 1"))
+
+
+def test_one_block_has_all_tiles(build):
+    code, text = run(build(one_block), *SCALE_CASE)
+    assert code == 0, text
+
+
+@pytest.mark.parametrize("label", SCALE_BREAKS)
+def test_broken_scales_are_caught(build, label):
+    pattern, replacement, expected = SCALE_BREAKS[label]
+
+    def change(templates):
+        one_block(templates)
+        break_text(templates, pattern, replacement)
+
+    expect_caught(build(change), label, expected, seeds=("0",), case=SCALE_CASE)
 
 
 @pytest.mark.parametrize("shared", ["A", "B"])

@@ -195,6 +195,10 @@ HT_SIM_COLLECTIVE int ht_uniform(int v, int line = __builtin_LINE()); /* fails w
 static inline __attribute__((always_inline, unused)) void ht_warp_sync(int line = __builtin_LINE()) {
     (void)ht_uniform(0, line);
 }
+static inline __attribute__((always_inline, unused)) bool ht_elect(int line = __builtin_LINE()) {
+    (void)ht_uniform(0, line); /* a whole warp asks */
+    return threadIdx.x % 32 == 0;
+}
 
 /* ---- Hopper's asynchronous units (templates/arch_sm90.cuh; what is modelled and what not: sim_async.h) ---- */
 void ht_mbar_init(unsigned bar, int count, int line = __builtin_LINE());

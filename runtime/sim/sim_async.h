@@ -38,7 +38,8 @@ enum {
     CLUSTER_SHIFT = 24, /* of the rank in mapped addresses, from 1 */
     MAX_ANNOUNCED_BYTES = (1 << 20) - 1,
     MAX_ARRIVALS = (1 << 20) - 1,
-    BLOCK_REGISTERS = 65536
+    FILE_REGISTERS = 65536,
+    THREAD_REGISTERS = 248 /* the most that a thread of a kernel with setmaxnreg starts with (ptxas 13.0) */
 };
 
 /* What someone knows of each actor: all its accesses up to this tick happened before. Actors are the threads (ticks

@@ -421,6 +421,12 @@ void async_warp_ends(engine &e, unsigned warp) {
                 m.uncommitted);
 }
 
+/* What a block starts with and its warpgroups move between them: its share of the file for each thread, in eights. */
+static int block_registers(const engine &e) {
+    const int threads = (int)e.block_warps * WARP_SIZE, even = FILE_REGISTERS / threads / 8 * 8;
+    return (even < THREAD_REGISTERS ? even : THREAD_REGISTERS) * threads;
+}
+
 void wgmma_block_ends(engine &e) {
     async_state &s = *e.async;
     int sum = 0, most = 0; /* of a block */
@@ -437,9 +443,10 @@ void wgmma_block_ends(engine &e) {
         sum += s.matrix[w].registers * WARP_SIZE;
         most = sum > most ? sum : most;
     }
-    if (most > BLOCK_REGISTERS)
+    if (most > block_registers(e))
         engine_fail(e, 0, 0, "a GPU would wait for ever; give more or take less",
-                    "the warpgroups have taken %d registers together, a block has %d", most, BLOCK_REGISTERS);
+                    "the warpgroups have taken %d registers together, a block of %u threads starts with %d", most,
+                    e.block_warps * WARP_SIZE, block_registers(e));
 }
 
 } // namespace ht_sim
