@@ -27,7 +27,7 @@ enum {
     COPY_CLOCKS = 160, /* of the unit for each atom copied, below which the producer hurries (NOTES.md, tenth session) */
     START_CLOCKS = 1200, /* launch to first copy, and from the last store to the next launch */
     CLUSTER_CLOCKS = 100, /* more of it where two blocks start together */
-    TILE_CLOCKS = 3200, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
+    TILE_CLOCKS = 2400, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
     STORE_CLOCKS_PER_KB = 40, /* epilogue of all SMs at once; HOPPER-TRIAL.md has 6-8k for 128 KB */
     NARROW_STORES = 2 /* more of these, where C's columns do not begin at a multiple of 16 bytes: 4 bytes at a time, not 16 */
 };

@@ -160,7 +160,6 @@ BREAKS_OF["h200-pair"] = {  # two chunks in flight
     "the second chain is used too early": (r"ht_wgmma_wait<0>\(\);", 0, ";"),
     "the second chain is lost": (r"ht_promote_chain<REGS>\(acc\[0\]\[0\], other\);", 0, ";"),
     "the second chunk from the first one's slots": (r"\n +at = \(unsigned\)slot[^\n]*", 0, ""),
-    "the first one's slots are released twice": (r"EMPTY \+ \(second \+ 0\)", 0, "EMPTY + (first + 0)"),
 }
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},
