@@ -14,7 +14,7 @@ enum {
     CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/tile_wgmma.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
-    STORE_REGISTERS = 56, /* beside all sums, while one of several parts is stored: 192 + 56 > 240 spills 1 KB (ptxas 13.0) */
+    STORE_REGISTERS = 56, /* beside all sums, while one of several parts is stored: 192 + 56 spilled 1 KB (ptxas 13.0) */
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
     SLAB_BYTES = 4 * 4096, /* of a warpgroup: results on their way to C */
@@ -43,7 +43,7 @@ bool model_pairs_chunks(const struct scheme *s, const struct isa *isa, const str
            t->stages >= 4 * chunk && (s->accumulators + chains) * part + OTHER_REGISTERS <= REGISTERS_MOST;
 }
 
-/* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 240. */
+/* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 232. */
 static void registers(const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const int part = tile_part_registers(t);
     cost->regs_accumulators = s->accumulators * tile_parts(t) * part;

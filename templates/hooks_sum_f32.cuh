@@ -46,19 +46,14 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in three steps, for scales far from the ends of FP32's range: the same bits. scale: the column's, then the
-// row's.
+// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
     return v;
 }
 
-HT_DEVICE float ht_finish_column(float v, float scale)
+HT_DEVICE float ht_round_scale(float column_scale)
 {
-    return SCALES_ROWS ? __fmul_rn(v, scale) : v;
-}
-
-HT_DEVICE float ht_finish_row(float v, float scale)
-{
-    return SCALES_ROWS ? __fmul_rn(v, scale) : v;
+    return column_scale;
 }

@@ -39,19 +39,14 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
 }
 
-// ht_finish in three steps, for scales far from the ends of FP32's range: the same bits. scale: the column's, then the
-// row's.
+// ht_finish in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its column, whose
+// scale takes the last digit's unit along, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
     return __ll2float_rn(v);
 }
 
-HT_DEVICE float ht_finish_column(float v, float scale)
+HT_DEVICE float ht_round_scale(float column_scale)
 {
-    return __fmul_rn(v, __fmul_rn(scale, ht_pow2(-8 * (ACCS - 1))));
-}
-
-HT_DEVICE float ht_finish_row(float v, float scale)
-{
-    return __fmul_rn(v, scale);
+    return __fmul_rn(column_scale, ht_pow2(-8 * (ACCS - 1)));
 }

@@ -258,6 +258,11 @@ struct place {
     int row, col;
 };
 
+HT_DEVICE float scaled(float v, float scale)
+{
+    return SCALES_ROWS ? __fmul_rn(v, scale) : v;
+}
+
 // 64 rows from registers, scaled by their columns: lane (q = lane / 4, t = lane % 4) holds columns q and q + 8, whose scales are
 // across[0] and [1], and in each group of eight rows rows 2t and 2t + 1.
 HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
@@ -267,8 +272,8 @@ HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
     for (int i = 0; i < 8; i++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            ht_sts_two(slab_address<float>(o.slab, column + h * 8, i * 8 + row), ht_finish_column(v[i * 4 + h * 2], across[h]),
-                       ht_finish_column(v[i * 4 + h * 2 + 1], across[h]));
+            ht_sts_two(slab_address<float>(o.slab, column + h * 8, i * 8 + row), scaled(v[i * 4 + h * 2], across[h]),
+                       scaled(v[i * 4 + h * 2 + 1], across[h]));
         }
     }
 }
@@ -350,7 +355,7 @@ HT_DEVICE void store_wide(const leaving &o, const target &to, const place &at)
             ht_lds_four(slab_address<float>(o.slab, column + i * 2 + first, row), v[i]);
         for (int i = 0; i < 4; i++) {
             for (int q = 0; q < 4; q++)
-                v[i][q] = __fmul_rn(to.alpha, ht_finish_row(v[i][q], along.of[q]));
+                v[i][q] = __fmul_rn(to.alpha, scaled(v[i][q], along.of[q]));
             ht_stg16(c, make_uint4(ht_as_uint(v[i][0]), ht_as_uint(v[i][1]), ht_as_uint(v[i][2]), ht_as_uint(v[i][3])));
             c += 2 * to.ld;
         }
@@ -372,7 +377,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
                 ht_lds_one(slab_address<float>(o.slab, column + q, row), &v[q]);
             for (int q = 0; q < 4; q++) {
                 if (column + q < columns)
-                    ht_stg4(c, __fmul_rn(to.alpha, ht_finish_row(v[q], along)));
+                    ht_stg4(c, __fmul_rn(to.alpha, scaled(v[q], along)));
                 c += to.ld;
             }
         }
@@ -419,7 +424,8 @@ HT_DEVICE void store_sums(const leaving &o, const place &at)
 // 64 x 16 results at `at`, part `part` of the thread's, all calm.
 HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, int part, const place &at)
 {
-    const float across[2] = {scale_of_column(o, at.col + o.lane / 4), scale_of_column(o, at.col + o.lane / 4 + 8)};
+    const int column = at.col + o.lane / 4;
+    const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
 #pragma unroll
     for (int p = 0; p < PARTS; p++) { // registers have no addresses
         if (p == part)
@@ -433,15 +439,21 @@ HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, in
     ht_warp_sync();
 }
 
-// Whether the data check leaves 64 x 64 results from row m0, column n0 on to this kernel. Parts of k are stored in any case, the
-// reduction asks again.
-HT_DEVICE bool is_ours(const ht_gemm_args &g, const work &w, int m0, int n0, bool asks)
+// Where part `part` of a warpgroup's results begins, its first row and column of C; n0: of the warpgroup's columns.
+HT_DEVICE place part_at(const work &w, int n0, int part)
 {
-    return !asks || m0 >= g.m || n0 >= g.n || ht_is_tame(g, w.entry, m0 / 64, n0 / 64);
+    return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
+}
+
+// Whether the data check leaves the 64 x 64 results at `at` to this kernel. Parts of k are stored in any case, the
+// reduction asks again.
+HT_DEVICE bool is_ours(const ht_gemm_args &g, const work &w, const place &at, bool asks)
+{
+    return !asks || at.row >= g.m || at.col >= g.n || ht_is_tame(g, w.entry, at.row / 64, at.col / 64);
 }
 
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
-// from C.
+// from C. One row that is not calm sends all of the tile the general way.
 HT_DEVICE bool leave_calm(const leaving &o, unsigned calm, int first)
 {
     for (int s = 0; s < SUBS; s++) {
@@ -456,7 +468,7 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
 {
     const int thread = (int)threadIdx.x + (int)ht_anew(0), warp = thread / 32; // worked out here, not kept in registers before
     const leaving o = {g, w, read_scalars(g), smem + SLABS + (unsigned)warp * SLAB_BYTES, smem + SCALES, thread % 32};
-    const int n0 = w.n0 + warp / 4 * WN, first = n0 + warp % 4 * 16;
+    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     unsigned calm = 0xffffffffu;
     bool asks = false;
     if (SCALES_ROWS) {
@@ -464,26 +476,26 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
         calm = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
         asks = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
     }
-    if (leave_calm(o, calm, first)) {
+    if (leave_calm(o, calm, n0 + column)) {
         const target to = target_of(o);
         float v[SUBS * REGS];
         for (int i = 0; i < SUBS * REGS; i++)
             v[i] = ht_round(result_of(acc + i));
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
-            const int row = w.m0 + part % A_BLOCKS * 64, col = part / A_BLOCKS * 64;
-            if (is_ours(g, w, row, n0 + col, asks))
-                store_calm(o, to, v, part, {row, first + col});
+            const place at = part_at(w, n0, part);
+            if (is_ours(g, w, at, asks))
+                store_calm(o, to, v, part, {at.row, at.col + column});
         }
         return;
     }
 #pragma unroll
     for (int p = 0; p < PARTS * 64 / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
-        const int part = p * SUM_ROWS / 64, row = w.m0 + part % A_BLOCKS * 64, col = part / A_BLOCKS * 64;
-        if (is_ours(g, w, row, n0 + col, asks)) {
+        const place at = part_at(w, n0, p * SUM_ROWS / 64);
+        if (is_ours(g, w, at, asks)) {
             fill_sums(o, acc + p * (SUM_ROWS / 2));
             ht_warp_sync();
-            store_sums(o, {row + p * SUM_ROWS % 64, first + col});
+            store_sums(o, {at.row + p * SUM_ROWS % 64, at.col + column});
             ht_warp_sync();
         }
     }
@@ -498,10 +510,10 @@ HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
         const work w = find_work(g, item);
 #pragma unroll 1
         for (int part = 0; w.split == 0 && part < PARTS; part++) {
-            const int row = w.m0 + part % A_BLOCKS * 64, col = w.n0 + wg * WN + part / A_BLOCKS * 64;
-            if (!is_ours(g, w, row, col, true)) {
+            const place at = part_at(w, w.n0 + wg * WN, part);
+            if (!is_ours(g, w, at, true)) {
                 const scalars by = read_scalars(g);
-                ht_rescue_block(g, by.alpha, by.beta, w.entry, row, col);
+                ht_rescue_block(g, by.alpha, by.beta, w.entry, at.row, at.col);
             }
         }
     }

@@ -1,13 +1,15 @@
 #!/bin/sh
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
 # SETDIR holds, built: halftone, test_product, test_direct, test_check, test_auto, test_reproducible, test_accuracy, graph, bits and, for the comparison bit by bit, bits-sim.
+# They run side by side, as many as there are CPUs: the GPU waits for the references that CPUs compute.
 # Exit 0: everything that could run passed; 1: something failed; 2: nothing could run.
 set -u
 [ $# -eq 1 ] || { echo "usage: $0 SETDIR" >&2; exit 2; }
 set_dir=${1%/} name=$(basename "$1") here=$(dirname "$0")
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-passed='' failed='' skipped=''
+passed='' failed='' skipped='' started=''
+cpus=$(nproc)
 
 note() { # note passed|failed|skipped WHAT
     case $1 in
@@ -18,11 +20,32 @@ note() { # note passed|failed|skipped WHAT
     echo "-- $2: $1"
 }
 
-run() { # run WHAT COMMAND...
+run() { # run WHAT COMMAND...: starts it
     what=$1
     shift
-    echo "== $what"
-    if "$@"; then note passed "$what"; else note failed "$what"; fi
+    while [ "$(find "$work" -name '*.running' | wc -l)" -ge "$cpus" ]; do sleep 0.2; done
+    : >"$work/$what.running"
+    started="$started $what"
+    {
+        "$@" >"$work/$what.log" 2>&1
+        echo $? >"$work/$what.rc"
+        rm "$work/$what.running"
+    } &
+}
+
+# All that was started: what it printed, and whether it passed.
+finish() {
+    wait
+    for what in $started; do
+        echo "== $what"
+        cat "$work/$what.log"
+        if [ "$(cat "$work/$what.rc")" -eq 0 ]; then note passed "$what"; else note failed "$what"; fi
+    done
+}
+
+# The tests of test_product by themselves: together they take as long as all else.
+product_tests() {
+    grep -o 'cmocka_unit_test([a-z_0-9]*)' "$here/test_product.c" | tr '()' '  ' | cut -d ' ' -f 2
 }
 
 # The lines of two files that differ, the first few.
@@ -64,7 +87,9 @@ if ! "$set_dir/halftone" info 2>"$work/info" >/dev/null; then
     exit 2
 fi
 
-run products "$set_dir/test_product"
+for test in $(product_tests); do
+    run "$test" "$set_dir/test_product" "$test"
+done
 run direct "$set_dir/test_direct"
 run check "$set_dir/test_check"
 run auto "$set_dir/test_auto"
@@ -87,7 +112,9 @@ if [ -x "$set_dir/graph" ]; then run graphs-and-streams "$set_dir/graph"; else n
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
 if [ -n "$sanitizer" ]; then
     for tool in memcheck racecheck initcheck synccheck; do
-        run "$tool" env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/test_product"
+        for test in $(product_tests); do
+            run "$tool-$test" env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/test_product" "$test"
+        done
     done
 else
     echo "compute-sanitizer is not installed: no check for races and bad accesses on the GPU (it comes with the CUDA"
@@ -95,6 +122,7 @@ else
     note skipped sanitizer
 fi
 
+finish
 echo "passed:${passed:- nothing}"
 [ -z "$skipped" ] || echo "skipped:$skipped"
 [ -z "$failed" ] || { echo "FAILED:$failed"; exit 1; }

@@ -33,7 +33,7 @@ BREAKS = {
 # in a kernel of h200, the first that test_check runs in all layouts
 INSIDE = {
     "every part of k stores": ("w.split == 0 && part < PARTS", "part < PARTS"),
-    "only the first warpgroup's columns": ("col = w.n0 + wg * WN + part / A_BLOCKS * 64;\n            if (!is_ours", "col = w.n0 + part / A_BLOCKS * 64;\n            if (!is_ours"),
+    "only the first warpgroup's columns": ("part_at(w, w.n0 + wg * WN, part)", "part_at(w, w.n0, part)"),
     "rows beyond C": ("if (row + i * 8 < g.m && col + j * 4 < g.n)", "if (col + j * 4 < g.n)"),
     "rows beyond A": ("first + i * APART < rows ? first + i * APART : rows - 1", "first + i * APART"),
     "four at once whatever the edge": (": end <= rows;", ": 1;"),

@@ -79,7 +79,7 @@ STORE_BREAKS = {
     "the same rows again": (r"(v|acc) \+ p \* (32|\(SUM_ROWS / 2\))", r"\1", "element \\d+:|grade"),
     "rows beyond C": (r"(row < (?:64|SUM_ROWS)) && at.row \+ row < o.g.m;", r"\1;", "element \\d+:|out of bounds|poison"),
     "columns beyond C": (r"if \((at.col \+ )?column \+ q < (o.g.n|columns)\)", "", "element \\d+:|out of bounds|poison"),
-    "the first column's scale for all": (r"(scale_of_column|column_exponent)\(o, at.col \+ [^)]*\)", r"\1(o, at.col)", "element \\d+:|grade"),
+    "the first column's scale for all": (r"(const int column = at.col|column_exponent\(o, at.col) \+ [^);]*", r"\1", "element \\d+:|grade"),
 }
 
 # scales on their way to the epilogue; one block has all tiles, so that their room is used again
