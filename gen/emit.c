@@ -141,9 +141,12 @@ static void derived_wgmma(struct params *p, const struct scheme *s, const struct
     derived(p, "WGS", tile_warpgroups(t));
     derived(p, "SUBS", tile_parts(t));
     derived(p, "REGS", tile_part_registers(t));
-    derived(p, "SUM_ROWS", 256 / (long)ht_part_bytes(scheme_is_exact(s)));
-    derived(p, "A_BLOCKS", t->bm / 64);
-    derived(p, "PARTS", tile_parts(t) * t->bm / 64);
+    const long rows = t->bm < 64 ? t->bm : 64, sums = 256 / (long)ht_part_bytes(scheme_is_exact(s));
+    derived(p, "PART_ROWS", rows);
+    derived(p, "SUM_ROWS", sums < rows ? sums : rows);
+    derived(p, "WIDE_COLUMNS", 128 / rows);
+    derived(p, "A_BLOCKS", t->bm / rows);
+    derived(p, "PARTS", tile_parts(t) * t->bm / rows);
     derived(p, "B_BLOCKS", t->bn / 64);
 }
 

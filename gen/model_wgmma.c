@@ -107,7 +107,7 @@ static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const stru
 /* Worked line: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6, 256: no. */
 bool model_hurries_copies(const struct gpu *g, const struct scheme *s, const struct tile *t) {
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(g, s);
-    const int atoms = (t->bm + t->bn) / HT_ATOM_ROWS * scheme_atom_group(s);
+    const int atoms = ((t->bm + HT_ATOM_ROWS - 1) / HT_ATOM_ROWS + t->bn / HT_ATOM_ROWS) * scheme_atom_group(s);
     return unit < (int64_t)atoms * COPY_CLOCKS;
 }
 

@@ -74,14 +74,16 @@ static bool warps_divide(const struct tile *t, const struct isa *isa) {
     return warps >= 1 && warps <= WARPS_MAX;
 }
 
-/* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. */
+/* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. 32 rows, half
+ * an atom, only with the fewest columns: for products of fewer tiles than there are SMs. */
 static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
                                  void (*visit)(void *context, const struct tile *t), void *context) {
-    enum { ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
+    enum { ROWS_MIN = HT_ATOM_ROWS / 2, ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
     struct tile t = {.wk = isa_mma_k(isa, s->slice), .bk = scheme_atom_k(s)};
-    for (t.bm = HT_ATOM_ROWS; t.bm <= ROWS_MAX; t.bm += HT_ATOM_ROWS) {
+    for (t.bm = ROWS_MIN; t.bm <= ROWS_MAX; t.bm = t.bm < HT_ATOM_ROWS ? HT_ATOM_ROWS : t.bm + HT_ATOM_ROWS) {
+        const int columns = t.bm < HT_ATOM_ROWS ? PART_COLUMNS : WARPGROUPS_MAX * PARTS_MAX * PART_COLUMNS;
         t.wm = t.bm;
-        for (t.bn = PART_COLUMNS; t.bn <= WARPGROUPS_MAX * PARTS_MAX * PART_COLUMNS; t.bn += PART_COLUMNS) {
+        for (t.bn = PART_COLUMNS; t.bn <= columns; t.bn += PART_COLUMNS) {
             for (t.wn = PART_COLUMNS; t.wn <= PARTS_MAX * PART_COLUMNS; t.wn += PART_COLUMNS) {
                 if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
                     continue;

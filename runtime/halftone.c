@@ -360,7 +360,7 @@ struct plan {
     struct operand a, b;
     int k_blocks;
     /* bytes into the workspace */
-    int64_t a_exponents_at, b_exponents_at, a_panels_at, b_panels_at, a_tame_at, b_tame_at, partials_at;
+    int64_t alarms_at, a_exponents_at, b_exponents_at, a_panels_at, b_panels_at, a_tame_at, b_tame_at, partials_at;
     int64_t bytes;
 };
 
@@ -653,6 +653,7 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
         add_check(p->scheme, p->tiles, false, &p->a);
         add_check(p->scheme, p->tiles, false, &p->b);
     }
+    p->alarms_at = place(&p->bytes, p->checked ? PIECE_ALIGNMENT : 0); /* first: grow_own */
     p->a_exponents_at = place(&p->bytes, p->a.exponent_bytes);
     p->b_exponents_at = place(&p->bytes, p->b.exponent_bytes);
     p->a_panels_at = place(&p->bytes, p->a.panel_bytes);
@@ -688,7 +689,8 @@ static int grow_own(halftone *h, size_t bytes) {
         return code;
     h->own = (char *)memory;
     h->own_bytes = bytes;
-    return HALFTONE_OK;
+    /* the product reads alarms that packing may not have raised: any value will do, but a sanitizer asks for one */
+    return fail_device(h, ht_dev_memset_async(memory, 0, PIECE_ALIGNMENT, h->stream));
 }
 
 static int get_workspace(halftone *h, size_t bytes, char **workspace) {
@@ -865,7 +867,7 @@ struct source {
     int64_t ld, stride;
     bool k_contiguous;
     char *exponents, *panels;
-    char *tame, *copy; /* NULL: not wanted */
+    char *alarm, *tame, *copy; /* NULL: not wanted */
     int tiles;         /* with tame: of a packing block */
 };
 
@@ -896,7 +898,7 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
         return args;
     args.tame = (int *)(void *)(x->tame + ALARM_BYTES) + entry * o->tame_stride;
     args.tame_stride = o->tame_stride;
-    args.alarm = (int *)(void *)x->tame;
+    args.alarm = (int *)(void *)x->alarm;
     args.copy = (float *)(void *)x->copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
@@ -1050,7 +1052,7 @@ static int scale_only(halftone *h, const struct call *x) {
 
 /* What was packed for a call, wherever it is; a_copy, b_copy: in blobs only. */
 struct panels {
-    const char *a_exponents, *b_exponents, *a_panels, *b_panels, *a_tame, *b_tame, *a_copy, *b_copy;
+    const char *a_exponents, *b_exponents, *a_panels, *b_panels, *a_alarm, *b_alarm, *a_tame, *b_tame, *a_copy, *b_copy;
 };
 
 /* Packs A and B into the workspace. */
@@ -1060,11 +1062,12 @@ static int pack_both(halftone *h, const struct plan *p, const struct call *x, ch
     char *ae = work + p->a_exponents_at, *be = work + p->b_exponents_at;
     char *ap = work + p->a_panels_at, *bp = work + p->b_panels_at;
     char *at = checked ? work + p->a_tame_at : NULL, *bt = checked ? work + p->b_tame_at : NULL;
+    char *alarms = work + p->alarms_at;
     const struct source sources[2] = {
-        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap, at, NULL, p->tiles},
-        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp, bt, NULL, p->tiles},
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), ae, ap, alarms, at, NULL, p->tiles},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), be, bp, alarms + ALARM_BYTES, bt, NULL, p->tiles},
     };
-    const struct panels there = {ae, be, ap, bp, at, bt, NULL, NULL};
+    const struct panels there = {ae, be, ap, bp, alarms, alarms + ALARM_BYTES, at, bt, NULL, NULL};
     *out = there;
     return pack(h, p->scheme, sources, 2);
 }
@@ -1079,6 +1082,8 @@ static struct panels panels_of_blobs(const halftone *h, const struct ht_scheme_d
     at.b_panels = at.b_exponents + b.exponent_bytes;
     at.a_tame = at.a_panels + a.panel_bytes;
     at.b_tame = at.b_panels + b.panel_bytes;
+    at.a_alarm = at.a_tame;
+    at.b_alarm = at.b_tame;
     at.a_copy = at.a_tame + a.tame_bytes;
     at.b_copy = at.b_tame + b.tame_bytes;
     return at;
@@ -1126,8 +1131,8 @@ static void add_panels(const struct plan *p, const struct panels *at, struct ht_
 
 /* What the data check found, for the kernel that leaves blocks alone and the one that computes them, which may be the same. */
 static void add_verdict(const struct plan *p, const struct panels *at, int64_t k, struct ht_gemm_args *args) {
-    args->a_alarm = (const int *)(const void *)at->a_tame;
-    args->b_alarm = (const int *)(const void *)at->b_tame;
+    args->a_alarm = (const int *)(const void *)at->a_alarm;
+    args->b_alarm = (const int *)(const void *)at->b_alarm;
     args->a_tame = (const int *)(const void *)(at->a_tame + ALARM_BYTES);
     args->b_tame = (const int *)(const void *)(at->b_tame + ALARM_BYTES);
     args->a_tame_stride = p->a.entries > 1 ? p->a.tame_stride : 0;
@@ -1310,7 +1315,7 @@ static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed
     const struct operand *o = &out->operand;
     const bool checked = has_check(h, scheme);
     char *blob = (char *)packed, *panels = blob + o->exponent_bytes, *tame = panels + o->panel_bytes;
-    const struct source source = {o, src, ld, 0, is_a == trans, blob, panels, checked ? tame : NULL,
+    const struct source source = {o, src, ld, 0, is_a == trans, blob, panels, tame, checked ? tame : NULL,
                                   checked ? tame + o->tame_bytes : NULL,
                                   checked ? ht_checked_tiles(scheme, h->set->sms, x->k) : 0};
     out->source = source;

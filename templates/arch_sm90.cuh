@@ -101,15 +101,15 @@ template <int PENDING> HT_DEVICE void ht_wgmma_wait(void)
 
 // ---- operands of one warpgroup MMA: up to 128 accumulators, listed for asm
 #define HT_D4(C, d, i) C(d[i]), C(d[i + 1]), C(d[i + 2]), C(d[i + 3])
-#define HT_D32(C, d, i)                                                                                                \
-    HT_D4(C, d, i), HT_D4(C, d, i + 4), HT_D4(C, d, i + 8), HT_D4(C, d, i + 12), HT_D4(C, d, i + 16),                  \
-        HT_D4(C, d, i + 20), HT_D4(C, d, i + 24), HT_D4(C, d, i + 28)
+#define HT_D16(C, d, i) HT_D4(C, d, i), HT_D4(C, d, i + 4), HT_D4(C, d, i + 8), HT_D4(C, d, i + 12)
+#define HT_D32(C, d, i) HT_D16(C, d, i), HT_D16(C, d, i + 16)
 #define HT_D64(C, d) HT_D32(C, d, 0), HT_D32(C, d, 32)
 #define HT_D96(C, d) HT_D64(C, d), HT_D32(C, d, 64)
 #define HT_D128(C, d) HT_D96(C, d), HT_D32(C, d, 96)
+#define HT_R16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define HT_R32 \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+    HT_R16 \
+    ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define HT_R64 \
     HT_R32 \
     ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
@@ -147,6 +147,7 @@ template <int N> struct ht_width {
             asm volatile("" : C(d[i])::"memory");                                                                      \
         }                                                                                                              \
     }                                                                                                                  \
+    HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 32, "16", "17", "18", HT_R16, HT_D16(C, d, 0))                                \
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 64, "32", "33", "34", HT_R32, HT_D32(C, d, 0))                                \
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 128, "64", "65", "66", HT_R64, HT_D64(C, d))                                  \
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 192, "96", "97", "98", HT_R96, HT_D96(C, d))                                  \

@@ -5,6 +5,7 @@
 // C by BM rows, so that a thread's results are neighbours in memory.
 //
 //   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP slots hold all slices of BK
+//         BM 32: half of an A atom, 4096 bytes
 //
 //   producer     copy slot 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
 //   beside it    scales of the tile's rows and columns |           one warp; waits for `spent`, announces `scaled`
@@ -25,9 +26,10 @@
 // block r). A block that has no tile, at an odd edge, takes part with the last panels and stores nothing.
 constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: results of a thread in 64 columns
 constexpr int THREADS = (WGS + 1) * 128;
-constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
-constexpr int A_BYTES = A_BLOCKS * 8192;
-constexpr int SLOT_BYTES = (A_BLOCKS + B_BLOCKS) * 8192;
+constexpr int A_BLOCKS = (BM + 63) / 64, B_BLOCKS = BN / 64;
+constexpr int PART_ROWS = BM < 64 ? BM : 64; // of an atom, and of 64 columns of results
+constexpr int A_BYTES = BM * 128;
+constexpr int SLOT_BYTES = (BM + BN) * 128;
 constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
 constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
 constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
@@ -85,14 +87,14 @@ HT_DEVICE unsigned panel_row(int block, int rows, int k_blocks)
     return (unsigned)((block < last ? block : last) * k_blocks);
 }
 
-// An atom of a slot; of one that the cluster shares this block's part, for all.
-HT_DEVICE void copy_atom(int shared, unsigned to, const unsigned char *from, unsigned full)
+// An atom of a slot, BYTES of it; of one that the cluster shares this block's part, for all.
+template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const unsigned char *from, unsigned full)
 {
-    constexpr int PART = 8192 / CLUSTER;
+    constexpr int PART = BYTES / CLUSTER;
     if (shared)
         ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
     else
-        ht_bulk_copy(to, from, 8192, full);
+        ht_bulk_copy(to, from, BYTES, full);
 }
 
 // ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
@@ -104,7 +106,8 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
     unsigned phase = 1; // nobody has to empty the first round
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
-        const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride, *const b_panels = g.b_panels + w.entry * g.b_stride;
+        const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0);
+        const unsigned char *const b_panels = g.b_panels + w.entry * g.b_stride;
         unsigned src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
@@ -123,11 +126,11 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
             ht_mbar_expect(full, SLOT_BYTES);
 #pragma unroll
             for (int i = 0; i < A_BLOCKS; i++) {
-                copy_atom(SHARES_A, to + i * 8192, a_panels + (src[i] + (unsigned)k) * 8192ull, full);
+                copy_atom<PART_ROWS * 128>(SHARES_A, to + i * 8192, a_panels + (src[i] + (unsigned)k) * 8192ull, full);
             }
 #pragma unroll
             for (int i = 0; i < B_BLOCKS; i++) {
-                copy_atom(SHARES_B, to + A_BYTES + i * 8192, b_panels + (src[A_BLOCKS + i] + (unsigned)k) * 8192ull, full);
+                copy_atom<8192>(SHARES_B, to + A_BYTES + i * 8192, b_panels + (src[A_BLOCKS + i] + (unsigned)k) * 8192ull, full);
             }
             slot = slot + 1 == SLOTS ? 0 : slot + 1;
             phase ^= slot == 0;
@@ -215,8 +218,9 @@ HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
 //
 //   slab: 16 columns of 256 bytes; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
 //   a lane) nor the loads (rows in sequence) meet a bank twice
-constexpr int PARTS = SUBS * A_BLOCKS;                   // of a warpgroup's results: 64 columns x 64 rows
-constexpr int SUM_ROWS = SLAB_BYTES / 16 / (int)sizeof(ht_sum); // of a slab of sums, where they leave as they are
+constexpr int PARTS = SUBS * A_BLOCKS;                   // of a warpgroup's results: 64 columns x PART_ROWS
+constexpr int SLAB_SUMS = SLAB_BYTES / 16 / (int)sizeof(ht_sum), SUM_ROWS = SLAB_SUMS < PART_ROWS ? SLAB_SUMS : PART_ROWS; // where they leave as they are
+constexpr int WIDE_LANES = PART_ROWS / 4, WIDE_COLUMNS = 32 / WIDE_LANES; // four rows a lane: of a column, that a warp stores at once
 
 struct scalars {
     float alpha, beta;
@@ -263,13 +267,13 @@ HT_DEVICE float scaled(float v, float scale)
     return SCALES_ROWS ? __fmul_rn(v, scale) : v;
 }
 
-// 64 rows from registers, scaled by their columns: lane (q = lane / 4, t = lane % 4) holds columns q and q + 8, whose scales are
+// PART_ROWS rows from registers, scaled by their columns: lane (q = lane / 4, t = lane % 4) holds columns q and q + 8, whose scales are
 // across[0] and [1], and in each group of eight rows rows 2t and 2t + 1.
 HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
 {
     const int column = o.lane / 4, row = o.lane % 4 * 2;
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < PART_ROWS / 8; i++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             ht_sts_two(slab_address<float>(o.slab, column + h * 8, i * 8 + row), scaled(v[i * 4 + h * 2], across[h]),
@@ -342,22 +346,22 @@ HT_DEVICE int column_exponent(const leaving &o, int col)
 }
 
 // Calm scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the slab inside C, columns that begin at
-// multiples of 16 bytes: four rows a lane, 16 lanes a column.
+// multiples of 16 bytes: four rows a lane.
 HT_DEVICE void store_wide(const leaving &o, const target &to, const place &at)
 {
-    const int row = o.lane % 16 * 4, first = o.lane / 16;
+    const int row = o.lane % WIDE_LANES * 4, first = o.lane / WIDE_LANES;
     float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
     const row_scales along = scales_of_rows(o, at.row + row);
 #pragma unroll
-    for (int column = 0; column < 16; column += 8) { // four columns on their way at once
+    for (int column = 0; column < 16; column += 4 * WIDE_COLUMNS) { // four of each lane's columns on their way
         float v[4][4];
         for (int i = 0; i < 4; i++)
-            ht_lds_four(slab_address<float>(o.slab, column + i * 2 + first, row), v[i]);
+            ht_lds_four(slab_address<float>(o.slab, column + i * WIDE_COLUMNS + first, row), v[i]);
         for (int i = 0; i < 4; i++) {
             for (int q = 0; q < 4; q++)
                 v[i][q] = __fmul_rn(to.alpha, scaled(v[i][q], along.of[q]));
             ht_stg16(c, make_uint4(ht_as_uint(v[i][0]), ht_as_uint(v[i][1]), ht_as_uint(v[i][2]), ht_as_uint(v[i][3])));
-            c += 2 * to.ld;
+            c += WIDE_COLUMNS * to.ld;
         }
     }
 }
@@ -367,7 +371,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
 {
     const int columns = o.g.n - at.col;
 #pragma unroll 1
-    for (int row = o.lane; row < 64 && at.row + row < o.g.m; row += 32) {
+    for (int row = o.lane; row < PART_ROWS && at.row + row < o.g.m; row += 32) {
         const float along = scale_of_row(o, at.row + row);
         float *c = to.c + at.col * to.ld + at.row + row;
 #pragma unroll 1
@@ -421,7 +425,7 @@ HT_DEVICE void store_sums(const leaving &o, const place &at)
     }
 }
 
-// 64 x 16 results at `at`, part `part` of the thread's, all calm.
+// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
 HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, int part, const place &at)
 {
     const int column = at.col + o.lane / 4;
@@ -429,10 +433,10 @@ HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, in
 #pragma unroll
     for (int p = 0; p < PARTS; p++) { // registers have no addresses
         if (p == part)
-            fill_calm(o, v + p * 32, across);
+            fill_calm(o, v + p * (PART_ROWS / 2), across);
     }
     ht_warp_sync();
-    if (at.row + 64 <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
+    if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
         store_wide(o, to, at);
     else
         store_narrow(o, to, at);
@@ -445,7 +449,7 @@ HT_DEVICE place part_at(const work &w, int n0, int part)
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
-// Whether the data check leaves the 64 x 64 results at `at` to this kernel. Parts of k are stored in any case, the
+// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Parts of k are stored in any case, the
 // reduction asks again.
 HT_DEVICE bool is_ours(const ht_gemm_args &g, const work &w, const place &at, bool asks)
 {
@@ -490,26 +494,26 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
         return;
     }
 #pragma unroll
-    for (int p = 0; p < PARTS * 64 / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
-        const place at = part_at(w, n0, p * SUM_ROWS / 64);
+    for (int p = 0; p < PARTS * PART_ROWS / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
+        const place at = part_at(w, n0, p * SUM_ROWS / PART_ROWS);
         if (is_ours(g, w, at, asks)) {
             fill_sums(o, acc + p * (SUM_ROWS / 2));
             ht_warp_sync();
-            store_sums(o, {at.row + p * SUM_ROWS % 64, at.col + column});
+            store_sums(o, {at.row + p * SUM_ROWS % PART_ROWS, at.col + column});
             ht_warp_sync();
         }
     }
 }
 
 // ---- the rescue: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
-// and before the first, while registers hold no sums. Of a tile's parts of k the first does it.
+// and before the first, while registers hold no sums. Of a tile's parts of k the first does it, of two tiles of a block's rows the upper.
 HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
 {
 #pragma unroll 1
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
 #pragma unroll 1
-        for (int part = 0; w.split == 0 && part < PARTS; part++) {
+        for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) {
             const place at = part_at(w, w.n0 + wg * WN, part);
             if (!is_ours(g, w, at, true)) {
                 const scalars by = read_scalars(g);

@@ -142,7 +142,7 @@ static bool init(engine &e, const access &who, unsigned s, int count) {
     async_state &state = async_begin(e);
     if (count < 1 || count > MAX_ARRIVALS || state.barriers.size() == MAX_MBARRIERS) {
         engine_fail(e, who.thread, who.line,
-                    "an mbarrier counts 1 to 1048575 arrivals; the simulator knows 64 in a block",
+                    "an mbarrier counts 1 to 1048575 arrivals; the simulator knows 128 in a block",
                     "%s: mbarrier number %zu with a count of %d", who.name, state.barriers.size() + 1, count);
         return false;
     }

@@ -33,7 +33,7 @@ namespace ht_sim {
 
 enum {
     WARPGROUP_WARPS = 4,
-    MAX_MBARRIERS = 64, /* of one block or cluster */
+    MAX_MBARRIERS = 128, /* of one block or cluster */
     CLUSTER_MAX = 2,
     CLUSTER_SHIFT = 24, /* of the rank in mapped addresses, from 1 */
     MAX_ANNOUNCED_BYTES = (1 << 20) - 1,
