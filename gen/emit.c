@@ -141,9 +141,9 @@ static void derived_wgmma(struct params *p, const struct scheme *s, const struct
     derived(p, "WGS", tile_warpgroups(t));
     derived(p, "SUBS", tile_parts(t));
     derived(p, "REGS", tile_part_registers(t));
-    const long rows = t->bm < 64 ? t->bm : 64, sums = 256 / (long)ht_part_bytes(scheme_is_exact(s));
+    const long rows = t->bm < 64 ? t->bm : 64;
     derived(p, "PART_ROWS", rows);
-    derived(p, "SUM_ROWS", sums < rows ? sums : rows);
+    derived(p, "SUM_ROWS", rows * 4 / (long)ht_part_bytes(scheme_is_exact(s)));
     derived(p, "WIDE_COLUMNS", 128 / rows);
     derived(p, "A_BLOCKS", t->bm / rows);
     derived(p, "PARTS", tile_parts(t) * t->bm / rows);
@@ -504,7 +504,7 @@ struct frame {
     const struct scheme *scheme; /* NULL: any whose sums are FP32 */
     const char *cluster, *rescue; /* hooks; NULL: none */
     const struct params *written, *known;
-    bool has_init;  /* it multiplies: init, copies, MMAs, chains */
+    bool multiplies; /* copies, MMAs, chains */
     bool has_split; /* it needs the scheme's own hooks */
     bool has_sums;  /* it stores or reads parts of k */
     bool packs;
@@ -555,7 +555,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
-    if (f->has_init && !is_fma(f)) {
+    if (f->multiplies && !is_fma(f)) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
@@ -636,7 +636,7 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     text_add_bytes(out, t->prim.data, t->prim.len);
     text_add(out, "#endif\n\n");
     add_part(out, &t->launch);
-    if (f->has_init) {
+    if (f->multiplies) {
         for (int i = 0; i < ISA_HOOKS_MAX && f->isa->hooks[i]; i++)
             add_part(out, &t->arch[i]);
         if (f->cluster)
@@ -649,7 +649,7 @@ static void write_head(struct text *out, const struct frame *f, const struct par
 static void write_tail(struct text *out, const struct frame *f) {
     text_addf(out, "\n} // namespace %s\n\n", f->name);
     const char *linkage = f->c->inner ? "static" : "extern \"C\"";
-    if (f->has_init)
+    if (f->multiplies || f->packs)
         text_addf(out, "%s int %s_init(void)\n{\n    return %s::init();\n}\n\n", linkage, f->name, f->name);
     text_addf(out,
               "%s int %s_launch(%s, void *stream)\n{\n"
@@ -724,7 +724,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
                             .rescue = rescue_hooks(p),
                             .written = &written,
                             .known = &known,
-                            .has_init = true,
+                            .multiplies = true,
                             .has_split = true,
                             .has_sums = true,
                             .inlay = &slices,
@@ -774,7 +774,6 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
     param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));
-    param(&written, "SMEM_RESERVED", (long)c->gpu->smem_reserved_per_block_bytes);
     param(&written, "L2_BYTES", (long)c->gpu->l2_bytes);
     param(&written, "WAVE", c->isa->wave_size);
     known = written;
@@ -794,6 +793,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
                             .packs = true};
     banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.", f.args,
                  s);
+    text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
     return write_file(out, &f);
 }
 

@@ -43,7 +43,7 @@ void manifest_table(struct text *out, const struct library *l) {
 static void dispatch_declarations(struct text *out, const struct library *l) {
     for (int i = 0; i < l->units; i++) {
         const struct unit *u = &l->unit[i];
-        if (u->kind == UNIT_GEMM)
+        if (u->kind == UNIT_GEMM || u->kind == UNIT_PACK)
             text_addf(out, "int %s_init(void);\n", u->name);
         text_addf(out, "int %s_launch(%s, void *stream);\n", u->name,
                   u->kind == UNIT_PACK ? EMIT_PACK_ARGS : EMIT_GEMM_ARGS);
@@ -125,11 +125,12 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         text_addf(
             out,
             "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-            "\"%s\", %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
+            "\"%s\", %s%s, %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
             s->name, emit_range_text(s, isa), s->bound_text, s->slices, scheme_atom_k(s),
             scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(isa, s->slice),
             bound.step_units, bound.once_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_direct(s) ? "" : name,
+            scheme_is_direct(s) ? "NULL" : name, scheme_is_direct(s) ? "" : "_init",
             scheme_is_direct(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
             s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,

@@ -13,11 +13,14 @@ enum {
     REGISTERS_MOST = 248, /* that setmaxnreg gives; one consumer warpgroup has it */
     CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/tile_wgmma.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
+    CONSUMER_REGISTERS_OF_HALF = 216, /* of a block that leaves room for packing */
+    HALF_BOUND = 384, /* threads among which its registers are shared out */
     OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
     STORE_REGISTERS = 56, /* beside all sums, while one of several parts is stored: 192 + 56 spilled 1 KB (ptxas 13.0) */
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
-    SLAB_BYTES = 4 * 4096, /* of a warpgroup: results on their way to C */
+    SLAB_ROW_BYTES = 64 * 4, /* of a warpgroup: results on their way to C, up to 64 rows */
+    BESIDE_BYTES = 2048, /* two blocks' shared memory that is the driver's, and what packing takes more than half (pack_rows, even_share) */
     SCALES_BYTES = 8 + 16, /* beside the scales of rows and columns: what they say together, and two barriers */
     TURN_CLOCKS = 100,  /* last result of a chunk to first MMA of the next, additions apart */
     SLOT_CLOCKS = 70,    /* of each slot, whatever its size: waiting, issuing, the turn */
@@ -31,6 +34,11 @@ enum {
     STORE_CLOCKS_PER_KB = 40, /* epilogue of all SMs at once; HOPPER-TRIAL.md has 6-8k for 128 KB */
     NARROW_STORES = 2 /* more of these, where C's columns do not begin at a multiple of 16 bytes: 4 bytes at a time, not 16 */
 };
+
+/* Blocks of half an atom leave room for packing beside them. */
+static bool is_half(const struct tile *t) {
+    return t->bm < HT_ATOM_ROWS;
+}
 
 static int64_t largest(int64_t x, int64_t y) {
     return x > y ? x : y;
@@ -50,7 +58,10 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
     cost->regs_fragments = model_promotes(s, isa) ? part * (model_pairs_chunks(s, isa, t) ? 2 : 1) : 0;
     cost->regs_other = OTHER_REGISTERS;
     const int groups = tile_warpgroups(t);
-    const int most = groups > 2 ? CONSUMER_REGISTERS_OF_THREE : groups > 1 ? CONSUMER_REGISTERS : REGISTERS_MOST;
+    const int most = is_half(t)   ? CONSUMER_REGISTERS_OF_HALF
+                     : groups > 2 ? CONSUMER_REGISTERS_OF_THREE
+                     : groups > 1 ? CONSUMER_REGISTERS
+                                  : REGISTERS_MOST;
     const int need = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
     if (need > most)
         model_reject(cost, "registers: accumulators %d + chain %d + other %d = %d > %d of a consumer",
@@ -59,18 +70,20 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
         model_reject(cost, "registers: accumulators %d + %d to store one of %d parts > %d of a consumer",
                      cost->regs_accumulators, STORE_REGISTERS, tile_parts(t), most);
     /* what the block is launched with: everything, evenly, in eights */
-    const int even = 65536 / tile_threads(t, isa) / 8 * 8;
+    const int even = 65536 / (is_half(t) ? HALF_BOUND : tile_threads(t, isa)) / 8 * 8;
     cost->regs_per_thread = even > REGISTERS_MOST ? REGISTERS_MOST : even;
 }
 
 static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {
     const int scales = s->scale == SCALE_ROW ? (t->bm + t->bn) * 4 + SCALES_BYTES : 0;
-    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + SLAB_BYTES) + scales;
+    const int slab = SLAB_ROW_BYTES * (is_half(t) ? t->bm : HT_ATOM_ROWS);
+    return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + slab) + scales;
 }
 
 static void check(const struct gpu *g, const struct scheme *s, const struct isa *isa, const struct tile *t,
                   struct cost *cost) {
     const int chunk = model_chunk(s, isa, t), promote_k = model_promote_k(s, isa, 0), deeper = t->stages + chunk;
+    const int64_t most = is_half(t) ? g->smem_per_sm_bytes / 2 - BESIDE_BYTES : g->smem_per_block_bytes;
     cost->smem_bytes = ring_bytes(s, t, t->stages);
     if (promote_k > chunk * t->bk && model_promotes(s, isa) && tile_parts(t) > 1) {
         model_reject(cost, "registers: %d parts cannot keep chains of %d k, longer than a chunk", tile_parts(t),
@@ -83,10 +96,10 @@ static void check(const struct gpu *g, const struct scheme *s, const struct isa 
     else if (t->stages < 2 * chunk)
         model_reject(cost, "ring: %d stages hold one chunk of %d, nothing is copied while it is multiplied", t->stages,
                      chunk);
-    else if (cost->smem_bytes > g->smem_per_block_bytes)
+    else if (cost->smem_bytes > most)
         model_reject(cost, "shared memory: %d stages x %d and barriers = %d > %lld bytes per block", t->stages,
-                     tile_stage_bytes(t, s), cost->smem_bytes, (long long)g->smem_per_block_bytes);
-    else if (deeper <= TILE_RING_MAX && ring_bytes(s, t, deeper) <= g->smem_per_block_bytes)
+                     tile_stage_bytes(t, s), cost->smem_bytes, (long long)most);
+    else if (deeper <= TILE_RING_MAX && ring_bytes(s, t, deeper) <= most)
         model_reject(cost, "ring: %d stages where %d fit; nothing else wants the room", t->stages, deeper);
     else
         registers(isa, s, t, cost);

@@ -18,6 +18,7 @@ enum {
     PIECE_ALIGNMENT = 1024, /* of each piece of the workspace and of a packed blob */
     ALARM_BYTES = 64,       /* before the data check's numbers: ht_pack_args, alarm */
     DETAIL_MAX = 1024,
+    PLANS = 16, /* that a handle remembers */
     NO_KERNEL = -1
 };
 
@@ -38,11 +39,37 @@ static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
 /* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
 enum { CHECK_UNITS = 4 };
 
-/* All that decides which kernel and split a call runs. */
+/* All that decides how a call runs. */
 struct question {
-    int64_t m, n, k, batch;
-    const struct ht_scheme_desc *scheme; /* NULL: none */
-    int forced, is_auto;
+    int64_t m, n, k, batch, a_entries, b_entries;
+    const char *scheme; /* these as in the handle */
+    int forced, is_auto, accuracies;
+};
+
+/* Bytes and strides of one packed operand of `entries` matrices. */
+struct operand {
+    int64_t rows, k, entries;
+    int64_t exponent_stride, panel_stride; /* elements and bytes from entry to entry */
+    int64_t meeting_ints;                  /* of one entry; they follow its magnitudes */
+    int64_t tame_stride, copy_stride;      /* elements; 0 without the data check */
+    /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
+    int64_t exponent_bytes, panel_bytes, tame_bytes, copy_bytes;
+};
+
+struct plan {
+    const struct ht_scheme_desc *scheme;
+    int kernel, splits;
+    bool checked;  /* packing checks the data */
+    int tiles;     /* then: of a packing block (ht_pack_args); else 0 */
+    int rescue;    /* then: the kernel for the blocks that fail; NO_KERNEL: the product's own blocks compute them */
+    bool fma_only; /* of kernels that read the matrices */
+    bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
+    int64_t kernel_ns;
+    struct operand a, b;
+    int k_blocks;
+    /* bytes into the workspace */
+    int64_t alarms_at, a_exponents_at, b_exponents_at, a_panels_at, b_panels_at, a_tame_at, b_tame_at, partials_at;
+    int64_t bytes;
 };
 
 struct halftone {
@@ -59,20 +86,13 @@ struct halftone {
     const char *scheme; /* name in the set; NULL: `accuracy` chooses by shape */
     bool is_auto;       /* scheme is what `auto` starts from */
     struct ht_accuracy accuracy; /* text "": the scheme was set by name */
+    int accuracies;              /* that were set so far */
     struct {
-        int64_t m, n, k, batch;
-        const struct ht_scheme_desc *scheme; /* NULL: nothing remembered */
-        bool is_auto;
-    } last; /* what `accuracy` chose: comparing the kernels of several schemes takes 10 us of the host */
-    struct {
-        struct question question;
-        struct ht_choice choice;
-        const struct ht_scheme_desc *scheme; /* with those below what choose() puts into a plan */
-        int rescue;
-        bool checked, fma_only;
-    } chosen; /* comparing kernels and splits takes 2 us, for `auto` 7 */
+        struct question question; /* m 0: none */
+        struct plan plan;
+    } remembered[PLANS]; /* comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out 0.4 */
     int forced_kernel;    /* or NO_KERNEL */
-    unsigned char *ready; /* per kernel: init was called */
+    unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
 };
@@ -174,7 +194,7 @@ static int open_handle(halftone *h) {
     h->set = ht_pick_set(ht_sets, h->device.capability, h->device.sms);
     if (h->set == NULL)
         return fail_wrong_gpu(h);
-    h->ready = (unsigned char *)calloc((size_t)h->set->kernels + 1, 1);
+    h->ready = (unsigned char *)calloc((size_t)(h->set->kernels + h->set->schemes) + 1, 1);
     return h->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
 }
 
@@ -338,32 +358,6 @@ const char *halftone_device(const halftone *handle) {
 
 /* ---- plan: kernel, split and the layout of the workspace ---- */
 
-/* Bytes and strides of one packed operand of `entries` matrices. */
-struct operand {
-    int64_t rows, k, entries;
-    int64_t exponent_stride, panel_stride; /* elements and bytes from entry to entry */
-    int64_t meeting_ints;                  /* of one entry; they follow its magnitudes */
-    int64_t tame_stride, copy_stride;      /* elements; 0 without the data check */
-    /* of all entries, rounded up to PIECE_ALIGNMENT; INT64_MAX: too many */
-    int64_t exponent_bytes, panel_bytes, tame_bytes, copy_bytes;
-};
-
-struct plan {
-    const struct ht_scheme_desc *scheme;
-    int kernel, splits;
-    bool checked;  /* packing checks the data */
-    int tiles;     /* then: of a packing block (ht_pack_args); else 0 */
-    int rescue;    /* then: the kernel for the blocks that fail; NO_KERNEL: the product's own blocks compute them */
-    bool fma_only; /* of kernels that read the matrices */
-    bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
-    int64_t kernel_ns;
-    struct operand a, b;
-    int k_blocks;
-    /* bytes into the workspace */
-    int64_t alarms_at, a_exponents_at, b_exponents_at, a_panels_at, b_panels_at, a_tame_at, b_tame_at, partials_at;
-    int64_t bytes;
-};
-
 static int64_t round_up(int64_t value, int64_t unit) {
     return value > INT64_MAX - unit ? INT64_MAX : ht_ceil_div(value, unit) * unit;
 }
@@ -497,32 +491,6 @@ static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t
     return direct;
 }
 
-/* The same for a handle that is mostly asked the same. */
-static struct ht_choice choose_for_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch, struct plan *p) {
-    struct question now;
-    memset(&now, 0, sizeof now);
-    now.m = m;
-    now.n = n;
-    now.k = k;
-    now.batch = batch;
-    now.scheme = p->scheme;
-    now.forced = h->forced_kernel;
-    now.is_auto = p->is_auto;
-    if (memcmp(&now, &h->chosen.question, sizeof now) != 0) {
-        h->chosen.choice = choose(h, h->forced_kernel, m, n, k, batch, p);
-        h->chosen.scheme = p->scheme;
-        h->chosen.rescue = p->rescue;
-        h->chosen.checked = p->checked;
-        h->chosen.fma_only = p->fma_only;
-        h->chosen.question = now;
-    }
-    p->scheme = h->chosen.scheme;
-    p->rescue = h->chosen.rescue;
-    p->checked = h->chosen.checked;
-    p->fma_only = h->chosen.fma_only;
-    return h->chosen.choice;
-}
-
 /* The bound of what choose() decided. */
 static int64_t bound_units(const halftone *h, const struct plan *p, int64_t k) {
     const int64_t own = ht_bound_units(p->scheme, k);
@@ -581,19 +549,11 @@ static int scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t 
     *is_auto = h->is_auto;
     if (name != NULL)
         return scheme_named(h, name, scheme);
-    if (h->last.scheme == NULL || h->last.m != m || h->last.n != n || h->last.k != k || h->last.batch != batch) {
-        const struct ht_accuracy_choice choice = choose_scheme(h, &h->accuracy, m, n, k, batch);
-        if (choice.first.scheme == NULL)
-            return fail_accuracy(h, &h->accuracy, &choice, k);
-        h->last.m = m;
-        h->last.n = n;
-        h->last.k = k;
-        h->last.batch = batch;
-        h->last.is_auto = strcmp(choice.first.name, "auto") == 0;
-        h->last.scheme = h->last.is_auto ? find_scheme(h->set, auto_scheme(h->set)) : choice.first.scheme;
-    }
-    *scheme = h->last.scheme;
-    *is_auto = h->last.is_auto;
+    const struct ht_accuracy_choice choice = choose_scheme(h, &h->accuracy, m, n, k, batch);
+    if (choice.first.scheme == NULL)
+        return fail_accuracy(h, &h->accuracy, &choice, k);
+    *is_auto = strcmp(choice.first.name, "auto") == 0;
+    *scheme = *is_auto ? find_scheme(h->set, auto_scheme(h->set)) : choice.first.scheme;
     return HALFTONE_OK;
 }
 
@@ -614,7 +574,7 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
     handle->accuracy = accuracy;
     handle->is_auto = accuracy.is_auto;
     handle->scheme = accuracy.is_auto ? automatic : accuracy.products > 0 ? least.first.scheme->name : NULL;
-    handle->last.scheme = NULL;
+    handle->accuracies++;
     return HALFTONE_OK;
 }
 
@@ -634,7 +594,7 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     if (code != HALFTONE_OK)
         return code;
     p->rescue = NO_KERNEL;
-    const struct ht_choice choice = choose_for_call(h, m, n, k, batch, p);
+    const struct ht_choice choice = choose(h, h->forced_kernel, m, n, k, batch, p);
     if (choice.kernel < 0)
         return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
     if (choice.splits > HT_PICK_SPLITS_MAX)
@@ -851,13 +811,21 @@ static int check_question(halftone *h, const struct call *x, const void *result)
 
 /* ---- launches ---- */
 
-static int ready_kernel(halftone *h, int kernel) {
-    if (h->ready[kernel])
+static int make_ready(halftone *h, int (*init)(void), unsigned char *ready) {
+    if (*ready)
         return HALFTONE_OK;
-    int code = fail_device(h, ht_dev_check(h->set->kernel[kernel].init()));
+    int code = fail_device(h, ht_dev_check(init()));
     if (code == HALFTONE_OK)
-        h->ready[kernel] = 1;
+        *ready = 1;
     return code;
+}
+
+static int ready_kernel(halftone *h, int kernel) {
+    return make_ready(h, h->set->kernel[kernel].init, &h->ready[kernel]);
+}
+
+static int ready_packing(halftone *h, const struct ht_scheme_desc *scheme) {
+    return make_ready(h, scheme->pack_init, &h->ready[h->set->kernels + (scheme - h->set->scheme)]);
 }
 
 /* One operand as a call has it, and where its packed form goes. */
@@ -964,6 +932,9 @@ static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const s
 
 /* Packs one or two operands: together in one launch where a grid can hold all their entries. */
 static int pack(halftone *h, const struct ht_scheme_desc *scheme, const struct source *x, int count) {
+    const int ready = ready_packing(h, scheme);
+    if (ready != HALFTONE_OK)
+        return ready;
     h->pack_calls = h->pack_calls < INT32_MAX ? h->pack_calls + 1 : 1;
     if (count == 2 && x[0].operand->entries + x[1].operand->entries <= HT_GRID_BATCH) {
         struct ht_pack_args both[2] = {pack_args(scheme, &x[0], 0), pack_args(scheme, &x[1], 0)};
@@ -1142,8 +1113,34 @@ static void add_verdict(const struct plan *p, const struct panels *at, int64_t k
     args->rescues = p->rescue == NO_KERNEL;
 }
 
+/* The plan of a call; what a handle is asked again it knows. */
+static int plan_call(halftone *h, const struct call *x, int64_t a_entries, int64_t b_entries, const struct plan **plan) {
+    struct question now;
+    memset(&now, 0, sizeof now); /* padding too */
+    now.m = x->m;
+    now.n = x->n;
+    now.k = x->k;
+    now.batch = x->batch;
+    now.a_entries = a_entries;
+    now.b_entries = b_entries;
+    now.scheme = h->scheme;
+    now.forced = h->forced_kernel;
+    now.is_auto = h->is_auto;
+    now.accuracies = h->accuracies;
+    const uint64_t mixed = ((uint64_t)x->m * 31 + (uint64_t)x->n) * 31 + (uint64_t)x->k;
+    const int slot = (int)((mixed ^ mixed >> 8) % PLANS);
+    *plan = &h->remembered[slot].plan;
+    if (memcmp(&now, &h->remembered[slot].question, sizeof now) == 0)
+        return HALFTONE_OK;
+    h->remembered[slot].question.m = 0;
+    const int code = make_plan(h, x->m, x->n, x->k, x->batch, a_entries, b_entries, &h->remembered[slot].plan);
+    if (code == HALFTONE_OK)
+        memcpy(&h->remembered[slot].question, &now, sizeof now);
+    return code;
+}
+
 static int multiply(halftone *h, const struct call *x, bool is_packed) {
-    struct plan p;
+    const struct plan *p = NULL;
     struct panels at;
     char *work = NULL;
     int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
@@ -1151,31 +1148,31 @@ static int multiply(halftone *h, const struct call *x, bool is_packed) {
     const struct ht_scheme_desc *scheme = NULL;
     int code = is_packed ? packing_scheme_of_call(h, &scheme) : HALFTONE_OK;
     if (code == HALFTONE_OK)
-        code = make_plan(h, x->m, x->n, x->k, x->batch, a_entries, b_entries, &p);
+        code = plan_call(h, x, a_entries, b_entries, &p);
     if (code == HALFTONE_OK)
-        code = get_workspace(h, (size_t)p.bytes, &work);
+        code = get_workspace(h, (size_t)p->bytes, &work);
     if (code == HALFTONE_OK)
-        code = ready_kernel(h, p.kernel);
-    if (code == HALFTONE_OK && p.rescue != NO_KERNEL)
-        code = ready_kernel(h, p.rescue);
-    const bool direct = code == HALFTONE_OK && h->set->kernel[p.kernel].direct;
+        code = ready_kernel(h, p->kernel);
+    if (code == HALFTONE_OK && p->rescue != NO_KERNEL)
+        code = ready_kernel(h, p->rescue);
+    const bool direct = code == HALFTONE_OK && h->set->kernel[p->kernel].direct;
     if (code == HALFTONE_OK && is_packed)
         at = panels_of_blobs(h, scheme, x);
     else if (code == HALFTONE_OK && !direct)
-        code = pack_both(h, &p, x, work, &at);
+        code = pack_both(h, p, x, work, &at);
     if (code != HALFTONE_OK)
         return code;
     struct ht_gemm_args args = args_of(h, x);
-    args.splits = p.splits;
-    args.partial = p.splits > 1 ? (float *)(void *)(work + p.partials_at) : NULL;
+    args.splits = p->splits;
+    args.partial = p->splits > 1 ? (float *)(void *)(work + p->partials_at) : NULL;
     const struct call read = is_packed && has_check(h, scheme) ? with_copies(scheme, x, &at) : *x;
-    if (direct || p.checked)
-        add_sources(&p, &read, &args);
+    if (direct || p->checked)
+        add_sources(p, &read, &args);
     if (!direct)
-        add_panels(&p, &at, &args);
-    if (p.checked)
-        add_verdict(&p, &at, x->k, &args);
-    return launch(h, p.kernel, p.rescue, args, x->batch);
+        add_panels(p, &at, &args);
+    if (p->checked)
+        add_verdict(p, &at, x->k, &args);
+    return launch(h, p->kernel, p->rescue, args, x->batch);
 }
 
 static int run(halftone *h, const struct call *x, bool is_packed) {

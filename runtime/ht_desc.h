@@ -200,7 +200,8 @@ struct ht_scheme_desc {
     int flush_exponent; /* the unit flushes subnormals: an element that is a normal number of the slice type loses up
                          * to 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
     const char *pack_name;
-    /* operands: 1 or 2, packed in one launch; NULL: the kernels read the operands as they are */
+    int (*pack_init)(void); /* once per device */
+    /* operands: 1 or 2, packed in one launch; NULL, as is pack_init: the kernels read the operands as they are */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);
     int atom_slices; /* slices side by side in an atom's rows */
     /* Fixed point with exact sums: most k of one part. The bound is then relative to k * largest of the row of A * largest

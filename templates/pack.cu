@@ -403,10 +403,24 @@ static int blocks_of_rows(const pack_pair &p)
 template <int CHECK>
 static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
-    const int code = ht_allow_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
-    return code != 0 ? code
-                     : ht_launch_dependent(pack<CHECK>, blocks, 1, batch, PACK_THREADS, p.tiles * TILE_BYTES + ROOM_BYTES,
-                                           stream, p);
+    return ht_launch_dependent(pack<CHECK>, blocks, 1, batch, PACK_THREADS, p.tiles * TILE_BYTES + ROOM_BYTES, stream, p);
+}
+
+template <int CHECK>
+static int init_pack(void)
+{
+    int code = ht_prefer_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
+    if (code == 0)
+        code = init_rows<CHECK>();
+    return code != 0 ? code : ht_prefer_smem(pack_strips<CHECK>, STRIP_BYTES);
+}
+
+static int init(void)
+{
+    int code = init_pack<0>();
+    if (code == 0 && CHECKS)
+        code = init_pack<CHECKS>();
+    return code != 0 ? code : ht_prefer_smem(pack<2 * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
 }
 
 // Makes a meeting clean that may not be.

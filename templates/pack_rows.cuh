@@ -270,20 +270,18 @@ static __global__ void __launch_bounds__(WARPS * 32, ht_bound(WARPS * 32, ROWS_W
         pack_these_rows<false, WARPS, CHECK>(g, entry);
 }
 
-// Shared memory with which no more blocks fit an SM than an even share of all: a launch finds SMs as its predecessor's blocks leave them,
-// and the first would take twice as much as the last.
+// The least shared memory with which no more blocks fit an SM than an even share of all: a launch finds SMs as its predecessor's blocks
+// leave them, and the first would take twice as much as the last. The least, so that small blocks of the product fit beside.
 static int even_share(long long blocks)
 {
-    const long long share = (blocks + SMS - 1) / SMS, bytes = SMEM_PER_SM / share - SMEM_RESERVED;
+    const long long share = (blocks + SMS - 1) / SMS, bytes = SMEM_PER_SM / (share + 1) + 1;
     return (int)(bytes > SMEM_PER_BLOCK ? SMEM_PER_BLOCK : bytes < ROWS_BYTES ? ROWS_BYTES : bytes);
 }
 
-template <int WARPS, int CHECK>
-static int launch_warps(const pack_pair &p, unsigned blocks, unsigned batch, int smem_bytes, void *stream)
+template <int CHECK> static int init_rows(void)
 {
-    const int code = ht_allow_smem(pack_rows<WARPS, CHECK>, SMEM_PER_BLOCK);
-    return code != 0 ? code
-                     : ht_launch_dependent(pack_rows<WARPS, CHECK>, blocks, 1, batch, WARPS * 32, smem_bytes, stream, p);
+    const int code = ht_prefer_smem(pack_rows<4, CHECK>, SMEM_PER_BLOCK);
+    return code != 0 ? code : ht_prefer_smem(pack_rows<8, CHECK>, SMEM_PER_BLOCK);
 }
 
 // Of 4 warps up to 8 tiles of 64 k, of 8 all that ht_packs_rows lets come; such calls never copy the matrix.
@@ -291,6 +289,6 @@ template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {
     const int smem_bytes = even_share(row_blocks * ROW_BLOCKS);
-    return p.k_tiles > 8 ? launch_warps<8, CHECK>(p, blocks, batch, smem_bytes, stream)
-                         : launch_warps<4, CHECK>(p, blocks, batch, smem_bytes, stream);
+    return p.k_tiles > 8 ? ht_launch_dependent(pack_rows<8, CHECK>, blocks, 1, batch, 8 * 32, smem_bytes, stream, p)
+                         : ht_launch_dependent(pack_rows<4, CHECK>, blocks, 1, batch, 4 * 32, smem_bytes, stream, p);
 }

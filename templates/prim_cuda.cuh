@@ -252,3 +252,12 @@ template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_by
 {
     return (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes);
 }
+
+// The same for kernels that follow each other and want one division of an SM's memory: it changes only while the SM is idle, so that
+// blocks of the next could not start beside the last ones'.
+template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes)
+{
+    const int code = ht_allow_smem(kernel, smem_bytes);
+    return code != 0 ? code
+                     : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
+}

@@ -244,3 +244,8 @@ template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_by
     (void)smem_bytes;
     return 0;
 }
+
+template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes)
+{
+    return ht_allow_smem(kernel, smem_bytes);
+}

@@ -33,13 +33,18 @@ constexpr int SLOT_BYTES = (BM + BN) * 128;
 constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
 constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
 constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
-constexpr int SLAB_BYTES = 4096; // 16 columns x 64 rows of FP32: the epilogue
+constexpr int SLAB_BYTES = 16 * PART_ROWS * 4; // 16 columns of FP32: the epilogue
 constexpr int SLABS = SLOTS * SLOT_BYTES;       // offset: one for each warp that multiplies
 constexpr int SCALES = SLABS + WGS * 4 * SLAB_BYTES; // of BM rows, BN columns, FP32, and two words: find_scales
 constexpr int FULL = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // offsets of the barriers, 8 bytes each
 constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8, SCALED = TURN + WGS * 8, SPENT = SCALED + SCALES_ROWS * 8;
 constexpr int SMEM_BYTES = SPENT + SCALES_ROWS * 8;
-constexpr int PRODUCER_REGISTERS = WGS == 2 ? 40 : 32, CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 232 : 248;
+// The smallest blocks leave room beside them for one of packing, which then starts while the product before it ends, and is followed by
+// blocks that are there already; but not for another of their own, which would share an SM while others are idle.
+constexpr int BOUND = BM < 64 ? 384 : THREADS; // threads among which registers are shared out
+constexpr int PRODUCER_REGISTERS = WGS == 2 || BM < 64 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : WGS > 2 ? 160 : WGS > 1 ? 232 : 248;
+static_assert((PRODUCER_REGISTERS + WGS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with");
 constexpr int TEMPS = PROMOTES ? REGS : 1;
 
 // One work item: a tile of C, or one split's part of it; of a cluster, its blocks' tiles.
@@ -216,10 +221,10 @@ HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
 // leave it as they lie in C. The way out is there once, for all parts of a tile: code that runs once a tile takes longer to be
 // fetched than to run.
 //
-//   slab: 16 columns of 256 bytes; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
-//   a lane) nor the loads (rows in sequence) meet a bank twice
+//   slab: 16 columns of PART_ROWS; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
+//   a lane) nor the loads (rows in sequence) meet a bank twice; columns of 16 64-bit sums have two places only
 constexpr int PARTS = SUBS * A_BLOCKS;                   // of a warpgroup's results: 64 columns x PART_ROWS
-constexpr int SLAB_SUMS = SLAB_BYTES / 16 / (int)sizeof(ht_sum), SUM_ROWS = SLAB_SUMS < PART_ROWS ? SLAB_SUMS : PART_ROWS; // where they leave as they are
+constexpr int SUM_ROWS = SLAB_BYTES / 16 / (int)sizeof(ht_sum); // of a slab of sums, where they leave as they are
 constexpr int WIDE_LANES = PART_ROWS / 4, WIDE_COLUMNS = 32 / WIDE_LANES; // four rows a lane: of a column, that a warp stores at once
 
 struct scalars {
@@ -236,7 +241,8 @@ HT_DEVICE scalars read_scalars(const ht_gemm_args &g)
 
 template <class NUMBER> HT_DEVICE unsigned slab_address(unsigned slab, int column, int row)
 {
-    return slab + (unsigned)(column * (SLAB_BYTES / 16) + (row ^ (column & 3) * 8) * (int)sizeof(NUMBER));
+    constexpr int PLACES = SLAB_BYTES / 16 / (int)sizeof(NUMBER) < 32 ? 1 : 3;
+    return slab + (unsigned)(column * (SLAB_BYTES / 16) + (row ^ (column & PLACES) * 8) * (int)sizeof(NUMBER));
 }
 
 // One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS elements after l - 1.
@@ -606,7 +612,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     }
 }
 
-static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
+static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     if (threadIdx.x == 0) {
@@ -639,7 +645,7 @@ static __global__ void __launch_bounds__(THREADS, 1) gemm(const ht_gemm_args g)
 
 static int init(void)
 {
-    return ht_allow_smem(gemm, SMEM_BYTES);
+    return ht_prefer_smem(gemm, SMEM_BYTES);
 }
 
 static int launch(const ht_gemm_args &g, void *stream)

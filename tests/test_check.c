@@ -154,6 +154,7 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     args.copy = copies ? x.copy.device : NULL;
     args.alarm = x.alarm.device;
     args.call = CALL;
+    assert_int_equal(ht_dev_check(f16x3->pack_init()), HT_DEV_OK);
     assert_int_equal(ht_dev_check(f16x3->pack(&args, 1, NULL)), HT_DEV_OK);
     struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy, &x.alarm};
     for (int i = 0; i < 5; i++)

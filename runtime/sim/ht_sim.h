@@ -339,5 +339,8 @@ static inline int ht_launch_dependent(Kernel kernel, unsigned gx, unsigned gy, u
 template <class Args> static inline int ht_allow_smem(void (*kernel)(Args), int smem_bytes) {
     return ht_sim_allow_smem(reinterpret_cast<void (*)(void)>(kernel), smem_bytes);
 }
+template <class Args> static inline int ht_prefer_smem(void (*kernel)(Args), int smem_bytes) {
+    return ht_allow_smem(kernel, smem_bytes);
+}
 
 #endif
