@@ -1,5 +1,5 @@
 // pack_rows: few short rows whole (ht_packs_rows), in schemes that scale them; and what packing by strips shares with it. A block takes 16
-// rows with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers, ROWS_LOADS x 4 of a
+// rows with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers, LOADS x 4 of a
 // thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is contiguous:
 //
 //   k contiguous      8 lanes to a row, 4 rows a warp; a lane has up to 8 k in sequence, two loads
@@ -8,20 +8,20 @@
 // So a thread comes to hold runs of k, in one row or in four: each store is 8 or 16 bytes of a lane, and neighbouring lanes store 64 or
 // 128 bytes of a row. Unrolled code that runs once takes long to be fetched: places are offsets of constants.
 constexpr int ROWS_OF_BLOCK = 16, ROW_BLOCKS = 4; // of a row block
-constexpr int ROWS_LOADS = 16;
-constexpr int ROWS_WARPS = 16;              // on an SM, by their registers
+constexpr int ROWS_LOADS = 16, FEW_LOADS = 8; // the latter up to 512 k: half as much code, which one pass fetches cold
+constexpr int ROWS_WARPS = 8, SM_WARPS = 16;  // of a block; on an SM, by their registers
 
-// How a block of WARPS warps divides ROWS rows. A run: k of a thread, one after another.
-template <bool K_CONTIGUOUS, int WARPS, int ROWS> struct rows_shape {
+// How a block of WARPS warps divides ROWS rows, each thread with LOADS loads. A run: k of a thread, one after another.
+template <bool K_CONTIGUOUS, int WARPS, int ROWS, int NUMBER> struct rows_shape {
     static constexpr bool BY_K = K_CONTIGUOUS;
-    static constexpr int HEIGHT = ROWS;
+    static constexpr int HEIGHT = ROWS, LOADS = NUMBER;
     static constexpr int LANES = K_CONTIGUOUS ? 4 : ROWS / 4; // lanes of a load across rows
     static constexpr int ALONG = 32 / LANES;                  // and along k
     static constexpr int STEP = K_CONTIGUOUS ? 1 : LANES;     // from a lane to its neighbour along k
     static constexpr int PARTS = K_CONTIGUOUS ? WARPS / (ROWS / 4) : WARPS; // of a row, each of ALONG lanes: warps that share it
     static constexpr int LOAD_K = K_CONTIGUOUS ? 4 : 1;       // of a load
-    static constexpr int RUN = K_CONTIGUOUS && CHUNK_K > 8 ? 8 : CHUNK_K; // k
-    static constexpr int RUN_LOADS = RUN / LOAD_K, RUNS = ROWS_LOADS / RUN_LOADS;
+    static constexpr int RUN = CHUNK_K > 8 && (K_CONTIGUOUS || LOADS < CHUNK_K) ? 8 : CHUNK_K; // k
+    static constexpr int RUN_LOADS = RUN / LOAD_K, RUNS = LOADS / RUN_LOADS;
     static constexpr int FAR = PARTS * ALONG * RUN;           // k from a thread's run to its next
     static constexpr int PER = K_CONTIGUOUS ? 1 : 4;          // rows of a thread
 };
@@ -88,7 +88,7 @@ template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args 
     const int left = g.k - at.k;
     const unsigned long long policy = ht_l2_policy(passes);
 #pragma unroll
-    for (int i = 0; i < ROWS_LOADS; i++) {
+    for (int i = 0; i < SHAPE::LOADS; i++) {
         if (!INSIDE)
             x[i] = make_uint4(0, 0, 0, 0);
         if (INSIDE || load_k<SHAPE>(i) < left)
@@ -102,7 +102,7 @@ template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, co
 {
     const int row = at.row0 / 64 * 64 + at.row;
 #pragma unroll
-    for (int i = 0; i < ROWS_LOADS; i++) {
+    for (int i = 0; i < SHAPE::LOADS; i++) {
         const int k = g.k - at.k - load_k<SHAPE>(i), rows = g.rows - row; // there, from here on
         x[i] = load_some(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
     }
@@ -113,7 +113,7 @@ template <class SHAPE> HT_DEVICE void measure_rows(const rows_place &at, const u
 {
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int i = 0; i < ROWS_LOADS; i++) {
+    for (int i = 0; i < SHAPE::LOADS; i++) {
         if (SHAPE::BY_K) {
             most[0] = larger_key(most[0], key_of_four(x[i]));
         } else {
@@ -236,12 +236,14 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
         load_ragged_rows<SHAPE>(g, at, x);
 }
 
-template <bool K_CONTIGUOUS, int WARPS, int CHECK> HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry)
+template <bool K_CONTIGUOUS, int LOADS, int CHECK> HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry)
 {
-    using shape = rows_shape<K_CONTIGUOUS, WARPS, ROWS_OF_BLOCK>;
+    using shape = rows_shape<K_CONTIGUOUS, ROWS_WARPS, ROWS_OF_BLOCK, LOADS>;
     rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS_OF_BLOCK, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
-    uint4 x[ROWS_LOADS];
+    uint4 x[LOADS];
+    ht_grid_wait(); // behind all that needs no memory
+    ht_grid_release();
     load_held<shape>(g, at, 0, false, x);
     measure_rows<shape>(at, x);
     ht_barrier();
@@ -253,21 +255,19 @@ template <bool K_CONTIGUOUS, int WARPS, int CHECK> HT_DEVICE void pack_these_row
         store_tame_rows<shape>(g, at, g.tame + at.entry * g.tame_stride + blockIdx.x, g.k);
 }
 
-template <int WARPS, int CHECK>
-static __global__ void __launch_bounds__(WARPS * 32, ht_bound(WARPS * 32, ROWS_WARPS / WARPS))
+template <int LOADS, int CHECK>
+static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 32, LOADS == FEW_LOADS ? 3 : SM_WARPS / ROWS_WARPS))
     pack_rows(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     if ((int)blockIdx.x >= row_blocks_of(g) * ROW_BLOCKS)
         return; // the other operand has more
-    ht_grid_wait();
-    ht_grid_release();
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (g.k_contiguous)
-        pack_these_rows<true, WARPS, CHECK>(g, entry);
+        pack_these_rows<true, LOADS, CHECK>(g, entry);
     else
-        pack_these_rows<false, WARPS, CHECK>(g, entry);
+        pack_these_rows<false, LOADS, CHECK>(g, entry);
 }
 
 // The least shared memory with which no more blocks fit an SM than an even share of all: a launch finds SMs as its predecessor's blocks
@@ -280,15 +280,15 @@ static int even_share(long long blocks)
 
 template <int CHECK> static int init_rows(void)
 {
-    const int code = ht_prefer_smem(pack_rows<4, CHECK>, SMEM_PER_BLOCK);
-    return code != 0 ? code : ht_prefer_smem(pack_rows<8, CHECK>, SMEM_PER_BLOCK);
+    const int code = ht_prefer_smem(pack_rows<FEW_LOADS, CHECK>, SMEM_PER_BLOCK);
+    return code != 0 ? code : ht_prefer_smem(pack_rows<ROWS_LOADS, CHECK>, SMEM_PER_BLOCK);
 }
 
-// Of 4 warps up to 8 tiles of 64 k, of 8 all that ht_packs_rows lets come; such calls never copy the matrix.
+// Up to 8 tiles of 64 k, and all else that ht_packs_rows lets come; such calls never copy the matrix.
 template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {
     const int smem_bytes = even_share(row_blocks * ROW_BLOCKS);
-    return p.k_tiles > 8 ? ht_launch_dependent(pack_rows<8, CHECK>, blocks, 1, batch, 8 * 32, smem_bytes, stream, p)
-                         : ht_launch_dependent(pack_rows<4, CHECK>, blocks, 1, batch, 4 * 32, smem_bytes, stream, p);
+    return p.k_tiles > 8 ? ht_launch_dependent(pack_rows<ROWS_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p)
+                         : ht_launch_dependent(pack_rows<FEW_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p);
 }

@@ -36,12 +36,15 @@ template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const
 template <bool K_CONTIGUOUS, int CHECK>
 HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bool passes)
 {
-    using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS>;
+    using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS, ROWS_LOADS>;
     const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
     rows_place at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
     int order = 0;
+    if (g.meeting_clean)
+        ht_grid_wait(); // behind all that needs no memory; else clean has waited for all before it
+    ht_grid_release();
     load_held<shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
@@ -64,15 +67,12 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
 }
 
 template <int CHECK>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, ROWS_WARPS / STRIP_WARPS)) pack_strips(const pack_pair p)
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM_WARPS / STRIP_WARPS)) pack_strips(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     if ((int)blockIdx.x >= row_blocks_of(g) * (64 / STRIP_ROWS) * p.pieces)
         return; // the other operand has more
-    if (g.meeting_clean)
-        ht_grid_wait(); // else clean has waited for all before it
-    ht_grid_release();
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (g.k_contiguous)
         pack_strip<true, CHECK>(g, entry, p.pieces, p.passes);
