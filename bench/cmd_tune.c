@@ -197,7 +197,7 @@ static void make_head(struct tuning *t) {
              "# halftone tune: %s, set %s (%s), kernels and model %08x\n# device: %s, %d multiprocessors\n# "
              "kernel only, from packed "
              "operands, split-K "
-             "as the library chooses it; median, least and most over the batches\n%s",
+             "as the library chooses it; median, least and most over the batches, whose short calls are queued before they start\n%s",
              halftone_version(), set->gpu, set->isa, set_mark(set), t->engine.device.name,
              t->engine.device.sms,
              t->engine.device.simulated
@@ -327,6 +327,7 @@ static int run(int argc, char **argv, struct fault *f) {
         struct device_facts *facts = t.engine.device.simulated ? NULL : facts_open();
         t.plan.simulated = t.engine.device.simulated;
         t.plan.facts = facts;
+        t.plan.queued = 1;
         status = again != NULL ? run_again(&t, again, html, f) : run_all(&t, &names, out, html, f);
         facts_close(facts);
         engine_close(&t.engine);

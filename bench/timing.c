@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "timing.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -15,6 +16,10 @@ enum { BATCHES = 9, CALLS_MOST = 100000, WARM_CALLS = 3 };
 #define WARM_UP_SECONDS 0.05
 #define DELAY_FIRST 100e-6
 #define DELAY_MOST 20e-3
+/* Below this the host's pace may decide; what it needs for a call at most; calls that a stream takes without waiting. */
+#define HOST_BOUND 12e-6
+#define HOST_CALL 10e-6
+enum { QUEUE_MOST = 400 };
 
 const struct timing timing_none = {-1, -1, -1, {-1, -1, -1}, -1, -1};
 
@@ -22,24 +27,33 @@ struct clockwork {
     void *start, *end; /* device events */
 };
 
-static int time_batch(const struct clockwork *w, int (*call)(void *, struct fault *), void *context,
-                      int calls, const struct device_facts *facts, struct timing *out, double *seconds,
-                      struct fault *f) {
+struct batch {
+    int calls;
+    double delay; /* seconds for which it is held back; 0: not */
+    int ahead;    /* by then the host had queued all of it */
+};
+
+static int time_batch(const struct clockwork *w, int (*call)(void *, struct fault *), void *context, struct batch *b,
+                      const struct device_facts *facts, struct timing *out, double *seconds, struct fault *f) {
+    const double start = progress_clock();
     double ms = 0;
+    if (b->delay > 0 && delay_start((unsigned)(b->delay * 1e9)) != 0)
+        return fault_set(f, "timing: the delay kernel did not start");
     if (engine_device_check(ht_dev_event_record(w->start, NULL), "timing", f) != 0)
         return -1;
-    for (int i = 0; i < calls; i++)
+    for (int i = 0; i < b->calls; i++)
         if (call(context, f) != 0)
             return -1;
     if (engine_device_check(ht_dev_event_record(w->end, NULL), "timing", f) != 0)
         return -1;
+    b->ahead = progress_clock() - start < b->delay;
     if (out != NULL) { /* the queue is still busy: what is read now belongs to this call */
         out->clock_mhz = facts_clock_mhz(facts);
         out->power_watts = facts_power_watts(facts);
     }
     if (engine_device_check(ht_dev_event_elapsed_ms(w->start, w->end, &ms), "timing", f) != 0)
         return -1;
-    *seconds = ms / 1000.0 / calls;
+    *seconds = ms / 1000.0 / b->calls;
     return 0;
 }
 
@@ -52,7 +66,8 @@ static int compare(const void *a, const void *b) {
 static int warm_up(const struct clockwork *w, int (*call)(void *, struct fault *), void *context,
                    double *once, struct fault *f) {
     for (int calls = 1;; calls *= 2) {
-        if (time_batch(w, call, context, calls, NULL, NULL, once, f) != 0)
+        struct batch b = {calls, 0, 0};
+        if (time_batch(w, call, context, &b, NULL, NULL, once, f) != 0)
             return -1;
         if ((calls >= 4 && *once * calls >= WARM_UP_SECONDS) || calls >= CALLS_MOST / 2)
             return 0;
@@ -71,38 +86,22 @@ static void pause_after(double seconds) {
     nanosleep(&(struct timespec){0, (long)(wanted * 1e9)}, NULL);
 }
 
-/* One call, queued behind a delay. *ahead: the host had queued all of it before the delay can have ended. */
-static int time_single(const struct clockwork *w, int (*call)(void *, struct fault *), void *context,
-                       double delay, double *seconds, int *ahead, struct fault *f) {
-    const double start = progress_clock();
-    double ms = 0;
-    if (delay_start((unsigned)(delay * 1e9)) != 0)
-        return fault_set(f, "timing: the delay kernel did not start");
-    if (engine_device_check(ht_dev_event_record(w->start, NULL), "timing", f) != 0 || call(context, f) != 0 ||
-        engine_device_check(ht_dev_event_record(w->end, NULL), "timing", f) != 0)
-        return -1;
-    *ahead = progress_clock() - start < delay;
-    if (engine_device_check(ht_dev_event_elapsed_ms(w->start, w->end, &ms), "timing", f) != 0)
-        return -1;
-    *seconds = ms / 1000.0;
-    return 0;
-}
-
 /* Repeats what the host was too slow for with twice the delay; gives up, without a result, where that does not help. */
 static int measure_singles(const struct clockwork *w, int wanted, int (*call)(void *, struct fault *),
                            void *context, struct timing_spread *out, struct fault *f) {
-    double seconds[TIMING_SINGLES], once = 0, delay = DELAY_FIRST;
-    int ahead = 0, count = 0;
+    double seconds[TIMING_SINGLES], once = 0;
+    struct batch warm = {WARM_CALLS, 0, 0}, b = {1, DELAY_FIRST, 0};
+    int count = 0;
     if (delay_start == NULL || wanted == 0)
         return 0;
-    if (time_batch(w, call, context, WARM_CALLS, NULL, NULL, &once, f) != 0)
+    if (time_batch(w, call, context, &warm, NULL, NULL, &once, f) != 0)
         return -1;
-    while (count < wanted && delay <= DELAY_MOST) {
+    while (count < wanted && b.delay <= DELAY_MOST) {
         pause_after(once);
-        if (time_single(w, call, context, delay, &seconds[count], &ahead, f) != 0)
+        if (time_batch(w, call, context, &b, NULL, NULL, &seconds[count], f) != 0)
             return -1;
-        count += ahead;
-        delay *= ahead ? 1 : 2;
+        count += b.ahead;
+        b.delay *= b.ahead ? 1 : 2;
     }
     if (count == wanted)
         *out = spread_of(seconds, count);
@@ -112,18 +111,21 @@ static int measure_singles(const struct clockwork *w, int wanted, int (*call)(vo
 static int measure(const struct clockwork *w, const struct timing_plan *plan,
                    int (*call)(void *, struct fault *), void *context, struct timing *out, struct fault *f) {
     double seconds[BATCHES], once = 0;
-    int batches = plan->simulated ? 1 : BATCHES, calls = 1;
+    struct batch b = {1, 0, 0};
+    const int batches = plan->simulated ? 1 : BATCHES;
     if (!plan->simulated) {
         if (measure_singles(w, plan->singles, call, context, &out->single, f) != 0)
             return -1;
         if (warm_up(w, call, context, &once, f) != 0)
             return -1;
         double wanted = once > 0 ? plan->seconds / BATCHES / once + 1.0 : CALLS_MOST;
-        calls = wanted < CALLS_MOST ? (int)wanted : CALLS_MOST;
+        const bool queued = plan->queued && delay_start != NULL && once < HOST_BOUND;
+        const int most = queued ? QUEUE_MOST : CALLS_MOST;
+        b.calls = wanted < most ? (int)wanted : most;
+        b.delay = queued ? b.calls * HOST_CALL : 0;
     }
     for (int i = 0; i < batches; i++)
-        if (time_batch(w, call, context, calls, plan->facts, i + 1 == batches ? out : NULL, &seconds[i], f) !=
-            0)
+        if (time_batch(w, call, context, &b, plan->facts, i + 1 == batches ? out : NULL, &seconds[i], f) != 0)
             return -1;
     const struct timing_spread sustained = spread_of(seconds, batches);
     out->least_s = sustained.least_s;

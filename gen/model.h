@@ -54,6 +54,10 @@ bool model_better(enum model_kind kind, const struct cost *x, const struct tile 
 
 /* ---- What the three models share, also used by explain and the tests ---- */
 
+static inline int64_t model_largest(int64_t x, int64_t y) {
+    return x > y ? x : y;
+}
+
 /* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for ht_cost_ns. */
 int64_t model_clock_mhz(const struct gpu *g);
 

@@ -38,10 +38,6 @@ enum {
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };
 
-static int64_t largest(int64_t x, int64_t y) {
-    return x > y ? x : y;
-}
-
 static bool has_mma(const struct isa *isa) {
     return isa->direct_mma != NULL;
 }
@@ -143,7 +139,7 @@ static int64_t fma_busy(const struct gpu *g, const struct isa *isa, const struct
         (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm / active;
     const int64_t rounds = isa->fp32_mma ? BANK_ROUNDS : 1;
     const int64_t smem = rounds * warps * w.loads * lanes * 4 * 256 / g->smem_bytes_per_cycle;
-    return largest(largest(warps * issue * 256 / active, unit), smem);
+    return model_largest(model_largest(warps * issue * 256 / active, unit), smem);
 }
 
 /* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24 loads of fragments, 64
@@ -180,8 +176,8 @@ static int64_t step_busy(const struct gpu *g, const struct isa *isa, const struc
     const int64_t active = resident < g->schedulers_per_sm ? resident : g->schedulers_per_sm;
     const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * 4 * 256 / PORT_BYTES;
     if (isa->direct == DIRECT_WGMMA)
-        return largest(warpgroup_busy(g, isa, s, t), port);
-    return largest(has_mma(isa) ? mma_busy(g, isa, s, t, active) : fma_busy(g, isa, s, t, active), port);
+        return model_largest(warpgroup_busy(g, isa, s, t), port);
+    return model_largest(has_mma(isa) ? mma_busy(g, isa, s, t, active) : fma_busy(g, isa, s, t, active), port);
 }
 
 /* Clocks x256 of the MMAs of a step that depend on one another. */
@@ -199,7 +195,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, step_busy(g, isa, s, t, cost->blocks_per_sm));
-    c->step_latency_x256 = (int32_t)model_cool_clocks(g, largest(step_busy(g, isa, s, t, 1), step_chain(g, isa, s, t)) + arrival);
+    c->step_latency_x256 = (int32_t)model_cool_clocks(g, model_largest(step_busy(g, isa, s, t, 1), step_chain(g, isa, s, t)) + arrival);
     c->fixed_cycles = (int)model_cool_clocks(g, warpgroups ? WARPGROUP_START_CLOCKS + WARPGROUP_SUM_CLOCKS * sums
                                                            : BLOCK_START_CLOCKS + SUM_CLOCKS * sums);
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;

@@ -26,10 +26,6 @@ enum {
     THIN_STREAM_PERCENT = 92   /* of device memory's rate; 4.4 TB/s */
 };
 
-static int64_t largest(int64_t x, int64_t y) {
-    return x > y ? x : y;
-}
-
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
 static int spread(const struct isa *isa, const struct tile *t) {
     return tile_threads(t, isa) / THIN_LANES / t->bm;
@@ -74,7 +70,7 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     const int64_t issue = warps * t->bk * (sums + loads) * 256 / active;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
     const int64_t smem = warps * (t->bk * loads + 2 * sums * t->bk / FMA_CHAIN) * lanes * 4 * 256 / g->smem_bytes_per_cycle;
-    return largest(largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
+    return model_largest(model_largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
 }
 
 /* Clocks until a step's numbers have come and been used. Worked line, thin, 16x4x256: (281 + 690) / 2 + 300 * 4 = 1685. */
@@ -86,7 +82,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     const bool thin = isa->direct == DIRECT_THIN;
     const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
     const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
-    const int64_t latency = thin ? largest(alone, thin_wait(g, isa, t) * 256) : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t latency = thin ? model_largest(alone, thin_wait(g, isa, t) * 256) : alone + FMA_STEP_CLOCKS * 256;
     const int64_t start = thin ? THIN_START_CLOCKS : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;

@@ -52,10 +52,6 @@ enum {
     STORE_SLOWDOWN = 2 /* direct stores: half the copy speed (HOPPER-TRIAL.md: 13-16k clocks for 128x256) */
 };
 
-static int64_t largest(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static int32_t clamp32(int64_t x) {
     return x > INT32_MAX ? INT32_MAX : (int32_t)x;
 }
@@ -157,7 +153,7 @@ static int64_t chain_clocks(const struct gpu *g, const struct isa *isa, const st
         int64_t mmas = (int64_t)products_into(s, a) * (t->bk / isa_mma_k(isa, s->slice));
         if (s->promote[a] == PROMOTE_EACH_MMA)
             mmas = mmas * (t->wm / isa->mi) * (t->wn / isa->ni) / CHAINS_OUTSIDE;
-        clocks = largest(clocks, mmas * g->mma_latency_cycles / isa->latency_divisor);
+        clocks = model_largest(clocks, mmas * g->mma_latency_cycles / isa->latency_divisor);
     }
     return clocks;
 }
@@ -208,15 +204,15 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
     const bool refills = model_refills(s, isa, t);
     const int steps_ahead = isa->async_copy && t->stages > 1 ? t->stages - 2 + refills : 0;
     const int64_t arrival = (g->l2_latency_cycles + g->dram_latency_cycles) / 2 + g->smem_latency_cycles;
-    step.copy = largest(arrival * LOADED_LATENCY * 256 - steps_ahead * step.tensor - (refills ? 0 : step.tensor / 2), 0);
+    step.copy = model_largest(arrival * LOADED_LATENCY * 256 - steps_ahead * step.tensor - (refills ? 0 : step.tensor / 2), 0);
     return step;
 }
 
 /* Clocks x256 that a step keeps the SM busy. Worked line (the step above): 1536 + 636 + 256 + 768 / 16 =
  * 2476. */
 static int64_t busy(const struct model_step *s) {
-    const int64_t pipes = largest(s->tensor, s->smem);
-    return largest(pipes, s->issue) + s->fill + s->fp32 + (s->tensor + s->smem - pipes) / INTERFERENCE;
+    const int64_t pipes = model_largest(s->tensor, s->smem);
+    return model_largest(pipes, s->issue) + s->fill + s->fp32 + (s->tensor + s->smem - pipes) / INTERFERENCE;
 }
 
 /* ---- the whole product ---- */
@@ -233,7 +229,7 @@ int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, cons
     const int64_t blocks = ht_mul(rows, columns), slots = g->sms * blocks_per_sm;
     const int64_t wave = blocks < slots ? blocks : slots;
     const int64_t once = ht_mul(ht_add(shape->m, shape->n), ht_mul(shape->k, element_bytes));
-    const int64_t reads = largest(once, ht_mul(wave_bytes(s, t, rows, wave, shape->k), blocks) / wave);
+    const int64_t reads = model_largest(once, ht_mul(wave_bytes(s, t, rows, wave, shape->k), blocks) / wave);
     return ht_add(reads, ht_mul(ht_mul(shape->m, shape->n), 4)) / g->dram_gbps;
 }
 
@@ -258,7 +254,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
                          const struct tile *t, struct cost *cost) {
     const struct model_step shared = model_halftone_step(g, isa, s, t, cost->blocks_per_sm);
     struct model_step alone = model_halftone_step(g, isa, s, t, 1);
-    alone.tensor = largest(alone.tensor, alone.chain);
+    alone.tensor = model_largest(alone.tensor, alone.chain);
     cost->coefficients.blocks_per_sm = cost->blocks_per_sm;
     const int set = model_fragment_registers(isa, s, t), back = cost->regs_given_back;
     cost->coefficients.step_busy_x256 = clamp32(busy(&shared) + unhidden(&shared, back, set));
@@ -288,7 +284,7 @@ static void name_binding(const struct gpu *g, const struct isa *isa, const struc
     } terms[] = {
         {"tensor", per_sm * step.tensor}, {"smem", per_sm * step.smem},
         {"issue", per_sm * step.issue},   {"fp32", per_sm * step.fp32},
-        {"fill", per_sm * step.fill},     {"latency", largest(step.chain, step.exposed + step.copy)}};
+        {"fill", per_sm * step.fill},     {"latency", model_largest(step.chain, step.exposed + step.copy)}};
     int most = 0;
     for (int i = 1; i < (int)(sizeof terms / sizeof terms[0]); i++) {
         if (terms[i].clocks > terms[most].clocks)
@@ -346,7 +342,7 @@ void model_halftone(const struct gpu *g, const struct isa *isa, const struct sch
     int64_t sm_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps,
                                g->dram_gbps, g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
     int64_t dram_ns = model_halftone_dram_ns(g, s, t, shape, cost->blocks_per_sm);
-    cost->predicted_ns = largest(sm_ns, dram_ns);
+    cost->predicted_ns = model_largest(sm_ns, dram_ns);
     cost->score = -cost->predicted_ns;
     name_binding(g, isa, s, t, shape, dram_ns > sm_ns, cost);
 }

@@ -30,18 +30,14 @@ enum {
     COPY_CLOCKS = 160, /* of the unit for each atom copied, below which the producer hurries (NOTES.md, tenth session) */
     START_CLOCKS = 1200, /* launch to first copy, and from the last store to the next launch */
     CLUSTER_CLOCKS = 100, /* more of it where two blocks start together */
-    TILE_CLOCKS = 2400, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
-    STORE_CLOCKS_PER_KB = 40, /* epilogue of all SMs at once; HOPPER-TRIAL.md has 6-8k for 128 KB */
+    TILE_CLOCKS = 2000, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
+    STORE_CLOCKS_PER_KB = 30, /* epilogue of all SMs at once; HOPPER-TRIAL.md has 6-8k for 128 KB */
     NARROW_STORES = 2 /* more of these, where C's columns do not begin at a multiple of 16 bytes: 4 bytes at a time, not 16 */
 };
 
 /* Blocks of half an atom leave room for packing beside them. */
 static bool is_half(const struct tile *t) {
     return t->bm < HT_ATOM_ROWS;
-}
-
-static int64_t largest(int64_t x, int64_t y) {
-    return x > y ? x : y;
 }
 
 bool model_pairs_chunks(const struct scheme *s, const struct isa *isa, const struct tile *t) {
@@ -58,10 +54,8 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
     cost->regs_fragments = model_promotes(s, isa) ? part * (model_pairs_chunks(s, isa, t) ? 2 : 1) : 0;
     cost->regs_other = OTHER_REGISTERS;
     const int groups = tile_warpgroups(t);
-    const int most = is_half(t)   ? CONSUMER_REGISTERS_OF_HALF
-                     : groups > 2 ? CONSUMER_REGISTERS_OF_THREE
-                     : groups > 1 ? CONSUMER_REGISTERS
-                                  : REGISTERS_MOST;
+    const int alone = is_half(t) ? CONSUMER_REGISTERS_OF_HALF : REGISTERS_MOST;
+    const int most = groups > 2 ? CONSUMER_REGISTERS_OF_THREE : groups > 1 ? CONSUMER_REGISTERS : alone;
     const int need = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
     if (need > most)
         model_reject(cost, "registers: accumulators %d + chain %d + other %d = %d > %d of a consumer",
@@ -114,7 +108,7 @@ static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const stru
     const int64_t smem = bytes * 256 / g->smem_bytes_per_cycle;
     const int64_t share = t->cluster > 1 ? UNIT_SHARE_OF_PAIR : UNIT_SHARE, fed = smem < unit ? 0 : unit / FED_SHARE;
     const int64_t own = unit + unit / share + fed + (int64_t)SLOT_CLOCKS * scheme_atom_group(s) * 256;
-    return largest(own, smem);
+    return model_largest(own, smem);
 }
 
 /* Worked line: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6, 256: no. */
@@ -140,7 +134,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     const int64_t own = busy / groups + (model_pairs_chunks(s, isa, t) ? gap / 2 : gap);
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = 1;
-    c->step_busy_x256 = (int32_t)largest(busy, own);
+    c->step_busy_x256 = (int32_t)model_largest(busy, own);
     c->step_latency_x256 = c->step_busy_x256;
     const int store = (int)((int64_t)t->bm * t->bn * 4 * STORE_CLOCKS_PER_KB / 1024);
     c->start_cycles = START_CLOCKS + (t->cluster > 1 ? CLUSTER_CLOCKS : 0);
@@ -165,7 +159,7 @@ void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme
         ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns,
                    shape->m, shape->n, shape->k, 1, 1);
     const int64_t dram_ns = model_halftone_dram_ns(g, s, t, shape, 1);
-    cost->predicted_ns = largest(sm_ns, dram_ns);
+    cost->predicted_ns = model_largest(sm_ns, dram_ns);
     cost->score = -cost->predicted_ns;
     const bool unit = cost->coefficients.step_busy_x256 == slot_busy(g, s, t);
     snprintf(cost->binding, sizeof cost->binding, "%s", dram_ns > sm_ns ? "dram" : unit ? "tensor" : "latency");

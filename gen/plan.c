@@ -12,9 +12,9 @@
 static const struct shape plan_shapes[] = {
     {4096, 4096, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192},
     {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},   {1536, 1536, 1536},
-    {1152, 1152, 1152},
+    {640, 640, 640},    {1152, 1152, 1152},
 };
-enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3 }; /* of FP16 schemes, of the others */
+enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 }; /* of FP16 schemes, of the others; more where tiles may have half an atom */
 enum { RESCUE_REGISTERS = 16 };                 /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { LEAN_PARTIAL_BYTES = 64 << 20 };       /* PARTIAL_LIMIT_BYTES of the runtime */
 
@@ -112,7 +112,8 @@ static void find_best(struct best *b) {
 
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
-    const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS);
+    const bool own = b->s->checked || scheme_is_exact(b->s);
+    const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (own && b->isa->warpgroup ? HALVES : 0);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
         find_best(b);

@@ -75,7 +75,7 @@ static bool warps_divide(const struct tile *t, const struct isa *isa) {
 }
 
 /* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. 32 rows, half
- * an atom, only with the fewest columns: for products of fewer tiles than there are SMs. */
+ * an atom, only with the fewest columns and alone: for products of fewer tiles than there are SMs. */
 static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
                                  void (*visit)(void *context, const struct tile *t), void *context) {
     enum { ROWS_MIN = HT_ATOM_ROWS / 2, ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
@@ -88,7 +88,7 @@ static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
                 if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
                     continue;
                 for (t.stages = 2; t.stages <= TILE_RING_MAX; t.stages++) {
-                    for (t.cluster = 1; t.cluster <= TILE_CLUSTER_MAX; t.cluster++)
+                    for (t.cluster = 1; t.cluster <= (t.bm < HT_ATOM_ROWS ? 1 : TILE_CLUSTER_MAX); t.cluster++)
                         visit(context, &t);
                 }
             }

@@ -50,6 +50,24 @@ static void simulated_is_one_run(void **state) {
     assert_true(t.median_s >= 0 && t.single.median_s == t.median_s && t.single.least_s == t.least_s);
 }
 
+static void short_calls_are_queued_before_they_start(void **state) {
+    struct timing_plan plan = {.seconds = 1, .queued = 1};
+    struct timing t;
+    struct fault f;
+    (void)state;
+    seen.delays = seen.calls = 0;
+    seen.call_ns = 0;
+    assert_int_equal(timing_measure(&plan, call, NULL, &t, &f), 0);
+    assert_int_equal(seen.delays, 9); /* batches of 400 calls, 10 us each */
+    for (int i = 0; i < seen.delays; i++)
+        assert_int_equal(seen.ns[i], 4000000);
+    seen.delays = 0;
+    seen.call_ns = 200000;
+    plan.seconds = 1e-3;
+    assert_int_equal(timing_measure(&plan, call, NULL, &t, &f), 0);
+    assert_int_equal(seen.delays, 0);
+}
+
 static void no_singles_unless_asked(void **state) {
     struct timing t;
     (void)state;
@@ -98,6 +116,7 @@ static void a_failing_delay_is_a_fault(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simulated_is_one_run),      cmocka_unit_test(no_singles_unless_asked),
+        cmocka_unit_test(short_calls_are_queued_before_they_start),
         cmocka_unit_test(each_single_has_its_delay), cmocka_unit_test(who_is_late_is_asked_again_behind_a_longer_delay),
         cmocka_unit_test(without_a_lead_there_is_no_figure), cmocka_unit_test(a_failing_delay_is_a_fault)};
     return cmocka_run_group_tests(tests, NULL, NULL);
