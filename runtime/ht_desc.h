@@ -333,7 +333,7 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
  * Worked line, split-K: the same GPU, m = n = 512, k = 4096, splits 4, dram 2000 GB/s, launch 3000 ns:
  * 64 blocks, one wave of 2000 + 32 x 1536 = 51152 clocks = 36278 ns; + 3000 for the reduction's launch,
  * + 5 x 1048576 / 2000 for its traffic and 4 x 1048576 / 2000 for the partial sums: 43996 ns; with 262 clocks a part
- * 4 x 262 = 1048 clocks = 743 ns more. The reduction starts as slowly as the kernel: with start 1500 it is 1063 ns more, twice.
+ * 4 x 262 = 1048 clocks = 743 ns more. The reduction of panels starts as the kernel does: start 1500 is 1063 ns more, twice.
  *
  * Worked line, persistent blocks that store by fours: the same GPU, m = 513, n = 4096, k = 32, start 1500, narrow 7680: 5 x
  * 32 tiles are two waves; 1500 + 2 x (2000 + 7680 + 1536) = 23932 clocks = 16973 ns, and with m = 512, 4 x 32 tiles, 1500 +
@@ -376,7 +376,8 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
-        ns = ht_add(ns, launch_ns + (c->start_cycles + splits * c->part_cycles) * 1000 / clock_mhz);
+        const int64_t start = c->stream_gbps > 0 ? 0 : c->start_cycles; /* of the reduction; those kernels' figures have it */
+        ns = ht_add(ns, launch_ns + (start + splits * c->part_cycles) * 1000 / clock_mhz);
         ns = ht_add(ns, ht_mul(splits + 1, part) / dram_gbps);
         ns = ht_add(ns, ht_mul(splits, part) / dram_gbps);
     }

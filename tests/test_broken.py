@@ -17,7 +17,7 @@ SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a80
         "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
         "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
         "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
-        "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT")}
+        "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT")}
 
 
 def kernel_name(case, scheme=None):
@@ -160,6 +160,13 @@ BREAKS_OF["h200-pair"] = {  # two chunks in flight
     "the second chain is used too early": (r"ht_wgmma_wait<0>\(\);", 0, ";"),
     "the second chain is lost": (r"ht_promote_chain<REGS>\(acc\[0\]\[0\], other\);", 0, ";"),
     "the second chunk from the first one's slots": (r"\n +at = \(unsigned\)slot[^\n]*", 0, ""),
+}
+BREAKS_OF["h200-half"] = {  # half of an atom
+    "both tiles of a block's rows copy the upper half": (r"w\.m0 % 64 \* 128", 0, "0"),
+    "the whole atom": (r"copy_atom<PART_ROWS \* 128>", 0, "copy_atom<8192>"),
+    "B's atoms where a whole one of A would end": (r"constexpr int A_BYTES = BM \* 128;", 0, "constexpr int A_BYTES = 8192;"),
+    "64 rows leave": (r"row < PART_ROWS && at\.row \+ row < o\.g\.m", 0, "row < 64 && at.row + row < o.g.m"),
+    "four columns at a time of two": (r"i \* WIDE_COLUMNS \+ first", 0, "i * 2 + first"),
 }
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},

@@ -92,6 +92,10 @@ def test_a_broken_rescue_inside_a_product_is_caught(label, tmp_path):
     run_broken("h200", "ht_f16x3_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
 
 
+def test_two_tiles_of_a_block_do_not_both_compute_it(tmp_path):
+    run_broken("h200", "ht_f16x3_32x64x32_*", "w.split == 0 && w.m0 % 64 == 0 && part", "w.split == 0 && part", ["test_check", "the_product_*"], tmp_path)
+
+
 @pytest.mark.parametrize("label", SHIFTS)
 def test_broken_packing_is_caught(label, tmp_path):
     run_broken("a800", PACK, *SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)

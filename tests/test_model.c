@@ -295,6 +295,16 @@ static void worked_wgmma(void **state) {
     assert_true(model_pairs_chunks(s, isa, &alone) && !model_pairs_chunks(s, isa, &low));
     assert_false(model_pairs_chunks(scheme_find("ootomo"), isa, &alone)); /* each MMA is waited for */
     assert_true(model_hurries_copies(&h200, s, &low) && !model_hurries_copies(&h200, s, &wide));
+    const struct tile half = {32, 64, 32, 32, 64, isa_mma_k(isa, SLICE_F16), 8, 1};
+    model_cost(MODEL_HALFTONE, &h200, isa, s, &half, &cube, &c);
+    assert_true(c.fits && model_pairs_chunks(s, isa, &half) && model_hurries_copies(&h200, s, &half));
+    assert_int_equal(c.regs_per_thread, 168); /* so that two do not fit an SM, and a block of packing fits beside one */
+    assert_int_equal(c.smem_bytes, 8 * (12288 + 16) + 8 + 8192 + (32 + 64) * 4 + 8 + 16);
+    assert_true(c.smem_bytes + 1024 <= 233472 - (233472 / 2 + 1 + 1024));
+    const struct tile deep = {32, 64, 128, 32, 64, isa_mma_k(isa, SLICE_S8), 3, 1}; /* fits an SM, but not half of one */
+    model_cost(MODEL_HALFTONE, &h200, isa, scheme_find("i8x6"), &deep, &cube, &c);
+    assert_false(c.fits);
+    assert_non_null(strstr(c.reason, "shared memory: 3 stages"));
 }
 
 /* Kernels of multiply-adds, model_fma.c. */
