@@ -23,7 +23,7 @@ enum {
     BESIDE_BYTES = 2048, /* two blocks' shared memory that is the driver's, and what packing takes more than half (pack_rows, even_share) */
     SCALES_BYTES = 8 + 16, /* beside the scales of rows and columns: what they say together, and two barriers */
     TURN_CLOCKS = 100,  /* last result of a chunk to first MMA of the next, additions apart */
-    SLOT_CLOCKS = 70,    /* of each slot, whatever its size: waiting, issuing, the turn */
+    SLOT_CLOCKS = 75,    /* of each slot, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 32,     /* one part in this many that the unit is slower than its data sheet, */
     UNIT_SHARE_OF_PAIR = 64, /* and where two blocks share panels: less power goes into L2, more into the clock */
     FED_SHARE = 32, /* one part in this many more where shared memory is as busy as the unit */
@@ -100,8 +100,8 @@ static void check(const struct gpu *g, const struct scheme *s, const struct isa 
 }
 
 /* Clocks x256 of one slot. Worked line: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock: unit 3 * 192 *
- * 128 * 32 / 2048 = 1152, with a thirty-second and 70 more 1258; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768.
- * 64 x 128 x 32, a pair: unit 384, shared memory 2 * 2 * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 70 = 472. */
+ * 128 * 32 / 2048 = 1152, with a thirty-second and 75 more 1263; shared memory: 2 parts * 2 k16 * 3 products * (2048 + 192 * 32) / 128 = 768.
+ * 64 x 128 x 32, a pair: unit 384, shared memory 2 * 2 * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 75 = 477. */
 static int64_t slot_busy(const struct gpu *g, const struct scheme *s, const struct tile *t) {
     const int64_t unit = (int64_t)s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(g, s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * s->products * (t->bm + HT_ATOM_ROWS) * t->bk * scheme_slice_bytes(s);
@@ -140,7 +140,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->start_cycles = START_CLOCKS + (t->cluster > 1 ? CLUSTER_CLOCKS : 0);
     c->fixed_cycles = TILE_CLOCKS + store;
     c->narrow_cycles = NARROW_STORES * store;
-    c->part_cycles = (int)g->l2_latency_cycles; /* where a part of the size at which this matters still lies */
+    c->part_cycles = (int)g->l2_latency_cycles / 2; /* where a part of the size at which this matters still lies; others are on their way */
     c->step_bytes = tile_fetched_bytes(t, s);
     c->step_k = t->bk;
     c->exact_k = s->exact_k;

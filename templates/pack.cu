@@ -409,10 +409,8 @@ static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void
 template <int CHECK>
 static int init_pack(void)
 {
-    int code = ht_prefer_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
-    if (code == 0)
-        code = init_rows<CHECK>();
-    return code != 0 ? code : ht_prefer_smem(pack_strips<CHECK>, STRIP_BYTES);
+    const int code = ht_allow_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
+    return code != 0 ? code : init_rows<CHECK>();
 }
 
 static int init(void)
@@ -420,7 +418,7 @@ static int init(void)
     int code = init_pack<0>();
     if (code == 0 && CHECKS)
         code = init_pack<CHECKS>();
-    return code != 0 ? code : ht_prefer_smem(pack<2 * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
+    return code != 0 ? code : ht_allow_smem(pack<2 * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
 }
 
 // Makes a meeting clean that may not be.

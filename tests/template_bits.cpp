@@ -15,6 +15,7 @@
 
 extern "C" int GLUE(KERNEL, _init)(void);
 extern "C" int GLUE(KERNEL, _launch)(const struct ht_gemm_args *args, void *stream);
+extern "C" int ht_pack_f16x3_sm80_init(void);
 extern "C" int ht_pack_f16x3_sm80_launch(const struct ht_pack_args *operands, int count, void *stream);
 
 enum { M = 200, N = 150, K = 448, K_PADDED = 448, ROWS_A = 256, ROWS_B = 192 };
@@ -57,7 +58,9 @@ int main(void) {
     family_fill(family_find("phi1"), 5, 'B', M, N, K, b, K);
     ht_pack_args both[2] = {operand((float *)device(sizeof a, a), M, ROWS_A, false, M),
                             operand((float *)device(sizeof b, b), N, ROWS_B, true, K)};
-    int code = ht_dev_check(ht_pack_f16x3_sm80_launch(both, 2, NULL));
+    int code = ht_dev_check(ht_pack_f16x3_sm80_init());
+    if (code == HT_DEV_OK)
+        code = ht_dev_check(ht_pack_f16x3_sm80_launch(both, 2, NULL));
     if (code != HT_DEV_OK)
         return failed("pack", code);
     for (int way = 0; way < 2; way++) {

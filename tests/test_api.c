@@ -23,7 +23,7 @@
 /* ---- the fake device ---- */
 
 static struct {
-    long calls, allocs, frees, syncs, memsets, launches, packs, gemms, reduces, inits[8], launched[8];
+    long calls, allocs, frees, syncs, memsets, alarms, launches, packs, gemms, reduces, inits[8], pack_inits, launched[8];
     int last_kernel, last_splits, largest_batch, largest_pack_batch, largest_pack_rows;
     int64_t packed_entries, packed_rows;
     size_t limit_bytes, last_alloc_bytes;
@@ -81,7 +81,8 @@ int ht_dev_free(void *memory) {
 int ht_dev_memset_async(void *memory, int byte, size_t bytes, void *stream) {
     (void)stream;
     dev.calls++;
-    dev.memsets++;
+    dev.memsets += byte != 0; /* a meeting place; a workspace's alarms become 0 */
+    dev.alarms += byte == 0;
     if (!dev.dry)
         memset(memory, byte, bytes);
     return HT_DEV_OK;
@@ -190,8 +191,14 @@ static int fake_pack(const struct ht_pack_args *g, int slices) {
     return 0;
 }
 
+static int ready_to_pack(void) {
+    dev.pack_inits++;
+    return dev.init_code;
+}
+
 static int pack_all(const struct ht_pack_args *operands, int count, int slices) {
     int code = 0;
+    assert_true(dev.pack_inits > 0);
     assert_in_range(count, 1, 2);
     for (int i = 0; i < count && code == 0; i++)
         code = fake_pack(&operands[i], slices);
@@ -782,6 +789,7 @@ static void test_the_second_call_allocates_nothing(void **state) {
     check(h, &p);
     assert_int_equal(dev.allocs, 2); /* workspace, and where blocks meet */
     assert_int_equal(dev.memsets, 1);
+    assert_int_equal(dev.alarms, 1);
     long syncs = dev.syncs;
     check(h, &p);
     p = problem_of('T', 'N', 50, 60, 70, 0);
@@ -790,9 +798,11 @@ static void test_the_second_call_allocates_nothing(void **state) {
     assert_int_equal(dev.memsets, 1);
     assert_int_equal(dev.syncs, syncs);
     assert_int_equal(dev.inits[0] + dev.inits[1], 1 + (dev.inits[0] == dev.inits[1]));
+    assert_int_equal(dev.pack_inits, 1);
     p = problem_of('N', 'N', 300, 300, 300, 0); /* grows once more */
     check(h, &p);
     assert_int_equal(dev.allocs, 3);
+    assert_int_equal(dev.alarms, 2);
     assert_int_equal(dev.frees, 1);
     size_t need;
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 300, 300, 300, 1, &need), HALFTONE_OK);

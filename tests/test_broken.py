@@ -166,7 +166,6 @@ BREAKS_OF["h200-half"] = {  # half of an atom
     "the whole atom": (r"copy_atom<PART_ROWS \* 128>", 0, "copy_atom<8192>"),
     "B's atoms where a whole one of A would end": (r"constexpr int A_BYTES = BM \* 128;", 0, "constexpr int A_BYTES = 8192;"),
     "64 rows leave": (r"row < PART_ROWS && at\.row \+ row < o\.g\.m", 0, "row < 64 && at.row + row < o.g.m"),
-    "four columns at a time of two": (r"i \* WIDE_COLUMNS \+ first", 0, "i * 2 + first"),
 }
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},

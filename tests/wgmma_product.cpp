@@ -174,7 +174,7 @@ static int run_case(const product_case &p) {
     }
     operand pa(a.v.data(), p.m, p.k, false, p.batch), pb(b.v.data(), p.n, p.k, true, p.batch);
     const ht_pack_args both[2] = {pa.args, pb.args};
-    if (packing::launch(both, 2, NULL) != 0)
+    if (packing::init() != 0 || packing::launch(both, 2, NULL) != 0)
         return failed("pack");
     for (const operand *o : {&pa, &pb})
         for (int left : o->meeting.v)
