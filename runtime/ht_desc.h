@@ -79,10 +79,11 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
     return best;
 }
 /* Whether packing that scales rows takes 16 of them whole in each block, k_tiles of 64 k: where one block of tiles has not all k and
- * registers have, and all blocks fit the SMs side by side, one of 8 warps or two of 4 each. row_blocks: of all operands.
+ * registers have, and all blocks fit the SMs side by side: one of
+ * 8 warps, or two that hold as much as 4 of those. row_blocks: of all operands.
  *
- * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks of 8 warps: yes. 2048 x 2048 x 1024, 64
- * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of 4 warps, yes. */
+ * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: yes. 2048 x 2048 x 1024, 64
+ * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of half as much, yes. */
 static inline int ht_packs_rows(long long row_blocks, long long k_tiles, int sms) {
     const long long warps = k_tiles > 8 ? 8 : 4;
     return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
