@@ -35,6 +35,7 @@ CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
 # The simulator tells calls apart by where they return to: gcc must not make two of one, by threading jumps
 # nor by placing a short block twice (clang: convergent in ht_sim.h).
 NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps -freorder-blocks-algorithm=simple)
+OWN_CALLS := -fno-semantic-interposition # -fPIC alone keeps a source's functions from being inlined in it
 SIM_FLAGS := -std=c++17 -O2 $(NO_COPIES) -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -Iruntime -fPIC
 # kernels are named after their instruction set: ht_..._sm80
 KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) $(if $(IS_HIP),-Wall -Wextra -Werror -fPIC,-Xcompiler -fPIC)
@@ -147,6 +148,10 @@ out/obj/%.o: %.c out/obj/flags
 out/obj/%.o: %.cpp out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CXX,$<,$(CXX) $(CXX_FLAGS) -c $< -o $@)
+
+# Every access of every thread passes through these.
+out/obj/runtime/sim/%.o: C_FLAGS += -O3 $(OWN_CALLS)
+out/obj/runtime/sim/%.o: CXX_FLAGS += -O3 $(OWN_CALLS)
 
 out/obj/bench/stamp.o: C_FLAGS += -include out/obj/build.h
 out/obj/bench/stamp.o: out/obj/build.h

@@ -32,16 +32,17 @@ static unsigned first_lane(const engine &e, uint64_t ready) {
 /* The thread runs next. */
 static fiber *enter(engine &e, unsigned thread) {
     e.running = e.threads[thread].get();
-    threadIdx.x = thread % e.block_threads;
-    blockIdx.x = e.block.x + thread / e.block_threads;
+    const unsigned rank = rank_of(e, thread);
+    threadIdx.x = thread - rank * e.block_threads;
+    blockIdx.x = e.block.x + rank;
     return &e.running->stack;
 }
 
 /* The next lane to run in the warp of the running thread, else the scheduler. */
 static void give_way(engine &e, thread_state &self) {
-    const unsigned size = warp_size(e), warp = self.index / size;
+    const unsigned size = warp_size(e), warp = warp_of(e, self.index);
     uint64_t &ready = e.warps[warp].ready;
-    ready &= ~(uint64_t{1} << (self.index % size));
+    ready &= ~(uint64_t{1} << (self.index & (size - 1)));
     fiber *next = &e.home;
     e.running = nullptr;
     if (ready != 0 && !e.failed)
@@ -351,6 +352,7 @@ static void prepare_threads(engine &e, unsigned count) {
 
 static void prepare_warps(engine &e) {
     const unsigned size = warp_size(e), rest = e.block_threads % size;
+    e.warp_shift = static_cast<unsigned>(__builtin_ctz(size));
     e.block_warps = (e.block_threads + size - 1) / size;
     e.warps.assign(e.block_warps * e.blocks, warp_state{size, all_lanes(size), CALL_NONE, 1});
     if (rest != 0) { /* of a block alone: clusters have whole warps */

@@ -142,6 +142,7 @@ struct engine {
     unsigned blocks = 1;        /* of the cluster */
     unsigned block_threads = 0; /* and of each: threads, warps, bytes of `shared` */
     unsigned block_warps = 0, block_bytes = 0;
+    unsigned warp_shift = 5; /* log2 of warp_size() */
     uint32_t meetings = 0; /* counts cluster barriers */
     uint32_t epoch = 0;    /* counts block barriers */
     std::vector<unsigned char> shared;
@@ -158,9 +159,14 @@ static inline unsigned warp_size(const engine &e) {
     return static_cast<unsigned>(e.launch->model->lanes);
 }
 
+/* A thread's warp; every access asks, and a division takes as long as the rest of its checks. */
+static inline unsigned warp_of(const engine &e, unsigned thread) {
+    return thread >> e.warp_shift;
+}
+
 /* Block of the cluster that a thread is of. */
 static inline unsigned rank_of(const engine &e, unsigned thread) {
-    return thread / e.block_threads;
+    return e.blocks == 1 ? 0 : thread / e.block_threads;
 }
 
 static inline unsigned thread_count(const engine &e) {

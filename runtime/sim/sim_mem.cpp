@@ -25,7 +25,7 @@ void shared_reset(engine &e, int smem_bytes) {
 bool shared_range_of(engine &e, const access &who, unsigned rank, unsigned s, unsigned bytes, unsigned alignment,
                      unsigned &offset) {
     size_t size = static_cast<size_t>(e.launch->info->smem_bytes);
-    if (s % alignment != 0) {
+    if ((s & (alignment - 1)) != 0) { /* a power of two */
         engine_fail(e, who.thread, who.line, "align the address or the leading dimension",
                     "misaligned shared memory access: %s of %u bytes at shared address base + %ld", who.name,
                     bytes, static_cast<long>(s) - SMEM_BASE);
@@ -51,8 +51,8 @@ bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsi
 static bool unordered(const engine &e, const access &who, unsigned other, uint32_t turn, bool by_copy) {
     if (other == who.thread && !who.for_warp)
         return false;
-    const unsigned size = warp_size(e), warp = who.thread / size;
-    return other / size != warp || by_copy || turn == e.warps[warp].turn;
+    const unsigned warp = warp_of(e, who.thread);
+    return warp_of(e, other) != warp || by_copy || turn == e.warps[warp].turn;
 }
 
 static bool fail_pending(engine &e, const access &who, unsigned offset, const shadow_word &word,
@@ -75,7 +75,7 @@ static bool fail_mbarrier(engine &e, const access &who, unsigned offset) {
 }
 
 bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other) {
-    bool same_warp = other / warp_size(e) == who.thread / warp_size(e);
+    bool same_warp = warp_of(e, other) == warp_of(e, who.thread);
     engine_fail(e, who.thread, who.line,
                 async_on(e)
                     ? "separate the two with ht_barrier, or by an arrival on an mbarrier and a wait for it"
@@ -110,10 +110,10 @@ static bool note_read(engine &e, const access &who, unsigned offset, shadow_word
             who.name, offset, static_cast<unsigned>(word.writer));
         return false;
     }
-    const unsigned size = warp_size(e);
-    uint32_t turn = e.warps[who.thread / size].turn;
+    const unsigned warp = warp_of(e, who.thread);
+    uint32_t turn = e.warps[warp].turn;
     bool seen = word.read_epoch == e.epoch;
-    if (seen && word.reader / size != who.thread / size) {
+    if (seen && warp_of(e, word.reader) != warp) {
         word.flags |= SHADOW_MANY_WARPS;
     } else if (seen && word.read_turn == turn) {
         if (word.reader != who.thread)
@@ -141,9 +141,9 @@ bool check_write(engine &e, const access &who, unsigned offset, const shadow_wor
         return fail_race(e, who, offset, "write after write", word.writer);
     if (word.read_epoch != e.epoch)
         return true;
-    const unsigned size = warp_size(e), warp = who.thread / size;
+    const unsigned warp = warp_of(e, who.thread);
     bool other_lane = (word.flags & SHADOW_MANY_LANES) != 0 || word.reader != who.thread;
-    if ((word.flags & SHADOW_MANY_WARPS) != 0 || word.reader / size != warp ||
+    if ((word.flags & SHADOW_MANY_WARPS) != 0 || warp_of(e, word.reader) != warp ||
         (word.read_turn == e.warps[warp].turn && other_lane))
         return fail_race(e, who, offset, "write after read", word.reader);
     return true;
@@ -152,7 +152,7 @@ bool check_write(engine &e, const access &who, unsigned offset, const shadow_wor
 static void note_write(engine &e, unsigned thread, shadow_word &word, unsigned flags) {
     word.writer = static_cast<uint16_t>(thread);
     word.write_epoch = e.epoch;
-    word.write_turn = e.warps[thread / warp_size(e)].turn;
+    word.write_turn = e.warps[warp_of(e, thread)].turn;
     unsigned kept = word.flags & (SHADOW_MANY_LANES | SHADOW_MANY_WARPS);
     word.flags = static_cast<uint16_t>(kept | SHADOW_INITIALISED | flags);
 }
