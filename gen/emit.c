@@ -141,7 +141,7 @@ static void derived_wgmma(struct params *p, const struct scheme *s, const struct
     derived(p, "WGS", tile_warpgroups(t));
     derived(p, "SUBS", tile_parts(t));
     derived(p, "REGS", tile_part_registers(t));
-    const long rows = t->bm < 64 ? t->bm : 64;
+    const long rows = tile_part_rows(t);
     derived(p, "PART_ROWS", rows);
     derived(p, "SUM_ROWS", rows * 4 / (long)ht_part_bytes(scheme_is_exact(s)));
     derived(p, "WIDE_COLUMNS", 128 / rows);

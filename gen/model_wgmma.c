@@ -70,7 +70,7 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
 
 static int ring_bytes(const struct scheme *s, const struct tile *t, int stages) {
     const int scales = s->scale == SCALE_ROW ? (t->bm + t->bn) * 4 + SCALES_BYTES : 0;
-    const int slab = SLAB_ROW_BYTES * (is_half(t) ? t->bm : HT_ATOM_ROWS);
+    const int slab = SLAB_ROW_BYTES * tile_part_rows(t);
     return stages * (tile_stage_bytes(t, s) + scheme_atom_group(s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + slab) + scales;
 }
 

@@ -39,6 +39,10 @@ int tile_part_registers(const struct tile *t) {
     return t->bm * PART_COLUMNS / WARPGROUP_THREADS;
 }
 
+int tile_part_rows(const struct tile *t) {
+    return t->bm < HT_ATOM_ROWS ? t->bm : HT_ATOM_ROWS;
+}
+
 int tile_stage_bytes(const struct tile *t, const struct scheme *s) {
     return (t->bm + t->bn) * t->bk * s->slices * scheme_slice_bytes(s);
 }

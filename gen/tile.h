@@ -24,6 +24,7 @@ int tile_threads(const struct tile *t, const struct isa *isa); /* a warpgroup of
 int tile_warpgroups(const struct tile *t);
 int tile_parts(const struct tile *t);
 int tile_part_registers(const struct tile *t);
+int tile_part_rows(const struct tile *t); /* 64, of smaller tiles all */
 /* Bytes of one stage: A and B slices of bk, unpadded (swizzled panels need none). */
 int tile_stage_bytes(const struct tile *t, const struct scheme *s);
 /* Of these, what the block itself fetches: of panels that its cluster shares, its part. */

@@ -1127,7 +1127,10 @@ static int plan_call(halftone *h, const struct call *x, int64_t a_entries, int64
     now.forced = h->forced_kernel;
     now.is_auto = h->is_auto;
     now.accuracies = h->accuracies;
-    const uint64_t mixed = ((uint64_t)x->m * 31 + (uint64_t)x->n) * 31 + (uint64_t)x->k;
+    const int64_t numbers[] = {x->m, x->n, x->k, x->batch, a_entries, b_entries}; /* packed or not, a shape has two plans */
+    uint64_t mixed = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        mixed = mixed * 31 + (uint64_t)numbers[i];
     const int slot = (int)((mixed ^ mixed >> 8) % PLANS);
     *plan = &h->remembered[slot].plan;
     if (memcmp(&now, &h->remembered[slot].question, sizeof now) == 0)
@@ -1621,11 +1624,11 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     out.range = scheme->range_text;
     explain_scheme(handle, &x, out.why_scheme, sizeof out.why_scheme);
     if (m > 0 && n > 0 && k > 0 && batch > 0) {
-        struct plan p;
-        code = make_plan(handle, m, n, k, batch, batch, batch, &p);
+        const struct plan *p = NULL;
+        code = plan_call(handle, &x, batch, batch, &p);
         if (code != HALFTONE_OK)
             return code;
-        describe(handle, &p, &x, &out);
+        describe(handle, p, &x, &out);
     }
     *plan = out;
     return HALFTONE_OK;
