@@ -1,7 +1,9 @@
 /* sim_mfma: see the header for layouts, arithmetic and their sources. */
 #include "sim_mfma.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,62 +56,102 @@ static float operand_value(enum sim_mfma_type type, const unsigned *registers, i
     return value;
 }
 
-static float flush(float x) {
-    return fpclassify(x) == FP_SUBNORMAL ? copysignf(0.0f, x) : x;
+/* Rows of the wavefront's operands, and B's the other way round: loops over columns become vector instructions. */
+struct operands {
+    float a[SIDE_MAX][K_MAX], b[K_MAX][SIDE_MAX];
+};
+
+static inline float flush(float x) {
+    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
 }
 
-static float add(float x, float y) {
+static inline float add(float x, float y) {
     return flush(x + y);
 }
 
-/* c + a . b, groups of four in order. */
-static float dot(int k, float c, const float *a, const float *b) {
-    c = fpclassify(c) == FP_SUBNORMAL ? 0.0f : c;
+/* Compiled twice, for processors with and without FMA. The bits are the same. */
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define WIDE __attribute__((target_clones("fma", "default")))
+#else
+#define WIDE
+#endif
+
+/* A row of c + a . b, groups of four k in order. */
+WIDE static void dot(int side, int k, float *c, const float *a, float b[][SIDE_MAX]) {
+    for (int col = 0; col < side; col++)
+        c[col] = fabsf(c[col]) < FLT_MIN && c[col] != 0.0f ? 0.0f : c[col];
     for (int g = 0; g < k; g += GROUP) {
-        float p[GROUP];
-        for (int i = 0; i < GROUP; i++)
-            p[i] = flush(a[g + i] * b[g + i]);
-        c = add(c, add(add(p[0], p[1]), add(p[2], p[3])));
+        for (int col = 0; col < side; col++) {
+            const float low = add(flush(a[g] * b[g][col]), flush(a[g + 1] * b[g + 1][col]));
+            const float high = add(flush(a[g + 2] * b[g + 2][col]), flush(a[g + 3] * b[g + 3][col]));
+            c[col] = add(c[col], add(low, high));
+        }
     }
-    return c;
 }
 
-static float multiply_adds(int k, float c, const float *a, const float *b) {
-    for (int i = 0; i < k; i++)
-        c = fmaf(a[i], b[i], c);
-    return c;
+WIDE static void multiply_adds(int side, int k, float *c, const float *a, float b[][SIDE_MAX]) {
+    for (int i = 0; i < k; i++) {
+        for (int col = 0; col < side; col++)
+            c[col] = fmaf(a[i], b[i][col], c[col]);
+    }
 }
 
-static int32_t dot_exact(int k, int32_t c, const float *a, const float *b) {
-    uint32_t sum = (uint32_t)c;
-    for (int i = 0; i < k; i++)
-        sum += (uint32_t)((int32_t)a[i] * (int32_t)b[i]);
-    memcpy(&c, &sum, sizeof c);
-    return c;
+WIDE static void dot_exact(int side, int k, uint32_t *c, const float *a, float b[][SIDE_MAX]) {
+    for (int i = 0; i < k; i++) {
+        const int32_t x = (int32_t)a[i];
+        for (int col = 0; col < side; col++)
+            c[col] += (uint32_t)(x * (int32_t)b[i][col]);
+    }
+}
+
+static void gather(const struct sim_mfma *s, const unsigned *const *a, const unsigned *const *b, struct operands *to) {
+    int row, k;
+    for (int lane = 0; lane < SIM_MFMA_LANES; lane++) {
+        for (int e = 0; e < sim_mfma_k_lane(s); e++) {
+            sim_mfma_operand(s, lane, e, &row, &k);
+            to->a[row][k] = operand_value(s->type, a[lane], e);
+            to->b[k][row] = operand_value(s->type, b[lane], e);
+        }
+    }
+}
+
+/* Registers of all lanes from the rows of C or D, or to them: 32 bits each, whatever they hold. side: s->m, a constant where this is
+ * called, so that places need no division. */
+static inline __attribute__((always_inline)) void move(const struct sim_mfma *s, int side, void *const *d, uint32_t rows[][SIDE_MAX],
+                                                       bool back) {
+    const struct sim_mfma square = {s->name, side, side, s->k, s->type};
+    int row, col;
+    for (int lane = 0; lane < SIM_MFMA_LANES; lane++) {
+        for (int r = 0; r < side * side / SIM_MFMA_LANES; r++) {
+            sim_mfma_result(&square, lane, r, &row, &col);
+            uint32_t *held = (uint32_t *)d[lane] + r, *there = &rows[row][col];
+            memcpy(back ? held : there, back ? there : held, sizeof *held);
+        }
+    }
+}
+
+static void move_any(const struct sim_mfma *s, void *const *d, uint32_t rows[][SIDE_MAX], bool back) {
+    if (s->m == SIDE_MAX)
+        move(s, SIDE_MAX, d, rows, back);
+    else
+        move(s, SIDE_MAX / 2, d, rows, back);
 }
 
 void sim_mfma_run(const struct sim_mfma *s, void *const *d, const unsigned *const *a,
                   const unsigned *const *b) {
-    float rows[SIDE_MAX][K_MAX], columns[SIDE_MAX][K_MAX];
-    int row, col, k;
-    for (int lane = 0; lane < SIM_MFMA_LANES; lane++) {
-        for (int e = 0; e < sim_mfma_k_lane(s); e++) {
-            sim_mfma_operand(s, lane, e, &row, &k);
-            rows[row][k] = operand_value(s->type, a[lane], e);
-            sim_mfma_operand(s, lane, e, &col, &k);
-            columns[col][k] = operand_value(s->type, b[lane], e);
+    struct operands x;
+    uint32_t rows[SIDE_MAX][SIDE_MAX];
+    gather(s, a, b, &x);
+    move_any(s, d, rows, false);
+    for (int row = 0; row < s->m; row++) {
+        float c[SIDE_MAX];
+        if (s->type == SIM_MFMA_I8) {
+            dot_exact(s->n, s->k, rows[row], x.a[row], x.b);
+            continue;
         }
+        memcpy(c, rows[row], sizeof c);
+        (s->type == SIM_MFMA_F32 ? multiply_adds : dot)(s->n, s->k, c, x.a[row], x.b);
+        memcpy(rows[row], c, sizeof c);
     }
-    for (int lane = 0; lane < SIM_MFMA_LANES; lane++) {
-        for (int r = 0; r < s->m * s->n / SIM_MFMA_LANES; r++) {
-            sim_mfma_result(s, lane, r, &row, &col);
-            if (s->type == SIM_MFMA_I8) {
-                int32_t *c = (int32_t *)d[lane] + r;
-                *c = dot_exact(s->k, *c, rows[row], columns[col]);
-            } else {
-                float *c = (float *)d[lane] + r;
-                *c = (s->type == SIM_MFMA_F32 ? multiply_adds : dot)(s->k, *c, rows[row], columns[col]);
-            }
-        }
-    }
+    move_any(s, d, rows, true);
 }
