@@ -92,6 +92,15 @@ def test_a_broken_rescue_inside_a_product_is_caught(label, tmp_path):
     run_broken("h200", "ht_f16x3_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
 
 
+def test_columns_stored_by_fours_are_caught(tmp_path):
+    run_broken("h200", "ht_f16x3_32x64x32_*", "i * WIDE_COLUMNS + first", "i * 2 + first", ["test_product", "every_kernel"], tmp_path)
+
+
+def test_slots_released_twice_are_caught(tmp_path):
+    """Of two chunks in flight; with more k than the ring holds."""
+    run_broken("h200", "ht_f16x3_64x64x32_*", "EMPTY + (second + 0)", "EMPTY + (first + 0)", ["test_product", "every_kernel"], tmp_path)
+
+
 def test_two_tiles_of_a_block_do_not_both_compute_it(tmp_path):
     run_broken("h200", "ht_f16x3_32x64x32_*", "w.split == 0 && w.m0 % 64 == 0 && part", "w.split == 0 && part", ["test_check", "the_product_*"], tmp_path)
 

@@ -248,11 +248,13 @@ static void every_scheme_shape_transpose(void **state) {
 
 static void every_kernel(void **state) {
     (void)state;
-    const struct product p = {'N', 'N', 150, 140, 200, 1, 1.5f, 0, "uniform"};
+    const struct product edges = {'N', 'N', 150, 140, 200, 1, 1.5f, 0, "uniform"};
+    const struct product whole = {'N', 'N', 128, 64, 448, 0, 1.5f, 0, "uniform"}; /* stored by 16 bytes; more k than a ring holds */
     const char *kernel;
     for (int i = 0; (kernel = halftone_kernels(handle, i)) != NULL; i++) {
         check_code(halftone_set_kernel(handle, kernel), kernel);
-        check_product(kernel, &p);
+        check_product(kernel, &edges);
+        check_product(kernel, &whole);
     }
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
