@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), auto
+# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), auto
 # (what the data check costs), parts (where), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
 # (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
@@ -55,7 +55,13 @@ odd() {
 
 # Where launches and packing count: single calls beside sustained ones, packing in microseconds. About 20 s.
 small() {
-    table h200 h200-native-small --sizes 256,512,1024,1536,2048,3072 --schemes f16x3,i8x6 --seconds 0.15
+    table h200 h200-native-small --sizes 256,512,768,1024,1536,2048,3072 --schemes auto,f16x3,i8x6 --seconds 0.12
+}
+
+# Skinny shapes by auto, and transposes: 50 s.
+skinny() {
+    table h200 h200-native-skinny --shapes bench/shapes-skinny.txt --schemes auto --seconds 0.05
+    table h200 h200-native-transposes --sizes 4096 --trans NN,NT,TN,TT --schemes f16x3,i8x6 --seconds 0.2
 }
 
 # What the data check costs: auto beside f16x3, which is the same without the check, and fp32. About two minutes.
@@ -109,11 +115,12 @@ bench) tables ;;
 direct) direct ;;
 odd) odd ;;
 small) small ;;
+skinny) skinny ;;
 auto) auto ;;
 parts) parts ;;
 report) report ;;
 limits) limits ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, auto, parts, limits, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, skinny, auto, parts, limits, report, contract, profile" >&2; exit 2 ;;
 esac
