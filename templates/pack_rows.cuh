@@ -10,7 +10,6 @@
 constexpr int ROWS_OF_BLOCK = 16, ROW_BLOCKS = 4; // of a row block
 constexpr int ROWS_LOADS = 16, FEW_LOADS = 8; // the latter up to 512 k: half as much code, which one pass fetches cold
 constexpr int ROWS_WARPS = 8, SM_WARPS = 16;  // of a block; on an SM, by their registers
-constexpr int FEW_BLOCKS = 3;                 // of FEW_LOADS on an SM: 80 registers, so that a block of a small product fits beside one
 
 // How a block of WARPS warps divides ROWS rows, each thread with LOADS loads. A run: k of a thread, one after another.
 template <bool K_CONTIGUOUS, int WARPS, int ROWS, int NUMBER> struct rows_shape {
@@ -256,8 +255,9 @@ template <bool K_CONTIGUOUS, int LOADS, int CHECK> HT_DEVICE void pack_these_row
         store_tame_rows<shape>(g, at, g.tame + at.entry * g.tame_stride + blockIdx.x, g.k);
 }
 
+// Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.
 template <int LOADS, int CHECK>
-static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 32, LOADS == FEW_LOADS ? FEW_BLOCKS : SM_WARPS / ROWS_WARPS))
+static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 32, LOADS == FEW_LOADS ? 3 : SM_WARPS / ROWS_WARPS))
     pack_rows(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
