@@ -323,15 +323,10 @@ static void every_kernel_of_the_scheme(void **state) {
     assert_true(seen >= 4);
 }
 
-/* More tiles of columns than a grid's y extent can count: of a square tile nothing else asks for an exchange. All sets launch by the same
- * text (templates/tile_direct.cu), and the simulator takes a minute for so many blocks: there one set does it, on a GPU every set. */
+/* More tiles of columns than a grid's y extent can count: of a square tile nothing else asks for an exchange. */
 static void more_columns_than_a_grid_is_high(void **state) {
     (void)state;
     const struct ht_set_desc *set = ht_sets[0];
-    struct ht_dev_info info;
-    assert_int_equal(ht_dev_open(set, &info), HT_DEV_OK);
-    if (info.simulated && strcmp(set->gpu, "t4") != 0)
-        skip();
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
         if (!kernel->direct || kernel->variant[0] != '\0' || kernel->bm != kernel->bn || kernel->bk != CHAIN)
