@@ -132,7 +132,7 @@ static int run_shapes(struct tuning *t, const struct name_list *schemes, struct 
     for (int i = 0; i < t->shapes.count && status == 0 && !t->stopped; i++) {
         const struct shape *s = &t->shapes.shape[i];
         struct engine_problem p = {
-            .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k};
+            .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k, .alpha = 1};
         for (int k = 0; k < t->engine.set->schemes && status == 0; k++)
             if (is_chosen(schemes, t->engine.set->scheme[k].name))
                 status = run_scheme(t, &p, t->engine.set->scheme[k].name, f);

@@ -54,6 +54,16 @@ def test_every_kernel_of_every_shape_once_and_one_pick(table):
     assert len([r for r in page.rows if r and r[0] in ("64 x 64 x 64", "17 x 33 x 65")]) == 4
 
 
+def test_kernels_that_pack_nothing_multiply(tmp_path):
+    """A call with alpha 0 takes as long for any k."""
+    shapes, path = tmp_path / "s.txt", tmp_path / "t.tsv"
+    shapes.write_text("8 4 1\n8 4 4096\n")
+    tune("--shapes", shapes, "--out", path, "--schemes", "fp32", "--seconds", "0.001")
+    times = {(r["k"], r["kernel"]): float(r["measured_us"]) for r in rows(path)}
+    for kernel in {k for _, k in times}:
+        assert times["4096", kernel] > 1.5 * times["1", kernel], kernel
+
+
 def test_it_goes_on_where_it_was_stopped(table, shapes, tmp_path):
     """By its budget, then killed while it measures, then with a torn last row: at the end the same keys, none twice."""
     path = tmp_path / "t.tsv"
