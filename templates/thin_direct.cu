@@ -28,12 +28,8 @@ struct thin_task {
     long long p_k, q_k, q_col; // elements from k to k, from column to column
     int cols, rows;            // of Q and, where rows lie side by side, of P: that there are
     int end;
-    bool wide; // P's lines begin at multiples of 16 bytes
+    bool wide, q_wide; // P, and what is read of Q, lies well for AHEAD loads
 };
-
-// How numbers of Q are loaded where a load of P has four k: those of a column at once, those of four columns, or one by one.
-constexpr int Q_BY_K = 0, Q_BY_COLUMNS = 1, Q_BY_ONE = 2;
-template <int Q> constexpr int LOADS = Q == Q_BY_K || BN == 1 ? AHEAD : AHEAD / 2; // of P at once: Q's places need registers too
 
 HT_DEVICE void load_four(float *v, const float *from)
 {
@@ -68,38 +64,6 @@ HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q
     }
 }
 
-// Where the columns of Q lie side by side, and four are there: a load for each k.
-HT_DEVICE void multiply_by_columns(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
-{
-    const long long q_k = ht_anew(t.q_k);
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-        const uint4 four = ht_ld16(q);
-        const float x[4] = {ht_as_float(four.x), ht_as_float(four.y), ht_as_float(four.z), ht_as_float(four.w)};
-#pragma unroll
-        for (int c = 0; c < BN; c++) {
-            sum[c][e] = __fmaf_rn(p[e], x[c % 4], sum[c][e]);
-        }
-        q += q_k;
-    }
-}
-
-// However Q lies, where all four k are there.
-HT_DEVICE void multiply_by_each(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
-{
-    const long long q_k = ht_anew(t.q_k), q_col = ht_anew(t.q_col);
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-        const float *at = q;
-#pragma unroll
-        for (int c = 0; c < BN; c++) {
-            sum[c][e] = __fmaf_rn(p[e], ht_ldg4(at), sum[c][e]);
-            at += c + 1 < t.cols ? q_col : 0;
-        }
-        q += q_k;
-    }
-}
-
 // Where a load of P has one k.
 HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
 {
@@ -130,35 +94,26 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
     }
 }
 
-// LOADS loads of P, from k on, times Q. WIDE: P's are one of 16 bytes each, else four. WHOLE: all is there; else the first load is, and
-// instead of one that is not all there the last that is comes again, and is left out of the sums: no load waits for a branch.
-template <bool P_K, bool WIDE, int Q, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+// AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and instead of one that
+// is not all there the last that is comes again, and is left out of the sums: no load waits for a branch.
+template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
-    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K && Q == Q_BY_K ? 1 : ht_anew(t.q_k));
-    const float *from = t.p + (P_K ? k : k * t.p_k), *q = t.q + (P_K && Q == Q_BY_K ? k : k * t.q_k);
+    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
+    const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
     const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
     float p[AHEAD][4];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
-        if (u < LOADS<Q>) {
-            if (WIDE)
-                load_four(p[u], from);
-            else
-                load_some(p[u], from, 1, 4);
-            from += WHOLE || u < last ? p_step : 0;
-        }
+        load_four(p[u], from);
+        from += WHOLE || u < last ? p_step : 0;
     }
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
-        if (u < LOADS<Q> && (WHOLE || u <= last)) {
-            if (!P_K)
-                multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
-            else if (Q == Q_BY_K)
+        if (WHOLE || u <= last) {
+            if (P_K)
                 multiply_by_four(sum[0], p[u], q, t);
-            else if (Q == Q_BY_COLUMNS)
-                multiply_by_columns(sum[0], p[u], q, t);
             else
-                multiply_by_each(sum[0], p[u], q, t);
+                multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
         }
         q += q_step;
     }
@@ -171,7 +126,7 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
 #pragma unroll
     for (int u = 0; u < FEW; u++) {
         const int at = k + u * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
-        const float *from = t.p + (P_K ? at : at * t.p_k);
+        const float *from = t.p + at * t.p_k;
         if (t.wide && there >= 4) {
             load_four(p[u], from);
         } else {
@@ -185,43 +140,25 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
     }
 }
 
-// A thread's share of k from `first` on, as far as all of LOADS loads is there; returns where it ends.
-template <bool P_K, bool WIDE, int Q> HT_DEVICE int multiply_whole(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+// This thread's share of k from `first` on.
+template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
 {
-    const int reach = (LOADS<Q> - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
+    const int reach = (AHEAD - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
     int k = first;
+    if (t.wide && t.q_wide) {
 #pragma unroll 1
-    for (; k + reach <= t.end; k += LOADS<Q> * NEXT<P_K>)
-        multiply_ahead<P_K, WIDE, Q, true>(sum, t, k);
-    return k;
-}
-
-// The rest of it, where P and Q lie well.
-template <bool P_K> HT_DEVICE void multiply_rest(ht_acc (*sum)[BN][4], const thin_task &t, int k)
-{
-    if (k + (P_K ? 4 : 1) <= t.end)
-        multiply_ahead<P_K, true, Q_BY_K, false>(sum, t, k);
-    if constexpr (P_K) { // up to three k are left to one lane
-        while (k + 4 <= t.end)
-            k += NEXT<P_K>;
-        if (k < t.end)
-            multiply_few<P_K>(sum, t, k);
-    }
-}
-
-// All of it. q_wide: lines of Q begin at multiples of 16 bytes.
-template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first, bool q_wide)
-{
-    int k = first;
-    if (t.wide && (!P_K || (q_wide && t.q_k == 1))) {
-        multiply_rest<P_K>(sum, t, multiply_whole<P_K, true, Q_BY_K>(sum, t, first));
+        for (; k + reach <= t.end; k += STEP<P_K>)
+            multiply_ahead<P_K, true>(sum, t, k);
+        if (k + (P_K ? 4 : 1) <= t.end)
+            multiply_ahead<P_K, false>(sum, t, k);
+        if constexpr (P_K) { // up to three k are left to one lane
+            while (k + 4 <= t.end)
+                k += NEXT<P_K>;
+            if (k < t.end)
+                multiply_few<P_K>(sum, t, k);
+        }
         return;
     }
-    if (P_K && t.wide)
-        k = BN == 4 && q_wide && t.cols >= 4 ? multiply_whole<P_K, true, Q_BY_COLUMNS>(sum, t, first)
-                                             : multiply_whole<P_K, true, Q_BY_ONE>(sum, t, first);
-    else if (P_K || t.rows >= 4)
-        k = multiply_whole<P_K, false, Q_BY_ONE>(sum, t, first);
 #pragma unroll 1
     for (; k < t.end; k += STEP<P_K>) {
 #pragma unroll 1
@@ -293,47 +230,25 @@ template <bool P_K> HT_DEVICE float add_warps(unsigned smem, int c, int row)
     return sum;
 }
 
-// A thread's place in its block, and the block's in C.
-struct thin_place {
-    int tid, warp, lane, row0, col0;
-};
-
-// Worked out where it is needed, so that nothing of it is kept in registers while the loop has them all.
-template <bool P_K> HT_DEVICE thin_place find_thin_place(const direct_args &args)
-{
-    const int none = (int)ht_anew(0), tiles = (args.p.rows + none + ROWS<P_K> - 1) / ROWS<P_K>;
-    thin_place at;
-    at.tid = (int)threadIdx.x + none;
-    at.warp = at.tid / WAVE;
-    at.lane = at.tid % WAVE;
-    at.row0 = (int)blockIdx.x % tiles * ROWS<P_K>;
-    at.col0 = (int)blockIdx.x / tiles * BN;
-    return at;
-}
-
-// What a thread reads, up to the end of the block's k.
-template <bool P_K> HT_DEVICE thin_task find_thin_task(const direct_args &args, const thin_place &at, int end)
-{
-    const int own = at.row0 + (P_K ? at.warp % WARPS_M * LINES + at.lane / LANES : at.lane % LANES * 4);
-    const int row = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
-    thin_task t;
-    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + row * args.p.row_step;
-    t.q = args.q.src + (long long)blockIdx.z * args.q.stride + at.col0 * args.q.row_step;
-    t.p_k = args.p.k_step;
-    t.q_k = args.q.k_step;
-    t.q_col = args.q.row_step;
-    t.cols = args.q.rows - at.col0;
-    t.rows = args.p.rows - row;
-    t.end = end;
-    t.wide = args.p.wide != 0 && (P_K || t.rows >= 4);
-    return t;
-}
-
 template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
 {
     const ht_part_k range = ht_part_of(args.g);
-    const thin_place first = find_thin_place<P_K>(args);
-    const thin_task t = find_thin_task<P_K>(args, first, range.end);
+    const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
+    const int tiles = (args.p.rows + ROWS<P_K> - 1) / ROWS<P_K>;
+    const int row0 = (int)blockIdx.x % tiles * ROWS<P_K>, col0 = (int)blockIdx.x / tiles * BN;
+    const int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
+    const int row = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
+    thin_task t;
+    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + row * args.p.row_step;
+    t.q = args.q.src + (long long)blockIdx.z * args.q.stride + col0 * args.q.row_step;
+    t.p_k = args.p.k_step;
+    t.q_k = args.q.k_step;
+    t.q_col = args.q.row_step;
+    t.cols = args.q.rows - col0;
+    t.rows = args.p.rows - row;
+    t.end = range.end;
+    t.wide = args.p.wide != 0 && (P_K || t.rows >= 4);
+    t.q_wide = !P_K || (args.q.wide != 0 && args.q.k_contiguous != 0);
     ht_acc sum[SETS<P_K>][BN][4];
     for (int set = 0; set < SETS<P_K>; set++) {
 #pragma unroll
@@ -341,20 +256,18 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
             sum[set][c][0] = sum[set][c][1] = sum[set][c][2] = sum[set][c][3] = 0.0f;
         }
     }
-    multiply_all<P_K>(sum, t, range.begin + (P_K ? first.warp / WARPS_M * LINE + first.lane % LANES * 4 : first.warp * LINES + first.lane / LANES),
-                      args.q.wide != 0);
-    const thin_place at = find_thin_place<P_K>(args);
+    multiply_all<P_K>(sum, t, range.begin + (P_K ? warp / WARPS_M * LINE + lane % LANES * 4 : warp * LINES + lane / LANES));
     if constexpr (P_K)
-        leave_k_sums(smem, sum, at.warp, at.lane);
+        leave_k_sums(smem, sum, warp, lane);
     else
-        leave_row_sums(smem, sum, at.warp, at.lane);
+        leave_row_sums(smem, sum, warp, lane);
     ht_barrier();
-    const int i = at.tid % ROWS<P_K>, c = at.tid / ROWS<P_K>;
-    if (c < BN && at.row0 + i < args.p.rows && at.col0 + c < args.q.rows) {
+    const int i = tid % ROWS<P_K>, c = tid / ROWS<P_K>;
+    if (c < BN && row0 + i < args.p.rows && col0 + c < args.q.rows) {
         const float v = add_warps<P_K>(smem, c, i);
         const ht_target to = ht_target_of(args);
-        float *element = to.c + (at.row0 + i) * to.row_step + (at.col0 + c) * to.col_step;
-        ht_stg4(element, ht_element(to, element, v));
+        float *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
+        ht_stg4(at, ht_element(to, at, v));
     }
 }
 

@@ -1,6 +1,6 @@
-/* one_product KERNEL [NN|NT|TN|TT[4]]: one product on the named kernel in the simulator, held to what its errors are
+/* one_product KERNEL [NN|NT|TN|TT]: one product on the named kernel in the simulator, held to what its errors are
  * expected to be. For tests/test_broken.py. The last line says what was found; "bits" is a hash (FNV-1a) of
- * C. Exit 0: right; 1: wrong or the simulator objects. 4: leading dimensions that are multiples of 4.
+ * C. Exit 0: right; 1: wrong or the simulator objects.
  *
  * The a-priori bound is a worst case over all inputs (bench/ERROR_BOUNDS.md): every cut of the matrix unit at
  * its largest, from the first k on. On given data a cut loses half of that on average, relative to a sum that
@@ -31,11 +31,6 @@ static float *device_copy(const float *host, size_t count) {
     return p;
 }
 
-/* From the first to the last of a matrix that is rows x cols before `trans`. */
-static size_t elements(int64_t ld, char trans, int64_t rows, int64_t cols) {
-    return (size_t)(trans == 'N' ? ld * (cols - 1) + rows : ld * (rows - 1) + cols);
-}
-
 static uint64_t hash_of(const float *x, size_t count) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < count; i++) {
@@ -48,7 +43,7 @@ static uint64_t hash_of(const float *x, size_t count) {
 }
 
 int main(int argc, char **argv) {
-    static float a[(M + 3) * K], b[K * (N + 3)], c[M * N];
+    static float a[M * K], b[K * N], c[M * N];
     const float one = 1, zero = 0;
     struct reference r;
     struct metrics found;
@@ -56,13 +51,12 @@ int main(int argc, char **argv) {
     halftone *h = NULL;
     int code = argc == 2 || argc == 3 ? halftone_create(&h) : HALFTONE_UNKNOWN_KERNEL;
     const char ta = argc == 3 ? argv[2][0] : 'N', tb = argc == 3 ? argv[2][1] : 'N';
-    const int64_t unit = argc == 3 && strlen(argv[2]) > 2 && argv[2][2] == '4' ? 4 : 1; /* what lies there is any numbers */
-    const int64_t lda = ((ta == 'N' ? M : K) + unit - 1) / unit * unit, ldb = ((tb == 'N' ? K : N) + unit - 1) / unit * unit;
+    const int64_t lda = ta == 'N' ? M : K, ldb = tb == 'N' ? K : N; /* what lies there is any numbers */
     family_fill(family_find("llm"), 3, 'A', M, N, K, a, M);
     family_fill(family_find("llm"), 3, 'B', M, N, K, b, K);
     for (int i = 0; i < M * N; i++)
         c[i] = NAN;
-    float *da = device_copy(a, elements(lda, ta, M, K)), *db = device_copy(b, elements(ldb, tb, K, N)), *dc = device_copy(c, M * N);
+    float *da = device_copy(a, M * K), *db = device_copy(b, K * N), *dc = device_copy(c, M * N);
     if (code == HALFTONE_OK)
         code = halftone_set_kernel(h, argv[1]);
     if (code == HALFTONE_OK)

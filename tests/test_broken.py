@@ -16,7 +16,6 @@ from conftest import ROOT, SIM
 SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_"),
         "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
         "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
-        "a800-thin-columns": ("a800", "fp32", "_16x4x256_", "NN4"),
         "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
         "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT")}
 
@@ -100,13 +99,7 @@ BREAKS_OF = {
         "lanes of a row are not added": (r"v = add_lanes\(v, lanes\);", 0, ";"),
         "a warp left out": (r"for \(int spread = 0; spread < SPREAD;", 0, "for (int spread = 1; spread < SPREAD;"),
         "a row beyond the matrix": (r"own < args.p.rows \? own : args.p.rows - 1", 0, "own"),
-        "a column beyond the matrix": (r"HT_DEVICE void multiply_by_each((?:[\s\S]*?q \+= q_k){3}[\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_each\g<1>1 < 99"),
-        "every k of a load meets the first": (r"HT_DEVICE void multiply_by_each([\s\S]*?)q \+= q_k;", 0, r"HT_DEVICE void multiply_by_each\g<1>;"),
-    },
-    "a800-thin-columns": {  # four columns of Q at once
-        "a column twice": (r"HT_DEVICE void multiply_by_columns([\s\S]*?)x\[1\]", 0, r"HT_DEVICE void multiply_by_columns\g<1>x[0]"),
-        "every k of a load meets the first": (r"HT_DEVICE void multiply_by_columns([\s\S]*?)q \+= q_k;", 0, r"HT_DEVICE void multiply_by_columns\g<1>;"),
-        "columns that are not there": (r"t\.cols >= 4 \?", 0, "true ?"),
+        "a column beyond the matrix": (r"HT_DEVICE void multiply_by_any([\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_any\g<1>1 < 99"),
     },
     "a800-thin-k": {  # k contiguous in both: 16 bytes at once
         "a multiply-add left out": (r"sum\[1\]\[2\] = __fmaf_rn\(p\[2\], ht_as_float[^\n]*\n", 0, ""),
@@ -114,7 +107,7 @@ BREAKS_OF = {
         "a load too far": (r"const int last = \(t.end - k", 0, "const int last = (t.end + 999 - k"),
     },
     "a800-thin-rows": {  # rows contiguous
-        "warps that read the same k": (r"first\.warp \* LINES \+ first\.lane / LANES\)", 0, "first.lane / LANES)"),
+        "warps that read the same k": (r"warp \* LINES \+ lane / LANES\)", 0, "lane / LANES)"),
         "groups of lines in one place": (r"group = \(warp \* LINES \+ line\) / 4", 0, "group = line / 4"),
         "sums of the other half of k": (r"sum\[1 % SETS<P_K>\]", 0, "sum[0]"),
     },
