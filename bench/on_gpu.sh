@@ -58,6 +58,12 @@ small() {
     table h200 h200-native-small --sizes 256,512,768,1024,1536,2048,3072 --schemes auto,f16x3,i8x6 --seconds 0.12
 }
 
+# Calls that pack nothing: every kernel of fp32 over small and thin shapes, then auto beside SGEMM: about three minutes.
+few() {
+    "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes fp32 --seconds 0.004 --out "$out/tune-h200-direct.tsv" --html "$out/tune-h200-direct.html"
+    table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --seconds 0.02
+}
+
 # Skinny shapes by auto, and transposes: 50 s.
 skinny() {
     table h200 h200-native-skinny --shapes bench/shapes-skinny.txt --schemes auto --seconds 0.05

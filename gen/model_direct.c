@@ -22,18 +22,17 @@ enum {
     STEP_INSTRUCTIONS = 80,    /* and besides */
     MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
-    /* Fitted to five tiles on 21 shapes on the H200 (results/h200-native-direct-first.tsv, clocks at 1980 MHz: root mean square error
-     * 12 %), a block's two since its stores have no branches (results/h200-native-direct.tsv: 22 % with shapes of k = 1 and 16, which these
-     * kernels are not for). */
-    OVERLAP_PERCENT = 87,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
-    BLOCK_START_CLOCKS = 5200, /* of a block: launch, first loads, checks */
-    SUM_CLOCKS = 110,          /* of a block for each sum of a lane: clear, check, store */
-    STREAM_PERCENT = 56,       /* of device memory's rate; 2.7 TB/s */
-    /* Warpgroups: three tiles on 22 shapes (results/h200-native-warpgroups.tsv): 10 to 13 %. */
+    /* Fitted to three tiles on 65 shapes on the H200 (results/tune-h200-direct.tsv, clocks at 1980 MHz), where they are not far behind the
+     * fastest kernel: root mean square error 13 %. */
+    OVERLAP_PERCENT = 95,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
+    BLOCK_START_CLOCKS = 3400, /* of a block: launch, first loads, checks */
+    SUM_CLOCKS = 130,          /* of a block for each sum of a lane: clear, check, store */
+    STREAM_PERCENT = 46,       /* of device memory's rate; 2.2 TB/s */
+    /* Warpgroups, three tiles on the same shapes: 12 %. */
     STEP_WAIT_CLOCKS = 130,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
-    WARPGROUP_START_CLOCKS = 2400, WARPGROUP_SUM_CLOCKS = 85,
-    LAUNCH_CLOCKS = 1200,      /* of the launch, beside what each block takes */
-    WARPGROUP_STREAM_PERCENT = 40, /* of device memory's rate; 1.9 TB/s */
+    WARPGROUP_START_CLOCKS = 3700, WARPGROUP_SUM_CLOCKS = 41,
+    LAUNCH_CLOCKS = 340,       /* of the launch, beside what each block takes */
+    WARPGROUP_STREAM_PERCENT = 42, /* of device memory's rate; 2.0 TB/s */
     NARROW_CLOCKS = 52,        /* more of a block, for each of its rows, where columns begin anywhere: 513 x 4096 x 31, 777 x 1555 x 311 */
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };
@@ -144,7 +143,7 @@ static int64_t fma_busy(const struct gpu *g, const struct isa *isa, const struct
 
 /* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24 loads of fragments, 64
  * sums to add to, 8 parts: 96 + 24 + 64 + 8 * 36 + 40 = 512 instructions, four warps on four schedulers; unit 6 * 64 * 64 * 32 /
- * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576; 87 % of the sum is 1485. */
+ * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576; 95 % of the sum is 1622. */
 static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
     const int64_t warps = tile_warps(t), sums = (int64_t)t->wm * t->wn / isa->wave_size, steps = t->bk / isa->fragment_k;
     const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * steps;

@@ -12,18 +12,24 @@ enum {
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
     THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
-    /* Fitted to the H200 at 1980 MHz (results/h200-native-direct.tsv). */
-    FMA_BUSY_PERCENT = 230,    /* of what the busiest pipe needs */
-    FMA_STEP_CLOCKS = 500,     /* more of a step of a block that is alone */
-    FMA_START_CLOCKS = 4700,   /* of a block: launch, first loads */
-    FMA_SUM_CLOCKS = 10,       /* of a block for each sum of a lane: its way out */
-    FMA_STREAM_PERCENT = 48,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
+    /* Fitted to the H200 at 1980 MHz: two tiles on 65 shapes (results/tune-h200-direct.tsv), where they are not far behind the fastest
+     * kernel: root mean square error 14 %. */
+    FMA_BUSY_PERCENT = 173,    /* of what the busiest pipe needs */
+    FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
+    FMA_START_CLOCKS = 4600,   /* of a block: launch, first loads */
+    FMA_SUM_CLOCKS = 2,        /* of a block for each sum of a lane: its way out */
+    FMA_STREAM_PERCENT = 59,   /* of device memory's rate, where C is most of it; 2.8 TB/s */
     FMA_EASY_ROWS = 64, FMA_NARROW_CLOCKS = 55000, /* more of a block with more rows where columns begin anywhere: 513 x 4096 x 31 */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 6000,
-    THIN_COLUMN_CLOCKS = 300, /* more of a step for each of Q's columns */
-    THIN_BYTES = 24,           /* of P that an SM takes in a clock from L2 */
-    THIN_STREAM_PERCENT = 92   /* of device memory's rate; 4.4 TB/s */
+    /* Thin kernels: two on 53 shapes (results/tune-h200-direct.tsv). */
+    THIN_START_CLOCKS = 3700,  /* of a launch, first loads included */
+    THIN_TILE_CLOCKS = 680, THIN_COLUMN_TILE_CLOCKS = 270, /* of a block, and for each of Q's columns: sums of warps are added up */
+    THIN_COLUMN_CLOCKS = 200,  /* of a step for each of Q's columns */
+    THIN_BYTES = 53,           /* of P that an SM takes in a clock from L2 */
+    THIN_FMA = 48,             /* multiply-adds of an SM in a clock, each with what it loads of Q */
+    THIN_STREAM_PERCENT = 88,  /* of device memory's rate; 4.2 TB/s */
+    THIN_RAGGED_CLOCKS = 1900, /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    THIN_SWAPPED_PERCENT = 230 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -59,13 +65,19 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
     return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
 
+/* Clocks x256 of a step of a thin block. Worked line, 8x1x256: 8192 bytes / 53 + 2048 multiply-adds / 48 = 197. */
+static int64_t thin_busy(const struct tile *t) {
+    const int64_t numbers = (int64_t)t->bm * t->bk;
+    return numbers * 4 * 256 / THIN_BYTES + numbers * t->bn * 256 / THIN_FMA;
+}
+
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 2.3 = 2944. Thin: 8 rows x 256 k x 4 / 24 = 341. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.73 = 2214. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
-        return (int64_t)t->bm * t->bk * 4 * 256 / THIN_BYTES;
+        return thin_busy(t);
     const int64_t sums = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
     const int64_t issue = warps * t->bk * (sums + loads) * 256 / active;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
@@ -73,22 +85,21 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     return model_largest(model_largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
 }
 
-/* Clocks until a step's numbers have come and been used. Worked line, thin, 16x4x256: (281 + 690) / 2 + 300 * 4 = 1685. */
-static int64_t thin_wait(const struct gpu *g, const struct isa *isa, const struct tile *t) {
-    return (g->l2_latency_cycles + g->dram_latency_cycles) / spread(isa, t) + THIN_COLUMN_CLOCKS * t->bn;
-}
-
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
     const bool thin = isa->direct == DIRECT_THIN;
     const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
     const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
-    const int64_t latency = thin ? model_largest(alone, thin_wait(g, isa, t) * 256) : alone + FMA_STEP_CLOCKS * 256;
-    const int64_t start = thin ? THIN_START_CLOCKS : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
+    const int64_t latency = thin ? model_largest(alone, THIN_COLUMN_CLOCKS * t->bn * 256) : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t tile = thin ? THIN_TILE_CLOCKS + THIN_COLUMN_TILE_CLOCKS * t->bn
+                              : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, busy(g, isa, t, resident < all ? resident : all));
     c->step_latency_x256 = (int32_t)model_cool_clocks(g, latency);
-    c->fixed_cycles = (int)model_cool_clocks(g, start);
+    c->fixed_cycles = (int)model_cool_clocks(g, tile);
+    c->start_cycles = thin ? (int)model_cool_clocks(g, THIN_START_CLOCKS) : 0;
+    c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
+    c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->narrow_cycles = !thin && t->bm > FMA_EASY_ROWS ? (int)model_cool_clocks(g, FMA_NARROW_CLOCKS) : 0;

@@ -162,6 +162,9 @@ struct ht_cost_coefficients {
     int32_t stream_gbps;   /* kernels that read the operands as they are: how fast they draw them from device memory and store
                             * C; 0: panels */
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
+    int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_direct_swaps) and A has several rows,
+                              * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
+    int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere */
 };
 
 struct ht_kernel_desc {
@@ -339,7 +342,11 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
  * Worked line, persistent blocks that store by fours: the same GPU, m = 513, n = 4096, k = 32, start 1500, narrow 7680: 5 x
  * 32 tiles are two waves; 1500 + 2 x (2000 + 7680 + 1536) = 23932 clocks = 16973 ns, and with m = 512, 4 x 32 tiles, 1500 +
  * 2 x 3536 = 8572 clocks = 6079 ns. Of a tile that C does not fill only the stored part counts: m = n = 63, 7680 x 63 x 63 /
- * 16384 = 1860. */
+ * 16384 = 1860.
+ *
+ * Worked line, a matrix and a vector: tiles of 8 x 1, 108 SMs at 1000 MHz, start 2000, fixed 1000, busy 100, latency 500, step_k 256, stream
+ * 4000 GB/s: m = 800, n = 1, k = 1024: 100 tiles, 2000 + 1000 + 4 x 500 = 5000 ns; with m = 798, whose columns begin anywhere, and 1600
+ * more for that, 11400; m = 2, n = 64 is exchanged, 16 tiles, 5000, with 230 % 11500; k = 64: a quarter of those 1600, once. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
@@ -352,6 +359,8 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     int64_t full = tiles / slots, rest = tiles % slots;
     int64_t stored = (m < bm ? m : bm) * (n < bn ? n : bn);
     int64_t tile = c->fixed_cycles + (m % 4 != 0 ? c->narrow_cycles * stored / ((int64_t)bm * bn) : 0);
+    const int ragged = swapped ? n > 1 && k % 4 != 0 : m > 1 && m % 4 != 0; /* dense, and nothing transposed */
+    const int64_t latency = c->step_latency_x256 + (ragged ? c->ragged_cycles * INT64_C(256) * (k < c->step_k ? k : c->step_k) / c->step_k : 0);
     int64_t cycles = c->start_cycles;
     for (int last = 0; last < 2; last++) {
         int64_t waves = last ? (rest > 0) : full;
@@ -359,11 +368,11 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         if (waves == 0)
             continue;
         int64_t per_sm = ht_ceil_div(blocks, sms);
-        int64_t stall = c->step_latency_x256 - (int64_t)c->step_busy_x256;
+        int64_t stall = latency - c->step_busy_x256;
         int64_t busy = per_sm * c->step_busy_x256 + (stall > 0 ? stall / (per_sm * per_sm) : 0);
         /* bytes / (GB/s) = ns; ns * MHz / 1000 = clocks */
         int64_t l2 = blocks * c->step_bytes * 256 / l2_gbps * clock_mhz / 1000;
-        int64_t step = busy > c->step_latency_x256 ? busy : c->step_latency_x256;
+        int64_t step = busy > latency ? busy : latency;
         step = l2 > step ? l2 : step;
         cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
         if (c->stream_gbps > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
@@ -372,8 +381,11 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
     if (c->stream_gbps > 0) {
         const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4));
-        const int64_t dram = ht_mul(once, batch) / c->stream_gbps + (int64_t)c->fixed_cycles * 1000 / clock_mhz;
+        const int64_t start = c->start_cycles > c->fixed_cycles ? c->start_cycles : c->fixed_cycles;
+        const int64_t dram = ht_mul(once, batch) / c->stream_gbps + start * 1000 / clock_mhz;
         ns = ns > dram ? ns : dram;
+        if (swapped && m > 1 && c->swapped_percent > 0)
+            ns = ht_mul(ns, c->swapped_percent) / 100;
     }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));

@@ -237,7 +237,9 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     const int tiles = (args.p.rows + ROWS<P_K> - 1) / ROWS<P_K>;
     const int row0 = (int)blockIdx.x % tiles * ROWS<P_K>, col0 = (int)blockIdx.x / tiles * BN;
     const int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
-    const int row = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
+    // of one too many the result is not stored; where rows lie side by side it is one of four that are all there, if there are four: its
+    // warp would wait for number by number
+    const int near = P_K || args.p.rows < 4 ? args.p.rows - 1 : (args.p.rows - 4) / 4 * 4, row = own < args.p.rows ? own : near;
     thin_task t;
     t.p = args.p.src + (long long)blockIdx.z * args.p.stride + row * args.p.row_step;
     t.q = args.q.src + (long long)blockIdx.z * args.q.stride + col0 * args.q.row_step;

@@ -98,7 +98,7 @@ BREAKS_OF = {
         "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
         "lanes of a row are not added": (r"v = add_lanes\(v, lanes\);", 0, ";"),
         "a warp left out": (r"for \(int spread = 0; spread < SPREAD;", 0, "for (int spread = 1; spread < SPREAD;"),
-        "a row beyond the matrix": (r"own < args.p.rows \? own : args.p.rows - 1", 0, "own"),
+        "a row beyond the matrix": (r"own < args\.p\.rows \? own : near", 0, "own"),
         "a column beyond the matrix": (r"HT_DEVICE void multiply_by_any([\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_any\g<1>1 < 99"),
     },
     "a800-thin-k": {  # k contiguous in both: 16 bytes at once

@@ -42,6 +42,24 @@ static void test_narrow_stores_worked_lines(void **state) {
     assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1000, 4000, 2000, 3000, 64, 63, 32, 1, 1), 1500 + 2000 + 1536);
 }
 
+static void test_thin_worked_lines(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = {.blocks_per_sm = 1, .step_busy_x256 = 100 * 256, .step_latency_x256 = 500 * 256,
+                                     .fixed_cycles = 1000, .start_cycles = 2000, .step_k = 256, .stream_gbps = 4000};
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 800, 1, 1024, 1, 1), 5000);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 2, 64, 1024, 1, 1), 5000);
+    c.ragged_cycles = 1600;
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 800, 1, 1024, 1, 1), 5000);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 798, 1, 1024, 1, 1), 11400);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 798, 1, 64, 1, 1), 3500 + 400);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 800, 1023, 1, 1), 3000 + 4 * 500 + 4 * 1600); /* lines of B */
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 1023, 1, 1), 5000); /* one line: it begins well */
+    c.swapped_percent = 230;
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 2, 64, 1024, 1, 1), 11500);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 64, 1024, 1, 1), 5000);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 64, 2, 1024, 1, 1), 5000);
+}
+
 static void test_cost_latency_and_residency(void **state) {
     (void)state;
     struct ht_cost_coefficients c = WORKED;
@@ -397,6 +415,7 @@ int main(void) {
         cmocka_unit_test(test_pack_tiles),
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_narrow_stores_worked_lines),
+        cmocka_unit_test(test_thin_worked_lines),
         cmocka_unit_test(test_cost_latency_and_residency),
         cmocka_unit_test(test_clusters_run_whole),
         cmocka_unit_test(test_absurd_shapes_saturate),
