@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), auto
+# products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
 # (what the data check costs), parts (where), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
 # (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
@@ -122,11 +122,12 @@ direct) direct ;;
 odd) odd ;;
 small) small ;;
 skinny) skinny ;;
+few) few ;;
 auto) auto ;;
 parts) parts ;;
 report) report ;;
 limits) limits ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, skinny, auto, parts, limits, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, skinny, few, auto, parts, limits, report, contract, profile" >&2; exit 2 ;;
 esac
