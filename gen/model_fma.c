@@ -28,7 +28,7 @@ enum {
     THIN_BYTES = 53,           /* of P that an SM takes in a clock from L2 */
     THIN_FMA = 48,             /* multiply-adds of an SM in a clock, each with what it loads of Q */
     THIN_STREAM_PERCENT = 88,  /* of device memory's rate; 4.2 TB/s */
-    THIN_RAGGED_CLOCKS = 1900, /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    THIN_RAGGED_CLOCKS = 1400, /* more of a step where P comes number by number: 777 x 1 x 3111 */
     THIN_SWAPPED_PERCENT = 230 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
 };
 
