@@ -25,6 +25,7 @@ enum {
     /* Fitted to three tiles on 65 shapes on the H200 (results/tune-h200-direct.tsv, clocks at 1980 MHz), where they are not far behind the
      * fastest kernel: root mean square error 13 %. */
     OVERLAP_PERCENT = 95,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
+    ARRIVAL_PERCENT = 115,     /* of L2's and device memory's latency: what a step of a block that is alone waits for its numbers */
     BLOCK_START_CLOCKS = 3400, /* of a block: launch, first loads, checks */
     SUM_CLOCKS = 130,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 46,       /* of device memory's rate; 2.2 TB/s */
@@ -32,7 +33,7 @@ enum {
     STEP_WAIT_CLOCKS = 130,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
     WARPGROUP_START_CLOCKS = 3700, WARPGROUP_SUM_CLOCKS = 41,
     LAUNCH_CLOCKS = 340,       /* of the launch, beside what each block takes */
-    WARPGROUP_STREAM_PERCENT = 42, /* of device memory's rate; 2.0 TB/s */
+    WARPGROUP_STREAM_PERCENT = 41, /* of device memory's rate; 2.0 TB/s */
     NARROW_CLOCKS = 52,        /* more of a block, for each of its rows, where columns begin anywhere: 513 x 4096 x 31, 777 x 1555 x 311 */
     PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
 };
@@ -190,7 +191,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
                          struct cost *cost) {
     const bool warpgroups = isa->direct == DIRECT_WGMMA; /* their steps wait for what they do */
     const int64_t sets = has_mma(isa) ? model_direct_sets(isa, t) : 1, sums = (int64_t)t->wm * t->wn / isa->wave_size;
-    const int64_t arrival = warpgroups ? 0 : (g->l2_latency_cycles + g->dram_latency_cycles) * 256 / sets;
+    const int64_t arrival = warpgroups ? 0 : (g->l2_latency_cycles + g->dram_latency_cycles) * ARRIVAL_PERCENT * 256 / 100 / sets;
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, step_busy(g, isa, s, t, cost->blocks_per_sm));
