@@ -12,8 +12,8 @@ enum {
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
     THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
-    /* Fitted to the H200 at 1980 MHz: two tiles on 65 shapes (results/tune-h200-direct.tsv), where they are not far behind the fastest
-     * kernel: root mean square error 14 %. */
+    /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv); tiles where they are not
+     * far behind the fastest kernel: root mean square error 14 %. */
     FMA_BUSY_PERCENT = 173,    /* of what the busiest pipe needs */
     FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 4600,   /* of a block: launch, first loads */
@@ -21,12 +21,10 @@ enum {
     FMA_STREAM_PERCENT = 59,   /* of device memory's rate, where C is most of it; 2.8 TB/s */
     FMA_EASY_ROWS = 64, FMA_NARROW_CLOCKS = 55000, /* more of a block with more rows where columns begin anywhere: 513 x 4096 x 31 */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    /* Thin kernels: two on 53 shapes (results/tune-h200-direct.tsv). */
     THIN_START_CLOCKS = 3700,  /* of a launch, first loads included */
     THIN_TILE_CLOCKS = 680, THIN_COLUMN_TILE_CLOCKS = 270, /* of a block, and for each of Q's columns: sums of warps are added up */
     THIN_COLUMN_CLOCKS = 200,  /* of a step for each of Q's columns */
-    THIN_BYTES = 53,           /* of P that an SM takes in a clock from L2 */
-    THIN_FMA = 48,             /* multiply-adds of an SM in a clock, each with what it loads of Q */
+    THIN_BYTES = 53, THIN_FMA = 48, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
     THIN_STREAM_PERCENT = 88,  /* of device memory's rate; 4.2 TB/s */
     THIN_RAGGED_CLOCKS = 1400, /* more of a step where P comes number by number: 777 x 1 x 3111 */
     THIN_SWAPPED_PERCENT = 230 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
@@ -65,19 +63,13 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
     return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
 
-/* Clocks x256 of a step of a thin block. Worked line, 8x1x256: 8192 bytes / 53 + 2048 multiply-adds / 48 = 197. */
-static int64_t thin_busy(const struct tile *t) {
-    const int64_t numbers = (int64_t)t->bm * t->bk;
-    return numbers * 4 * 256 / THIN_BYTES + numbers * t->bn * 256 / THIN_FMA;
-}
-
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.73 = 2214. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.73 = 2214. Thin, 8x1x256: 8192 bytes / 53 + 2048 / 48 = 197. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
-        return thin_busy(t);
+        return (int64_t)t->bm * t->bk * 256 * (4 * THIN_FMA + t->bn * THIN_BYTES) / (THIN_BYTES * THIN_FMA);
     const int64_t sums = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
     const int64_t issue = warps * t->bk * (sums + loads) * 256 / active;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
