@@ -59,9 +59,8 @@ def test_kernels_that_pack_nothing_multiply(tmp_path):
     shapes, path = tmp_path / "s.txt", tmp_path / "t.tsv"
     shapes.write_text("8 4 1\n8 4 4096\n")
     tune("--shapes", shapes, "--out", path, "--schemes", "fp32", "--seconds", "0.001")
-    times = {(r["k"], r["kernel"]): float(r["measured_us"]) for r in rows(path)}
-    for kernel in {k for _, k in times}:
-        assert times["4096", kernel] > 1.5 * times["1", kernel], kernel
+    spent = {k: sum(float(r["measured_us"]) for r in rows(path) if r["k"] == k) for k in ("1", "4096")}
+    assert spent["4096"] > 10 * spent["1"]  # some 70 to 130 times
 
 
 def test_it_goes_on_where_it_was_stopped(table, shapes, tmp_path):
