@@ -26,7 +26,7 @@ enum {
      * fastest kernel: root mean square error 15 %. */
     OVERLAP_PERCENT = 95,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
     ARRIVAL_PERCENT = 115,     /* of L2's and device memory's latency: what a step of a block that is alone waits for its numbers */
-    BLOCK_START_CLOCKS = 3400, /* of a block: launch, first loads, checks */
+    BLOCK_START_CLOCKS = 2800, /* of a block: launch, first loads, checks */
     SUM_CLOCKS = 130,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 46,       /* of device memory's rate; 2.2 TB/s */
     /* Warpgroups, three tiles on the same shapes: 13 %. */

@@ -1,17 +1,15 @@
 /* model_fma: MODEL_HALFTONE for kernels that read the operands as they are and have multiply-adds for all of it
- * (templates/fma_direct.cu, thin_direct.cu). Level 2.
- *
- * The first wait for shared memory and for C's way out, the second for P's way in. */
+ * (templates/fma_direct.cu, thin_direct.cu). Level 2. The first wait for shared memory and for C's way out, the second for P's way in. */
 #include "model.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
     FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
-    FMA_ROW_LANES = 16,        /* lanes of a warp with different rows */
-    THIN_LANES = 8, THIN_LINE = 32, /* lanes and numbers of a line that a warp loads */
+    FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv); tiles where they are not
      * far behind the fastest kernel: root mean square error 14 %. */
     FMA_BUSY_PERCENT = 173,    /* of what the busiest pipe needs */
@@ -21,13 +19,13 @@ enum {
     FMA_STREAM_PERCENT = 59,   /* of device memory's rate, where C is most of it; 2.8 TB/s */
     FMA_EASY_ROWS = 64, FMA_NARROW_CLOCKS = 55000, /* more of a block with more rows where columns begin anywhere: 513 x 4096 x 31 */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 3700,  /* of a launch, first loads included */
-    THIN_TILE_CLOCKS = 680, THIN_COLUMN_TILE_CLOCKS = 270, /* of a block, and for each of Q's columns: sums of warps are added up */
-    THIN_COLUMN_CLOCKS = 200,  /* of a step for each of Q's columns */
-    THIN_BYTES = 53, THIN_FMA = 48, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 88,  /* of device memory's rate; 4.2 TB/s */
-    THIN_RAGGED_CLOCKS = 1400, /* more of a step where P comes number by number: 777 x 1 x 3111 */
-    THIN_SWAPPED_PERCENT = 230 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
+    THIN_START_CLOCKS = 3700, THIN_TILE_CLOCKS = 100, THIN_COLUMN_TILE_CLOCKS = 190, /* of a launch, of a block, for each of Q's columns */
+    THIN_COLUMN_CLOCKS = 250,  /* of a step for each of Q's columns */
+    THIN_BYTES = 36, THIN_FMA = 50, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
+    THIN_STREAM_PERCENT = 82,  /* of device memory's rate; 3.9 TB/s */
+    THIN_RAGGED_CLOCKS = 700,  /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    THIN_HIDDEN_CLOCKS = 2000, /* of the reduction's launch, where it is a dependent one, behind the kernel */
+    THIN_SWAPPED_PERCENT = 200 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -65,7 +63,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.73 = 2214. Thin, 8x1x256: 8192 bytes / 53 + 2048 / 48 = 197. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.73 = 2214. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
@@ -92,6 +90,8 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->start_cycles = thin ? (int)model_cool_clocks(g, THIN_START_CLOCKS) : 0;
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
     c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
+    c->row_parts = thin ? THIN_LANES : 0;
+    c->hidden_cycles = thin && strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, THIN_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->narrow_cycles = !thin && t->bm > FMA_EASY_ROWS ? (int)model_cool_clocks(g, FMA_NARROW_CLOCKS) : 0;

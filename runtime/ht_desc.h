@@ -130,9 +130,10 @@ struct ht_pack_args {
  * - beta == 0 (by value or through beta_ptr) never reads C. alpha == 0 makes the product vanish, NaN and Inf
  *   included; the runtime launches no product when it can see that on the host, kernel and reduction test the
  *   value behind alpha_ptr.
- * - Split-K: part i holds the bk steps [total * i / splits, total * (i + 1) / splits); splits == 1 applies
- *   alpha and beta in the kernel and needs no partials.
- * - reduce with splits >= 1 adds the parts in order 0, 1, ... and applies alpha and beta once. reduce with
+ * - Split-K: part i holds the bk steps [total * i / splits, total * (i + 1) / splits), or, where the operands are read as they are,
+ *   total / splits steps, and one more in each of the first total % splits parts; splits == 1 applies alpha and beta in the
+ *   kernel and needs no partials.
+ * - reduce with splits >= 1 adds the parts in an order that depends on nothing but splits and applies alpha and beta once. reduce with
  *   splits == 0 is C = beta * C without partials, A, B or alpha; with beta == 0 it writes zeros. */
 enum {
     HT_ATOM_ROWS = 64,
@@ -141,7 +142,8 @@ enum {
     HT_WHOLE_ROWS = -1, HT_STRIPS = -2, /* instead of a packing block's tiles */
     HT_STRIP_TILES = 8, /* of 64 k in a strip */
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
-    HT_PARTS_AHEAD = 16,  /* parts that the split-K reduction loads before it adds the first */
+    HT_PARTS_AHEAD = 16,  /* parts that the split-K reduction loads before it adds the first; of more, threads share out an element's */
+    HT_PARTS_SHARING = 4, /* so many threads */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
@@ -158,13 +160,15 @@ struct ht_cost_coefficients {
     int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
     int32_t start_cycles;  /* once a launch: persistent blocks start only once */
     int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
-    int32_t part_cycles;   /* of the split-K reduction for each part: it reads HT_PARTS_AHEAD, then waits */
+    int32_t part_cycles;   /* of the split-K reduction for each part that a thread reads: HT_PARTS_AHEAD, then it waits */
     int32_t stream_gbps;   /* kernels that read the operands as they are: how fast they draw them from device memory and store
                             * C; 0: panels */
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
     int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_direct_swaps) and A has several rows,
                               * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
     int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere */
+    int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; 0: they are idle */
+    int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
 };
 
 struct ht_kernel_desc {
@@ -319,6 +323,12 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
     return ht_mul(ht_ceil_div(length, tile * blocks), blocks);
 }
 
+/* Parts of k in the rows of a tile of bm rows, of which the operand has `rows`. */
+static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t rows, int bm) {
+    const int64_t parts = bm / (rows > 2 ? 4 : rows);
+    return rows > 4 || c->row_parts == 0 ? 1 : parts < c->row_parts ? parts : c->row_parts;
+}
+
 /* Kernel time in ns of one launch, split-K reduction included, packing excluded. Blocks run in waves over
  * sms * blocks_per_sm slots; a wave advances one bk step in the longer of what its SMs and what L2 need. An SM
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
@@ -346,7 +356,8 @@ static inline int64_t ht_tiles(int64_t length, int tile, int cluster) {
  *
  * Worked line, a matrix and a vector: tiles of 8 x 1, 108 SMs at 1000 MHz, start 2000, fixed 1000, busy 100, latency 500, step_k 256, stream
  * 4000 GB/s: m = 800, n = 1, k = 1024: 100 tiles, 2000 + 1000 + 4 x 500 = 5000 ns; with m = 798, whose columns begin anywhere, and 1600
- * more for that, 11400; m = 2, n = 64 is exchanged, 16 tiles, 5000, with 230 % 11500; k = 64: a quarter of those 1600, once. */
+ * more for that, 11400; m = 2, n = 64 is exchanged, 16 tiles, 5000, with 230 % 11500; k = 64: a quarter of those 1600, once.
+ * m = n = 1, k = 16384: 64 steps, 35000; shared out among 8 rows 8 steps, 7000 (row_parts 8). */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
@@ -354,7 +365,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     bn = swapped ? bm : bn;
     bm = rows;
     int64_t tiles = ht_mul(ht_mul(ht_tiles(m, bm, c->cluster_m), ht_tiles(n, bn, c->cluster_n)), ht_mul(batch, splits));
-    int64_t steps = ht_ceil_div(ht_ceil_div(k, c->step_k), splits);
+    int64_t steps = ht_ceil_div(ht_ceil_div(ht_ceil_div(k, c->step_k), splits), ht_row_parts(c, swapped ? n : m, swapped ? bn : bm));
     int64_t slots = sms * c->blocks_per_sm;
     int64_t full = tiles / slots, rest = tiles % slots;
     int64_t stored = (m < bm ? m : bm) * (n < bn ? n : bn);
@@ -390,14 +401,16 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
         const int64_t start = c->stream_gbps > 0 ? 0 : c->start_cycles; /* of the reduction; those kernels' figures have it */
-        ns = ht_add(ns, launch_ns + (start + splits * c->part_cycles) * 1000 / clock_mhz);
+        /* parts that a thread reads; figures of kernels that read panels were fitted when it read all of them */
+        const int64_t read = splits > HT_PARTS_AHEAD && c->stream_gbps > 0 ? ht_ceil_div(splits, HT_PARTS_SHARING) : splits;
+        ns = ht_add(ns, launch_ns + (start - c->hidden_cycles + read * c->part_cycles) * 1000 / clock_mhz);
         ns = ht_add(ns, ht_mul(splits + 1, part) / dram_gbps);
         ns = ht_add(ns, ht_mul(splits, part) / dram_gbps);
     }
     return ns;
 }
 
-enum { HT_PICK_STEPS = 4, HT_PICK_SPLITS_MAX = 128 };
+enum { HT_PICK_STEPS = 4, HT_PICK_K = 256, HT_PICK_SPLITS_MAX = 128 };
 
 /* 1, 2, 3, 4, 6, 8, 12, 16, 24, ...: powers of two and the points halfway between them. */
 static inline int ht_next_splits(int splits) {
@@ -417,17 +430,19 @@ static inline int ht_least_splits(const struct ht_cost_coefficients *c, int64_t 
 }
 
 /* ht_cost_ns with the best split-K, and how many parts that has: no fewer than ht_least_splits; beyond that every part keeps
- * at least HT_PICK_STEPS bk steps and the partial sums fit partial_bytes. Ties go to the smaller split. */
+ * at least HT_PICK_STEPS bk steps, of kernels that read the operands as they are as many as have HT_PICK_K k if that is less, and the
+ * partial sums fit partial_bytes. Ties go to the smaller split. */
 static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t partial_bytes,
                                  int *best_splits) {
     const int64_t steps = ht_ceil_div(k, c->step_k);
+    const int64_t part = c->stream_gbps > 0 && c->step_k * HT_PICK_STEPS > HT_PICK_K ? ht_ceil_div(HT_PICK_K, c->step_k) : HT_PICK_STEPS;
     const int least = ht_least_splits(c, k);
     int64_t best =
         ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, least);
     *best_splits = least;
-    for (int splits = ht_next_splits(least); splits <= HT_PICK_SPLITS_MAX && steps / splits >= HT_PICK_STEPS;
+    for (int splits = ht_next_splits(least); splits <= HT_PICK_SPLITS_MAX && steps / splits >= part;
          splits = ht_next_splits(splits)) {
         if (ht_partial_bytes(m, n, batch, splits, ht_part_bytes(c->exact_k)) > partial_bytes)
             break;

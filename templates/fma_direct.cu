@@ -152,9 +152,11 @@ HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool k
 }
 
 // All of the block's k: the product is in `sum` afterwards.
-HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, int row0, int col0, unsigned smem)
+HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, unsigned smem)
 {
-    const ht_part_k range = ht_part_of(args.g);
+    const ht_place place = ht_place_of(args, 0);
+    const int row0 = place.p_tile * BM, col0 = place.q_tile * BN;
+    const ht_part_k range = ht_part_of(args, place.split);
     const int tid = (int)threadIdx.x;
     const unsigned at_p = (unsigned)own_row(tid) * 4, at_q = P_BYTES + (unsigned)own_column(tid) * 4;
     const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
@@ -229,12 +231,13 @@ HT_DEVICE void store_row(const ht_target &to, float *c, ht_acc *sum, int columns
     }
 }
 
-HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI], int row0, int col0)
+HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
 {
-    const int tid = (int)threadIdx.x + (int)ht_anew(0); // worked out once more: a place in the tile is not kept meanwhile
-    const int row = row0 + own_row(tid), col = col0 + own_column(tid);
+    const int zero = (int)ht_anew(0), tid = (int)threadIdx.x + zero; // worked out once more: a place is not kept meanwhile
+    const ht_place place = ht_place_of(args, zero);
+    const int row = place.p_tile * BM + own_row(tid), col = place.q_tile * BN + own_column(tid);
     const int columns = args.q.rows - col; // that are left
-    const ht_target to = ht_target_of(args);
+    const ht_target to = ht_target_of(args, place.split);
     const bool fours = stores_fours(to) && columns >= NI;
     float *c = to.c + row * to.row_step + col * to.col_step;
 #pragma unroll
@@ -248,8 +251,6 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     ht_grid_wait();
     ht_grid_release();
-    const int tiles = (args.p.rows + BM - 1) / BM;
-    const int row0 = (int)blockIdx.x % tiles * BM, col0 = (int)blockIdx.x / tiles * BN;
     ht_acc sum[MI][NI];
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -258,8 +259,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             sum[i][j] = 0.0f;
         }
     }
-    multiply(sum, args, row0, col0, ht_smem_base<SMEM_BYTES>());
-    store_sums(args, sum, row0, col0);
+    multiply(sum, args, ht_smem_base<SMEM_BYTES>());
+    store_sums(args, sum);
 }
 
 static int init(void)
@@ -271,7 +272,7 @@ static int launch(const ht_gemm_args &g, void *stream)
 {
     direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN));
     args.chain_k = g.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
-    const unsigned tiles = (unsigned)((args.p.rows + BM - 1) / BM) * (unsigned)((args.q.rows + BN - 1) / BN);
+    const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));
     const int bytes = g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;
-    return ht_launch_dependent(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, bytes, stream, args);
+    return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, bytes, stream, args);
 }

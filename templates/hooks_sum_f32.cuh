@@ -23,6 +23,12 @@ HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
     return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
 }
 
+// What the lane `lanes` away has.
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
+{
+    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
+}
+
 HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
 {
     return ht_ldg4(parts + at);

@@ -15,6 +15,12 @@ HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
     return sum;
 }
 
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
+{
+    const unsigned low = (unsigned)ht_shfl_xor((int)v, lanes), high = (unsigned)ht_shfl_xor((int)(v >> 32), lanes);
+    return (long long)((unsigned long long)high << 32 | low);
+}
+
 HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
 {
     return ht_ldg_i64((const long long *)(const void *)parts + at);

@@ -62,13 +62,14 @@ HT_DEVICE uint4 ht_ld16(const void *p)
     return *(const uint4 *)p;
 }
 
-// The same for data that this SM asks for once: it takes no place in L1.
-HT_DEVICE uint4 ht_ld16_once(const void *p)
+// The same for data that this SM asks for once: it takes no place in L1. Nothing is read, and the result is any, unless it is there: no branch.
+HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
 {
     uint4 v;
-    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
+                 "@there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(__cvta_generic_to_global(p)));
+                 : "l"(__cvta_generic_to_global(p)), "r"((int)there));
     return v;
 }
 

@@ -79,9 +79,9 @@ HT_DEVICE uint4 ht_ld16(const void *p)
     return ht_ldg16(p);
 }
 
-HT_DEVICE uint4 ht_ld16_once(const void *p)
+HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
 {
-    return ht_ldg16(p);
+    return there ? ht_ldg16(p) : make_uint4(0, 0, 0, 0);
 }
 
 HT_DEVICE long long ht_ldg_i64(const long long *p)

@@ -8,7 +8,8 @@
 //                   0-3  warp 0    warp 2     warp 4     warp 6                            0-3     warp 0
 //                   4-7  warp 1    warp 3     warp 5     warp 7                            4-7     warp 1 ...
 //
-// Q is small: it comes from the caches. FP32 multiply-adds, 32 * SPREAD chains for each result: one for each remainder of k. They
+// Where P has up to four rows, which a block would hold more than once, the rest of its rows are further parts of k instead: dot
+// products. Q is small: it comes from the caches. FP32 multiply-adds, 32 * SPREAD chains for each result: one for each remainder of k. They
 // are added up in the same order both ways, so the bits do not depend on how P lies.
 constexpr int THREADS = 256, WARPS = THREADS / WAVE;
 constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a warp
@@ -20,6 +21,7 @@ template <bool P_K> constexpr int NEXT = P_K ? LINE * SPREAD : LINE;  // k from 
 template <bool P_K> constexpr int STEP = NEXT<P_K> *AHEAD;            // k of a block at once
 constexpr int SMEM_BYTES = 4 * SPREAD * LANES * BN * LINE;
 static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && AHEAD % SPREAD == 0, "32 k, whole sets");
+constexpr int FEW_ROWS = 4, MOST_PARTS = LANES; // of P, and of k in a block's rows
 static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
 
 // What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
@@ -31,9 +33,15 @@ struct thin_task {
     bool wide, q_wide; // P, and what is read of Q, lies well for AHEAD loads
 };
 
-HT_DEVICE void load_four(float *v, const float *from)
+// Four numbers side by side; WIDE: from a multiple of 16 bytes on, and only if they are there.
+template <bool WIDE> HT_DEVICE void load_four(float *v, const float *from, bool there)
 {
-    const uint4 x = ht_ld16_once(from);
+    if (!WIDE) {
+        for (int e = 0; e < 4; e++)
+            v[e] = ht_ldg4(from + e);
+        return;
+    }
+    const uint4 x = ht_ld16_once(from, there);
     v[0] = ht_as_float(x.x);
     v[1] = ht_as_float(x.y);
     v[2] = ht_as_float(x.z);
@@ -85,18 +93,19 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
     const long long q_col = ht_anew(t.q_col);
 #pragma unroll
     for (int c = 0; c < BN; c++) {
+        float x[4];
+        load_some(x, q, t.q_k, P_K ? there : there > 0);
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            const int k = P_K ? e : 0;
-            sum[c][e] = __fmaf_rn(p[e], there > k ? ht_ldg4(q + k * t.q_k) : 0.0f, sum[c][e]);
+            sum[c][e] = __fmaf_rn(p[e], x[P_K ? e : 0], sum[c][e]);
         }
         q += c + 1 < t.cols ? q_col : 0;
     }
 }
 
-// AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and instead of one that
-// is not all there the last that is comes again, and is left out of the sums: no load waits for a branch.
-template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+// AHEAD loads of P, from k on, times Q, where Q lies well and, if WIDE, P does. WHOLE: all is there; else the first load is, and those that
+// are not all there are left out.
+template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
     const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
@@ -104,8 +113,8 @@ template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][
     float p[AHEAD][4];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
-        load_four(p[u], from);
-        from += WHOLE || u < last ? p_step : 0;
+        load_four<WIDE>(p[u], from, WHOLE || u <= last);
+        from += WIDE || WHOLE || u < last ? p_step : 0; // the last that is there instead of one that is not
     }
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
@@ -128,7 +137,7 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
         const int at = k + u * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
         const float *from = t.p + at * t.p_k;
         if (t.wide && there >= 4) {
-            load_four(p[u], from);
+            load_four<true>(p[u], from, true);
         } else {
             load_some(p[u], from, 1, there);
         }
@@ -140,36 +149,40 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
     }
 }
 
-// This thread's share of k from `first` on.
-template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+// This thread's share of k from `first` on, AHEAD loads at once, but for up to three k that are left to one lane.
+template <bool P_K, bool WIDE> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const thin_task &t, int first)
 {
     const int reach = (AHEAD - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
     int k = first;
-    if (t.wide && t.q_wide) {
 #pragma unroll 1
-        for (; k + reach <= t.end; k += STEP<P_K>)
-            multiply_ahead<P_K, true>(sum, t, k);
-        if (k + (P_K ? 4 : 1) <= t.end)
-            multiply_ahead<P_K, false>(sum, t, k);
-        if constexpr (P_K) { // up to three k are left to one lane
-            while (k + 4 <= t.end)
-                k += NEXT<P_K>;
-            if (k < t.end)
-                multiply_few<P_K>(sum, t, k);
-        }
+    for (; k + reach <= t.end; k += STEP<P_K>)
+        multiply_ahead<P_K, WIDE, true>(sum, t, k);
+    if (k + (P_K ? 4 : 1) <= t.end)
+        multiply_ahead<P_K, WIDE, false>(sum, t, k);
+}
+
+// This thread's share of k from `first` on.
+template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+{
+    constexpr bool LOOSE = P_K && BN == 1; // registers are left for addresses of four numbers
+    if (t.q_wide && (LOOSE || t.wide)) {
+        if (!LOOSE || t.wide)
+            multiply_most<P_K, true>(sum, t, first);
+        else
+            multiply_most<P_K, !LOOSE>(sum, t, first);
+        const int left = (t.end - first) % NEXT<P_K>; // from the last of the thread's places on: up to three k
+        if (P_K && first < t.end && left > 0 && left < 4)
+            multiply_few<P_K>(sum, t, t.end - left);
         return;
     }
 #pragma unroll 1
-    for (; k < t.end; k += STEP<P_K>) {
-#pragma unroll 1
-        for (int u = 0; u < AHEAD; u += FEW)
-            multiply_few<P_K>(sum, t, k + u * NEXT<P_K>);
-    }
+    for (int k = first; k < t.end; k += FEW * NEXT<P_K>)
+        multiply_few<P_K>(sum, t, k);
 }
 
 HT_DEVICE float add_lanes(float v, int lanes)
 {
-    return __fadd_rn(v, ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes)));
+    return __fadd_rn(v, ht_shfl_sum(v, lanes));
 }
 
 // Where a sum waits in shared memory: [spread][lanes of a line, if they are not added up yet][column][row].
@@ -230,13 +243,38 @@ template <bool P_K> HT_DEVICE float add_warps(unsigned smem, int c, int row)
     return sum;
 }
 
+// How a block's rows are shared out where P has few: `parts` of k, each of which has 2^shift of them.
+struct sharing {
+    int shift, parts;
+};
+
+template <bool P_K> HT_DEVICE sharing share_rows(int rows)
+{
+    const int shift = rows > 2 ? 2 : rows - 1, parts = BM >> shift;
+    return {P_K ? shift : 2, parts < MOST_PARTS ? parts : MOST_PARTS};
+}
+
+// Part `part` of a block's k, whole lines but at the end: nothing, if there are not so many.
+HT_DEVICE ht_part_k share_of(const ht_part_k &all, int part, int parts)
+{
+    const int log = parts > 4 ? 3 : parts > 2 ? 2 : 1, lines = (all.end - all.begin + LINE - 1) / LINE;
+    const int each = ((lines + parts - 1) >> log) * LINE, begin = all.begin + part * each;
+    return {begin, part >= parts ? begin : begin + each < all.end ? begin + each : all.end};
+}
+
 template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
 {
-    const ht_part_k range = ht_part_of(args.g);
+    const ht_place place = ht_place_of(args, 0);
     const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
-    const int tiles = (args.p.rows + ROWS<P_K> - 1) / ROWS<P_K>;
-    const int row0 = (int)blockIdx.x % tiles * ROWS<P_K>, col0 = (int)blockIdx.x / tiles * BN;
-    const int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
+    const int row0 = place.p_tile * ROWS<P_K>, col0 = place.q_tile * BN;
+    ht_part_k range = ht_part_of(args, place.split);
+    int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
+    sharing shared = {0, 1};
+    if (args.p.rows <= FEW_ROWS) {
+        shared = share_rows<P_K>(args.p.rows);
+        range = share_of(range, own >> shared.shift, shared.parts);
+        own &= (1 << shared.shift) - 1;
+    }
     // of one too many the result is not stored; where rows lie side by side it is one of four that are all there, if there are four: its
     // warp would wait for number by number
     const int near = P_K || args.p.rows < 4 ? args.p.rows - 1 : (args.p.rows - 4) / 4 * 4, row = own < args.p.rows ? own : near;
@@ -266,8 +304,11 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     ht_barrier();
     const int i = tid % ROWS<P_K>, c = tid / ROWS<P_K>;
     if (c < BN && row0 + i < args.p.rows && col0 + c < args.q.rows) {
-        const float v = add_warps<P_K>(smem, c, i);
-        const ht_target to = ht_target_of(args);
+        float v = add_warps<P_K>(smem, c, i);
+#pragma unroll 1
+        for (int part = 1; part < shared.parts; part++)
+            v = __fadd_rn(v, add_warps<P_K>(smem, c, (part << shared.shift) + i));
+        const ht_target to = ht_target_of(args, place.split);
         float *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
         ht_stg4(at, ht_element(to, at, v));
     }
@@ -300,8 +341,10 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN));
+    direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN));
+    if (args.q.rows == 1 && args.q.k_contiguous) // a line by itself may be of any length
+        args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * 4) % 16 == 0;
     const int rows = args.p.k_contiguous ? ROWS<true> : ROWS<false>;
-    const unsigned tiles = (unsigned)((args.p.rows + rows - 1) / rows) * (unsigned)((args.q.rows + BN - 1) / BN);
-    return ht_launch_dependent(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
+    const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + rows - 1) / rows), (unsigned)((args.q.rows + BN - 1) / BN));
+    return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }

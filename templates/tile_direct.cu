@@ -41,10 +41,13 @@ struct ht_side {
     int rows, k_contiguous;
 };
 
+// What each block asks for first lies together: each further line of constants comes late.
 struct direct_args {
-    ht_gemm_args g;
+    int k, splits;                // as g has them
+    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int swapped;                  // P is B, Q is A
     ht_side p, q;
-    int swapped; // P is B, Q is A
+    ht_gemm_args g;
 };
 
 // Which part of C: the tile's row and column among the tiles of P and Q, the part of k, the entry of the batch.
@@ -477,23 +480,17 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
     return !ht_any_of_block<WARPS>(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
-// total * split / splits without 64 bits, which would take longer than some products.
-HT_DEVICE int first_step(int total, int split, int splits)
+// The step that part `split` begins with; no division, which would take longer than some products.
+HT_DEVICE int first_step(const direct_args &args, int split)
 {
-    if (RESCUES) // where time is something else, and hipcc 5.2 would spill scalars
-        return (int)((long long)total * split / splits);
-    if (splits == 1)
-        return split * total;
-    return (int)((unsigned)total / (unsigned)splits) * split + (int)((unsigned)total % (unsigned)splits * (unsigned)split / (unsigned)splits);
+    return args.part_steps * split + (split < args.longer_parts ? split : args.longer_parts);
 }
 
 // This block's share; `zero` is added to what says which it is.
 HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero)
 {
-    const ht_gemm_args &g = args.g;
     const int tid = (int)threadIdx.x + zero, split = spot.split + zero, warp = tid / WAVE;
-    const int total = (g.k + BK - 1) / BK; // steps
-    const int begin = first_step(total, split, g.splits), end = first_step(total, split + 1, g.splits);
+    const int begin = first_step(args, split), end = first_step(args, split + 1);
     ht_task t;
     t.p = args.p.src + (spot.entry + zero) * args.p.stride;
     t.q = args.q.src + (spot.entry + zero) * args.q.stride;
@@ -506,7 +503,7 @@ HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero
     t.row0 = (spot.row + zero) * BM;
     t.col0 = (spot.col + zero) * BN;
     t.k0 = begin * BK;
-    t.k = end * BK < g.k ? end * BK : g.k;
+    t.k = end * BK < args.k ? end * BK : args.k;
     t.steps = end - begin;
     t.tid = tid;
     t.lane = tid & (WAVE - 1);
@@ -584,7 +581,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     if (RESCUES) {
         rescue(args);
     } else {
-        const int splits = args.g.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
+        const int splits = args.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
         const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
         const ht_spot spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
         compute_tile(args, spot);
@@ -633,7 +630,8 @@ static int launch(const ht_gemm_args &g, void *stream)
     const int swapped = swaps(g);
     const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
     const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
-    const direct_args args = {g, swapped ? b : a, swapped ? a : b, swapped};
+    const int steps = (int)((g.k + (long long)BK - 1) / BK);
+    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swapped, swapped ? b : a, swapped ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide, share = (tiles * g.batch + WALKED - 1) / WALKED;
     const int most = share < SMS * MIN_BLOCKS ? (int)share : SMS * MIN_BLOCKS;

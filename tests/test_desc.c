@@ -54,6 +54,11 @@ static void test_thin_worked_lines(void **state) {
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 798, 1, 64, 1, 1), 3500 + 400);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 800, 1023, 1, 1), 3000 + 4 * 500 + 4 * 1600); /* lines of B */
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 1023, 1, 1), 5000); /* one line: it begins well */
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 16384, 1, 1), 35000);
+    c.row_parts = 8;
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 16384, 1, 1), 7000);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 4, 1, 16384, 1, 1), 3000 + 32 * 500);
+    c.row_parts = 0;
     c.swapped_percent = 230;
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 2, 64, 1024, 1, 1), 11500);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 64, 1024, 1, 1), 5000);

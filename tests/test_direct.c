@@ -318,6 +318,9 @@ static void every_kernel_of_the_scheme(void **state) {
         one_kernel(set->kernel[i].name, 1);
         same_bits_either_way(&set->kernel[i], 36, 4);
         same_bits_either_way(&set->kernel[i], 4, 36);
+        same_bits_either_way(&set->kernel[i], 36, 1);
+        for (int few = 1; few <= 4; few++) /* rows, which thin kernels fill up with parts of k */
+            same_bits_either_way(&set->kernel[i], few, 5 - few);
     }
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
     assert_true(seen >= 4);
