@@ -23,7 +23,7 @@ enum {
     THIN_COLUMN_CLOCKS = 250,  /* of a step for each of Q's columns */
     THIN_BYTES = 36, THIN_FMA = 50, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
     THIN_STREAM_PERCENT = 82,  /* of device memory's rate; 3.9 TB/s */
-    THIN_RAGGED_CLOCKS = 700,  /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    THIN_RAGGED_CLOCKS = 850,  /* more of a step where P comes number by number: 777 x 1 x 3111 */
     THIN_HIDDEN_CLOCKS = 2000, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     THIN_SWAPPED_PERCENT = 200 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
 };
