@@ -10,8 +10,8 @@ enum {
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
-    /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv); tiles where they are not
-     * far behind the fastest kernel: root mean square error 14 %. */
+    /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
+     * times the fastest kernel's time: root mean square error 12 and 17 %. */
     FMA_BUSY_PERCENT = 173,    /* of what the busiest pipe needs */
     FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 4600,   /* of a block: launch, first loads */
