@@ -131,7 +131,7 @@ struct ht_pack_args {
  *   included; the runtime launches no product when it can see that on the host, kernel and reduction test the
  *   value behind alpha_ptr.
  * - Split-K: part i holds the bk steps [total * i / splits, total * (i + 1) / splits), or, where the operands are read as they are,
- *   total / splits steps, and one more in each of the first total % splits parts; splits == 1 applies alpha and beta in the
+ *   total / splits steps, and in total % splits of the parts one more; splits == 1 applies alpha and beta in the
  *   kernel and needs no partials.
  * - reduce with splits >= 1 adds the parts in an order that depends on nothing but splits and applies alpha and beta once. reduce with
  *   splits == 0 is C = beta * C without partials, A, B or alpha; with beta == 0 it writes zeros. */
@@ -437,7 +437,9 @@ static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, i
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t partial_bytes,
                                  int *best_splits) {
     const int64_t steps = ht_ceil_div(k, c->step_k);
-    const int64_t part = c->stream_gbps > 0 && c->step_k * HT_PICK_STEPS > HT_PICK_K ? ht_ceil_div(HT_PICK_K, c->step_k) : HT_PICK_STEPS;
+    int64_t part = HT_PICK_STEPS;
+    if (c->stream_gbps > 0 && c->step_k * HT_PICK_STEPS > HT_PICK_K)
+        part = ht_ceil_div(HT_PICK_K, c->step_k);
     const int least = ht_least_splits(c, k);
     int64_t best =
         ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, least);

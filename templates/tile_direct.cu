@@ -483,6 +483,8 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
 // The step that part `split` begins with; no division, which would take longer than some products.
 HT_DEVICE int first_step(const direct_args &args, int split)
 {
+    if (RESCUES) // where time is something else, and hipcc 5.2 would spill scalars
+        return (int)((long long)(args.part_steps * args.splits + args.longer_parts) * split / args.splits);
     return args.part_steps * split + (split < args.longer_parts ? split : args.longer_parts);
 }
 
