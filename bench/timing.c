@@ -16,6 +16,10 @@ enum { BATCHES = 9, CALLS_MOST = 100000, WARM_CALLS = 3 };
 #define WARM_UP_SECONDS 0.05
 #define DELAY_FIRST 100e-6
 #define DELAY_MOST 20e-3
+/* Before single calls that take so long: the clock seems to stay where a heavy load has left it for some tens of milliseconds
+ * (bench/NOTES.md, 2026-11-23: single calls at 2048 to 4096 were as slow as the sustained ones before them). */
+#define REST_SECONDS 0.1
+#define REST_CALL 50e-6
 /* Below this the host's pace may decide; what it needs for a call at most; calls that a stream takes without waiting. */
 #define HOST_BOUND 12e-6
 #define HOST_CALL 10e-6
@@ -81,9 +85,13 @@ static struct timing_spread spread_of(double *seconds, int count) {
 
 /* Idle between single calls for three times as long as one takes, so that neither power nor heat of one slows the next; at
  * least 2 ms, at most 50. */
-static void pause_after(double seconds) {
-    const double wanted = 3 * seconds < 2e-3 ? 2e-3 : 3 * seconds < 50e-3 ? 3 * seconds : 50e-3;
-    nanosleep(&(struct timespec){0, (long)(wanted * 1e9)}, NULL);
+static double pause_after(double seconds) {
+    return 3 * seconds < 2e-3 ? 2e-3 : 3 * seconds < 50e-3 ? 3 * seconds : 50e-3;
+}
+
+/* Less than a second. */
+static void idle(double seconds) {
+    nanosleep(&(struct timespec){0, (long)(seconds * 1e9)}, NULL);
 }
 
 /* Repeats what the host was too slow for with twice the delay; gives up, without a result, where that does not help. */
@@ -96,8 +104,10 @@ static int measure_singles(const struct clockwork *w, int wanted, int (*call)(vo
         return 0;
     if (time_batch(w, call, context, &warm, NULL, NULL, &once, f) != 0)
         return -1;
+    if (once >= REST_CALL)
+        idle(REST_SECONDS);
     while (count < wanted && b.delay <= DELAY_MOST) {
-        pause_after(once);
+        idle(pause_after(once));
         if (time_batch(w, call, context, &b, NULL, NULL, &seconds[count], f) != 0)
             return -1;
         count += b.ahead;
