@@ -819,6 +819,6 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
                             .written = &written,
                             .known = &written,
                             .has_sums = true};
-    banner_small(out, c->isa, name, "Adds split-K parts in order: C = alpha * sum + beta * C.", f.args, s);
+    banner_small(out, c->isa, name, "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.", f.args, s);
     return write_file(out, &f);
 }

@@ -12,7 +12,6 @@
 
 enum model_kind { MODEL_HALFTONE, MODEL_EGEMM, MODEL_LEGEMM };
 enum { MODEL_REASON_MAX = 160 };
-enum { MODEL_RASTER_ROWS = 8 }; /* tile rows of a raster group: HOPPER-TRIAL.md, "8/16/32: 228/220/217" */
 
 struct shape {
     int64_t m, n, k;
@@ -31,6 +30,12 @@ struct cost {
     int64_t score; /* the model's own objective: larger is better; ties by tile_compare, smaller first */
     struct ht_cost_coefficients coefficients; /* what the runtime's ht_cost_ns needs (MODEL_HALFTONE) */
 };
+
+/* Tile rows of a raster group, so that what a wave reads of A and B is about square: 8 or 16, the one below the root of SMs * bn / bm. Worked
+ * line: 132 SMs, 128x128: 11.5, 8 (HOPPER-TRIAL.md, "8/16/32: 228/220/217"); 128x256: 16.2, 16 (NOTES.md, "DRAM", 8 / 16: 4.4 / 3.4 GB at 8192). */
+static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
+    return g->sms * t->bn >= 256 * t->bm ? 16 : 8;
+}
 
 const char *model_name(enum model_kind kind);
 bool model_from_name(const char *name, enum model_kind *kind);

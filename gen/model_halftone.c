@@ -158,21 +158,18 @@ static int64_t chain_clocks(const struct gpu *g, const struct isa *isa, const st
     return clocks;
 }
 
-/* Bytes of A and B that the blocks of one wave need in all: MODEL_RASTER_ROWS tile rows and as many tile
- * columns as that takes, `k` deep. */
-static int64_t wave_bytes(const struct scheme *s, const struct tile *t, int64_t rows, int64_t blocks,
-                          int64_t k) {
-    const int64_t high = rows < MODEL_RASTER_ROWS ? rows : MODEL_RASTER_ROWS;
+/* Bytes of A and B that the blocks of one wave need in all: a raster group's tile rows and as many tile columns as that takes, `k` deep. */
+static int64_t wave_bytes(const struct gpu *g, const struct scheme *s, const struct tile *t, int64_t rows, int64_t blocks, int64_t k) {
+    const int64_t most = model_raster_rows(g, t), high = rows < most ? rows : most;
     const int64_t edge = high * t->bm + ht_ceil_div(blocks, high) * t->bn;
     return ht_mul(edge, ht_mul(k, (int64_t)s->slices * scheme_slice_bytes(s)));
 }
 
 /* Worked lines (unit test: 108 SMs at 1410 MHz, f16x3, 128x128x32, 8 warps of 64x32, 3 stages, 1024 FMA and
- * 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 29 / 262 / 500 clocks, 2039 GB/s): tensor 3 *
- * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 64 + 40) / 4 = 464;
- * fp32 16384 / 64 = 256; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448
- * bytes from device memory take 249 clocks, half of them felt: 636; exposed 40 (two warps per scheduler; 160 with
- * one); copy ((262 + 500) / 2 + 29) * 2 = 820 less two steps of 1536: 0. */
+ * 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 29 / 262 / 500 clocks, 2039 GB/s): tensor 3 * 524288 / 1024 = 1536;
+ * smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 64 + 40) / 4 = 464; fp32 16384 / 64 = 256; chain 768; fill 32768 / 64 =
+ * 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448 bytes from device memory take 249 clocks, half of them felt: 636; exposed 40 (two
+ * warps per scheduler; 160 with one); copy ((262 + 500) / 2 + 29) * 2 = 820 less two steps of 1536: 0. */
 struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                                       const struct tile *t, int blocks_per_sm) {
     const struct model_counts i = model_halftone_counts(isa, s, t);
@@ -182,10 +179,9 @@ struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa
     const int64_t resident = warps * blocks_per_sm, slots = g->sms * blocks_per_sm;
     const int64_t active = resident < g->schedulers_per_sm ? resident : g->schedulers_per_sm;
     const int64_t fragment_bytes = warps * s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(s);
-    const int64_t missed = wave_bytes(s, t, MODEL_RASTER_ROWS, slots, t->bk) / blocks_per_sm / MISS_SHARE;
+    const int64_t missed = wave_bytes(g, s, t, model_raster_rows(g, t), slots, t->bk) / blocks_per_sm / MISS_SHARE;
     struct model_step step;
-    step.tensor =
-        s->products * area * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm / active;
+    step.tensor = s->products * area * t->bk * 256 / model_fma_per_cycle(g, s) * g->schedulers_per_sm / active;
     step.smem = fragment_bytes * 256 / g->smem_bytes_per_cycle;
     step.issue = warps *
                  ((i.mma + i.load + i.copy + LOOP_INSTRUCTIONS) * (int64_t)256 +
@@ -217,11 +213,10 @@ static int64_t busy(const struct model_step *s) {
 
 /* ---- the whole product ---- */
 
-/* Device memory, ns. The blocks of one wave cover MODEL_RASTER_ROWS tile rows and as many tile columns as
- * that takes; each wave reads those rows of A and columns of B once (L2 keeps the k range in use), and C is
- * written once. Never less than reading A and B once. Worked line: A800, f16x3, 128x128 tiles, 4096^3, 1
- * block per SM, 2039 GB/s: a wave of 108 blocks = 8 x 14 tiles reads 22 * 128 * 4096 * 4 = 46,137,344 bytes;
- * 1024 / 108 waves: 437,450,373 + C 67,108,864 = 504,559,237 bytes = 247,454 ns. */
+/* Device memory, ns. The blocks of one wave cover a raster group's tile rows and as many tile columns as that takes; each wave reads
+ * those rows of A and columns of B once (L2 keeps the k range in use), and C is written once. Never less than reading A and B once. Worked
+ * line: A800, f16x3, 128x128 tiles, 4096^3, 1 block per SM, 2039 GB/s: a wave of 108 blocks = 8 x 14 tiles reads
+ * 22 * 128 * 4096 * 4 = 46,137,344 bytes; 1024 / 108 waves: 437,450,373 + C 67,108,864 = 504,559,237 bytes = 247,454 ns. */
 int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,
                                const struct shape *shape, int blocks_per_sm) {
     const int64_t rows = ht_ceil_div(shape->m, t->bm), columns = ht_ceil_div(shape->n, t->bn);
@@ -229,7 +224,7 @@ int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, cons
     const int64_t blocks = ht_mul(rows, columns), slots = g->sms * blocks_per_sm;
     const int64_t wave = blocks < slots ? blocks : slots;
     const int64_t once = ht_mul(ht_add(shape->m, shape->n), ht_mul(shape->k, element_bytes));
-    const int64_t reads = model_largest(once, ht_mul(wave_bytes(s, t, rows, wave, shape->k), blocks) / wave);
+    const int64_t reads = model_largest(once, ht_mul(wave_bytes(g, s, t, rows, wave, shape->k), blocks) / wave);
     return ht_add(reads, ht_mul(ht_mul(shape->m, shape->n), 4)) / g->dram_gbps;
 }
 

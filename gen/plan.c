@@ -16,7 +16,6 @@ static const struct shape plan_shapes[] = {
 };
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 }; /* of FP16 schemes, of the others; more where tiles may have half an atom */
 enum { RESCUE_REGISTERS = 16 };                 /* where it is among tiles and entries, the check's numbers (ptxas) */
-enum { LEAN_PARTIAL_BYTES = 64 << 20 };       /* PARTIAL_LIMIT_BYTES of the runtime */
 
 struct best {
     const struct gpu *g;
@@ -76,7 +75,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->tile = b->tile;
     p->cost = b->cost;
     p->variant = variant;
-    p->raster = MODEL_RASTER_ROWS / tile_cluster_m(&p->tile);
+    p->raster = model_raster_rows(b->g, &p->tile) / tile_cluster_m(&p->tile);
     const int set_registers = model_fragment_registers(b->isa, b->s, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
         p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
@@ -316,7 +315,7 @@ static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int
             continue;
         const int64_t ns =
             ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
-                       g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, LEAN_PARTIAL_BYTES, &splits);
+                       g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, HT_PARTIAL_LIMIT_BYTES, &splits);
         if (best < 0 || ns < best_ns) {
             best = i;
             best_ns = ns;

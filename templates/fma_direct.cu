@@ -165,6 +165,8 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, unsigned sme
     source p = open_source<BM>(args.p, row0, range), q = open_source<BN>(args.q, col0, range);
     int left = range.end - range.begin; // k, from the stage that is multiplied on
     const int depth = args.chain_k < BK ? args.chain_k : BK;
+    ht_grid_wait(); // what comes before is worked out while the launch before this one ends
+    ht_grid_release();
     load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - BK);
     load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - BK);
     store_parts<BM, P_PARTS, P_PITCH>(read, part_p, args.p);
@@ -249,8 +251,6 @@ HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
 {
-    ht_grid_wait();
-    ht_grid_release();
     ht_acc sum[MI][NI];
 #pragma unroll
     for (int i = 0; i < MI; i++) {

@@ -1,7 +1,8 @@
 // launch_dependent: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
 // "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
 // there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
-// before it: its successor then runs after its predecessor. cluster: neighbouring blocks that run together.
+// before it: its successor then runs after its predecessor, and, by ht_grid_vouched, which is there for the simulator to check, may read
+// what was there before that without waiting. cluster: neighbouring blocks that run together.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_grid_wait(void)
 {
@@ -11,6 +12,10 @@ HT_DEVICE void ht_grid_wait(void)
 HT_DEVICE void ht_grid_release(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+HT_DEVICE void ht_grid_vouched(void)
+{
 }
 
 template <class Args>

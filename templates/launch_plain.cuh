@@ -7,6 +7,10 @@ HT_DEVICE void ht_grid_release(void)
 {
 }
 
+HT_DEVICE void ht_grid_vouched(void)
+{
+}
+
 template <class Args>
 static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
                                int smem_bytes, void *stream, const Args &args)

@@ -334,7 +334,9 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
     if (!SCALES_ROWS || g.meeting_clean)
-        ht_grid_wait(); // else clean has waited for all before it
+        ht_grid_wait();
+    else
+        ht_grid_vouched(); // clean has waited for all before it
     ht_grid_release();
     const bool whole = is_aligned(g, at.src) && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
     const int parts = whole ? g.k_contiguous ? load_whole_tiles<true>(g, at) : load_whole_tiles<false>(g, at)

@@ -43,7 +43,9 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     uint4 x[ROWS_LOADS];
     int order = 0;
     if (g.meeting_clean)
-        ht_grid_wait(); // behind all that needs no memory; else clean has waited for all before it
+        ht_grid_wait(); // behind all that needs no memory
+    else
+        ht_grid_vouched(); // clean has waited for all before it
     ht_grid_release();
     load_held<shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);

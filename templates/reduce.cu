@@ -41,16 +41,16 @@ HT_DEVICE bool is_left(const ht_gemm_args &g, int row, int col)
 
 static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
 {
-    ht_grid_wait();
-    ht_grid_release();
     const bool shared = g.splits > PARTS_AHEAD;
     const int tid = (int)threadIdx.x, rows = rows_of(g), lane = shared ? tid / SHARED_ELEMENTS % SHARING : 0;
     const int element = shared ? tid / (SHARED_ELEMENTS * SHARING) * SHARED_ELEMENTS + tid % SHARED_ELEMENTS : tid;
     const long long count = (long long)rows * g.n, at = (long long)blockIdx.x * (REDUCE_THREADS / (shared ? SHARING : 1)) + element;
     const int col = count <= 0x7fffffff ? (int)((unsigned)at / (unsigned)rows) : (int)(at / rows); // the short division is faster
     const int row = (int)(at - (long long)col * rows);
-    const bool ours = at < count && is_left(g, row, col);
     const long long first = blockIdx.z * g.splits * ((long long)g.m * g.n) + (long long)col * g.m + row;
+    ht_grid_wait(); // what comes before is worked out while the parts are
+    ht_grid_release();
+    const bool ours = at < count && is_left(g, row, col);
     ht_sum sum = 0, rest = 0;
     if (ours)
         add_parts(g, first, lane, shared ? SHARING : 1, &sum, &rest);

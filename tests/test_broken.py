@@ -17,7 +17,8 @@ SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a80
         "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
         "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
         "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
-        "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT")}
+        "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT"),
+        "h200-thin": ("h200", "fp32", "_16x4x256_"), "h200-fma": ("h200", "fp32", "_64x64x16_")}
 
 
 def kernel_name(case, scheme=None):
@@ -155,7 +156,13 @@ BREAKS_OF["h200-direct-rows"] = {  # P's lines are of k as well
     "rows exchanged": (r"HT_DEVICE void cut_rows([\s\S]*?)v\[i\]\[h \* 4 \+ x\]", 0, r"HT_DEVICE void cut_rows\g<1>v[i][h * 4 + 1 - x]"),
     "the same line of k again": (r"HT_DEVICE void load_rows([\s\S]*?)from \+ line \* ld", 0, r"HT_DEVICE void load_rows\g<1>from"),
 }
+EARLY = (r"(ht_grid_wait\(\); // what comes before[^\n]*\n)((?:    if[^\n]*\n    )?    ht_grid_release\(\);[^\n]*\n)(    \w[^\n]*\n)", 0, r"\3\1\2")
+BREAKS_OF["h200-thin"] = {"numbers before the launch before has ended": EARLY}
+BREAKS_OF["h200-fma"] = {"numbers before the launch before has ended": EARLY,
+                         "nobody waits": (r"ht_grid_wait\(\);", 0, ";")}
 BREAKS_OF["h200-pair"] = {  # two chunks in flight
+    "panels before packing has ended": (r"ht_grid_wait\(\); // for packing", 0, "; //"),
+    "scales before packing has ended": (r"(HT_DEVICE void find_scales[\s\S]*?)ht_grid_wait\(\);", 0, r"\g<1>;"),
     "the first chain is used too early": (r"ht_wgmma_wait<1>\(\);", 0, ";"),
     "the second chain is used too early": (r"ht_wgmma_wait<0>\(\);", 0, ";"),
     "the second chain is lost": (r"ht_promote_chain<REGS>\(acc\[0\]\[0\], other\);", 0, ";"),

@@ -222,7 +222,7 @@ def test_pairs_of_blocks(tmp_path):
     gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_w64x64_s8_c2,192x128x32_w192x64_s4_c2", "--out", tmp_path / "x")
     wide = (tmp_path / "x/ht_f16x3_64x128x32_w64x64_s8_c2_sm90a.cu").read_text()
     assert "CLUSTER = 2, SHARES_A = 0, SHARES_B = 1" in wide and "neighbours along m, share the panels of B." in wide
-    assert "multicast::cluster" in wide and "RASTER = 4" in wide
+    assert "multicast::cluster" in wide and "RASTER = 8" in wide
     tall = (tmp_path / "x/ht_f16x3_192x128x32_w192x64_s4_c2_sm90a.cu").read_text()
     assert "CLUSTER = 2, SHARES_A = 1, SHARES_B = 0" in tall and "RASTER = 8" in tall
     clusters = {line.split("\t")[0]: line.split("\t")[17] for line in (tmp_path / "x/manifest").read_text().splitlines() if "sm90a\t" in line}

@@ -14,7 +14,7 @@ TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/tes
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
 # iquote: gen/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime
-out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async: CXX_FLAGS += -Wno-shadow $(NO_COPIES)
+out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/test_sim_grid: CXX_FLAGS += -Wno-shadow $(NO_COPIES)
 
 .PHONY: test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
 

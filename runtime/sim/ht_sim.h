@@ -279,11 +279,19 @@ template <int REGISTERS> HT_SIM_INLINE void ht_give_registers(int line = __built
 template <int REGISTERS> HT_SIM_INLINE void ht_take_registers(int line = __builtin_LINE()) {
     ht_sim_registers(REGISTERS, 0, line);
 }
-/* Launches are synchronous: the predecessor is always done. Templates, as ht_launch_dependent below: where a kernel
- * brings these functions itself (launch_plain.cuh), its own are the better match. */
+/* Launches are synchronous: the predecessor is always done; sim_grid.cpp checks that kernels do not rely on it. Templates, as
+ * ht_launch_dependent below: where a kernel brings these functions itself (launch_plain.cuh), its own are the better match. */
+void ht_sim_grid_wait(void);
+void ht_sim_grid_release(void);
+void ht_sim_grid_vouched(int line);
 template <class = void> HT_SIM_INLINE void ht_grid_wait(void) {
+    ht_sim_grid_wait();
 }
 template <class = void> HT_SIM_INLINE void ht_grid_release(void) {
+    ht_sim_grid_release();
+}
+template <class = void> HT_SIM_INLINE void ht_grid_vouched(int line = __builtin_LINE()) {
+    ht_sim_grid_vouched(line);
 }
 
 /* One launch with its types erased. */
@@ -297,6 +305,8 @@ struct ht_sim_launch_info {
     unsigned threads;
     int smem_bytes;
     unsigned cluster; /* blocks along x that share panels */
+    bool dependent;   /* may begin before the launch before it in `stream` has ended */
+    const void *stream;
 };
 int ht_sim_launch(const struct ht_sim_launch_info *info);
 int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes);
@@ -308,8 +318,7 @@ template <class Args> static inline void ht_sim_invoke(void (*kernel)(void), con
 template <class Args>
 static inline int ht_sim_named_launch(const char *launcher, const char *call, void (*kernel)(Args),
                                       unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
-                                      void *stream, const Args &args, int cluster = 1) {
-    (void)stream; /* launches are synchronous */
+                                      void *stream, const Args &args, int cluster = 1, bool dependent = false) {
     ht_sim_launch_info info = {launcher,
                                call,
                                reinterpret_cast<void (*)(void)>(kernel),
@@ -318,7 +327,9 @@ static inline int ht_sim_named_launch(const char *launcher, const char *call, vo
                                {gx, gy, gz},
                                threads,
                                smem_bytes,
-                               (unsigned)cluster};
+                               (unsigned)cluster,
+                               dependent,
+                               stream};
     return ht_sim_launch(&info);
 }
 
@@ -331,7 +342,7 @@ template <class Args, class Kernel>
 static inline int ht_launch_dependent(Kernel kernel, unsigned gx, unsigned gy, unsigned gz, unsigned threads,
                                       int smem_bytes, void *stream, const Args &args, int cluster = 1,
                                       const char *launcher = __builtin_FUNCTION()) {
-    return ht_sim_named_launch(launcher, nullptr, kernel, gx, gy, gz, threads, smem_bytes, stream, args, cluster);
+    return ht_sim_named_launch(launcher, nullptr, kernel, gx, gy, gz, threads, smem_bytes, stream, args, cluster, true);
 }
 /* The same with the kernel's name for messages. */
 #define ht_launch(...) ht_sim_named_launch(__func__, #__VA_ARGS__, __VA_ARGS__)

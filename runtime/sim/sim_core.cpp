@@ -345,6 +345,7 @@ static void prepare_threads(engine &e, unsigned count) {
             t.parked = true;
         }
         t.at.kind = CALL_NONE;
+        t.reach = e.launch->info->dependent ? REACHES_NOTHING : REACHES_ALL;
         t.open_group = 0;
         t.copies.clear();
     }
@@ -379,6 +380,7 @@ static void prepare_cluster(engine &e, uint64_t block) {
     prepare_warps(e);
     shared_reset(e, info.smem_bytes);
     async_reset(e);
+    grid_block_begins(e);
     if (e.blocks > 1)
         (void)async_begin(e); /* block barriers do not order what the other block does */
     blockIdx = e.block;
@@ -404,6 +406,7 @@ static bool run_cluster(engine &e, uint64_t block) {
         }
     }
     current_engine = nullptr;
+    grid_block_ends(e);
     return !e.failed;
 }
 
@@ -571,11 +574,14 @@ static int launch_checked(const ht_sim_launch_info &info) {
     }
     l.seed = environment_number("HALFTONE_SIM_SEED", 0);
     allocations_snapshot(l.allocations);
+    grid_begin(l);
     progress p;
     p.launch = &l;
     p.blocks = static_cast<uint64_t>(info.grid.x) * info.grid.y * info.grid.z;
     run_blocks(p);
-    if (p.failed_block == UINT64_MAX)
+    if (!grid_end(l) && p.failed_block == UINT64_MAX)
+        p.error = kernel_label(info) + ": no thread has called ht_grid_wait, so the end of this launch says nothing of the one before it";
+    if (p.error.empty())
         return 0;
     error_keep(p.error.c_str());
     return HT_SIM_VIOLATION;

@@ -4,12 +4,14 @@
  *   sim_core.cpp   launches, blocks, the order of warps, divergence
  *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, MFMA, shfl
  *   sim_mem.cpp    shared memory with its shadow, cp.async, registered global memory
+ *   sim_grid.cpp   launches that may begin before the one before them has ended
  *   sim_error.cpp  the first violation and the settings of the host program
  *   sim_async.h    Hopper's asynchronous units: files of their own */
 #ifndef HT_SIM_INTERNAL_H
 #define HT_SIM_INTERNAL_H
 
 #include <stdint.h>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -81,11 +83,15 @@ struct pending_copy {
 
 struct engine;
 
+/* What a thread may do with global memory. */
+enum grid_reach { REACHES_NOTHING, REACHES_READS, REACHES_ALL };
+
 struct thread_state {
     fiber stack;
     engine *owner = nullptr;
     unsigned index = 0;
     bool parked = false; /* the fiber waits at the head of its loop for the next block */
+    grid_reach reach = REACHES_ALL;
     call at{};
     uint32_t open_group = 0;          /* cp.async group that the next commit closes */
     std::vector<pending_copy> copies; /* by group, oldest first */
@@ -120,12 +126,14 @@ struct allocation {
     uintptr_t first, end;
 };
 
-/* What all blocks of a launch share; constant while they run. */
+/* What all blocks of a launch share; constant while they run, but for what they have called. */
 struct launch {
     const ht_sim_launch_info *info;
     const sim_mma_model *model;
     uint64_t seed;
     std::vector<allocation> allocations; /* by address */
+    bool vouched = true; /* what came before the launch before this one has ended */
+    mutable std::atomic<bool> waited{false}, late_release{false}; /* some thread has; some block did only then */
 };
 
 /* One block or cluster at a time, on one host thread. Kept between launches for its stacks. */
@@ -149,6 +157,7 @@ struct engine {
     std::vector<shadow_word> shadow;
     allocation recent[4] = {}; /* allocations that were touched last */
     unsigned next_recent = 0;
+    bool waited = false, released = false; /* some thread of the cluster has */
     std::unique_ptr<struct async_state> async; /* NULL: never needed */
     bool failed = false;
     char error[800] = "";
@@ -207,8 +216,8 @@ void shared_reset(engine &e, int smem_bytes);
 bool shared_range(engine &e, const access &who, unsigned s, unsigned bytes, unsigned alignment, unsigned &offset);
 bool shared_range_of(engine &e, const access &who, unsigned rank, unsigned s, unsigned bytes, unsigned alignment,
                      unsigned &offset);
-/* The same for one allocation of global memory. */
-bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment);
+/* The same for one allocation of global memory, which the thread may touch so. */
+bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment, grid_reach needed = REACHES_READS);
 /* The checks of a write to the word at a shared offset. */
 bool check_write(engine &e, const access &who, unsigned offset, const shadow_word &word);
 bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other);
@@ -239,6 +248,13 @@ bool order_read(engine &e, const access &who, unsigned offset, const shadow_word
 bool order_write(engine &e, const access &who, unsigned offset, const shadow_word &word);
 /* sim_wgmma: performs a collective of CALL_WGMMA .. CALL_REGISTERS for a warp. */
 bool wgmma_perform(engine &e, unsigned warp);
+
+/* sim_grid: false where nobody has waited; engine_fail where the thread has not. */
+void grid_begin(struct launch &l);
+bool grid_end(const struct launch &l);
+void grid_block_begins(engine &e);
+void grid_block_ends(engine &e);
+bool grid_allows(engine &e, const access &who, grid_reach needed);
 
 /* sim_core: the running thread waits for something that another block writes to global memory. */
 void block_waits();

@@ -190,7 +190,7 @@ static inline bool lies_in_recent(const engine &e, uintptr_t address, unsigned b
     return false;
 }
 
-bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment) {
+static bool lies_in_one(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment) {
     uintptr_t address = reinterpret_cast<uintptr_t>(p);
     if ((address & (alignment - 1)) != 0) { /* a power of two */
         engine_fail(e, who.thread, who.line, "align the pointer or the leading dimension",
@@ -220,6 +220,10 @@ bool global_range(engine &e, const access &who, const void *p, unsigned bytes, u
     return false;
 }
 
+bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment, grid_reach needed) {
+    return grid_allows(e, who, needed) && lies_in_one(e, who, p, bytes, alignment);
+}
+
 request::request(const char *name, int line) : e(current_engine), who{0, line, name, false} {
     if (e != nullptr)
         who.thread = e->running->index;
@@ -228,33 +232,33 @@ request::request(const char *name, int line) : e(current_engine), who{0, line, n
 }
 
 /* Whether [p, p + bytes), aligned to its size, is device memory; false outside kernels, after a message. */
-static bool global_check(const char *name, const void *p, unsigned bytes, int line) {
+static bool global_check(const char *name, const void *p, unsigned bytes, int line, grid_reach needed) {
     request r(name, line);
     if (r.e == nullptr)
         return false;
-    if (!global_range(*r.e, r.who, p, bytes, bytes))
+    if (!global_range(*r.e, r.who, p, bytes, bytes, needed))
         abandon_thread(*r.e);
     return true;
 }
 
 /* The same; most accesses need no more than this, and waiting blocks make millions of them. */
-template <class T> static inline bool global_allows(const char *name, const T *p, int line) {
+template <class T> static inline bool global_allows(const char *name, const T *p, int line, grid_reach needed) {
     const engine *e = current_engine;
     const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-    if (e != nullptr && address % sizeof *p == 0 && lies_in_recent(*e, address, sizeof *p))
+    if (e != nullptr && e->running->reach >= needed && address % sizeof *p == 0 && lies_in_recent(*e, address, sizeof *p))
         return true;
-    return global_check(name, p, sizeof *p, line);
+    return global_check(name, p, sizeof *p, line, needed);
 }
 
 template <class T> static T global_load(const char *name, const void *p, int line) {
     T value{};
-    if (global_allows(name, static_cast<const T *>(p), line))
+    if (global_allows(name, static_cast<const T *>(p), line, REACHES_READS))
         memcpy(&value, p, sizeof value);
     return value;
 }
 
 template <class T> static void global_store(const char *name, void *p, T value, int line) {
-    if (global_allows(name, static_cast<const T *>(p), line))
+    if (global_allows(name, static_cast<const T *>(p), line, REACHES_ALL))
         memcpy(p, &value, sizeof value);
 }
 
@@ -291,10 +295,10 @@ uint4 ht_ld16(const void *p, int line) {
     return global_load<uint4>("ht_ld16", p, line);
 }
 ht_pair ht_ld8(const float *p, int line) {
-    return global_check("ht_ld8", p, sizeof(ht_pair), line) ? ht_pair{p[0], p[1]} : ht_pair{0.0f, 0.0f};
+    return global_check("ht_ld8", p, sizeof(ht_pair), line, REACHES_READS) ? ht_pair{p[0], p[1]} : ht_pair{0.0f, 0.0f};
 }
 void ht_stg8(float *p, ht_pair v, int line) {
-    if (global_check("ht_stg8", p, sizeof v, line))
+    if (global_check("ht_stg8", p, sizeof v, line, REACHES_ALL))
         memcpy(p, &v, sizeof v);
 }
 float ht_ldg4(const float *p, int line) {
@@ -343,16 +347,16 @@ int ht_ld_relaxed_i32(const int *p, int line) {
     static thread_local unsigned loads;
     if (++loads % 256 == 0 && current_engine != nullptr) /* whoever loads so often waits for another block */
         block_waits();
-    return global_allows("ht_ld_relaxed_i32", p, line) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;
+    return global_allows("ht_ld_relaxed_i32", p, line, REACHES_ALL) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;
 }
 
 void ht_st_relaxed_i32(int *p, int v, int line) {
-    if (global_allows("ht_st_relaxed_i32", p, line))
+    if (global_allows("ht_st_relaxed_i32", p, line, REACHES_ALL))
         __atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
 int ht_add_relaxed_i32(int *p, int v, int line) {
-    return global_allows("ht_add_relaxed_i32", p, line) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
+    return global_allows("ht_add_relaxed_i32", p, line, REACHES_ALL) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
 }
 
 void ht_cp_async16(unsigned s, const void *g, int line) {
