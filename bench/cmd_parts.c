@@ -120,7 +120,7 @@ static int open_job(struct job *j, const struct ht_set_desc *set, const struct f
         j->scheme = strcmp(set->scheme[i].name, "f16x3") == 0 ? &set->scheme[i] : j->scheme;
     if (j->scheme == NULL || j->rescue < 0)
         return fault_set(f, "this set's auto does not check data: it needs the schemes f16x3 and fp32");
-    j->choice = ht_pick(set, "f16x3", n, n, n, 1, 64 << 20);
+    j->choice = ht_pick(set, "f16x3", n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
     j->inside = ht_rescues_inside(set, &j->choice, n, n, n, 1);
     if (open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     PART_INSTRUCTIONS = 36,    /* of 16 bytes on their way: load 1, 3 stores, 2 addresses, and for each pair of numbers 3
@@ -23,19 +24,19 @@ enum {
     MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
     /* Fitted to three tiles on 65 shapes on the H200 (results/tune-h200-direct.tsv, clocks at 1980 MHz), where they take less than 1.5 times
-     * the fastest kernel's time: root mean square error 11 %. */
+     * the fastest kernel's time: root mean square error 10 %. */
     OVERLAP_PERCENT = 95,      /* of the sum of what the pipes need: two or three blocks of four warps hide little */
     ARRIVAL_PERCENT = 115,     /* of L2's and device memory's latency: what a step of a block that is alone waits for its numbers */
     BLOCK_START_CLOCKS = 2800, /* of a block: launch, first loads, checks */
     SUM_CLOCKS = 130,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 46,       /* of device memory's rate; 2.2 TB/s */
-    /* Warpgroups, three tiles on the same shapes: 12 %. */
+    /* Warpgroups, three tiles on the same shapes: 10 %. */
     STEP_WAIT_CLOCKS = 130,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
-    WARPGROUP_START_CLOCKS = 3700, WARPGROUP_SUM_CLOCKS = 41,
+    WARPGROUP_START_CLOCKS = 3700, WARPGROUP_SUM_CLOCKS = 39,
     LAUNCH_CLOCKS = 340,       /* of the launch, beside what each block takes */
-    WARPGROUP_STREAM_PERCENT = 41, /* of device memory's rate; 2.0 TB/s */
+    WARPGROUP_STREAM_PERCENT = 46, /* of device memory's rate; 2.2 TB/s */
     NARROW_CLOCKS = 52,        /* more of a block, for each of its rows, where columns begin anywhere: 513 x 4096 x 31, 777 x 1555 x 311 */
-    PORT_BYTES = 64            /* as model_halftone: an SM takes this many bytes per clock from L2 */
+    HIDDEN_CLOCKS = 2000, PORT_BYTES = 64 /* of a reduction's launch that is a dependent one, behind the kernel; from L2 to an SM in a clock */
 };
 
 static bool has_mma(const struct isa *isa) {
@@ -187,8 +188,7 @@ static int64_t step_chain(const struct gpu *g, const struct isa *isa, const stru
     return mmas * g->mma_latency_cycles / isa->latency_divisor * 256;
 }
 
-static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
-                         struct cost *cost) {
+static void coefficients(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const bool warpgroups = isa->direct == DIRECT_WGMMA; /* their steps wait for what they do */
     const int64_t sets = has_mma(isa) ? model_direct_sets(isa, t) : 1, sums = (int64_t)t->wm * t->wn / isa->wave_size;
     const int64_t arrival = warpgroups ? 0 : (g->l2_latency_cycles + g->dram_latency_cycles) * ARRIVAL_PERCENT * 256 / 100 / sets;
@@ -204,10 +204,10 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->narrow_cycles = (int)model_cool_clocks(g, NARROW_CLOCKS * t->bm);
     c->stream_gbps = (int)g->dram_gbps * (warpgroups ? WARPGROUP_STREAM_PERCENT : STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
+    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, HIDDEN_CLOCKS) : 0;
 }
 
-static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
-                  struct cost *cost) {
+static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {
     const char *limit = "";
     cost->smem_bytes = shared_bytes(isa, s, t);
     if (cost->threads > g->threads_per_block_max)

@@ -11,21 +11,21 @@ enum {
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
-     * times the fastest kernel's time: root mean square error 12 and 17 %. */
+     * times the fastest kernel's time: root mean square error 15 and 17 %. */
     FMA_BUSY_PERCENT = 173,    /* of what the busiest pipe needs */
     FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
-    FMA_START_CLOCKS = 4600,   /* of a block: launch, first loads */
+    FMA_START_CLOCKS = 3900,   /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 2,        /* of a block for each sum of a lane: its way out */
     FMA_STREAM_PERCENT = 59,   /* of device memory's rate, where C is most of it; 2.8 TB/s */
     FMA_EASY_ROWS = 64, FMA_NARROW_CLOCKS = 55000, /* more of a block with more rows where columns begin anywhere: 513 x 4096 x 31 */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 3700, THIN_TILE_CLOCKS = 100, THIN_COLUMN_TILE_CLOCKS = 190, /* of a launch, of a block, for each of Q's columns */
-    THIN_COLUMN_CLOCKS = 250,  /* of a step for each of Q's columns */
-    THIN_BYTES = 36, THIN_FMA = 50, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
+    THIN_START_CLOCKS = 2450, THIN_TILE_CLOCKS = 50, THIN_COLUMN_TILE_CLOCKS = 500, /* of a launch, of a block, for each of Q's columns */
+    THIN_COLUMN_CLOCKS = 330,  /* of a step for each of Q's columns */
+    THIN_BYTES = 44, THIN_FMA = 60, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
     THIN_STREAM_PERCENT = 82,  /* of device memory's rate; 3.9 TB/s */
-    THIN_RAGGED_CLOCKS = 850,  /* more of a step where P comes number by number: 777 x 1 x 3111 */
-    THIN_HIDDEN_CLOCKS = 2000, /* of the reduction's launch, where it is a dependent one, behind the kernel */
-    THIN_SWAPPED_PERCENT = 200 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
+    THIN_RAGGED_CLOCKS = 1300, /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
+    THIN_SWAPPED_PERCENT = 204 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -91,7 +91,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
     c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
     c->row_parts = thin ? THIN_LANES : 0;
-    c->hidden_cycles = thin && strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, THIN_HIDDEN_CLOCKS) : 0;
+    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->narrow_cycles = !thin && t->bm > FMA_EASY_ROWS ? (int)model_cool_clocks(g, FMA_NARROW_CLOCKS) : 0;

@@ -22,10 +22,6 @@ enum {
     NO_KERNEL = -1
 };
 
-/* Most bytes of split-K sums. A constant, never what the workspace happens to hold: the split, and with it
- * the last bits of C, must depend on the shape alone. Four waves of 128 x 128 tiles on 132 SMs take 35 MB. */
-static const int64_t PARTIAL_LIMIT_BYTES = INT64_C(64) << 20;
-
 /* The handle's own meeting place grows up to this: two square operands of n = 16384. Larger ones meet in the workspace. */
 enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 
@@ -472,13 +468,13 @@ static struct ht_choice choose(const halftone *h, int forced, int64_t m, int64_t
                                struct plan *p) {
     const struct ht_choice choice =
         forced != NO_KERNEL
-            ? ht_pick_splits(h->set, forced, m, n, k, batch, PARTIAL_LIMIT_BYTES)
-            : ht_pick(h->set, p->scheme->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+            ? ht_pick_splits(h->set, forced, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES)
+            : ht_pick(h->set, p->scheme->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     const struct ht_scheme_desc *rescue = find_scheme(h->set, RESCUE_SCHEME);
     p->fma_only = k <= p->scheme->fma_k;
     if (!p->is_auto || !can_check(h->set, p->scheme))
         return choice;
-    const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, PARTIAL_LIMIT_BYTES);
+    const struct ht_choice direct = ht_pick(h->set, rescue->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= rescue->fma_k;
     p->checked = true;
     if (!ht_rescues_inside(h->set, &choice, m, n, k, batch))
@@ -533,7 +529,7 @@ static struct ht_accuracy_choice choose_scheme(const halftone *h, const struct h
     k = at_least_one(k);
     batch = at_least_one(batch);
     const struct ht_accuracy_candidate checked = auto_candidate(h, m, n, k, batch);
-    return ht_accuracy_choose(h->set, accuracy, m, n, k, batch, PARTIAL_LIMIT_BYTES, &checked);
+    return ht_accuracy_choose(h->set, accuracy, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES, &checked);
 }
 
 static int fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,

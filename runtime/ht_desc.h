@@ -167,7 +167,8 @@ struct ht_cost_coefficients {
     int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_direct_swaps) and A has several rows,
                               * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
     int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere */
-    int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; 0: they are idle */
+    int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
+                        * lie side by side a tile has four times so many, not bm; 0: they are idle, and it has bm */
     int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
 };
 
@@ -357,13 +358,20 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * Worked line, a matrix and a vector: tiles of 8 x 1, 108 SMs at 1000 MHz, start 2000, fixed 1000, busy 100, latency 500, step_k 256, stream
  * 4000 GB/s: m = 800, n = 1, k = 1024: 100 tiles, 2000 + 1000 + 4 x 500 = 5000 ns; with m = 798, whose columns begin anywhere, and 1600
  * more for that, 11400; m = 2, n = 64 is exchanged, 16 tiles, 5000, with 230 % 11500; k = 64: a quarter of those 1600, once.
- * m = n = 1, k = 16384: 64 steps, 35000; shared out among 8 rows 8 steps, 7000 (row_parts 8). */
+ * m = n = 1, k = 16384: 64 steps, 35000; shared out among 8 rows 8 steps, 7000 (row_parts 8), which makes tiles of 32 rows
+ * where rows lie side by side: m = 8192, n = 1, k = 256 are 256 tiles, three to an SM, 2000 + 1000 + 3 x 400 + 100 / 9 = 4211 ns.
+ *
+ * Worked line, a block that is alone on its SM and waits for what it reads again, from L2, too: tiles of 64 x 64 x 32, 108 SMs at 1000 MHz, fixed
+ * 1000, busy 1, stream 1000 GB/s, l2 4000: m = n = 128, k = 4096: A, B and C are 4259840 bytes, 4259 ns; 4 x 128 steps of 16384 bytes are
+ * 4128768 more, 1032 ns; with 1000 6291 ns. With two blocks an SM 5259. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
     const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
+    const int tall = c->row_parts > 0 && !swapped && m > 4 ? 4 * c->row_parts / bm : 1; /* lines of A are k: nothing transposed */
     bn = swapped ? bm : bn;
-    bm = rows;
+    bm = rows * tall;
+    const int64_t step_busy = (int64_t)c->step_busy_x256 * tall, step_bytes = (int64_t)c->step_bytes * tall;
     int64_t tiles = ht_mul(ht_mul(ht_tiles(m, bm, c->cluster_m), ht_tiles(n, bn, c->cluster_n)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(ht_ceil_div(k, c->step_k), splits), ht_row_parts(c, swapped ? n : m, swapped ? bn : bm));
     int64_t slots = sms * c->blocks_per_sm;
@@ -379,10 +387,10 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         if (waves == 0)
             continue;
         int64_t per_sm = ht_ceil_div(blocks, sms);
-        int64_t stall = latency - c->step_busy_x256;
-        int64_t busy = per_sm * c->step_busy_x256 + (stall > 0 ? stall / (per_sm * per_sm) : 0);
+        int64_t stall = latency - step_busy;
+        int64_t busy = per_sm * step_busy + (stall > 0 ? stall / (per_sm * per_sm) : 0);
         /* bytes / (GB/s) = ns; ns * MHz / 1000 = clocks */
-        int64_t l2 = blocks * c->step_bytes * 256 / l2_gbps * clock_mhz / 1000;
+        int64_t l2 = blocks * step_bytes * 256 / l2_gbps * clock_mhz / 1000;
         int64_t step = busy > latency ? busy : latency;
         step = l2 > step ? l2 : step;
         cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
@@ -391,9 +399,11 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
     if (c->stream_gbps > 0) {
-        const int64_t once = ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4));
+        const int64_t once = ht_mul(ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4)), batch);
+        const int64_t read = ht_mul(ht_mul(tiles, steps), step_bytes);
+        const int64_t again = c->blocks_per_sm == 1 && read > once ? (read - once) / l2_gbps : 0;
         const int64_t start = c->start_cycles > c->fixed_cycles ? c->start_cycles : c->fixed_cycles;
-        const int64_t dram = ht_mul(once, batch) / c->stream_gbps + start * 1000 / clock_mhz;
+        const int64_t dram = once / c->stream_gbps + again + start * 1000 / clock_mhz;
         ns = ns > dram ? ns : dram;
         if (swapped && m > 1 && c->swapped_percent > 0)
             ns = ht_mul(ns, c->swapped_percent) / 100;
@@ -409,6 +419,17 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     }
     return ns;
 }
+
+/* The same of a kernel of a set. */
+static inline int64_t ht_kernel_ns(const struct ht_set_desc *set, const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int64_t k,
+                                   int64_t batch, int64_t splits) {
+    return ht_cost_ns(&kernel->cost, kernel->bm, kernel->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps, set->launch_ns, m, n, k,
+                      batch, splits);
+}
+
+/* Most bytes of split-K sums. A constant, never what the workspace happens to hold: the split, and with it
+ * the last bits of C, must depend on the shape alone. Four waves of 128 x 128 tiles on 132 SMs take 35 MB. */
+enum { HT_PARTIAL_LIMIT_BYTES = 64 << 20 };
 
 enum { HT_PICK_STEPS = 4, HT_PICK_K = 256, HT_PICK_SPLITS_MAX = 128 };
 
@@ -429,25 +450,31 @@ static inline int ht_least_splits(const struct ht_cost_coefficients *c, int64_t 
     return splits;
 }
 
-/* ht_cost_ns with the best split-K, and how many parts that has: no fewer than ht_least_splits; beyond that every part keeps
+/* The number of parts that is weighed after `splits`, after 0 the first; 0: no more. No fewer than ht_least_splits; beyond that every part keeps
  * at least HT_PICK_STEPS bk steps, of kernels that read the operands as they are as many as have HT_PICK_K k if that is less, and the
- * partial sums fit partial_bytes. Ties go to the smaller split. */
+ * partial sums fit partial_bytes. */
+static inline int ht_splits_after(const struct ht_cost_coefficients *c, int64_t m, int64_t n, int64_t k, int64_t batch,
+                                  int64_t partial_bytes, int splits) {
+    if (splits == 0)
+        return ht_least_splits(c, k);
+    const int next = ht_next_splits(splits);
+    int64_t part = HT_PICK_STEPS;
+    if (c->stream_gbps > 0 && c->step_k * HT_PICK_STEPS > HT_PICK_K)
+        part = ht_ceil_div(HT_PICK_K, c->step_k);
+    const int fits = ht_partial_bytes(m, n, batch, next, ht_part_bytes(c->exact_k)) <= partial_bytes;
+    return next <= HT_PICK_SPLITS_MAX && ht_ceil_div(k, c->step_k) / next >= part && fits ? next : 0;
+}
+
+/* ht_cost_ns with the best split-K, and how many parts that has. Ties go to the smaller split. */
 static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t partial_bytes,
                                  int *best_splits) {
-    const int64_t steps = ht_ceil_div(k, c->step_k);
-    int64_t part = HT_PICK_STEPS;
-    if (c->stream_gbps > 0 && c->step_k * HT_PICK_STEPS > HT_PICK_K)
-        part = ht_ceil_div(HT_PICK_K, c->step_k);
-    const int least = ht_least_splits(c, k);
+    const int least = ht_splits_after(c, m, n, k, batch, partial_bytes, 0);
     int64_t best =
         ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, least);
     *best_splits = least;
-    for (int splits = ht_next_splits(least); splits <= HT_PICK_SPLITS_MAX && steps / splits >= part;
-         splits = ht_next_splits(splits)) {
-        if (ht_partial_bytes(m, n, batch, splits, ht_part_bytes(c->exact_k)) > partial_bytes)
-            break;
+    for (int splits = least; (splits = ht_splits_after(c, m, n, k, batch, partial_bytes, splits)) > 0;) {
         int64_t ns =
             ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, splits);
         if (ns < best) {

@@ -27,8 +27,7 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
             ht_partial_bytes(m, n, 1, t->splits, ht_part_bytes(desc->cost.exact_k)) > partial_bytes)
             continue;
         struct ht_choice choice = {t->kernel, t->splits, 0};
-        choice.predicted_ns = ht_cost_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz,
-                                         set->l2_gbps, set->dram_gbps, set->launch_ns, m, n, k, 1, t->splits);
+        choice.predicted_ns = ht_kernel_ns(set, desc, m, n, k, 1, t->splits);
         return choice;
     }
     return none;

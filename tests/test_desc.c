@@ -58,11 +58,25 @@ static void test_thin_worked_lines(void **state) {
     c.row_parts = 8;
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 16384, 1, 1), 7000);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 4, 1, 16384, 1, 1), 3000 + 32 * 500);
+    c.blocks_per_sm = 3;
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 256, 1, 1), 4211);
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 800, 1024, 1, 1), 5000); /* lines of B are rows, whole */
+    c.blocks_per_sm = 1;
     c.row_parts = 0;
     c.swapped_percent = 230;
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 2, 64, 1024, 1, 1), 11500);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 64, 1024, 1, 1), 5000);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 64, 2, 1024, 1, 1), 5000);
+}
+
+static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = {.blocks_per_sm = 1, .step_busy_x256 = 256, .step_latency_x256 = 256, .fixed_cycles = 1000,
+                                     .step_bytes = 16384, .step_k = 32, .stream_gbps = 1000};
+    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 128, 128, 4096, 1, 1), 6291);
+    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 64, 64, 4096, 1, 1), 2113 + 1000); /* all of it once */
+    c.blocks_per_sm = 2;
+    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 128, 128, 4096, 1, 1), 5259);
 }
 
 static void test_cost_latency_and_residency(void **state) {
@@ -421,6 +435,7 @@ int main(void) {
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_narrow_stores_worked_lines),
         cmocka_unit_test(test_thin_worked_lines),
+        cmocka_unit_test(test_a_block_alone_waits_for_what_it_reads_again),
         cmocka_unit_test(test_cost_latency_and_residency),
         cmocka_unit_test(test_clusters_run_whole),
         cmocka_unit_test(test_absurd_shapes_saturate),

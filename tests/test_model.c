@@ -325,7 +325,7 @@ static void worked_fma(void **state) {
     model_cost(MODEL_HALFTONE, &h200, thin, s, &one, &vector, &c);
     assert_int_equal(c.regs_per_thread, 80);
     assert_int_equal(c.smem_bytes, 4096);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, (8192 * 50 + 2048 * 36) * 1425 / (36 * 50 * 1980));
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, (8192 * 60 + 2048 * 44) * 1425 / (44 * 60 * 1980));
     assert_true(c.coefficients.start_cycles > c.coefficients.fixed_cycles && c.coefficients.swapped_percent > 100);
     assert_true(c.coefficients.ragged_cycles > 0 && c.coefficients.row_parts == 8 && c.coefficients.hidden_cycles > 0);
     assert_string_equal(c.binding, "dram");
