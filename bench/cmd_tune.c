@@ -7,10 +7,11 @@
 #include "cmd.h"
 #include "engine.h"
 #include "progress.h"
+#include "split_call.h"
 #include "timing.h"
 #include "tune.h"
 
-enum { HEAD_BYTES = 900, FILL_FLOATS = 1 << 20 };
+enum { HEAD_BYTES = 900, FILL_FLOATS = 1 << 20, NO_PARTS = -1 };
 
 struct tuning {
     struct engine engine;
@@ -20,6 +21,7 @@ struct tuning {
     struct progress progress;
     const float *fill; /* FILL_FLOATS of data, repeated over operands */
     double stop_at;    /* progress_clock; 0: never */
+    int every_split;   /* --splits */
     int stopped, measured;
     char head[HEAD_BYTES];
 };
@@ -65,23 +67,60 @@ static int fill_problem(const struct tuning *t, struct engine_problem *p, struct
     return allocate(t, &p->c, p->m * p->n, f);
 }
 
-/* One kernel on packed operands; a row of the table. */
-static int measure(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k,
-                   const char *pick, struct fault *f) {
+/* The number of parts of k to time a kernel with after `parts`; before the first and after the last NO_PARTS. As many as the library has,
+ * which is 0, or with --splits, where kernels read the operands as they are, all that it weighs. */
+static int next_parts(const struct tuning *t, const struct ht_kernel_desc *k, const struct shape *s, int parts) {
+    if (!t->every_split || !k->direct || k->variant[0] != '\0')
+        return parts == NO_PARTS ? 0 : NO_PARTS;
+    const int next = ht_splits_after(&k->cost, s->m, s->n, s->k, 1, HT_PARTIAL_LIMIT_BYTES, parts == NO_PARTS ? 0 : parts);
+    return next > 0 ? next : NO_PARTS;
+}
+
+/* What the model says of a kernel in so many parts. */
+static double predicted_us(const struct ht_set_desc *set, const struct ht_kernel_desc *k, const struct shape *s, int splits) {
+    return (double)ht_kernel_ns(set, k, s->m, s->n, s->k, 1, splits) / 1000;
+}
+
+/* On packed operands, in as many parts as the library has. */
+static int time_own(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
+                    struct tune_row *row, struct fault *f) {
     struct halftone_plan plan;
-    struct timing timing;
     struct call call = {&t->engine, p};
-    if (engine_select(&t->engine, k->scheme, k->name, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0 ||
-        timing_measure(&t->plan, call_packed, &call, &timing, f) != 0)
+    if (engine_select(&t->engine, k->scheme, k->name, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
         return -1;
-    struct tune_row row = {.shape = {p->m, p->n, p->k},
-                           .splits = plan.splits,
-                           .is_pick = strcmp(k->name, pick) == 0,
-                           .predicted_us = (double)plan.kernel_ns / 1000,
-                           .measured_us = timing.median_s * 1e6,
-                           .least_us = timing.least_s * 1e6,
-                           .most_us = timing.most_s * 1e6,
-                           .clock_mhz = timing.clock_mhz};
+    row->splits = plan.splits;
+    row->predicted_us = (double)plan.kernel_ns / 1000;
+    return timing_measure(&t->plan, call_packed, &call, timing, f);
+}
+
+static int time_parts(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
+                      struct tune_row *row, struct fault *f) {
+    struct split_call call;
+    row->predicted_us = predicted_us(t->engine.set, k, &row->shape, row->splits);
+    int status = split_call_open(&call, t->engine.set, k, p, row->splits, f);
+    if (status == 0)
+        status = timing_measure(&t->plan, split_call_run, &call, timing, f);
+    split_call_close(&call);
+    return status;
+}
+
+struct pick {
+    char kernel[TUNE_NAME_BYTES];
+    int splits;
+};
+
+/* A row of the table. parts 0: the library's. */
+static int measure(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, int parts,
+                   const struct pick *pick, struct fault *f) {
+    struct timing timing;
+    struct tune_row row = {.shape = {p->m, p->n, p->k}, .splits = parts};
+    if ((parts == 0 ? time_own(t, p, k, &timing, &row, f) : time_parts(t, p, k, &timing, &row, f)) != 0)
+        return -1;
+    row.is_pick = strcmp(k->name, pick->kernel) == 0 && row.splits == pick->splits;
+    row.measured_us = timing.median_s * 1e6;
+    row.least_us = timing.least_s * 1e6;
+    row.most_us = timing.most_s * 1e6;
+    row.clock_mhz = timing.clock_mhz;
     snprintf(row.scheme, sizeof row.scheme, "%s", k->scheme);
     snprintf(row.kernel, sizeof row.kernel, "%s", k->name);
     snprintf(row.variant, sizeof row.variant, "%s", k->variant[0] ? k->variant : "-");
@@ -89,35 +128,44 @@ static int measure(struct tuning *t, struct engine_problem *p, const struct ht_k
     return tune_append(&t->log, &row, f);
 }
 
-/* All kernels of one scheme that the table lacks; packs once. */
-static int run_scheme(struct tuning *t, struct engine_problem *p, const char *scheme, struct fault *f) {
+/* What the table lacks of a kernel. */
+static int run_kernel(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, const struct pick *pick, int *packed,
+                      struct fault *f) {
     const struct shape shape = {p->m, p->n, p->k};
-    struct halftone_plan plan;
-    char pick[TUNE_NAME_BYTES];
-    int packed = 0;
-    if (engine_select(&t->engine, scheme, NULL, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
-        return -1;
-    snprintf(pick, sizeof pick, "%s", plan.kernel);
-    for (int i = 0; i < t->engine.set->kernels; i++) {
-        const struct ht_kernel_desc *k = &t->engine.set->kernel[i];
+    for (int parts = NO_PARTS; (parts = next_parts(t, k, &shape, parts)) != NO_PARTS;) {
         char what[200];
-        if (strcmp(k->scheme, scheme) != 0 || tune_find(&t->log, &shape, k->name) != NULL)
+        if (tune_find(&t->log, &shape, k->name, parts) != NULL)
             continue;
         t->stopped = t->stopped || (t->stop_at > 0 && progress_clock() >= t->stop_at);
         if (t->stopped)
             return 0;
         if (p->a == NULL && fill_problem(t, p, f) != 0)
             return -1;
-        if (!packed && (engine_pack_prepare(&t->engine, p, f) != 0 || engine_pack(&t->engine, p, f) != 0))
+        if (!*packed && (engine_pack_prepare(&t->engine, p, f) != 0 || engine_pack(&t->engine, p, f) != 0))
             return -1;
-        packed = 1;
+        *packed = 1;
         snprintf(what, sizeof what, "%lld x %lld x %lld %s", (long long)shape.m, (long long)shape.n,
                  (long long)shape.k, k->name);
         progress_step(&t->progress, what);
-        if (measure(t, p, k, pick, f) != 0)
+        if (measure(t, p, k, parts, pick, f) != 0)
             return -1;
     }
     return 0;
+}
+
+/* All kernels of one scheme; packs once. */
+static int run_scheme(struct tuning *t, struct engine_problem *p, const char *scheme, struct fault *f) {
+    struct halftone_plan plan;
+    struct pick pick;
+    int packed = 0, status = 0;
+    if (engine_select(&t->engine, scheme, NULL, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
+        return -1;
+    snprintf(pick.kernel, sizeof pick.kernel, "%s", plan.kernel);
+    pick.splits = plan.splits;
+    for (int i = 0; i < t->engine.set->kernels && status == 0 && !t->stopped; i++)
+        if (strcmp(t->engine.set->kernel[i].scheme, scheme) == 0)
+            status = run_kernel(t, p, &t->engine.set->kernel[i], &pick, &packed, f);
+    return status;
 }
 
 static int is_chosen(const struct name_list *schemes, const char *name) {
@@ -146,11 +194,13 @@ static int count_missing(const struct tuning *t, const struct name_list *schemes
     int missing = 0;
     *all = 0;
     for (int i = 0; i < t->shapes.count; i++)
-        for (int k = 0; k < t->engine.set->kernels; k++) {
-            if (!is_chosen(schemes, t->engine.set->kernel[k].scheme))
+        for (int n = 0; n < t->engine.set->kernels; n++) {
+            const struct ht_kernel_desc *k = &t->engine.set->kernel[n];
+            const struct shape *s = &t->shapes.shape[i];
+            if (!is_chosen(schemes, k->scheme))
                 continue;
-            ++*all;
-            missing += tune_find(&t->log, &t->shapes.shape[i], t->engine.set->kernel[k].name) == NULL;
+            for (int parts = NO_PARTS; (parts = next_parts(t, k, s, parts)) != NO_PARTS; ++*all)
+                missing += tune_find(&t->log, s, k->name, parts) == NULL;
         }
     return missing;
 }
@@ -198,9 +248,10 @@ static void make_head(struct tuning *t) {
              "# halftone tune: %s, set %s (%s), kernels and model %08x\n# device: %s, %d multiprocessors\n# "
              "kernel only, from packed "
              "operands, split-K "
-             "as the library chooses it; median, least and most over the batches, whose short calls are queued before they start\n%s",
+             "as the library chooses it%s; median, least and most over the batches, whose short calls are queued before they start\n%s",
              halftone_version(), set->gpu, set->isa, set_mark(set), t->engine.device.name,
              t->engine.device.sms,
+             t->every_split ? ", and every other that it weighs where kernels read the operands as they are" : "",
              t->engine.device.simulated
                  ? "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n"
                  : "");
@@ -249,11 +300,13 @@ static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
                                      .lda = r->shape.m,
                                      .ldb = r->shape.k};
     struct halftone_plan plan;
-    int is_there = 0;
+    const struct ht_kernel_desc *kernel = NULL;
+    const int splits = r->splits;
     for (int i = 0; i < t->engine.set->kernels; i++)
-        is_there = is_there || strcmp(t->engine.set->kernel[i].name, r->kernel) == 0;
+        if (strcmp(t->engine.set->kernel[i].name, r->kernel) == 0)
+            kernel = &t->engine.set->kernel[i];
     r->splits = 0;
-    if (!is_there)
+    if (kernel == NULL)
         return 0;
     if (engine_select(&t->engine, r->scheme, NULL, f) != 0 || engine_query(&t->engine, &p, &plan, f) != 0)
         return -1;
@@ -263,11 +316,16 @@ static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
         return -1;
     r->splits = plan.splits;
     r->predicted_us = (double)plan.kernel_ns / 1000;
+    if (plan.splits != splits && tune_find(&t->log, &r->shape, r->kernel, plan.splits) != NULL) { /* one of several that were timed */
+        r->splits = splits;
+        r->is_pick = 0;
+        r->predicted_us = predicted_us(t->engine.set, kernel, &r->shape, splits);
+    }
     return 0;
 }
 
 /* The picks and predictions of this set's model for the times of another run. A row whose kernel would now have another
- * number of parts was not measured so: it is left out and counted. */
+ * number of parts, which was not timed, is left out and counted. */
 static int run_again(struct tuning *t, const char *table, const char *html, struct fault *f) {
     int kept = 0, lost = 0, lost_picks = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
@@ -305,7 +363,8 @@ static int run(int argc, char **argv, struct fault *f) {
     const struct option options[] = {{"--shapes", &file, NULL},     {"--out", &out, NULL},
                                      {"--schemes", &schemes, NULL}, {"--seconds", &seconds, NULL},
                                      {"--budget", &budget, NULL},   {"--html", &html, NULL},
-                                     {"--again", &again, NULL},     {NULL, NULL, NULL}};
+                                     {"--again", &again, NULL},     {"--splits", NULL, &t.every_split},
+                                     {NULL, NULL, NULL}};
     memset(&t, 0, sizeof t);
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &t.plan.seconds, f) != 0 ||
@@ -341,8 +400,8 @@ static int run(int argc, char **argv, struct fault *f) {
 
 const struct command cmd_tune = {
     "tune", "times every kernel over many shapes; what the analytic pick loses",
-    "Usage: halftone tune --shapes FILE --out FILE.tsv [--schemes x,y] [--seconds S] [--budget S] [--html "
-    "FILE]\n\n"
+    "Usage: halftone tune --shapes FILE --out FILE.tsv [--schemes x,y] [--splits] [--seconds S] [--budget S] "
+    "[--html FILE]\n\n"
     "Times every kernel of the set, ablation variants too, from packed operands on every shape, and compares "
     "what the\n"
     "library picks with the fastest kernel it could have picked. Every row of the table is on the disk "
@@ -351,6 +410,8 @@ const struct command cmd_tune = {
     "that takes the\n"
     "fastest kernel for these shapes. In the simulator times mean nothing.\n\n"
     "  --shapes FILE  lines `m n k`, # comments (bench/shapes.txt)\n"
+    "  --splits       every number of parts of k that the library weighs, where kernels read the operands as they are;\n"
+    "                 else each kernel in as many as the model gives it\n"
     "  --seconds S    per measurement, after a warm-up (default 0.05)\n"
     "  --budget S     stops before the measurement that would begin after S seconds\n"
     "  --html FILE    a page: measured against predicted, loss for every shape\n"

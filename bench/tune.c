@@ -183,9 +183,10 @@ static int same_shape(const struct shape *x, const struct shape *y) {
     return x->m == y->m && x->n == y->n && x->k == y->k;
 }
 
-const struct tune_row *tune_find(const struct tune_log *log, const struct shape *shape, const char *kernel) {
+const struct tune_row *tune_find(const struct tune_log *log, const struct shape *shape, const char *kernel, int splits) {
     for (int i = 0; i < log->rows; i++)
-        if (same_shape(&log->row[i].shape, shape) && strcmp(log->row[i].kernel, kernel) == 0)
+        if (same_shape(&log->row[i].shape, shape) && strcmp(log->row[i].kernel, kernel) == 0 &&
+            (splits == 0 || log->row[i].splits == splits))
             return &log->row[i];
     return NULL;
 }

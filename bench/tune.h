@@ -1,4 +1,4 @@
-/* tune: the table of `halftone tune`: one row per shape and kernel, appended as it is measured, read again to go on
+/* tune: the table of `halftone tune`: one row per shape and kernel, or number of parts of k of one, appended as it is measured, read again to go on
  * where a run was interrupted, and what it says of the analytic pick. Knows nothing of devices. */
 #ifndef BENCH_TUNE_H
 #define BENCH_TUNE_H
@@ -34,7 +34,8 @@ extern const char tune_columns[];
 int tune_open(struct tune_log *log, const char *path, const char *head, struct fault *f);
 /* Reads a whole table of whatever set and model and leaves the file as it is; head: its comment lines, cut to size. */
 int tune_read(struct tune_log *log, const char *path, char *head, size_t size, struct fault *f);
-const struct tune_row *tune_find(const struct tune_log *log, const struct shape *shape, const char *kernel);
+/* splits 0: in any number of parts. */
+const struct tune_row *tune_find(const struct tune_log *log, const struct shape *shape, const char *kernel, int splits);
 /* On the disk when it returns 0. */
 int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *f);
 void tune_close(struct tune_log *log);

@@ -78,12 +78,12 @@ static void test_rows_come_back(void **state) {
     assert_int_equal(tune_open(&log, path, head, &f), 0);
     assert_int_equal(log.rows, 2);
     const struct shape shape = {64, 64, 64}, other = {64, 64, 65};
-    const struct tune_row *r = tune_find(&log, &shape, "k1");
+    const struct tune_row *r = tune_find(&log, &shape, "k1", 0);
     assert_non_null(r);
     assert_true(r->measured_us == 12.25 && r->is_pick == 1 && r->clock_mhz == -1);
-    assert_string_equal(tune_find(&log, &shape, "k2")->variant, "plain");
-    assert_null(tune_find(&log, &other, "k1"));
-    assert_null(tune_find(&log, &shape, "k3"));
+    assert_string_equal(tune_find(&log, &shape, "k2", 0)->variant, "plain");
+    assert_null(tune_find(&log, &other, "k1", 0));
+    assert_null(tune_find(&log, &shape, "k3", 0));
     tune_close(&log);
 }
 

@@ -1,0 +1,48 @@
+/* split_call: kernels and the reduction of their set, launched without a handle. See split_call.h. */
+#include "split_call.h"
+
+#include <string.h>
+
+int split_call_open(struct split_call *c, const struct ht_set_desc *set, const struct ht_kernel_desc *kernel,
+                    const struct engine_problem *p, int splits, struct fault *f) {
+    struct ht_gemm_args *g = &c->args;
+    memset(c, 0, sizeof *c);
+    c->kernel = kernel;
+    c->reduce = set->reduce;
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, kernel->scheme) == 0)
+            g->fma_only = p->k <= set->scheme[i].fma_k;
+    const int64_t bytes = ht_partial_bytes(p->m, p->n, 1, splits, 4);
+    if (engine_device_check(ht_dev_check(kernel->init()), "kernel", f) != 0 ||
+        (bytes > 0 && engine_device_check(ht_dev_alloc(&c->parts, (size_t)bytes), "device memory", f) != 0))
+        return -1;
+    g->a_src = p->a;
+    g->b_src = p->b;
+    g->c = p->c;
+    g->partial = c->parts;
+    g->a_ld = p->lda;
+    g->b_ld = p->ldb;
+    g->b_k_contiguous = 1;
+    g->m = (int)p->m;
+    g->n = (int)p->n;
+    g->k = (int)p->k;
+    g->ldc = p->m;
+    g->splits = splits;
+    g->batch = 1;
+    g->alpha = 1;
+    return 0;
+}
+
+int split_call_run(void *split_call, struct fault *f) {
+    const struct split_call *c = split_call;
+    int code = c->kernel->launch(&c->args, NULL);
+    if (code == 0 && c->args.splits > 1)
+        code = c->reduce(&c->args, NULL);
+    return engine_device_check(ht_dev_check(code), "launch", f);
+}
+
+void split_call_close(struct split_call *c) {
+    (void)ht_dev_stream_sync(NULL);
+    if (c->parts != NULL)
+        (void)ht_dev_free(c->parts);
+}
