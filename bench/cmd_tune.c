@@ -325,7 +325,7 @@ static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
 }
 
 /* The picks and predictions of this set's model for the times of another run. A row whose kernel would now have another
- * number of parts, which was not timed, is left out and counted. */
+ * number of parts, which was not timed, is left out, and counted unless it is an ablation variant. */
 static int run_again(struct tuning *t, const char *table, const char *html, struct fault *f) {
     int kept = 0, lost = 0, lost_picks = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
@@ -336,7 +336,7 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
             return -1;
         if (r.splits == t->log.row[i].splits) {
             t->log.row[kept++] = r;
-        } else {
+        } else if (strcmp(r.variant, "-") == 0) {
             lost++;
             lost_picks += r.splits > 0 && r.is_pick;
         }

@@ -537,10 +537,10 @@ static bool is_fma(const struct frame *f) {
 static bool read_own_parts(struct parts *t, const struct frame *f) {
     const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
                                    "pack_rows", "pack_strips"};
-    const char *const fma[] = {"operands_direct"};
-    const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
+    const char *const fma[] = {f->rescue ? "rescue_walk" : "operands_direct"};
+    const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none", "rescue_walk"};
     const char *const *names = f->packs ? packing : is_fma(f) ? fma : direct;
-    const int count = f->packs ? 5 : is_fma(f) ? 1 : f->isa->direct ? 2 : 0;
+    const int count = f->packs ? 5 : is_fma(f) ? 1 : f->isa->direct ? 3 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
@@ -555,11 +555,11 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
+    ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
     if (f->multiplies && !is_fma(f)) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
-        ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
@@ -700,7 +700,7 @@ bool emit_rescues(const struct plan *p) {
 }
 
 static const char *rescue_hooks(const struct plan *p) {
-    return !p->isa->warpgroup ? NULL : emit_rescues(p) ? "rescue_inside" : "rescue_none";
+    return p->isa->direct == DIRECT_RESCUE || emit_rescues(p) ? "rescue_f64" : p->isa->warpgroup ? "rescue_none" : NULL;
 }
 
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {

@@ -10,8 +10,8 @@
 enum { ISA_HOOKS_MAX = 2, ISA_FP32_MMA_K = 4 };
 
 /* Skeletons of kernels that read the operands as they are: slices in warpgroup MMAs, in MMAs, multiply-adds from shared memory, multiply-adds of a
- * matrix and a few vectors. */
-enum direct_kind { DIRECT_NONE, DIRECT_WGMMA, DIRECT_TILE, DIRECT_FMA, DIRECT_THIN, DIRECT_KINDS };
+ * matrix and a few vectors; MMAs of FP64 for blocks that fail the data check. */
+enum direct_kind { DIRECT_NONE, DIRECT_WGMMA, DIRECT_TILE, DIRECT_FMA, DIRECT_THIN, DIRECT_RESCUE, DIRECT_KINDS };
 
 struct isa {
     const char *name;      /* "sm_80": the budget key `isa` */
@@ -21,10 +21,8 @@ struct isa {
     const char *skeleton;  /* templates/SKELETON.cu */
     const char *prim;      /* templates/PRIM.cuh: how kernels touch the hardware */
     const char *launch;    /* templates/LAUNCH.cuh: whether a kernel may start before its predecessor ends */
-    const char *hooks
-        [ISA_HOOKS_MAX]; /* templates/HOOKS.cuh, in this order, up to the first NULL: stages, fragments */
-    const char
-        *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
+    const char *hooks[ISA_HOOKS_MAX]; /* templates/HOOKS.cuh, in this order, up to the first NULL: stages, fragments */
+    const char *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
     /* ht_mma of m16n8k16 BF16 for kernels that read the operands as they are; NULL: FP32 multiply-adds do it all */
     const char *direct_mma;
     const char *direct_wgmma; /* the same for warpgroups; NULL: none */
@@ -47,8 +45,7 @@ struct isa {
     int accumulation_registers; /* of a thread's registers, those that MMAs alone can use (AccVGPRs) */
     int smem_unit_bytes;        /* shared memory is allocated to a block in multiples of this */
     bool async_copy;            /* global -> shared without registers (cp.async) */
-    bool
-        warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
+    bool warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
     int native_k; /* f16x3 is no worse than native FP32 from this k on; source in isa.c */
     int promote_k[SLICE_TYPES]; /* k between two FP32 promotions of a promoting chain; 0: never; source in isa.c */

@@ -281,7 +281,10 @@ void plan_rescue(struct plan_set *set) {
     if (!checks || at < 0)
         return;
     const struct plan *p = &set->plan[at];
-    const struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
+    const struct isa *whole = isa_find(p->isa->name);
+    struct best b = {.g = p->gpu, .isa = whole->warpgroup ? isa_direct(whole, DIRECT_RESCUE) : p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
+    if (whole->warpgroup) /* no operand passes through shared memory */
+        b.cost.smem_bytes = 0;
     const int before = set->count;
     plan_add(set, &b, VARIANT_RESCUE, "between packing and a product with a data check: blocks of C that fail it");
     const struct plan rescue = set->plan[before];

@@ -1555,7 +1555,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
     if (p->checked)
-        out->range = p->rescue != NO_KERNEL ? CHECKED_RANGE("by scheme fp32, a launch before the product")
+        out->range = p->rescue != NO_KERNEL ? CHECKED_RANGE("by the rescue of scheme fp32, a launch before the product")
                                             : CHECKED_RANGE("in FP64 by the product's own blocks");
 }
 

@@ -14,6 +14,10 @@ struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64
     choice.predicted_ns =
         ht_best_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
                    set->launch_ns, m, n, k, batch, partial_bytes, &choice.splits);
+    if (strcmp(desc->variant, "rescue") == 0 && choice.splits > 1) { /* it has all of k, also where it runs by name */
+        choice.splits = 1;
+        choice.predicted_ns = ht_kernel_ns(set, desc, m, n, k, batch, 1);
+    }
     return choice;
 }
 

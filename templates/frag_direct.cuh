@@ -41,14 +41,6 @@ HT_DEVICE void ht_multiply(float *d, const float *x, const float *y)
             d[i * B_OWN + j] = __fmaf_rn(x[i], y[j], d[i * B_OWN + j]);
 }
 
-#ifndef HT_SIMULATOR
-// A barrier; whether any thread of the block says yes.
-HT_DEVICE bool ht_barrier_any(bool yes)
-{
-    return __syncthreads_or(yes) != 0;
-}
-#endif
-
 template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned, int)
 {
     return ht_barrier_any(yes);

@@ -19,6 +19,12 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
+// A barrier; whether any thread of the block says yes.
+HT_DEVICE bool ht_barrier_any(bool yes)
+{
+    return __syncthreads_or(yes) != 0;
+}
+
 // A kernel's only argument, read again from here on, where it would fill registers (prim_hip). Here it lies in constant memory.
 template <class T> HT_DEVICE const T &ht_args_again(const T &args)
 {

@@ -19,5 +19,5 @@ constexpr int PROMOTES = 1, CHUNK = 2, RASTER = 8, SMS = 132, CLUSTER = 1, SHARE
 #include "hooks_sum_f32.cuh"
 #include "hooks_tame.cuh"
 #include "hooks_chain_wgmma.cuh"
-#include "rescue_inside.cuh"
+#include "rescue_f64.cuh"
 #include "scheme_f16x3.cuh"

@@ -28,8 +28,6 @@ constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
-constexpr int WALKED = 2; // tiles of a block of the rescue at least: the fewer blocks, the sooner all find a place behind packing's
-constexpr int LOOKS = 8; // numbers of packing that a thread of the rescue reads at once
 static_assert(!RESCUES || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
@@ -537,26 +535,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
         store_sums(args, again, sum, spot);
 }
 
-// ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave
-// out. Mostly that is nothing and the alarms say so; few blocks look, and let the product come first thing.
-
-// Whether an entry is tame as a whole: no number of packing's is negative.
-HT_DEVICE bool is_all_tame(const ht_gemm_args &g, int entry)
-{
-    const int numbers = g.pieces * g.parts, a_count = (g.m + 63) / 64 * numbers, count = a_count + (g.n + 63) / 64 * numbers;
-    const int *a = g.a_tame + entry * g.a_tame_stride, *b = g.b_tame + entry * g.b_tame_stride - a_count;
-    int least = g.a_tame ? 0 : -1;
-    for (int first = (int)threadIdx.x; least == 0 && first < count; first += THREADS * LOOKS) {
-        int look[LOOKS];
-        for (int i = 0; i < LOOKS; i++) {
-            const int at = first + i * THREADS;
-            look[i] = at < count ? ht_ldg_i32((at < a_count ? a : b) + at) : 0;
-        }
-        for (int i = 0; i < LOOKS; i++)
-            least = look[i] < least ? look[i] : least;
-    }
-    return !ht_any_of_block<WARPS>(least < 0, ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
-}
+// ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave out.
 
 HT_DEVICE void rescue(const direct_args &args)
 {
@@ -567,7 +546,7 @@ HT_DEVICE void rescue(const direct_args &args)
     if (g.a_tame && !ht_asks(g))
         return;
     for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
-        const bool skipped = is_all_tame(g, entry);
+        const bool skipped = !ht_any_of_block<WARPS>(ht_sees_wild(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
             const direct_args &again = ht_args_again(args);
             const int high = (again.p.rows + BM - 1) / BM;
@@ -595,26 +574,6 @@ static int init(void)
     return ht_allow_smem(gemm, SMEM_BYTES);
 }
 
-static bool have_common_divisor(long long x, long long y)
-{
-    while (y > 0) {
-        const long long rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return x > 1;
-}
-
-// Blocks of the rescue that share an entry. Tiles of one row or column of tiles tend to fail together: these fall to
-// different blocks.
-static unsigned sharers(long long tiles, int high, long long most)
-{
-    long long blocks = tiles < most ? tiles : most;
-    while (blocks < tiles && have_common_divisor(blocks, high))
-        blocks--;
-    return (unsigned)blocks;
-}
-
 constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 
 // P is what makes fewer blocks; where that is all the same and rows of P are loaded to registers, the one whose k is contiguous; and the
@@ -635,12 +594,11 @@ static int launch(const ht_gemm_args &g, void *stream)
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
     const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swapped, swapped ? b : a, swapped ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
-    const long long tiles = (long long)high * wide, share = (tiles * g.batch + WALKED - 1) / WALKED;
-    const int most = share < SMS * MIN_BLOCKS ? (int)share : SMS * MIN_BLOCKS;
-    const int groups = g.batch < most ? g.batch : most; // of blocks that share an entry
+    const long long tiles = (long long)high * wide;
+    const ht_walkers by = ht_walkers_of(tiles, high, g.batch, SMS * MIN_BLOCKS); // of the rescue
     if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    return ht_launch_dependent(gemm, RESCUES ? sharers(tiles, high, most / groups) : (unsigned)high,
-                               (unsigned)(RESCUES ? groups : wide * g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
+    return ht_launch_dependent(gemm, RESCUES ? by.blocks : (unsigned)high,
+                               RESCUES ? by.groups : (unsigned)(wide * g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
                                SMEM_BYTES, stream, args);
 }

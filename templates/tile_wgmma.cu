@@ -523,7 +523,7 @@ HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
             const place at = part_at(w, w.n0 + wg * WN, part);
             if (!is_ours(g, w, at, true)) {
                 const scalars by = read_scalars(g);
-                ht_rescue_block(g, by.alpha, by.beta, w.entry, at.row, at.col);
+                ht_rescue_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
             }
         }
     }

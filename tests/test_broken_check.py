@@ -17,7 +17,7 @@ BREAKS = {
     "NaN goes unseen": (PACK, "seen < 0x10000 ? seen : NONFINITE", "seen & 0xffff"),
     "padding counts as k": (PACK, "left < at.tiles * 64 ? left : at.tiles * 64", "at.tiles * 64"),
     "the first look passes B over": (RESCUE, "count = a_count + (g.n + 63) / 64 * numbers;", "count = a_count;"),
-    "the first look is at the first entry": (RESCUE, "skipped = is_all_tame(g, entry)", "skipped = is_all_tame(g, 0)"),
+    "the first look is at the first entry": (RESCUE, "ht_sees_wild(g, entry, THREADS)", "ht_sees_wild(g, 0, THREADS)"),
     "one alarm is enough": (RESCUE, "ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0", "ht_has_alarm(g.a_alarm)"),
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "one number of four": (GEMM, "return first < second ? first : second;", "return first;"),
@@ -34,12 +34,21 @@ BREAKS = {
 INSIDE = {
     "every part of k stores": ("w.split == 0 && w.m0 % 64", "w.m0 % 64"),
     "only the first warpgroup's columns": ("part_at(w, w.n0 + wg * WN, part)", "part_at(w, w.n0, part)"),
-    "rows beyond C": ("if (row + i * 8 < g.m && col + j * 4 < g.n)", "if (col + j * 4 < g.n)"),
-    "rows beyond A": ("first + i * APART < rows ? first + i * APART : rows - 1", "first + i * APART"),
-    "four at once whatever the edge": (": end <= rows;", ": 1;"),
+    "rows beyond C": ("if (first + i * 8 < g.m && side + to_side < g.n)", "if (side + to_side < g.n)"),
+    "rows beyond A": ("(i * 8 < l.last ? i * 8 : l.last)", "i * 8"),
+    "wide whatever the edge": ("l.wide = end <= rows && (", "l.wide = (!k_contiguous || end <= rows) && ("),
     "16 bytes wherever they begin": ("(unsigned long long)ld * 4) % 16 == 0", "(unsigned long long)ld * 4) % 4 == 0"),
-    "the last k is left out": ("for (; k < length; k++) {", "for (; k < length - 1; k++) {"),
-    "sums are rounded to FP32": ("= __fma_rn((double)x[i], (double)y[j], sum[i][j])", "= (float)__fma_rn((double)x[i], (double)y[j], sum[i][j])"),
+    "the last k is left out": ("v[h] = h < left ?", "v[h] = h < left - 1 ?"),
+    "k beyond the matrix": ("v[h] = h < left ?", "v[h] = h <= left ?"),
+    "the last step of wide lines is left out": ("step <= steps; step++", "step < steps; step++"),
+    "sums are rounded to FP32": ("ht_mma_f64_16816(sum[i][j], p[i], q);", "ht_mma_f64_16816(sum[i][j], p[i], q), sum[i][j][0] = (float)sum[i][j][0];"),
+    "rows of a fragment exchanged": ("p[i / 2][h * 2 + i % 2]", "p[i / 2][h * 2 + 1 - i % 2]"),
+}
+LAUNCH = {
+    "the last tile is not walked to": ("tile < tiles;", "tile < tiles - 1;"),
+    "the first look is at the first entry": ("ht_sees_wild(g, entry, THREADS)", "ht_sees_wild(g, 0, THREADS)"),
+    "one alarm is enough": ("ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0", "ht_has_alarm(g.a_alarm)"),
+    "rows and columns exchanged": ("row = tile % high, col = tile / high", "row = tile / high, col = tile % high"),
 }
 SHIFTS = {
     "a word of the wrong piece": ("by_two ? x.high.z : x.high.x", "x.high.x"),
@@ -90,6 +99,11 @@ def test_a_broken_check_is_caught(label, tmp_path):
 @pytest.mark.parametrize("label", INSIDE)
 def test_a_broken_rescue_inside_a_product_is_caught(label, tmp_path):
     run_broken("h200", "ht_f16x3_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
+
+
+@pytest.mark.parametrize("label", LAUNCH)
+def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
+    run_broken("h200", RESCUE, *LAUNCH[label], ["test_check", "the_rescue_*"], tmp_path)
 
 
 def test_columns_stored_by_fours_are_caught(tmp_path):

@@ -271,6 +271,38 @@ __global__ void small_mma(small_mma_args args) {
         ht_stg4(args.c + (g + i / 2 * 8) * 8 + 2 * t + i % 2, d[i]);
 }
 
+struct fp64_mma_args {
+    const float *a, *b; /* a: 16 x 16, b: 8 columns of 16 */
+    float *c;           /* 16 x 8: what is beyond 2^24 of the sum, and the rest of it */
+};
+__global__ void fp64_mma(fp64_mma_args args) {
+    const unsigned g = threadIdx.x / 4, t = threadIdx.x % 4;
+    double a[8], b[4], d[4] = {0x1p40, 0x1p40, 0x1p40, 0x1p40};
+    for (unsigned i = 0; i < 8; i++)
+        a[i] = ht_ldg4(args.a + (g + i % 2 * 8) * 16 + t + i / 2 * 4);
+    for (unsigned i = 0; i < 4; i++)
+        b[i] = ht_ldg4(args.b + g * 16 + t + i * 4);
+    ht_mma_f64_16816(d, a, b);
+    for (unsigned i = 0; i < 4; i++)
+        ht_stg4(args.c + (g + i / 2 * 8) * 8 + 2 * t + i % 2, (float)(d[i] - 0x1p40));
+}
+
+/* Numbers that no exchange of rows, columns or k leaves alone; sums that FP32 could not hold. */
+static void fp64_mma_is_right(void **) {
+    device_array<float> a(16 * 16), b(8 * 16), c(16 * 8, -1.0f);
+    for (unsigned i = 0; i < 256; i++)
+        a.v[i] = (float)(i / 16 * 31 + i % 16 * i % 16 * 7 + 1);
+    for (unsigned i = 0; i < 128; i++)
+        b.v[i] = (float)((int)(i / 16 * 19 + i % 16 * 3) - 60);
+    EXPECT_OK(ht_launch(fp64_mma, 1, 1, 1, 32, 0, nullptr, (fp64_mma_args{a.v.data(), b.v.data(), c.v.data()})));
+    for (unsigned i = 0; i < 128; i++) {
+        float sum = 0;
+        for (unsigned k = 0; k < 16; k++)
+            sum += a.v[i / 8 * 16 + k] * b.v[i % 8 * 16 + k];
+        assert_true(c.v[i] == sum);
+    }
+}
+
 static void small_mma_is_right(void **) {
     device_array<uint16_t> a(16 * 8), b(8 * 8);
     device_array<float> c(16 * 8);
@@ -816,6 +848,7 @@ int main() {
         TEST(early_exit),
         TEST(divergent_barrier),
         TEST(small_mma_is_right),
+        TEST(fp64_mma_is_right),
         TEST(model_is_chosen),
         TEST(reductions_are_right),
         TEST(single_violations),

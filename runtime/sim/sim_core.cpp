@@ -661,13 +661,13 @@ void ht_ldmatrix_x4_trans(unsigned r[4], unsigned s, int line) {
     ldmatrix(CALL_LDMATRIX_TRANS, r, s, line, __builtin_return_address(0));
 }
 
-static void mma(call_kind kind, void *d, const unsigned *a, const unsigned *b, int line, const void *site) {
+static void mma(call_kind kind, void *d, const void *a, const void *b, int line, const void *site) {
     thread_state *t = come_to(kind, line, site);
     if (t == nullptr)
         return;
     t->at.d = d;
-    t->at.a = a;
-    t->at.b = b;
+    t->at.a = static_cast<const unsigned *>(a);
+    t->at.b = static_cast<const unsigned *>(b);
     give_way(*t->owner, *t);
 }
 
@@ -693,6 +693,10 @@ void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsigned b[2], int lin
 
 void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1], int line) {
     mma(CALL_MMA_S8_8816, d, a, b, line, __builtin_return_address(0));
+}
+
+void ht_mma_f64_16816(double d[4], const double a[8], const double b[4], int line) {
+    mma(CALL_MMA_F64_16816, d, a, b, line, __builtin_return_address(0));
 }
 #define HT_SIM_MFMA(name, row, type)                                                                         \
     void ht_mfma_##name(type *d, const unsigned *a, const unsigned *b, int line) {                           \

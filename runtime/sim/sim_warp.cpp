@@ -12,9 +12,12 @@
  *   row g              c0 c1 of t = 0, 1, 2, 3
  *   row g + 8          c2 c3 of t = 0, 1, 2, 3
  *
- * m16n8k8 is the left half: a0, a1, b0. ldmatrix.x4: lane 8 i + r supplies the address of row r (16 bytes, 8
+ * m16n8k8 is the left half: a0, a1, b0. Of FP64 a register is one number and lane t has k t + 4 i, rows and results as above (PTX ISA,
+ * "Matrix Fragments for mma.m16n8k16 with floating point type", .f64). ldmatrix.x4: lane 8 i + r supplies the address of row r (16 bytes, 8
  * halves) of matrix i; afterwards register i of lane 4 g + t holds halves 2t, 2t+1 of row g of matrix i, transposed half g of rows 2t, 2t+1. */
 #include "sim_internal.h"
+
+#include <cmath>
 
 namespace ht_sim {
 
@@ -99,6 +102,27 @@ static bool perform_mma(engine &e, unsigned warp, const mma_shape &shape) {
     return true;
 }
 
+/* FP64: multiply-adds rounded to nearest, k by k. The order is assumed, no source tells it. */
+static void perform_mma_f64(engine &e, unsigned warp) {
+    enum { ROWS = 16, COLUMNS = 8, K = 16, T = 4 };
+    double a[ROWS][K], b[COLUMNS][K];
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
+        const call &c = lane_call(e, warp, lane);
+        const unsigned g = lane / T, t = lane % T;
+        for (unsigned h = 0; h < K / T; h++) {
+            memcpy(&a[g][t + T * h], c.a + 4 * h, sizeof(double));
+            memcpy(&a[g + 8][t + T * h], c.a + 4 * h + 2, sizeof(double));
+            memcpy(&b[g][t + T * h], c.b + 2 * h, sizeof(double));
+        }
+    }
+    for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
+        double *const d = static_cast<double *>(lane_call(e, warp, lane).d);
+        for (unsigned i = 0; i < 4; i++)
+            for (unsigned k = 0; k < K; k++)
+                d[i] = std::fma(a[lane / T + i / 2 * 8][k], b[lane % T * 2 + i % 2][k], d[i]);
+    }
+}
+
 static bool perform_shfl(engine &e, unsigned warp) {
     const unsigned lanes = warp_size(e);
     int values[LANES_MAX];
@@ -158,6 +182,9 @@ bool warp_perform(engine &e, unsigned warp) {
         return perform_mma(e, warp, mma_s8);
     case CALL_MMA_S8_8816:
         return perform_mma(e, warp, {8, 16, multiply_s8});
+    case CALL_MMA_F64_16816:
+        perform_mma_f64(e, warp);
+        return true;
     case CALL_SHFL:
         return perform_shfl(e, warp);
     case CALL_UNIFORM:

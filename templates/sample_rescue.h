@@ -1,0 +1,13 @@
+// sample_rescue.h: what the generator puts before rescue_direct, so that the template compiles by itself.
+#ifndef HT_SIMULATOR
+#include <cuda_runtime.h>
+#endif
+#include "../runtime/ht_desc.h"
+#ifndef HT_SIMULATOR
+#include "prim_cuda.cuh"
+#endif
+constexpr int BM = 64, BN = 64, WN = 32, WAVE = 32, MIN_BLOCKS = 2, SMS = 132;
+#include "launch_dependent.cuh"
+#include "hooks_tame.cuh"
+#include "rescue_f64.cuh"
+#include "rescue_walk.cuh"
