@@ -1,5 +1,5 @@
-/* cmd_parts: `halftone parts`: what packing, product and data check of `auto` cost, each alone and together. Calls the
- * set's launchers as the library does, leaving parts out; results are not looked at. */
+/* cmd_parts: `halftone parts`: what packing and product of a scheme, and the data check of `auto`, cost, each alone, together and within
+ * calls. Calls the set's launchers as the library does, leaving parts out; results are not looked at. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,12 @@
 #include "engine.h"
 #include "families.h"
 #include "timing.h"
+#include "within.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
-enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32 };
+enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32, APART = 64, WITHIN = 128 };
+enum { CHECK = COUNTS | ASKS | RESCUES | INSIDE };
+enum { APART_CALLS = 32 }; /* of packing, then as many of the product */
 
 static const struct {
     const char *name;
@@ -24,7 +27,10 @@ static const struct {
     {"product that asks", MULTIPLIES | ASKS},
     {"rescue, product that asks", MULTIPLIES | ASKS | RESCUES},
     {"product that rescues", MULTIPLIES | ASKS | INSIDE},
-    {"packing, product: f16x3", PACKS | MULTIPLIES},
+    {"packing, product", PACKS | MULTIPLIES},
+    {"packing, product: 32 and 32", PACKS | MULTIPLIES | APART},
+    {"packing within such calls", PACKS | WITHIN},
+    {"product within such calls", MULTIPLIES | WITHIN},
     {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
     {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
     {"packing that counts, rescue, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
@@ -36,7 +42,8 @@ struct job {
     const struct ht_set_desc *set;
     const struct ht_scheme_desc *scheme;
     struct ht_choice choice;
-    int rescue, parts, inside; /* inside: auto's product rescues */
+    int rescue, parts;
+    int checks, inside; /* rows with the data check, auto's of this scheme; its product rescues */
     const struct family *family;
     struct ht_pack_args pack[2];
     struct ht_gemm_args gemm;
@@ -71,8 +78,8 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     p->panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
     p->exponents = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
     p->meeting = room(j, (meeting + 1) * 4, f);
-    p->tiles = ht_checked_call_tiles(s, j->set->sms, 2 * row_blocks, n);
-    p->tame = room(j, row_blocks * ht_checked_pieces(s, p->tiles, n) * ht_checked_parts(p->tiles) * 4, f);
+    p->tiles = j->checks ? ht_checked_call_tiles(s, j->set->sms, 2 * row_blocks, n) : 0;
+    p->tame = room(j, j->checks ? row_blocks * ht_checked_pieces(s, p->tiles, n) * ht_checked_parts(p->tiles) * 4 : 4, f);
     p->alarm = room(j, 8, f);
     p->call = 1;
     if (p->src == NULL || p->panels == NULL || p->exponents == NULL || p->meeting == NULL || p->tame == NULL || p->alarm == NULL)
@@ -90,7 +97,7 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
 static int open_product(struct job *j, int64_t n, struct fault *f) {
     struct ht_gemm_args *g = &j->gemm;
     g->c = room(j, n * n * 4, f);
-    const int64_t partial = ht_partial_bytes(n, n, 1, j->choice.splits, 4);
+    const int64_t partial = ht_partial_bytes(n, n, 1, j->choice.splits, ht_part_bytes(j->scheme->exact_k));
     g->partial = partial > 0 ? room(j, partial, f) : NULL;
     if (g->c == NULL || (partial > 0 && g->partial == NULL))
         return -1;
@@ -106,26 +113,31 @@ static int open_product(struct job *j, int64_t n, struct fault *f) {
     g->splits = j->choice.splits;
     g->batch = 1;
     g->alpha = 1;
-    g->pieces = (int)ht_checked_pieces(j->scheme, j->pack[0].tiles, n);
-    g->parts = ht_checked_parts(j->pack[0].tiles);
+    if (j->checks) {
+        g->pieces = (int)ht_checked_pieces(j->scheme, j->pack[0].tiles, n);
+        g->parts = ht_checked_parts(j->pack[0].tiles);
+    }
     return 0;
 }
 
-static int open_job(struct job *j, const struct ht_set_desc *set, const struct family *family, int64_t n, struct fault *f) {
-    memset(j, 0, sizeof *j);
-    j->set = set;
-    j->family = family;
-    j->rescue = ht_pick_rescue(set, "fp32");
-    for (int i = 0; i < set->schemes; i++)
-        j->scheme = strcmp(set->scheme[i].name, "f16x3") == 0 ? &set->scheme[i] : j->scheme;
-    if (j->scheme == NULL || j->rescue < 0)
-        return fault_set(f, "this set's auto does not check data: it needs the schemes f16x3 and fp32");
-    j->choice = ht_pick(set, "f16x3", n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
-    j->inside = ht_rescues_inside(set, &j->choice, n, n, n, 1);
+static int open_scheme(struct job *j, const char *scheme, int plain, struct fault *f) {
+    for (int i = 0; i < j->set->schemes; i++)
+        j->scheme = strcmp(j->set->scheme[i].name, scheme) == 0 ? &j->set->scheme[i] : j->scheme;
+    if (j->scheme == NULL || j->scheme->pack == NULL)
+        return fault_set(f, "this set has no scheme '%s' that packs", scheme);
+    j->rescue = ht_pick_rescue(j->set, "fp32");
+    j->checks = !plain && j->scheme->pack_tiles > 0 && j->rescue >= 0;
+    return 0;
+}
+
+static int open_job(struct job *j, int64_t n, struct fault *f) {
+    j->choice = ht_pick(j->set, j->scheme->name, n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
+    j->inside = j->checks && ht_rescues_inside(j->set, &j->choice, n, n, n, 1);
     if (open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
+    const struct ht_set_desc *set = j->set;
     const int kernels[] = {j->choice.kernel, j->rescue};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i <= j->checks; i++)
         if (engine_device_check(ht_dev_check(set->kernel[kernels[i]].init()), "kernel", f) != 0)
             return -1;
     return 0;
@@ -137,31 +149,45 @@ static void close_job(struct job *j) {
         (void)ht_dev_free(j->block[i]);
 }
 
-static int call(void *context, struct fault *f) {
-    const struct job *j = context;
+/* The parts that `parts` names. */
+static int launch(const struct job *j, int parts, struct fault *f) {
     struct ht_pack_args pack[2] = {j->pack[0], j->pack[1]};
     struct ht_gemm_args gemm = j->gemm;
     int code = 0;
-    for (int i = 0; i < 2 && !(j->parts & COUNTS); i++) {
+    for (int i = 0; i < 2 && !(parts & COUNTS); i++) {
         pack[i].tame = NULL;
         pack[i].tiles = 0;
     }
-    gemm.a_tame = j->parts & ASKS ? j->pack[0].tame : NULL;
-    gemm.b_tame = j->parts & ASKS ? j->pack[1].tame : NULL;
+    gemm.a_tame = parts & ASKS ? j->pack[0].tame : NULL;
+    gemm.b_tame = parts & ASKS ? j->pack[1].tame : NULL;
     gemm.a_alarm = j->pack[0].alarm;
     gemm.b_alarm = j->pack[1].alarm;
-    gemm.rescues = (j->parts & INSIDE) != 0;
+    gemm.rescues = (parts & INSIDE) != 0;
     struct ht_gemm_args rescue = gemm;
     rescue.splits = 1;
-    if (j->parts & PACKS)
+    if (parts & PACKS)
         code = j->scheme->pack(pack, 2, NULL);
-    if (code == 0 && j->parts & RESCUES)
+    if (code == 0 && parts & RESCUES)
         code = j->set->kernel[j->rescue].launch(&rescue, NULL);
-    if (code == 0 && j->parts & MULTIPLIES)
+    if (code == 0 && parts & MULTIPLIES)
         code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
-    if (code == 0 && j->parts & MULTIPLIES && gemm.splits > 1)
-        code = j->set->reduce(&gemm, NULL);
+    if (code == 0 && parts & MULTIPLIES && gemm.splits > 1)
+        code = (j->scheme->reduce != NULL ? j->scheme->reduce : j->set->reduce)(&gemm, NULL);
     return engine_device_check(ht_dev_check(code), "launch", f);
+}
+
+static int call(void *context, struct fault *f) {
+    const struct job *j = context;
+    int status = 0;
+    if (!(j->parts & APART))
+        return launch(j, j->parts, f);
+    for (int i = 0; i < 2 * APART_CALLS && status == 0; i++)
+        status = launch(j, i < APART_CALLS ? PACKS : MULTIPLIES, f);
+    return status;
+}
+
+static int call_half(void *context, int half, struct fault *f) {
+    return launch(context, half ? MULTIPLIES : PACKS, f);
 }
 
 static int compare(const void *a, const void *b) {
@@ -171,7 +197,7 @@ static int compare(const void *a, const void *b) {
 
 /* A set's kernels need not be able to do all of it. */
 static int is_possible(const struct job *j, int parts) {
-    return !(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues;
+    return (!(parts & CHECK) || j->checks) && (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues);
 }
 
 static const char *title(const struct job *j, int row) {
@@ -179,22 +205,29 @@ static const char *title(const struct job *j, int row) {
     return parts == (checks | (j->inside ? INSIDE : RESCUES)) ? ": auto" : "";
 }
 
+/* One row, microseconds a call. */
+static int measure_row(struct job *j, const struct timing_plan *plan, int parts, double *us, struct fault *f) {
+    struct timing timing;
+    double halves[2];
+    j->parts = parts;
+    if (parts & WITHIN ? within_measure(call_half, j, plan->seconds, plan->simulated, halves, f) != 0
+                       : timing_measure(plan, call, j, &timing, f) != 0)
+        return -1;
+    *us = (parts & WITHIN ? halves[!(parts & PACKS)] : timing.median_s / (parts & APART ? APART_CALLS : 1)) * 1e6;
+    return 0;
+}
+
 /* Rounds over all rows, so that a drifting clock meets all of them. */
 static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct fault *f) {
     double us[ROW_COUNT][ROUNDS];
     const int rounds = plan->simulated ? 1 : ROUNDS;
-    j->parts = PACKS | COUNTS; /* what rows that do not pack work on */
+    j->parts = j->checks ? PACKS | COUNTS : PACKS; /* what rows that do not pack work on */
     if (call(j, f) != 0)
         return -1;
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < ROW_COUNT; i++) {
-            struct timing timing;
-            if (!is_possible(j, rows[i].parts))
-                continue;
-            j->parts = rows[i].parts;
-            if (timing_measure(plan, call, j, &timing, f) != 0)
+            if (is_possible(j, rows[i].parts) && measure_row(j, plan, rows[i].parts, &us[i][round], f) != 0)
                 return -1;
-            us[i][round] = timing.median_s * 1e6;
         }
     }
     for (int i = 0; i < ROW_COUNT; i++) {
@@ -208,15 +241,14 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
     return 0;
 }
 
-static int run_sizes(struct engine *e, const struct timing_plan *plan, const struct family *family, const int64_t *sizes,
-                     int count, struct fault *f) {
+static int run_sizes(const struct engine *e, const struct timing_plan *plan, const struct job *model, const int64_t *sizes, int count, struct fault *f) {
     int status = 0;
-    printf("# halftone parts: %s, set %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back\n",
-           halftone_version(), e->set->gpu, e->device.name, family->name, plan->simulated ? 1 : ROUNDS);
+    printf("# halftone parts: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back\n",
+           halftone_version(), e->set->gpu, model->scheme->name, e->device.name, model->family->name, plan->simulated ? 1 : ROUNDS);
     printf("n\tparts\tmedian_us\tleast_us\tmost_us\n");
     for (int i = 0; i < count && status == 0; i++) {
-        struct job j;
-        status = open_job(&j, e->set, family, sizes[i], f);
+        struct job j = *model;
+        status = open_job(&j, sizes[i], f);
         if (status == 0)
             status = measure(&j, plan, sizes[i], f);
         close_job(&j);
@@ -227,10 +259,10 @@ static int run_sizes(struct engine *e, const struct timing_plan *plan, const str
 static int run(int argc, char **argv, struct fault *f) {
     struct engine e;
     struct timing_plan plan = {0};
-    const char *sizes = NULL, *seconds = "0.05", *name = "uniform", *none[1];
+    const char *sizes = NULL, *seconds = "0.05", *name = "uniform", *scheme = "f16x3", *none[1];
     int64_t size[SIZES_MOST];
-    int count = 0, positional = 0;
-    const struct option options[] = {{"--sizes", &sizes, NULL}, {"--seconds", &seconds, NULL}, {"--family", &name, NULL}, {NULL, NULL, NULL}};
+    int count = 0, positional = 0, plain = 0;
+    const struct option options[] = {{"--sizes", &sizes, NULL}, {"--seconds", &seconds, NULL}, {"--family", &name, NULL}, {"--scheme", &scheme, NULL}, {"--plain", NULL, &plain}, {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &positional, f) != 0 ||
         args_seconds("--seconds", seconds, &plan.seconds, f) != 0)
         return -1;
@@ -238,23 +270,28 @@ static int run(int argc, char **argv, struct fault *f) {
     if (family == NULL)
         return fault_set(f, "no family '%s'; halftone report lists them", name);
     int status = engine_open(&e, f);
+    struct job model = {.set = e.set, .family = family};
     plan.simulated = status == 0 && e.device.simulated;
+    if (status == 0)
+        status = open_scheme(&model, scheme, plain, f);
     if (status == 0)
         status = args_numbers("--sizes", sizes != NULL ? sizes : plan.simulated ? "64" : "1024,2048,4096,8192", 1, 65536, size,
                               SIZES_MOST, &count, f);
     if (status == 0)
-        status = run_sizes(&e, &plan, family, size, count, f);
+        status = run_sizes(&e, &plan, &model, size, count, f);
     engine_close(&e);
     return status;
 }
 
 const struct command cmd_parts = {
     "parts", "what packing, product and the data check of auto cost, one by one",
-    "Usage: halftone parts [--sizes 1024,...] [--family F] [--seconds S]\n\n"
-    "Times packing, product and rescue of scheme auto on square matrices, each alone and together, with and without the data\n"
-    "check. Blocks that fail it are computed in a launch before the product (rescue) or by the product (that rescues); the\n"
+    "Usage: halftone parts [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
+    "Times packing and product of a scheme on square matrices, each alone and together, in turns of 32 and 32, and both within a\n"
+    "loop of calls, by events between them; of f16x3 with the data check and the rescue of auto as well. Blocks that fail it are computed in a launch before the product (rescue) or by the product (that rescues); the\n"
     "line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
+    "  --scheme N     default f16x3, the one that auto checks\n"
+    "  --plain        without the data check\n"
     "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the check everywhere\n"
-    "  --seconds S    per measurement, after a warm-up (default 0.05); eleven measurements of five rounds for each size\n",
+    "  --seconds S    per measurement, after a warm-up (default 0.05); up to fourteen measurements of five rounds for each size\n",
     run};

@@ -2,7 +2,7 @@
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer), bench (the tables of the README), direct (small and skinny
 # products by scheme fp32), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
-# (what the data check costs), parts (where), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
+# (what the data check costs), parts (where), within (packing and product in a loop of calls), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
 # (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
@@ -81,6 +81,14 @@ parts() {
     { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 512,1024,2048 --family dscaled; } | tee "$out/h200-native-parts-wild.tsv"
 }
 
+# What packing and product take within calls, in which one leaves the clock and the caches to the other: about three minutes.
+within() {
+    for scheme in f16x3 i8x6; do
+        { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 2048,3072,3584,4096,4608,5120,6144,8192 --scheme $scheme --plain --seconds 0.2; } |
+            tee "$out/h200-native-within-$scheme.tsv"
+    done
+}
+
 # About a minute.
 limits() {
     table h200 h200-native-limits --sizes 1024,4096,8192 --schemes bf16x3,bf16x6,bf16x9,tf32x3 --seconds 0.3
@@ -125,9 +133,10 @@ skinny) skinny ;;
 few) few ;;
 auto) auto ;;
 parts) parts ;;
+within) within ;;
 report) report ;;
 limits) limits ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, skinny, few, auto, parts, limits, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, odd, small, skinny, few, auto, parts, within, limits, report, contract, profile" >&2; exit 2 ;;
 esac
