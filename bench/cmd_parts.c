@@ -286,9 +286,10 @@ static int run(int argc, char **argv, struct fault *f) {
 const struct command cmd_parts = {
     "parts", "what packing, product and the data check of auto cost, one by one",
     "Usage: halftone parts [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
-    "Times packing and product of a scheme on square matrices, each alone and together, in turns of 32 and 32, and both within a\n"
-    "loop of calls, by events between them; of f16x3 with the data check and the rescue of auto as well. Blocks that fail it are computed in a launch before the product (rescue) or by the product (that rescues); the\n"
-    "line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
+    "Times packing and product of a scheme on square matrices: each alone, together, in turns of 32 and 32, and both within a\n"
+    "loop of calls, by events between them. Of f16x3 also with the data check and the rescue of auto: blocks that fail it are\n"
+    "computed in a launch before the product (rescue) or by the product (that rescues); the line of what auto runs at this\n"
+    "size says so. In the simulator times mean nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
     "  --scheme N     default f16x3, the one that auto checks\n"
     "  --plain        without the data check\n"
