@@ -8,12 +8,13 @@
 #include "args.h"
 #include "cmd.h"
 #include "engine.h"
+#include "facts.h"
 #include "families.h"
 #include "timing.h"
 #include "within.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
-enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32, APART = 64, WITHIN = 128 };
+enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32, APART = 64, WITHIN = 128, COPIES = 256 };
 enum { CHECK = COUNTS | ASKS | RESCUES | INSIDE };
 enum { APART_CALLS = 32 }; /* of packing, then as many of the product */
 
@@ -31,6 +32,9 @@ static const struct {
     {"packing, product: 32 and 32", PACKS | MULTIPLIES | APART},
     {"packing within such calls", PACKS | WITHIN},
     {"product within such calls", MULTIPLIES | WITHIN},
+    {"copy of A and B, product", COPIES | MULTIPLIES}, /* the driver's, what packing at least moves */
+    {"copy within such calls", COPIES | WITHIN},
+    {"product within such calls, with a copy", COPIES | MULTIPLIES | WITHIN},
     {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
     {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
     {"packing that counts, rescue, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
@@ -45,6 +49,8 @@ struct job {
     int rescue, parts;
     int checks, inside; /* rows with the data check, auto's of this scheme; its product rescues */
     const struct family *family;
+    struct device_facts *facts; /* NULL: no driver that copies */
+    void *copy;                 /* room for A and B */
     struct ht_pack_args pack[2];
     struct ht_gemm_args gemm;
     void *block[BLOCKS_MOST];
@@ -133,7 +139,8 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct faul
 static int open_job(struct job *j, int64_t n, struct fault *f) {
     j->choice = ht_pick(j->set, j->scheme->name, n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
     j->inside = j->checks && ht_rescues_inside(j->set, &j->choice, n, n, n, 1);
-    if (open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
+    j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
+    if ((j->facts != NULL && j->copy == NULL) || open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
     const struct ht_set_desc *set = j->set;
     const int kernels[] = {j->choice.kernel, j->rescue};
@@ -147,6 +154,12 @@ static void close_job(struct job *j) {
     (void)ht_dev_stream_sync(NULL);
     for (int i = 0; i < j->blocks; i++)
         (void)ht_dev_free(j->block[i]);
+}
+
+static int copy(const struct job *j) {
+    const size_t bytes = (size_t)j->gemm.m * (size_t)j->gemm.k * sizeof(float);
+    const int code = facts_copy(j->facts, j->copy, j->pack[0].src, bytes);
+    return code == 0 ? facts_copy(j->facts, (char *)j->copy + bytes, j->pack[1].src, bytes) : code;
 }
 
 /* The parts that `parts` names. */
@@ -165,6 +178,8 @@ static int launch(const struct job *j, int parts, struct fault *f) {
     gemm.rescues = (parts & INSIDE) != 0;
     struct ht_gemm_args rescue = gemm;
     rescue.splits = 1;
+    if (parts & COPIES && copy(j) != 0)
+        return fault_set(f, "device copy failed");
     if (parts & PACKS)
         code = j->scheme->pack(pack, 2, NULL);
     if (code == 0 && parts & RESCUES)
@@ -187,7 +202,8 @@ static int call(void *context, struct fault *f) {
 }
 
 static int call_half(void *context, int half, struct fault *f) {
-    return launch(context, half ? MULTIPLIES : PACKS, f);
+    const struct job *j = context;
+    return launch(j, half ? MULTIPLIES : j->parts & COPIES ? COPIES : PACKS, f);
 }
 
 static int compare(const void *a, const void *b) {
@@ -197,7 +213,7 @@ static int compare(const void *a, const void *b) {
 
 /* A set's kernels need not be able to do all of it. */
 static int is_possible(const struct job *j, int parts) {
-    return (!(parts & CHECK) || j->checks) && (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues);
+    return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks) && (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues);
 }
 
 static const char *title(const struct job *j, int row) {
@@ -205,28 +221,29 @@ static const char *title(const struct job *j, int row) {
     return parts == (checks | (j->inside ? INSIDE : RESCUES)) ? ": auto" : "";
 }
 
-/* One row, microseconds a call. */
-static int measure_row(struct job *j, const struct timing_plan *plan, int parts, double *us, struct fault *f) {
-    struct timing timing;
+/* One row: microseconds a call; of whole calls also the clock and the power that were read last. */
+static int measure_row(struct job *j, const struct timing_plan *plan, int parts, double *us, struct timing *timing, struct fault *f) {
     double halves[2];
+    *timing = timing_none;
     j->parts = parts;
     if (parts & WITHIN ? within_measure(call_half, j, plan->seconds, plan->simulated, halves, f) != 0
-                       : timing_measure(plan, call, j, &timing, f) != 0)
+                       : timing_measure(plan, call, j, timing, f) != 0)
         return -1;
-    *us = (parts & WITHIN ? halves[!(parts & PACKS)] : timing.median_s / (parts & APART ? APART_CALLS : 1)) * 1e6;
+    *us = (parts & WITHIN ? halves[(parts & MULTIPLIES) != 0] : timing->median_s / (parts & APART ? APART_CALLS : 1)) * 1e6;
     return 0;
 }
 
 /* Rounds over all rows, so that a drifting clock meets all of them. */
 static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct fault *f) {
     double us[ROW_COUNT][ROUNDS];
+    struct timing last[ROW_COUNT];
     const int rounds = plan->simulated ? 1 : ROUNDS;
     j->parts = j->checks ? PACKS | COUNTS : PACKS; /* what rows that do not pack work on */
     if (call(j, f) != 0)
         return -1;
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < ROW_COUNT; i++) {
-            if (is_possible(j, rows[i].parts) && measure_row(j, plan, rows[i].parts, &us[i][round], f) != 0)
+            if (is_possible(j, rows[i].parts) && measure_row(j, plan, rows[i].parts, &us[i][round], &last[i], f) != 0)
                 return -1;
         }
     }
@@ -234,8 +251,8 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
         if (!is_possible(j, rows[i].parts))
             continue;
         qsort(us[i], (size_t)rounds, sizeof us[i][0], compare);
-        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\n", (long long)n, rows[i].name, title(j, i), us[i][rounds / 2], us[i][0],
-               us[i][rounds - 1]);
+        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\n", (long long)n, rows[i].name, title(j, i), us[i][rounds / 2], us[i][0],
+               us[i][rounds - 1], last[i].clock_mhz, last[i].power_watts);
     }
     fflush(stdout);
     return 0;
@@ -243,9 +260,9 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
 
 static int run_sizes(const struct engine *e, const struct timing_plan *plan, const struct job *model, const int64_t *sizes, int count, struct fault *f) {
     int status = 0;
-    printf("# halftone parts: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back\n",
+    printf("# halftone parts: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back; clock and power as read in the last round, -1: not read\n",
            halftone_version(), e->set->gpu, model->scheme->name, e->device.name, model->family->name, plan->simulated ? 1 : ROUNDS);
-    printf("n\tparts\tmedian_us\tleast_us\tmost_us\n");
+    printf("n\tparts\tmedian_us\tleast_us\tmost_us\tclock_mhz\tpower_watts\n");
     for (int i = 0; i < count && status == 0; i++) {
         struct job j = *model;
         status = open_job(&j, sizes[i], f);
@@ -274,11 +291,14 @@ static int run(int argc, char **argv, struct fault *f) {
     plan.simulated = status == 0 && e.device.simulated;
     if (status == 0)
         status = open_scheme(&model, scheme, plain, f);
+    if (status == 0 && !plan.simulated)
+        plan.facts = model.facts = facts_open();
     if (status == 0)
         status = args_numbers("--sizes", sizes != NULL ? sizes : plan.simulated ? "64" : "1024,2048,4096,8192", 1, 65536, size,
                               SIZES_MOST, &count, f);
     if (status == 0)
         status = run_sizes(&e, &plan, &model, size, count, f);
+    facts_close(model.facts);
     engine_close(&e);
     return status;
 }
@@ -287,12 +307,12 @@ const struct command cmd_parts = {
     "parts", "what packing, product and the data check of auto cost, one by one",
     "Usage: halftone parts [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
     "Times packing and product of a scheme on square matrices: each alone, together, in turns of 32 and 32, and both within a\n"
-    "loop of calls, by events between them. Of f16x3 also with the data check and the rescue of auto: blocks that fail it are\n"
-    "computed in a launch before the product (rescue) or by the product (that rescues); the line of what auto runs at this\n"
-    "size says so. In the simulator times mean nothing.\n\n"
+    "loop of calls, by events between them; also with the driver's copy of A and B in the place of packing. Of f16x3 the data\n"
+    "check and the rescue of auto as well: blocks that fail it are computed in a launch before the product (rescue) or by the\n"
+    "product (that rescues); the line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
     "  --scheme N     default f16x3, the one that auto checks\n"
     "  --plain        without the data check\n"
     "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the check everywhere\n"
-    "  --seconds S    per measurement, after a warm-up (default 0.05); up to fourteen measurements of five rounds for each size\n",
+    "  --seconds S    per measurement, after a warm-up (default 0.05); up to seventeen measurements of five rounds for each size\n",
     run};
