@@ -38,8 +38,7 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 
 /* ---- reading templates */
 
-static bool read_template(struct text *out, const struct emit_context *c, const char *name,
-                          const char *extension) {
+static bool read_template(struct text *out, const struct emit_context *c, const char *name, const char *extension) {
     char path[PATH_MAX_BYTES];
     snprintf(path, sizeof path, "%s/templates/%s.%s", c->root, name, extension);
     if (text_read_file(out, path))
@@ -254,8 +253,7 @@ static int stage_row(const struct plan *p, int row) {
     return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
 }
 
-static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s,
-                       const char *base) {
+static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s, const char *base) {
     const int pairs = k_pairs(p), beside = p->scheme->atom_slices;
     const int pair = s->x % beside * pairs + s->fragment % pairs;
     const int atom = (s->fragment / pairs * scheme_atom_group(p->scheme) + s->x / beside) * 8192;
@@ -454,7 +452,7 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
         text_add(out, "the matrices as they are");
     else
         text_addf(out, "packed %s slices", slice_title(p->scheme->slice));
-    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->scheme->paper);
+    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->isa->direct == DIRECT_RESCUE ? "exact products by MMAs of FP64" : p->scheme->paper);
     text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
               t->bm, t->bn, t->bk, p->isa->warpgroup ? "warpgroup" : "warp", t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
@@ -471,18 +469,17 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
         text_addf(out,
                   "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of %d k.\n//\n",
                   s->mmas, s->loads, s->copies, t->bk);
-    text_addf(out, "// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->isa->name,
-              p->cost.binding);
+    text_addf(out, "// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->isa->name, p->cost.binding);
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
     banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
     banner_usage(out, "resident warps per SM",
                  (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->isa->wave_size), g->warps_per_sm);
-    text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n", p->scheme->bound_text,
+    text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n",
+              p->isa->direct == DIRECT_RESCUE ? "sums off by at most k 2^-53 of |A||B|, rounded once" : p->scheme->bound_text,
               emit_range_text(p->scheme, p->isa));
     if (p->isa->ablation)
         text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->isa->ablation);
-    text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
-              p->name);
+    text_addf(out, "//\n// int %s_init(void);                                        once per device\n", p->name);
     text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a %sError_t\n",
               p->name, api_of(p->isa));
 }
@@ -491,8 +488,7 @@ static void banner_small(struct text *out, const struct isa *isa, const char *na
                          const char *args, const struct scheme *s) {
     text_addf(out, "// %s\n//\n// %s\n", name, what);
     if (s)
-        text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper,
-                  emit_range_text(s, isa));
+        text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper, emit_range_text(s, isa));
     text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", name, args, api_of(isa));
 }
 

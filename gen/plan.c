@@ -15,7 +15,7 @@ static const struct shape plan_shapes[] = {
     {640, 640, 640},    {1152, 1152, 1152},
 };
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 }; /* of FP16 schemes, of the others; more where tiles may have half an atom */
-enum { RESCUE_REGISTERS = 16 };                 /* where it is among tiles and entries, the check's numbers (ptxas) */
+enum { RESCUE_REGISTERS = 16, FP64_REGISTERS = 254, FP64_MMA_K = 16 }; /* where it is among tiles and entries, the check's numbers; all (ptxas) */
 
 struct best {
     const struct gpu *g;
@@ -211,8 +211,7 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
         struct tile t = {.wk = isa_mma_k(isa, s->slice)};
         const int used = scan_tile(list, &t);
         if (used == 0 || (list[used] != ',' && list[used] != 0)) {
-            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w64x64_s8_c2",
-                     list);
+            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w64x64_s8_c2", list);
             return;
         }
         b.isa = warpgroups && is_in_space(&t, warpgroups, s) ? warpgroups : isa;
@@ -271,6 +270,15 @@ static bool is_for_rescue(const struct plan *p) {
     return p->isa->direct == DIRECT_TILE && p->tile.bm == 64 && p->tile.bn == 64;
 }
 
+/* By MMAs of FP64, from registers alone (templates/rescue_direct.cu). */
+static void rescue_in_fp64(struct best *b) {
+    b->isa = isa_direct(isa_find(b->isa->name), DIRECT_RESCUE);
+    b->tile.bk = FP64_MMA_K;
+    b->tile.stages = 1;
+    b->cost.smem_bytes = 0;
+    b->cost.regs_per_thread = FP64_REGISTERS - RESCUE_REGISTERS;
+}
+
 void plan_rescue(struct plan_set *set) {
     bool checks = false;
     int at = -1;
@@ -281,10 +289,9 @@ void plan_rescue(struct plan_set *set) {
     if (!checks || at < 0)
         return;
     const struct plan *p = &set->plan[at];
-    const struct isa *whole = isa_find(p->isa->name);
-    struct best b = {.g = p->gpu, .isa = whole->warpgroup ? isa_direct(whole, DIRECT_RESCUE) : p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
-    if (whole->warpgroup) /* no operand passes through shared memory */
-        b.cost.smem_bytes = 0;
+    struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
+    if (isa_find(p->isa->name)->warpgroup)
+        rescue_in_fp64(&b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_RESCUE, "between packing and a product with a data check: blocks of C that fail it");
     const struct plan rescue = set->plan[before];
@@ -316,8 +323,7 @@ static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int
         int splits;
         if (p->variant != VARIANT_PIPELINE || (p->isa->direct == DIRECT_WGMMA && k <= p->scheme->fma_k))
             continue;
-        const int64_t ns =
-            ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
+        const int64_t ns = ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
                        g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, HT_PARTIAL_LIMIT_BYTES, &splits);
         if (best < 0 || ns < best_ns) {
             best = i;
@@ -333,8 +339,7 @@ void plan_lean(struct plan_set *set, int first) {
     enum { POINTS = sizeof grid / sizeof *grid };
     bool kept[PLANS_MAX] = {false};
     for (int i = 0; i < POINTS * POINTS * POINTS; i++) {
-        const int at =
-            pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
+        const int at = pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
         if (at >= 0)
             kept[at] = true;
     }
