@@ -14,7 +14,8 @@
 #include "within.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
-enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32, APART = 64, WITHIN = 128, COPIES = 256 };
+enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32, COPIES = 64 };
+enum { APART = 128, WITHIN = 256, AS_WELL = 512 }; /* in turns; the first half of such calls; the second, which comes with the row before */
 enum { CHECK = COUNTS | ASKS | RESCUES | INSIDE };
 enum { APART_CALLS = 32 }; /* of packing, then as many of the product */
 
@@ -31,10 +32,10 @@ static const struct {
     {"packing, product", PACKS | MULTIPLIES},
     {"packing, product: 32 and 32", PACKS | MULTIPLIES | APART},
     {"packing within such calls", PACKS | WITHIN},
-    {"product within such calls", MULTIPLIES | WITHIN},
+    {"product within such calls", MULTIPLIES | AS_WELL},
     {"copy of A and B, product", COPIES | MULTIPLIES}, /* the driver's, what packing at least moves */
     {"copy within such calls", COPIES | WITHIN},
-    {"product within such calls, with a copy", COPIES | MULTIPLIES | WITHIN},
+    {"product within such calls, with a copy", COPIES | MULTIPLIES | AS_WELL},
     {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
     {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
     {"packing that counts, rescue, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
@@ -213,7 +214,8 @@ static int compare(const void *a, const void *b) {
 
 /* A set's kernels need not be able to do all of it. */
 static int is_possible(const struct job *j, int parts) {
-    return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks) && (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues);
+    return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks) &&
+           (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues);
 }
 
 static const char *title(const struct job *j, int row) {
@@ -221,46 +223,64 @@ static const char *title(const struct job *j, int row) {
     return parts == (checks | (j->inside ? INSIDE : RESCUES)) ? ": auto" : "";
 }
 
-/* One row: microseconds a call; of whole calls also the clock and the power that were read last. */
-static int measure_row(struct job *j, const struct timing_plan *plan, int parts, double *us, struct timing *timing, struct fault *f) {
-    double halves[2];
-    *timing = timing_none;
-    j->parts = parts;
-    if (parts & WITHIN ? within_measure(call_half, j, plan->seconds, plan->simulated, halves, f) != 0
-                       : timing_measure(plan, call, j, timing, f) != 0)
+/* A row in every round, microseconds a call; of whole calls also the clock and the power that were read last. */
+struct measured {
+    double us[ROUNDS];
+    struct timing last;
+};
+
+static int measure_row(struct job *j, const struct timing_plan *plan, int round, struct measured *row, struct fault *f) {
+    if (timing_measure(plan, call, j, &row->last, f) != 0)
         return -1;
-    *us = (parts & WITHIN ? halves[(parts & MULTIPLIES) != 0] : timing->median_s / (parts & APART ? APART_CALLS : 1)) * 1e6;
+    row->us[round] = row->last.median_s * 1e6 / (j->parts & APART ? APART_CALLS : 1);
+    return 0;
+}
+
+/* Two rows: the halves of one loop of calls. */
+static int measure_halves(struct job *j, const struct timing_plan *plan, int round, struct measured *row, struct fault *f) {
+    double seconds[2];
+    if (within_measure(call_half, j, plan->seconds, plan->simulated, seconds, f) != 0)
+        return -1;
+    for (int half = 0; half < 2; half++) {
+        row[half].us[round] = seconds[half] * 1e6;
+        row[half].last = timing_none;
+    }
     return 0;
 }
 
 /* Rounds over all rows, so that a drifting clock meets all of them. */
 static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct fault *f) {
-    double us[ROW_COUNT][ROUNDS];
-    struct timing last[ROW_COUNT];
+    struct measured row[ROW_COUNT];
     const int rounds = plan->simulated ? 1 : ROUNDS;
     j->parts = j->checks ? PACKS | COUNTS : PACKS; /* what rows that do not pack work on */
     if (call(j, f) != 0)
         return -1;
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < ROW_COUNT; i++) {
-            if (is_possible(j, rows[i].parts) && measure_row(j, plan, rows[i].parts, &us[i][round], &last[i], f) != 0)
+            j->parts = rows[i].parts;
+            if (!is_possible(j, j->parts) || j->parts & AS_WELL)
+                continue;
+            if ((j->parts & WITHIN ? measure_halves : measure_row)(j, plan, round, &row[i], f) != 0)
                 return -1;
         }
     }
     for (int i = 0; i < ROW_COUNT; i++) {
         if (!is_possible(j, rows[i].parts))
             continue;
-        qsort(us[i], (size_t)rounds, sizeof us[i][0], compare);
-        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\n", (long long)n, rows[i].name, title(j, i), us[i][rounds / 2], us[i][0],
-               us[i][rounds - 1], last[i].clock_mhz, last[i].power_watts);
+        double *us = row[i].us;
+        qsort(us, (size_t)rounds, sizeof us[0], compare);
+        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\n", (long long)n, rows[i].name, title(j, i), us[rounds / 2], us[0],
+               us[rounds - 1], row[i].last.clock_mhz, row[i].last.power_watts);
     }
     fflush(stdout);
     return 0;
 }
 
-static int run_sizes(const struct engine *e, const struct timing_plan *plan, const struct job *model, const int64_t *sizes, int count, struct fault *f) {
+static int run_sizes(const struct engine *e, const struct timing_plan *plan, const struct job *model, const int64_t *sizes, int count,
+                     struct fault *f) {
     int status = 0;
-    printf("# halftone parts: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back; clock and power as read in the last round, -1: not read\n",
+    printf("# halftone parts: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back; "
+           "clock and power as read in the last round, -1: not read\n",
            halftone_version(), e->set->gpu, model->scheme->name, e->device.name, model->family->name, plan->simulated ? 1 : ROUNDS);
     printf("n\tparts\tmedian_us\tleast_us\tmost_us\tclock_mhz\tpower_watts\n");
     for (int i = 0; i < count && status == 0; i++) {
@@ -279,7 +299,8 @@ static int run(int argc, char **argv, struct fault *f) {
     const char *sizes = NULL, *seconds = "0.05", *name = "uniform", *scheme = "f16x3", *none[1];
     int64_t size[SIZES_MOST];
     int count = 0, positional = 0, plain = 0;
-    const struct option options[] = {{"--sizes", &sizes, NULL}, {"--seconds", &seconds, NULL}, {"--family", &name, NULL}, {"--scheme", &scheme, NULL}, {"--plain", NULL, &plain}, {NULL, NULL, NULL}};
+    const struct option options[] = {{"--sizes", &sizes, NULL},   {"--seconds", &seconds, NULL}, {"--family", &name, NULL},
+                                     {"--scheme", &scheme, NULL}, {"--plain", NULL, &plain},     {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &positional, f) != 0 ||
         args_seconds("--seconds", seconds, &plan.seconds, f) != 0)
         return -1;
@@ -314,5 +335,5 @@ const struct command cmd_parts = {
     "  --scheme N     default f16x3, the one that auto checks\n"
     "  --plain        without the data check\n"
     "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the check everywhere\n"
-    "  --seconds S    per measurement, after a warm-up (default 0.05); up to seventeen measurements of five rounds for each size\n",
+    "  --seconds S    per measurement, after a warm-up (default 0.05); up to fifteen measurements of five rounds for each size\n",
     run};

@@ -325,9 +325,9 @@ static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
 }
 
 /* The picks and predictions of this set's model for the times of another run. A row whose kernel would now have another
- * number of parts, which was not timed, is left out, and counted unless it is an ablation variant. */
+ * number of parts, which was not timed, is left out and counted, ablation variants by themselves. */
 static int run_again(struct tuning *t, const char *table, const char *html, struct fault *f) {
-    int kept = 0, lost = 0, lost_picks = 0;
+    int kept = 0, lost = 0, lost_picks = 0, variants = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
         return -1;
     for (int i = 0; i < t->log.rows; i++) {
@@ -336,7 +336,9 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
             return -1;
         if (r.splits == t->log.row[i].splits) {
             t->log.row[kept++] = r;
-        } else if (strcmp(r.variant, "-") == 0) {
+        } else if (strcmp(r.variant, "-") != 0) { /* which the library never picks */
+            variants++;
+        } else {
             lost++;
             lost_picks += r.splits > 0 && r.is_pick;
         }
@@ -344,8 +346,8 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
     t->log.rows = kept;
     printf("%s# picks and predictions of today's model; left out, because their kernel is not there or would "
            "be split "
-           "otherwise: %d of %d times, %d of them of a pick\n",
-           t->head, lost, kept + lost, lost_picks);
+           "otherwise: %d of %d times, %d of them of a pick, and %d of ablation variants\n",
+           t->head, lost, kept + lost, lost_picks, variants);
     int status = print_summary(t->engine.set, &t->log, f);
     if (status == 0 && html != NULL)
         status = tune_page(&t->log, t->head, html, f);

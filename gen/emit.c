@@ -524,8 +524,8 @@ static const char *chain_hooks(const struct isa *isa, const struct scheme *s) {
     return isa->warpgroup || isa->direct == DIRECT_WGMMA ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
 }
 
-/* Its hooks are one file: how operands are read and results stored. */
-static bool is_fma(const struct frame *f) {
+/* No MMA of the scheme's slices: its hooks are one file, how operands are read and results stored, or which blocks of C it goes to. */
+static bool has_no_slices(const struct frame *f) {
     return f->isa->direct > DIRECT_TILE;
 }
 
@@ -533,10 +533,10 @@ static bool is_fma(const struct frame *f) {
 static bool read_own_parts(struct parts *t, const struct frame *f) {
     const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
                                    "pack_rows", "pack_strips"};
-    const char *const fma[] = {f->rescue ? "rescue_walk" : "operands_direct"};
+    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct"};
     const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none", "rescue_walk"};
-    const char *const *names = f->packs ? packing : is_fma(f) ? fma : direct;
-    const int count = f->packs ? 5 : is_fma(f) ? 1 : f->isa->direct ? 3 : 0;
+    const char *const *names = f->packs ? packing : has_no_slices(f) ? whole : direct;
+    const int count = f->packs ? 5 : has_no_slices(f) ? 1 : f->isa->direct ? 3 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
@@ -552,14 +552,14 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
     ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
-    if (f->multiplies && !is_fma(f)) {
+    if (f->multiplies && !has_no_slices(f)) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
     }
-    ok = (!f->has_split || is_fma(f) || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
+    ok = (!f->has_split || has_no_slices(f) || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
     ok = read_own_parts(t, f) && ok;
     return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
 }

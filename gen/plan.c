@@ -15,7 +15,8 @@ static const struct shape plan_shapes[] = {
     {640, 640, 640},    {1152, 1152, 1152},
 };
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 }; /* of FP16 schemes, of the others; more where tiles may have half an atom */
-enum { RESCUE_REGISTERS = 16, FP64_REGISTERS = 254, FP64_MMA_K = 16 }; /* where it is among tiles and entries, the check's numbers; all (ptxas) */
+enum { RESCUE_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
+enum { FP64_REGISTERS = 254, FP64_MMA_K = 16 }; /* of rescue_direct, all of them (ptxas); k of m16n8k16 */
 
 struct best {
     const struct gpu *g;
@@ -81,8 +82,6 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
         p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
     if (variant == VARIANT_PLAIN) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
-    if (variant == VARIANT_RESCUE)
-        p->cost.regs_per_thread += RESCUE_REGISTERS;
     const int promote_k = scheme_is_exact(b->s) ? b->s->carry_k : plan_promote_k(b->s, b->isa);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
@@ -276,7 +275,7 @@ static void rescue_in_fp64(struct best *b) {
     b->tile.bk = FP64_MMA_K;
     b->tile.stages = 1;
     b->cost.smem_bytes = 0;
-    b->cost.regs_per_thread = FP64_REGISTERS - RESCUE_REGISTERS;
+    b->cost.regs_per_thread = FP64_REGISTERS;
 }
 
 void plan_rescue(struct plan_set *set) {
@@ -290,6 +289,7 @@ void plan_rescue(struct plan_set *set) {
         return;
     const struct plan *p = &set->plan[at];
     struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
+    b.cost.regs_per_thread += RESCUE_REGISTERS;
     if (isa_find(p->isa->name)->warpgroup)
         rescue_in_fp64(&b);
     const int before = set->count;

@@ -481,8 +481,6 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
 // The step that part `split` begins with; no division, which would take longer than some products.
 HT_DEVICE int first_step(const direct_args &args, int split)
 {
-    if (RESCUES) // where time is something else, and hipcc 5.2 would spill scalars
-        return (int)((long long)(args.part_steps * args.splits + args.longer_parts) * split / args.splits);
     return args.part_steps * split + (split < args.longer_parts ? split : args.longer_parts);
 }
 
@@ -550,7 +548,7 @@ HT_DEVICE void rescue(const direct_args &args)
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
             const direct_args &again = ht_args_again(args);
             const int high = (again.p.rows + BM - 1) / BM;
-            const ht_spot spot = {tile % high, tile / high, (int)blockIdx.z, entry};
+            const ht_spot spot = {tile % high, tile / high, 0, entry};
             ht_barrier(); // the tile before has been read
             compute_tile(again, spot);
         }
@@ -599,6 +597,6 @@ static int launch(const ht_gemm_args &g, void *stream)
     if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     return ht_launch_dependent(gemm, RESCUES ? by.blocks : (unsigned)high,
-                               RESCUES ? by.groups : (unsigned)(wide * g.splits), (unsigned)(RESCUES ? g.splits : g.batch), THREADS,
+                               RESCUES ? by.groups : (unsigned)(wide * g.splits), RESCUES ? 1 : (unsigned)g.batch, THREADS,
                                SMEM_BYTES, stream, args);
 }

@@ -14,6 +14,7 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "fp64_sum.h"
 #include "handle.h"
 
 enum { EMPTY = 0x7fffffff, WILD = -0x7fffffff }; /* ht_pack_args, tame */
@@ -471,46 +472,32 @@ static void the_rescue_computes_the_rest(void **state) {
 
 /* ---- the rescue inside a product's kernel */
 
-/* An element in FP64, and what its sum may lose on the way, in whatever order it is added up. */
-struct in_fp64 {
-    double sum, room;
-};
-
-static struct in_fp64 in_fp64(int64_t row, int64_t col, int length) {
-    struct in_fp64 v = {0, 0};
-    double magnitude = 0;
-    for (int64_t k = 0; k < length; k++) {
-        const double product = (double)element(row, k) * (double)element(col, k);
-        v.sum += product;
-        magnitude += fabs(product);
-    }
-    v.room = isfinite(magnitude) ? 2 * length * 0x1p-53 * magnitude : 0;
-    return v;
+static struct fp64_sum in_fp64(int64_t row, int64_t col, int length) {
+    struct fp64_sum sum = {0, 0, 0};
+    for (int64_t k = 0; k < length; k++)
+        fp64_add(&sum, element(row, k), element(col, k));
+    return sum;
 }
 
-/* Rounded once to FP32, then scaled. */
-static float scaled(const struct guard *g, int64_t i, double sum) {
-    return fmaf(g->args.beta, old_element(i), g->args.alpha * (float)sum);
-}
-
-static void inside_compare(const struct guard *g, const struct in_fp64 *exact, const char *name, int splits) {
+static void inside_compare(const struct guard *g, const struct fp64_sum *exact, const char *name, int splits) {
     int rescued = 0;
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
         const int tame = is_tame((const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES,
                                  (const int *)g->b_tame.host + col / 64 * PIECES, PIECES);
-        const struct in_fp64 *e = &exact[i % (M * N)];
-        const float want = tame ? ((const float *)g->whole.host)[i] : scaled(g, i, e->sum), got = ((const float *)g->guarded.host)[i];
-        const int between = !tame && got >= scaled(g, i, e->sum - e->room) && got <= scaled(g, i, e->sum + e->room); /* alpha > 0 */
-        if (memcmp(&want, &got, sizeof want) != 0 && !between && !(isnan(want) && isnan(got)))
+        const struct fp64_sum *sum = &exact[i % (M * N)];
+        const float whole = ((const float *)g->whole.host)[i], got = ((const float *)g->guarded.host)[i];
+        const int same = memcmp(&whole, &got, sizeof got) == 0 || (isnan(whole) && isnan(got));
+        if (!(tame ? same : fp64_is(sum, g->args.alpha, g->args.beta, old_element(i), got)))
             fail_msg("%s in %d parts: entry %lld, (%lld, %lld) is %s and holds %a, not %a", name, splits, (long long)entry,
-                     (long long)row, (long long)col, tame ? "tame" : "not tame", (double)got, (double)want);
+                     (long long)row, (long long)col, tame ? "tame" : "not tame", (double)got,
+                     tame ? (double)whole : (double)fp64_result(sum->value, g->args.alpha, g->args.beta, old_element(i)));
         rescued += !tame;
     }
     assert_true(rescued > M * N / 5);
 }
 
-static void rescue_inside(const struct ht_kernel_desc *kernel, const struct layout *l, const struct in_fp64 *exact, int splits) {
+static void rescue_inside(const struct ht_kernel_desc *kernel, const struct layout *l, const struct fp64_sum *exact, int splits) {
     struct guard g = guard_open(l);
     g.args.alpha = 1.5f;
     g.args.beta = -0.5f; /* an element that two blocks store shows */
@@ -527,7 +514,7 @@ static void the_product_computes_the_rest_itself(void **state) {
     (void)state;
     enum { LAYOUTS = 4, SHORT_BY = 3 };
     static const struct layout layouts[LAYOUTS] = {{1, 0, 1, 4, SHORT_BY}, {0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}, {0, 3, 1, 0, 0}};
-    static struct in_fp64 exact[2][M * N];
+    static struct fp64_sum exact[2][M * N];
     int kernels = 0;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];

@@ -273,7 +273,7 @@ __global__ void small_mma(small_mma_args args) {
 
 struct fp64_mma_args {
     const float *a, *b; /* a: 16 x 16, b: 8 columns of 16 */
-    float *c;           /* 16 x 8: what is beyond 2^24 of the sum, and the rest of it */
+    float *c;           /* 16 x 8: what joins 2^40, of which FP32 would lose all below 2^17 */
 };
 __global__ void fp64_mma(fp64_mma_args args) {
     const unsigned g = threadIdx.x / 4, t = threadIdx.x % 4;
@@ -291,7 +291,7 @@ __global__ void fp64_mma(fp64_mma_args args) {
 static void fp64_mma_is_right(void **) {
     device_array<float> a(16 * 16), b(8 * 16), c(16 * 8, -1.0f);
     for (unsigned i = 0; i < 256; i++)
-        a.v[i] = (float)(i / 16 * 31 + i % 16 * i % 16 * 7 + 1);
+        a.v[i] = (float)(i / 16 * 31 + (i % 16) * (i % 16) * 7 + 1);
     for (unsigned i = 0; i < 128; i++)
         b.v[i] = (float)((int)(i / 16 * 19 + i % 16 * 3) - 60);
     EXPECT_OK(ht_launch(fp64_mma, 1, 1, 1, 32, 0, nullptr, (fp64_mma_args{a.v.data(), b.v.data(), c.v.data()})));

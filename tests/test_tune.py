@@ -144,7 +144,7 @@ def test_the_model_picks_well_among_what_the_h200_measured(table, scheme, what, 
              for name, *f in re.findall(r"(?m)^(\w+) +(\d+) +([\d.]+) % +([\d.]+) %", run.stdout)}
     assert found[scheme][what] >= least, run.stdout
     lost, times, picks = map(int, re.search(r"otherwise: (\d+) of (\d+) times, (\d+) of", run.stdout).groups())
-    assert lost <= times / 20 and picks <= times / 100, run.stdout
+    assert lost <= times / 50 and picks <= times / 100, run.stdout  # of kernels that a pick can be
 
 
 @pytest.mark.parametrize("args, words", [
