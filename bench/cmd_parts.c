@@ -143,10 +143,10 @@ static int open_job(struct job *j, int64_t n, struct fault *f) {
     j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
     if ((j->facts != NULL && j->copy == NULL) || open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
-    const struct ht_set_desc *set = j->set;
-    const int kernels[] = {j->choice.kernel, j->rescue};
-    for (int i = 0; i <= j->checks; i++)
-        if (engine_device_check(ht_dev_check(set->kernel[kernels[i]].init()), "kernel", f) != 0)
+    const struct ht_kernel_desc *kernel = j->set->kernel;
+    int (*const init[])(void) = {j->scheme->pack_init, kernel[j->choice.kernel].init, j->checks ? kernel[j->rescue].init : NULL};
+    for (int i = 0; i < 3 && init[i] != NULL; i++)
+        if (engine_device_check(ht_dev_check(init[i]()), "kernel", f) != 0)
             return -1;
     return 0;
 }
