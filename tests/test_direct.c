@@ -656,7 +656,10 @@ static int has_fp32(void) {
     return 0;
 }
 
-int main(void) {
+/* `test_direct NAME`: only the tests of that name. */
+int main(int argc, char **argv) {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     if (!has_fp32()) {
         puts("[  PASSED  ] 0 test(s): the set has no scheme fp32");
         return 0;
