@@ -82,7 +82,9 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM
         pack_strip<false, CHECK>(g, entry, p.pieces, p.passes);
 }
 
-template <int CHECK> static int launch_strips(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
+// stands_by: its blocks take the SMs that the launch before leaves, and wait there for the others.
+template <int CHECK> static int launch_strips(const pack_pair &p, unsigned blocks, unsigned batch, bool stands_by, void *stream)
 {
-    return ht_launch_dependent(pack_strips<CHECK>, blocks, 1, batch, PACK_THREADS, STRIP_BYTES, stream, p);
+    return stands_by ? ht_launch_dependent(pack_strips<CHECK>, blocks, 1, batch, PACK_THREADS, STRIP_BYTES, stream, p)
+                     : ht_launch(pack_strips<CHECK>, blocks, 1, batch, PACK_THREADS, STRIP_BYTES, stream, p);
 }
