@@ -43,9 +43,9 @@ finish() {
     done
 }
 
-# The tests of test_product by themselves: together they take as long as all else.
-product_tests() {
-    grep -o 'cmocka_unit_test([a-z_0-9]*)' "$here/test_product.c" | tr '()' '  ' | cut -d ' ' -f 2
+# The tests of test_product or test_direct by themselves: together they take as long as all else.
+tests_of() {
+    grep -o 'cmocka_unit_test([a-z_0-9]*)' "$here/$1.c" | tr '()' '  ' | cut -d ' ' -f 2
 }
 
 # The lines of two files that differ, the first few.
@@ -87,7 +87,7 @@ if ! "$set_dir/halftone" info 2>"$work/info" >/dev/null; then
     exit 2
 fi
 
-for test in $(product_tests); do
+for test in $(tests_of test_product); do
     run "$test" "$set_dir/test_product" "$test"
 done
 run direct "$set_dir/test_direct"
@@ -112,8 +112,10 @@ if [ -x "$set_dir/graph" ]; then run graphs-and-streams "$set_dir/graph"; else n
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
 if [ -n "$sanitizer" ]; then
     for tool in memcheck racecheck initcheck synccheck; do
-        for test in $(product_tests); do
-            run "$tool-$test" env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/test_product" "$test"
+        for program in test_product test_direct; do
+            for test in $(tests_of $program); do
+                run "$tool-$test" env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/$program" "$test"
+            done
         done
     done
 else
