@@ -460,7 +460,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
-    const bool stands_by = bytes <= 2.0 * L2_BYTES; // of longer calls that takes 0.5 to 1 % (bench/NOTES.md, seventeenth session)
+    const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls
     if (p.tiles == STRIPS)
         return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);
