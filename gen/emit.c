@@ -341,7 +341,7 @@ static void write_slot(struct text *out, int indent, const struct hole_context *
     }
 }
 
-static void hole_step(struct text *out, int indent, const struct hole_context *h) {
+static bool hole_step(struct text *out, int indent, const struct hole_context *h) {
     int shown = -1;
     for (int i = 0; i < h->sched->slots; i++) {
         const struct slot *s = &h->sched->slot[i];
@@ -351,17 +351,19 @@ static void hole_step(struct text *out, int indent, const struct hole_context *h
         }
         write_slot(out, indent, h, s, i);
     }
+    return true;
 }
 
-static void hole_first(struct text *out, int indent, const struct hole_context *h) {
+static bool hole_first(struct text *out, int indent, const struct hole_context *h) {
     for (int i = 0; i < h->sched->first_slots; i++)
         write_slot(out, indent, h, &h->sched->first[i], -1);
+    return true;
 }
 
-static void hole_promote(struct text *out, int indent, const struct hole_context *h) {
+static bool hole_promote(struct text *out, int indent, const struct hole_context *h) {
     const struct plan *p = h->plan;
     if (p->promote_steps == 0)
-        return;
+        return true;
     const int inner = p->promote_steps > 1 ? indent + 4 : indent;
     const bool exact = scheme_is_exact(p->scheme);
     line(out, indent,
@@ -382,6 +384,7 @@ static void hole_promote(struct text *out, int indent, const struct hole_context
     }
     if (p->promote_steps > 1)
         line(out, indent, "}");
+    return true;
 }
 
 /* How tile_direct multiplies slices: as its template has it, by warpgroups, or not at all. */
@@ -403,21 +406,16 @@ static bool emit_hole(void *context, const char *name, struct text *out, int ind
         return emit_wgmma_hole(h->plan, name, out, indent);
     if (strcmp(name, "slices") == 0)
         return hole_slices(out, h);
-    if (strcmp(name, "step") == 0) {
-        hole_step(out, indent, h);
-        return true;
-    }
-    if (strcmp(name, "first") == 0) {
-        hole_first(out, indent, h);
-        return true;
-    }
-    if (strcmp(name, "promote") == 0) {
-        hole_promote(out, indent, h);
-        return true;
-    }
+    if (strcmp(name, "rescue") == 0) /* elsewhere it stays empty */
+        return h->plan->variant != VARIANT_RESCUE;
+    if (strcmp(name, "step") == 0)
+        return hole_step(out, indent, h);
+    if (strcmp(name, "first") == 0)
+        return hole_first(out, indent, h);
+    if (strcmp(name, "promote") == 0)
+        return hole_promote(out, indent, h);
     if (strcmp(name, "drain") == 0)
-        return h->plan->promote_steps == 0 ||
-               scheme_is_exact(h->plan->scheme); /* nothing to drain: the hole stays empty */
+        return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->scheme); /* nothing to drain: the hole stays empty */
     if (strcmp(name, "prologue") == 0)
         return h->plan->variant == VARIANT_PLAIN; /* nothing on its way before the first step */
     return false;
@@ -534,9 +532,9 @@ static bool read_own_parts(struct parts *t, const struct frame *f) {
     const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
                                    "pack_rows", "pack_strips"};
     const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct"};
-    const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none", "rescue_walk"};
+    const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
     const char *const *names = f->packs ? packing : has_no_slices(f) ? whole : direct;
-    const int count = f->packs ? 5 : has_no_slices(f) ? 1 : f->isa->direct ? 3 : 0;
+    const int count = f->packs ? 5 : has_no_slices(f) ? 1 : f->isa->direct ? 2 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
@@ -696,6 +694,8 @@ bool emit_rescues(const struct plan *p) {
 }
 
 static const char *rescue_hooks(const struct plan *p) {
+    if (p->variant == VARIANT_RESCUE && p->isa->direct == DIRECT_TILE)
+        return "rescue_walk";
     return p->isa->direct == DIRECT_RESCUE || emit_rescues(p) ? "rescue_f64" : p->isa->warpgroup ? "rescue_none" : NULL;
 }
 

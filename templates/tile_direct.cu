@@ -533,6 +533,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
         store_sums(args, again, sum, spot);
 }
 
+//@emit rescue
 // ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave out.
 
 HT_DEVICE void rescue(const direct_args &args)
@@ -555,16 +556,19 @@ HT_DEVICE void rescue(const direct_args &args)
     }
 }
 
+//@end
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
 {
+    //@emit rescue
     if (RESCUES) {
         rescue(args);
-    } else {
-        const int splits = args.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
-        const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
-        const ht_spot spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
-        compute_tile(args, spot);
+        return;
     }
+    //@end
+    const int splits = args.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
+    const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
+    const ht_spot spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
+    compute_tile(args, spot);
 }
 
 static int init(void)
@@ -593,10 +597,13 @@ static int launch(const ht_gemm_args &g, void *stream)
     const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swapped, swapped ? b : a, swapped ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    const ht_walkers by = ht_walkers_of(tiles, high, g.batch, SMS * MIN_BLOCKS); // of the rescue
     if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    return ht_launch_dependent(gemm, RESCUES ? by.blocks : (unsigned)high,
-                               RESCUES ? by.groups : (unsigned)(wide * g.splits), RESCUES ? 1 : (unsigned)g.batch, THREADS,
-                               SMEM_BYTES, stream, args);
+    //@emit rescue
+    if (RESCUES) {
+        const ht_walkers by = ht_walkers_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
+        return ht_launch_dependent(gemm, by.blocks, by.groups, 1, THREADS, SMEM_BYTES, stream, args);
+    }
+    //@end
+    return ht_launch_dependent(gemm, (unsigned)high, (unsigned)(wide * g.splits), (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }

@@ -176,10 +176,12 @@ static void expect_rounded_once(const char *what, const struct problem *p, const
 static void expect_multiply_adds(const char *what, const struct problem *p) {
     const struct order order = order_of(p);
     float *c = run(p);
-    if (order.fp64)
+    if (order.fp64) {
         expect_rounded_once(what, p, c);
-    for (int64_t at = 0; at < p->m * p->n && !order.fp64; at++)
-        (order.chain > 0 ? expect : expect_reordered)(what, p, at, c[at], multiply_adds(p, order, at % p->m, at / p->m));
+    } else {
+        for (int64_t at = 0; at < p->m * p->n; at++)
+            (order.chain > 0 ? expect : expect_reordered)(what, p, at, c[at], multiply_adds(p, order, at % p->m, at / p->m));
+    }
     free(c);
 }
 
