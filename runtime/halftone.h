@@ -52,7 +52,7 @@
  *    launch of their own, or, where that launch would count (small products, on Hopper), by the product's own blocks; on Hopper both ways in FP64, rounded once;
  *    halftone_query says in `range` which of both. This is decided on the device: no call waits, and graphs may hold it. It
  *    costs a few instructions in packing and, for larger products, one launch that finds nothing to do. It is slow where much
- *    fails: then a product takes three to five times as long as native FP32 (on an H200 1.1 to 2 times, by MMAs of FP64). That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their
+ *    fails: then a product takes three to five times as long as native FP32 (on an H200, by MMAs of FP64, 1.1 to 2 times as long at n = 512 to 2048). That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their
  *    row, for exponents that run over more than a few binades. Ask for "fp32" where you know that; halftone_query says
  *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32 have no check:
  *    there "auto" is f16x3, and outside its range (see halftone_query) small elements lose bits silently.
