@@ -256,6 +256,16 @@ HT_DEVICE void clear(ht_acc *v)
         v[i] = 0.0f;
 }
 
+// A group that took a pair of steps less than the first comes to its barrier as often. Nothing waits for that but racecheck, which numbers
+// the barriers of each warp and takes barriers of the block for none where warps come to them with different numbers.
+HT_DEVICE void even_out_barriers(int group, int steps, int most)
+{
+    if ((steps + 1) / 2 < (most + 1) / 2) {
+        ht_group_barrier<GROUPS, GROUP_THREADS>(group);
+        ht_group_barrier<GROUPS, GROUP_THREADS>(group);
+    }
+}
+
 // What the groups have added up, in their order, in the first one.
 HT_DEVICE void join_groups(ht_acc *total, unsigned smem, int group, int member)
 {
@@ -334,6 +344,8 @@ HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS], h
 #pragma unroll
     for (int i = 0; i < REGS; i++)
         total[i] = __fadd_rn(total[i], __fadd_rn(sums.by_p[i], sums.by_q[i]));
-    if (GROUPS > 1)
+    if (GROUPS > 1) {
+        even_out_barriers(group, steps, (t.steps + GROUPS - 1) / GROUPS);
         join_groups(total, smem, group, member);
+    }
 }
