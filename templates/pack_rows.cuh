@@ -1,8 +1,9 @@
-// pack_rows: few short rows whole (ht_packs_rows), in schemes that scale them; and what packing by strips shares with it. A block takes 16
-// rows with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers, LOADS x 4 of a
-// thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is contiguous:
+// pack_rows: rows whole, in schemes that scale them: few short ones (ht_packs_rows), and what packing by strips takes whole. A block takes 16
+// rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
+// LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
+// contiguous:
 //
-//   k contiguous      8 lanes to a row, 4 rows a warp; a lane has up to 8 k in sequence, two loads
+//   k contiguous      8 lanes to a row, 4 rows a warp (of fewer rows all 32); a lane has up to 8 k in sequence, two loads
 //   rows contiguous   4 rows a lane, 4 or 8 lanes to a k; a lane's next loads are the next k, as many as 16 bytes of a slice have
 //
 // So a thread comes to hold runs of k, in one row or in four: each store is 8 or 16 bytes of a lane, and neighbouring lanes store 64 or
@@ -15,10 +16,10 @@ constexpr int ROWS_WARPS = 8, SM_WARPS = 16;  // of a block; on an SM, by their 
 template <bool K_CONTIGUOUS, int WARPS, int ROWS, int NUMBER> struct rows_shape {
     static constexpr bool BY_K = K_CONTIGUOUS;
     static constexpr int HEIGHT = ROWS, LOADS = NUMBER;
-    static constexpr int LANES = K_CONTIGUOUS ? 4 : ROWS / 4; // lanes of a load across rows
+    static constexpr int LANES = K_CONTIGUOUS ? (ROWS < 4 ? ROWS : 4) : ROWS / 4; // lanes of a load across rows
     static constexpr int ALONG = 32 / LANES;                  // and along k
     static constexpr int STEP = K_CONTIGUOUS ? 1 : LANES;     // from a lane to its neighbour along k
-    static constexpr int PARTS = K_CONTIGUOUS ? WARPS / (ROWS / 4) : WARPS; // of a row, each of ALONG lanes: warps that share it
+    static constexpr int PARTS = K_CONTIGUOUS && ROWS > 4 ? WARPS / (ROWS / 4) : WARPS; // of a row, each of ALONG lanes: warps that share it
     static constexpr int LOAD_K = K_CONTIGUOUS ? 4 : 1;       // of a load
     static constexpr int RUN = CHUNK_K > 8 && (K_CONTIGUOUS || LOADS < CHUNK_K) ? 8 : CHUNK_K; // k
     static constexpr int RUN_LOADS = RUN / LOAD_K, RUNS = LOADS / RUN_LOADS;
@@ -59,9 +60,9 @@ template <class SHAPE> HT_DEVICE rows_place find_rows(const ht_pack_args &g, lon
     at.row0 = row0;
     at.padded = k_tiles_of(g) * 64;
     at.part = SHAPE::BY_K ? warp % SHAPE::PARTS : warp;
-    at.row = row0 % 64 + (SHAPE::BY_K ? warp / SHAPE::PARTS * 4 + lane / 8 : lane % SHAPE::LANES * 4);
-    at.k = k0 + (at.part * SHAPE::ALONG + (SHAPE::BY_K ? lane % 8 : lane / SHAPE::LANES)) * SHAPE::RUN;
-    at.leads = SHAPE::BY_K ? lane % 8 == 0 : lane < SHAPE::LANES;
+    at.row = row0 % 64 + (SHAPE::BY_K ? warp / SHAPE::PARTS * 4 + lane / SHAPE::ALONG : lane % SHAPE::LANES * 4);
+    at.k = k0 + (at.part * SHAPE::ALONG + (SHAPE::BY_K ? lane % SHAPE::ALONG : lane / SHAPE::LANES)) * SHAPE::RUN;
+    at.leads = SHAPE::BY_K ? lane % SHAPE::ALONG == 0 : lane < SHAPE::LANES;
     const int row_block = row0 / 64;
     const long long row = row_block * 64 + at.row;
     at.from = at.src + (SHAPE::BY_K ? row * g.ld + at.k : at.k * g.ld + row);
@@ -236,15 +237,17 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
         load_ragged_rows<SHAPE>(g, at, x);
 }
 
-template <bool K_CONTIGUOUS, int LOADS, int CHECK> HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry)
+// ROWS whole rows; the data check counts 16 together.
+template <bool K_CONTIGUOUS, int ROWS, int LOADS, int CHECK>
+HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool passes)
 {
-    using shape = rows_shape<K_CONTIGUOUS, ROWS_WARPS, ROWS_OF_BLOCK, LOADS>;
-    rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS_OF_BLOCK, 0);
+    using shape = rows_shape<K_CONTIGUOUS, ROWS_WARPS, ROWS, LOADS>;
+    rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
     uint4 x[LOADS];
     ht_grid_wait(); // behind all that needs no memory
     ht_grid_release();
-    load_held<shape>(g, at, 0, false, x);
+    load_held<shape>(g, at, 0, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
     write_rows<shape, CHECK, ROOM_MEASURED, shape::PARTS>(g, at, x);
@@ -266,9 +269,9 @@ static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 
         return; // the other operand has more
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (g.k_contiguous)
-        pack_these_rows<true, LOADS, CHECK>(g, entry);
+        pack_these_rows<true, ROWS_OF_BLOCK, LOADS, CHECK>(g, entry, false);
     else
-        pack_these_rows<false, LOADS, CHECK>(g, entry);
+        pack_these_rows<false, ROWS_OF_BLOCK, LOADS, CHECK>(g, entry, false);
 }
 
 // The least shared memory with which no more blocks fit an SM than an even share of all: a launch finds SMs as its predecessor's blocks

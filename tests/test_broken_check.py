@@ -1,6 +1,6 @@
 """test_check must disagree when the data check is wrong, and test_product when packing is: the verdict, the kernels that ask for
 it, what packing counts, how it reads columns that begin anywhere, and what a product's kernel computes of the blocks that it leaves out
-are broken on purpose. About 55 seconds."""
+are broken on purpose. About 70 seconds."""
 import os
 import subprocess
 
@@ -61,6 +61,12 @@ SHIFTS = {
     "the rows' last k is left out": ("if (i * SHAPE::FAR < at.padded - at.k)", "if (i * SHAPE::FAR < at.padded - 64 - at.k)"),
     "a strip's numbers go to another row": ("meeting.published + meeting.piece * STRIP_ROWS + row,", "meeting.published + meeting.piece * STRIP_ROWS + (row ^ 1),"),
     "strips leave the meeting half clean": ("i < at.pieces * ROWS; i += 32", "i < at.pieces * ROWS / 2; i += 32"),
+}
+
+WHOLE = {
+    "one row of four lanes": ("warp / SHAPE::PARTS * 4 + lane / SHAPE::ALONG", "warp / SHAPE::PARTS * 4 + lane / 8"),
+    "blocks of whole rows counted as strips": ("g.k_contiguous ? 64 / p.whole : 64", "g.k_contiguous ? 64 / STRIP_ROWS : 64"),
+    "operands exchanged without their blocks": ("    p->blocks[0] = p->blocks[1];\n", ""),
 }
 
 
@@ -126,6 +132,11 @@ def test_two_tiles_of_a_block_do_not_both_compute_it(tmp_path):
 @pytest.mark.parametrize("label", SHIFTS)
 def test_broken_packing_is_caught(label, tmp_path):
     run_broken("a800", PACK, *SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)
+
+
+@pytest.mark.parametrize("label", WHOLE)
+def test_broken_whole_rows_are_caught(label, tmp_path):
+    run_broken("a800", PACK, *WHOLE[label], ["test_product", "long_rows_are_packed_alike"], tmp_path)
 
 
 @pytest.mark.parametrize("label", IN_VAIN)

@@ -344,6 +344,18 @@ static void same_bits(const char *what, const float *x, const float *y, int64_t 
         fail_msg("%s: element %lld differs: %a and %a", what, (long long)at, (double)x[at], (double)y[at]);
 }
 
+/* Of device memory. */
+static void same_bytes(const char *scheme, int64_t k, const void *x, const void *y, size_t bytes) {
+    unsigned char *host = malloc(2 * bytes);
+    assert_non_null(host);
+    assert_int_equal(ht_dev_download(host, x, bytes), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(host + bytes, y, bytes), HT_DEV_OK);
+    for (size_t i = 0; i < bytes; i++)
+        if (host[i] != host[bytes + i])
+            fail_msg("%s, k = %lld: byte %zu of a packed operand is %d and %d", scheme, (long long)k, i, host[i], host[bytes + i]);
+    free(host);
+}
+
 /* Every transpose gives the bits of `first`. */
 static void transposes_have_bits(const char *scheme, const struct product *p, const struct matrix *first,
                                  struct matrix *c) {
@@ -397,6 +409,60 @@ static void bits_do_not_depend_on_the_way(void **state) {
         matrix_free(&b);
         matrix_free(&first);
         matrix_free(&c);
+    }
+}
+
+/* Packs both operands of p as they are and transposed, together, and B alone: the same bytes. */
+static void packed_alike(const char *scheme, const struct product *p) {
+    struct matrix a[2] = {operand(p, 'A', 'N'), operand(p, 'A', 'T')}, b[2] = {operand(p, 'B', 'N'), operand(p, 'B', 'T')};
+    size_t bytes[2];
+    void *packed[2][2], *alone;
+    check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &bytes[0]), "packed bytes");
+    check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &bytes[1]), "packed bytes");
+    for (int way = 0; way < 2; way++) {
+        const char trans = way ? 'T' : 'N';
+        for (int side = 0; side < 2; side++) {
+            assert_int_equal(ht_dev_alloc(&packed[side][way], bytes[side]), HT_DEV_OK);
+            assert_int_equal(ht_dev_memset_async(packed[side][way], 0x5a, bytes[side], NULL), HT_DEV_OK);
+        }
+        check_code(halftone_pack_ab(handle, trans, trans, p->m, p->n, p->k, a[way].device, a[way].ld, b[way].device,
+                                    b[way].ld, packed[0][way], packed[1][way]),
+                   "pack ab");
+    }
+    same_bytes(scheme, p->k, packed[0][0], packed[0][1], bytes[0]);
+    same_bytes(scheme, p->k, packed[1][0], packed[1][1], bytes[1]);
+    assert_int_equal(ht_dev_alloc(&alone, bytes[1]), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(alone, 0x5a, bytes[1], NULL), HT_DEV_OK);
+    check_code(halftone_pack_b(handle, 'N', p->k, p->n, b[0].device, b[0].ld, alone), "pack b");
+    same_bytes(scheme, p->k, packed[1][0], alone, bytes[1]);
+    ht_dev_free(alone);
+    for (int i = 0; i < 2; i++) {
+        ht_dev_free(packed[0][i]);
+        ht_dev_free(packed[1][i]);
+        matrix_free(&a[i]);
+        matrix_free(&b[i]);
+    }
+}
+
+/* Rows of any length are packed to the same bytes whichever way they are contiguous: a block has strips of them, or, where k is,
+ * 8, 4, 2 or 1 whole (templates/pack_strips.cuh), which go first where there are many. */
+static void long_rows_are_packed_alike(void **state) {
+    (void)state;
+    static const int64_t depths[] = {1100, 2049, 4099, 8200};
+    const char *scheme;
+    int seen = 0;
+    for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
+        if (scheme_named(scheme)->pack == NULL || !scheme_named(scheme)->scales_rows)
+            continue;
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+            const struct product p = {'N', 'N', 37, 20, depths[i], depths[i] % 4, 1, 0, "normal"};
+            packed_alike(scheme, &p);
+        }
+        if (seen++ == 0) {
+            const struct product many = {'N', 'N', 5, 400, 8192, 0, 1, 0, "normal"};
+            packed_alike(scheme, &many);
+        }
     }
 }
 
@@ -783,6 +849,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(batches_share_and_differ), cmocka_unit_test(packed_operand_is_used_again),
         cmocka_unit_test(pointers_need_four_bytes), cmocka_unit_test(columns_begin_anywhere),
         cmocka_unit_test(scalars_in_device_memory), cmocka_unit_test(batches_with_strides),
+        cmocka_unit_test(long_rows_are_packed_alike),
     };
     if (argc > 1 && strcmp(argv[1], "errors") != 0)
         cmocka_set_test_filter(argv[1]);
