@@ -256,8 +256,8 @@ HT_DEVICE void clear(ht_acc *v)
         v[i] = 0.0f;
 }
 
-// A group that took a pair of steps less than the first comes to its barrier as often. Nothing waits for that but racecheck, which numbers
-// the barriers of each warp and takes barriers of the block for none where warps come to them with different numbers.
+// A group that took a pair of steps less than the first comes to its barrier as often. Nothing waits for that; without it compute-sanitizer's
+// racecheck takes accesses of two groups that barriers of the block separate for unordered.
 HT_DEVICE void even_out_barriers(int group, int steps, int most)
 {
     if ((steps + 1) / 2 < (most + 1) / 2) {
