@@ -20,9 +20,9 @@
 //
 // They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
-// Few rows of some hundred k are packed whole instead (pack_rows), everything longer than 256 k by strips or, where k is contiguous, by a
-// few whole rows (pack_strips): these tiles
-// are for schemes that scale nothing, short k, and operands that carry a copy of the matrix or are checked alone.
+// Few rows of some hundred k are packed whole instead (pack_rows), everything longer than 256 k by strips or, where k is contiguous, a
+// few whole rows a block (pack_strips): these tiles are for schemes that scale nothing, short k, and operands that carry a copy of the
+// matrix or are checked alone.
 // CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
 // (hooks_tame); CHECK 2 copies the matrix as well, for products of packed operands.
 constexpr int PACK_BLOCKS = 4;                                   // on an SM, by their registers, as ht_pack_tiles counts on
