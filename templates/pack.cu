@@ -401,7 +401,7 @@ static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, in
 static int blocks_of_rows(const pack_pair &p, const ht_pack_args &g)
 {
     if (p.tiles == STRIPS)
-        return p.whole > 0 && g.k_contiguous ? 64 / p.whole : 64 / STRIP_ROWS * p.pieces;
+        return p.long_rows > 0 && g.k_contiguous ? 64 / p.long_rows : 64 / STRIP_ROWS * p.pieces;
     return p.tiles == WHOLE_ROWS ? ROW_BLOCKS : p.pieces;
 }
 
@@ -440,9 +440,10 @@ static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, voi
 static bool swaps_operands(const pack_pair &p, int count)
 {
     const long long places = (long long)SMS * (SM_WARPS / STRIP_WARPS), all = (long long)p.blocks[0] + p.blocks[1];
-    if (count != 2 || p.tiles != STRIPS || p.whole == 0 || p.operand[0].k_contiguous == p.operand[1].k_contiguous)
+    if (count != 2 || p.tiles != STRIPS || p.long_rows == 0 || p.operand[0].k_contiguous == p.operand[1].k_contiguous)
         return false;
-    return p.operand[2 * all > 3 * places].k_contiguous != 0;
+    const bool whole_first = 2 * all > 3 * places;
+    return p.operand[whole_first ? 1 : 0].k_contiguous != 0; // the one in whole rows is second and should be first, or the reverse
 }
 
 static void swap_operands(pack_pair *p)
@@ -464,7 +465,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const int each = p.tiles == WHOLE_ROWS ? p.k_tiles : p.tiles == STRIPS ? STRIP_K / 64 : p.tiles;
     const bool checks = operands[0].tame != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
-    p.whole = checks ? 0 : whole_rows(p.k_tiles);
+    p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;
     unsigned batch = 0;
     double bytes = 0;

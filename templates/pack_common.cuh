@@ -13,7 +13,7 @@ struct pack_pair {
     int blocks[2]; // of an entry of each operand
     int pieces;    // of k, a block each for the same rows
     int tiles;     // of a block: at most PACK_TILES, or one of the two above
-    int whole;     // of strips: rows of a block that takes them whole where k is contiguous, or 0
+    int long_rows; // with STRIPS: rows of a block that takes them whole where k is contiguous, or 0
     int k_tiles;   // tiles of 64 k
     int passes;    // operands and panels are more than L2 keeps
 };

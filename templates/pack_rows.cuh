@@ -237,10 +237,11 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
         load_ragged_rows<SHAPE>(g, at, x);
 }
 
-// ROWS whole rows; the data check counts 16 together.
+// ROWS whole rows.
 template <bool K_CONTIGUOUS, int ROWS, int LOADS, int CHECK>
 HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool passes)
 {
+    static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "the data check has a number for each 16 rows");
     using shape = rows_shape<K_CONTIGUOUS, ROWS_WARPS, ROWS, LOADS>;
     rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();

@@ -15,7 +15,7 @@ constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
 
 // Rows of a block that takes them whole where k is contiguous: 8 of up to 2048 k, 4, 2, or 1 of 16384. 0: strips, of which one has all k,
 // or because no block could hold a row.
-static int whole_rows(int k_tiles)
+static int long_rows_of_block(int k_tiles)
 {
     const int held = STRIP_ROWS * STRIP_K / 64; // tiles of one row
     int rows = k_tiles > STRIP_K / 64 ? 8 : 0;
@@ -83,8 +83,8 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     leave_meeting<STRIP_ROWS>(find_meeting(g, entry, pieces), order); // found again: no registers for it in between
 }
 
-// `rows` of them whole.
-HT_DEVICE void pack_whole_rows(const ht_pack_args &g, long long entry, int rows, bool passes)
+// Instead of a strip: `rows` rows with all their k.
+HT_DEVICE void pack_long_rows(const ht_pack_args &g, long long entry, int rows, bool passes)
 {
     if (rows == 8)
         pack_these_rows<true, 8, ROWS_LOADS, 0>(g, entry, passes);
@@ -106,10 +106,10 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (!g.k_contiguous)
         pack_strip<false, CHECK>(g, entry, p.pieces, p.passes);
-    else if (CHECK > 0 || p.whole == 0)
+    else if (CHECK > 0 || p.long_rows == 0)
         pack_strip<true, CHECK>(g, entry, p.pieces, p.passes);
     else
-        pack_whole_rows(g, entry, p.whole, p.passes);
+        pack_long_rows(g, entry, p.long_rows, p.passes);
 }
 
 // stands_by: its blocks take the SMs that the launch before leaves, and wait there for the others.

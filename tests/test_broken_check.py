@@ -65,7 +65,7 @@ SHIFTS = {
 
 WHOLE = {
     "one row of four lanes": ("warp / SHAPE::PARTS * 4 + lane / SHAPE::ALONG", "warp / SHAPE::PARTS * 4 + lane / 8"),
-    "blocks of whole rows counted as strips": ("g.k_contiguous ? 64 / p.whole : 64", "g.k_contiguous ? 64 / STRIP_ROWS : 64"),
+    "blocks of whole rows counted as strips": ("g.k_contiguous ? 64 / p.long_rows : 64", "g.k_contiguous ? 64 / STRIP_ROWS : 64"),
     "operands exchanged without their blocks": ("    p->blocks[0] = p->blocks[1];\n", ""),
 }
 

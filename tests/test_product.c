@@ -412,27 +412,32 @@ static void bits_do_not_depend_on_the_way(void **state) {
     }
 }
 
+/* Device memory that holds no number of the test. */
+static void *poisoned(size_t bytes) {
+    void *memory;
+    assert_int_equal(ht_dev_alloc(&memory, bytes), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(memory, 0x5a, bytes, NULL), HT_DEV_OK);
+    return memory;
+}
+
 /* Packs both operands of p as they are and transposed, together, and B alone: the same bytes. */
 static void packed_alike(const char *scheme, const struct product *p) {
     struct matrix a[2] = {operand(p, 'A', 'N'), operand(p, 'A', 'T')}, b[2] = {operand(p, 'B', 'N'), operand(p, 'B', 'T')};
     size_t bytes[2];
-    void *packed[2][2], *alone;
+    void *packed[2][2];
     check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &bytes[0]), "packed bytes");
     check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &bytes[1]), "packed bytes");
     for (int way = 0; way < 2; way++) {
         const char trans = way ? 'T' : 'N';
-        for (int side = 0; side < 2; side++) {
-            assert_int_equal(ht_dev_alloc(&packed[side][way], bytes[side]), HT_DEV_OK);
-            assert_int_equal(ht_dev_memset_async(packed[side][way], 0x5a, bytes[side], NULL), HT_DEV_OK);
-        }
+        for (int side = 0; side < 2; side++)
+            packed[side][way] = poisoned(bytes[side]);
         check_code(halftone_pack_ab(handle, trans, trans, p->m, p->n, p->k, a[way].device, a[way].ld, b[way].device,
                                     b[way].ld, packed[0][way], packed[1][way]),
                    "pack ab");
     }
     same_bytes(scheme, p->k, packed[0][0], packed[0][1], bytes[0]);
     same_bytes(scheme, p->k, packed[1][0], packed[1][1], bytes[1]);
-    assert_int_equal(ht_dev_alloc(&alone, bytes[1]), HT_DEV_OK);
-    assert_int_equal(ht_dev_memset_async(alone, 0x5a, bytes[1], NULL), HT_DEV_OK);
+    void *alone = poisoned(bytes[1]);
     check_code(halftone_pack_b(handle, 'N', p->k, p->n, b[0].device, b[0].ld, alone), "pack b");
     same_bytes(scheme, p->k, packed[1][0], alone, bytes[1]);
     ht_dev_free(alone);
