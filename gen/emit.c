@@ -159,7 +159,7 @@ static int k_pairs(const struct plan *p) {
 }
 
 static void derived_fma(struct params *p, const struct plan *plan) {
-    enum { ROW_LANES = 16, LINE = 32, LANES = 8 }; /* of fma_direct; of thin_direct */
+    enum { ROW_LANES = 16, LINE = 32, LANES = 8, OWN = 4 }; /* of fma_direct; of thin_direct and tall_direct */
     const struct tile *t = &plan->tile;
     const int threads = tile_threads(t, plan->isa);
     derived(p, "MI", t->wm / ROW_LANES);
@@ -168,6 +168,7 @@ static void derived_fma(struct params *p, const struct plan *plan) {
     derived(p, "Q_PARTS", (t->bn * t->bk + threads - 1) / threads);
     derived(p, "AHEAD", t->bk / LINE);
     derived(p, "SPREAD", threads / LANES / t->bm);
+    derived(p, "OWN", OWN);
     derived(p, "FEW", threads / LANES / t->bm);
 }
 

@@ -143,7 +143,7 @@ const struct isa *isa_find(const char *name) {
 
 const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
-    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "rescue_direct"};
+    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "rescue_direct"};
     static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
     const struct isa *row = isa_find(isa->name);
     struct isa *d = &rows[kind][row ? row - isa_table : 0];

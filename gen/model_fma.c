@@ -1,5 +1,5 @@
 /* model_fma: MODEL_HALFTONE for kernels that read the operands as they are and have multiply-adds for all of it
- * (templates/fma_direct.cu, thin_direct.cu). Level 2. The first wait for shared memory and for C's way out, the second for P's way in. */
+ * (templates/fma_direct.cu, thin_direct.cu, tall_direct.cu). Level 2. The first wait for shared memory and for C's way out, the second for P's way in. */
 #include "model.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum {
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
      * times the fastest kernel's time: root mean square error 15 and 17 %. */
-    FMA_BUSY_PERCENT = 173,    /* of what the busiest pipe needs */
+    FMA_BUSY_PERCENT = 165,    /* of what the busiest pipe needs */
     FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 3900,   /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 2,        /* of a block for each sum of a lane: its way out */
@@ -22,9 +22,15 @@ enum {
     THIN_START_CLOCKS = 2450, THIN_TILE_CLOCKS = 50, THIN_COLUMN_TILE_CLOCKS = 500, /* of a launch, of a block, for each of Q's columns */
     THIN_COLUMN_CLOCKS = 330,  /* of a step for each of Q's columns */
     THIN_BYTES = 44, THIN_FMA = 60, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 82,  /* of device memory's rate; 3.9 TB/s */
+    THIN_STREAM_PERCENT = 88, THIN_COLUMN_STREAM_PERCENT = 5, /* of device memory's rate, 4.2 TB/s; less for each of Q's columns more */
     THIN_RAGGED_CLOCKS = 1300, /* more of a step where P comes number by number: 777 x 1 x 3111 */
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
+    TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
+    TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
+    /* The same of three tall kernels on 181 shapes of each transpose of A, where they take less than 1.6 times the fastest one's: 13 %. */
+    TALL_START_CLOCKS = 1640, TALL_TILE_CLOCKS = 850, TALL_LINE_CLOCKS = 540, TALL_COLUMN_LINE_CLOCKS = 23, /* of a launch; a block; a line alone */
+    TALL_BYTES = 38, TALL_COLUMN_CLOCKS = 75, /* of an SM in a clock; of a line for each of Q's columns */
+    TALL_STREAM_PERCENT = 92, TALL_COLUMN_STREAM_PERCENT = 4, /* of device memory's rate, less for each column more */
     THIN_SWAPPED_PERCENT = 204 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
 };
 
@@ -39,10 +45,14 @@ static int operands(const struct isa *isa, const struct tile *t) {
 }
 
 /* Worked lines: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124; thin 8x1x256: 4 sets of 4
- * sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 = 126. */
+ * sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 = 126; tall 128x2x64: 8 + 32 + 24 + 16 = 80. */
 static void registers(const struct isa *isa, const struct tile *t, struct cost *cost) {
     const int threads = tile_threads(t, isa);
-    if (isa->direct == DIRECT_THIN) {
+    if (isa->direct == DIRECT_TALL) {
+        cost->regs_accumulators = TALL_OWN * t->bn;
+        cost->regs_fragments = t->bm * t->bk / threads + TALL_COLUMN_REGISTERS * t->bn;
+        cost->regs_other = TALL_OTHER_REGISTERS;
+    } else if (isa->direct == DIRECT_THIN) {
         cost->regs_accumulators = 4 * t->bn * spread(isa, t);
         cost->regs_fragments = 4 * t->bk / THIN_LINE + COLUMN_REGISTERS * t->bn;
         cost->regs_other = THIN_OTHER_REGISTERS;
@@ -56,6 +66,8 @@ static void registers(const struct isa *isa, const struct tile *t, struct cost *
 
 /* As the templates lay it out: two stages and, for a long k, a tile of sums; or the warps' results. */
 static int smem_bytes(const struct isa *isa, const struct tile *t) {
+    if (isa->direct == DIRECT_TALL)
+        return 4 * THIN_LANES * (t->bn * t->bm + TALL_OWN);
     if (isa->direct == DIRECT_THIN)
         return 4 * t->bn * THIN_LINE * THIN_LANES * spread(isa, t);
     return t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
@@ -63,9 +75,11 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.73 = 2214. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
+    if (isa->direct == DIRECT_TALL)
+        return 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
     if (isa->direct == DIRECT_THIN)
         return (int64_t)t->bm * t->bk * 256 * (4 * THIN_FMA + t->bn * THIN_BYTES) / (THIN_BYTES * THIN_FMA);
     const int64_t sums = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
@@ -73,6 +87,23 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
     const int64_t smem = warps * (t->bk * loads + 2 * sums * t->bk / FMA_CHAIN) * lanes * 4 * 256 / g->smem_bytes_per_cycle;
     return model_largest(model_largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
+}
+
+/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 38 + 75 = 506 clocks. */
+static void tall_coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
+    const int64_t line = busy(g, isa, t, 0), latency = model_largest(line, 256 * (TALL_LINE_CLOCKS + TALL_COLUMN_LINE_CLOCKS * t->bn));
+    struct ht_cost_coefficients *c = &cost->coefficients;
+    c->blocks_per_sm = cost->blocks_per_sm;
+    c->step_busy_x256 = (int32_t)model_cool_clocks(g, line);
+    c->step_latency_x256 = (int32_t)model_cool_clocks(g, latency);
+    c->fixed_cycles = (int)model_cool_clocks(g, TALL_TILE_CLOCKS);
+    c->start_cycles = (int)model_cool_clocks(g, TALL_START_CLOCKS);
+    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, THIN_HIDDEN_CLOCKS) : 0;
+    c->row_parts = 1;
+    c->step_bytes = (t->bm + t->bn) * TALL_LINE * 4;
+    c->step_k = TALL_LINE;
+    c->stream_gbps = (int)g->dram_gbps * (TALL_STREAM_PERCENT - TALL_COLUMN_STREAM_PERCENT * (t->bn - 1)) / 100;
+    c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
@@ -95,7 +126,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->narrow_cycles = !thin && t->bm > FMA_EASY_ROWS ? (int)model_cool_clocks(g, FMA_NARROW_CLOCKS) : 0;
-    c->stream_gbps = (int)g->dram_gbps * (thin ? THIN_STREAM_PERCENT : FMA_STREAM_PERCENT) / 100;
+    c->stream_gbps = (int)g->dram_gbps * (thin ? THIN_STREAM_PERCENT - THIN_COLUMN_STREAM_PERCENT * (t->bn - 1) : FMA_STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
@@ -111,7 +142,7 @@ void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *
                      cost->regs_per_thread, cost->smem_bytes, limit);
         return;
     }
-    coefficients(g, isa, t, cost);
+    (isa->direct == DIRECT_TALL ? tall_coefficients : coefficients)(g, isa, t, cost);
     cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
                                     g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
     cost->score = -cost->predicted_ns;

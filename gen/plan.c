@@ -243,8 +243,13 @@ static void plan_direct(struct plan_set *set, struct best *b) {
                 {DIRECT_TILE, 128, 8, 32, 32, 8, 2, "reads the operands as they are; a matrix and up to eight vectors"},
                 {DIRECT_FMA, 128, 64, 16, 128, 16, 2, "multiply-adds; few k, or few columns"},
                 {DIRECT_FMA, 64, 64, 16, 64, 16, 2, "multiply-adds; few k, or few tiles"},
+                {DIRECT_FMA, 128, 32, 16, 64, 16, 2, "multiply-adds; few k, up to 32 columns"},
+                {DIRECT_FMA, 128, 16, 16, 32, 16, 2, "multiply-adds; few k, up to 16 columns"},
                 {DIRECT_THIN, 8, 1, 256, 0, 1, 1, "multiply-adds; a matrix and a vector"},
-                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, "multiply-adds; a matrix and up to four vectors"}};
+                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, "multiply-adds; a matrix and up to four vectors"},
+                {DIRECT_TALL, 128, 1, 64, 0, 1, 1, "multiply-adds; a tall matrix with few k and a vector"},
+                {DIRECT_TALL, 128, 2, 64, 0, 2, 1, "multiply-adds; a tall matrix with few k and two vectors"},
+                {DIRECT_TALL, 128, 4, 64, 0, 4, 1, "multiply-adds; a tall matrix with few k and up to four vectors"}};
     const struct isa *const isa = b->isa;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum { THREADS = 256 };

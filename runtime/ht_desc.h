@@ -336,7 +336,8 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * gaps (the square is fitted to measurements).
  *
  * A kernel that reads the operands as they are (stream_gbps) may exchange them (ht_direct_swaps), and cannot end before
- * device memory has delivered them once and taken C. Its waves after the first count fixed / blocks_per_sm.
+ * device memory has delivered them once and taken C; of a matrix and a few vectors (row_parts), what further columns read again comes from L2
+ * then. Its waves after the first count fixed / blocks_per_sm.
  *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
@@ -363,12 +364,15 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  *
  * Worked line, a block that is alone on its SM and waits for what it reads again, from L2, too: tiles of 64 x 64 x 32, 108 SMs at 1000 MHz, fixed
  * 1000, busy 1, stream 1000 GB/s, l2 4000: m = n = 128, k = 4096: A, B and C are 4259840 bytes, 4259 ns; 4 x 128 steps of 16384 bytes are
- * 4128768 more, 1032 ns; with 1000 6291 ns. With two blocks an SM 5259. */
+ * 4128768 more, 1032 ns; with 1000 6291 ns. With two blocks an SM 5259.
+ *
+ * Worked line, columns that read a matrix again: tiles of 128 x 1, 108 SMs at 1000 MHz, row_parts 1, step_k 32, 16512 bytes, busy 1, stream
+ * 1000 GB/s, l2 4000: m = 128000, n = 2, k = 64: A, B and C are 33792512 bytes, 33792 ns; 2000 tiles of two steps read 32255488 more, 8063: 41855. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
     const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
-    const int tall = c->row_parts > 0 && !swapped && m > 4 ? 4 * c->row_parts / bm : 1; /* lines of A are k: nothing transposed */
+    const int tall = 4 * c->row_parts > bm && !swapped && m > 4 ? 4 * c->row_parts / bm : 1; /* lines of A are k: nothing transposed */
     bn = swapped ? bm : bn;
     bm = rows * tall;
     const int64_t step_busy = (int64_t)c->step_busy_x256 * tall, step_bytes = (int64_t)c->step_bytes * tall;
@@ -401,7 +405,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     if (c->stream_gbps > 0) {
         const int64_t once = ht_mul(ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4)), batch);
         const int64_t read = ht_mul(ht_mul(tiles, steps), step_bytes);
-        const int64_t again = c->blocks_per_sm == 1 && read > once ? (read - once) / l2_gbps : 0;
+        const int64_t again = (c->blocks_per_sm == 1 || c->row_parts > 0) && read > once ? (read - once) / l2_gbps : 0;
         const int64_t start = c->start_cycles > c->fixed_cycles ? c->start_cycles : c->fixed_cycles;
         const int64_t dram = once / c->stream_gbps + again + start * 1000 / clock_mhz;
         ns = ns > dram ? ns : dram;

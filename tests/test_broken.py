@@ -16,6 +16,7 @@ from conftest import ROOT, SIM
 SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_"),
         "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
         "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
+        "a800-tall": ("a800", "fp32", "_128x4x64_"), "a800-tall-k": ("a800", "fp32", "_128x4x64_", "TN"),
         "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
         "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT"),
         "h200-thin": ("h200", "fp32", "_16x4x256_"), "h200-fma": ("h200", "fp32", "_64x64x16_w64x16_")}
@@ -111,6 +112,20 @@ BREAKS_OF = {
         "warps that read the same k": (r"warp \* LINES \+ lane / LANES\)", 0, "lane / LANES)"),
         "groups of lines in one place": (r"group = \(warp \* LINES \+ line\) / 4", 0, "group = line / 4"),
         "sums of the other half of k": (r"sum\[1 % SETS<P_K>\]", 0, "sum[0]"),
+    },
+    "a800-tall": {  # loads of rows side by side, and one by one at the end
+        "no barrier before classes are added": (r"ht_barrier\(\);", 0, ";"),
+        "a class left out": (r"v\[i\] = __fadd_rn\(v\[i\], v\[i \+ half\]\);", 0, "v[i] = half < 2 ? v[i] : __fadd_rn(v[i], v[i + half]);"),
+        "classes that share their place": (r"own_class \* PITCH<SETS>", 0, "own_class / 2 * PITCH<SETS>"),
+        "a row beyond the matrix": (r"return row < t\.rows \? row : t\.rows - 1;", 0, "return row;"),
+        "a column beyond the matrix": (r"column \+= 2 < t\.cols|column \+= 1 \+ 1 < t\.cols", 0, "column += 99 > t.cols"),
+        "a multiply-add left out": (r"chain\[1\] = __fmaf_rn[^\n]*\n", 2, ""),
+        "columns in one place": (r"\(x - p_tile \* q_tiles\) \* BN", 0, "(x - p_tile * q_tiles) * 1"),
+        "the same line twice": (r"t\.own_k \+ 1 \* LINE|own \+ 1 \* LINE", 0, "own"),
+    },
+    "a800-tall-k": {  # k contiguous
+        "a row in another's place": (r"near_row<P_K, WIDE>\(t, set, 1\) \* t\.p_line", 0, "near_row<P_K, WIDE>(t, set, 0) * t.p_line"),
+        "threads of a row that read the same k": (r"t\.own_k = own_class \* OWN;", 0, "t.own_k = own_class / 2 * OWN;"),
     },
     "mi210": {  # copies travel through registers: no wait to forget, it is the landing that has an address
         **PACKED_BREAKS,

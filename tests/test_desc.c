@@ -79,6 +79,14 @@ static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
     assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 128, 128, 4096, 1, 1), 5259);
 }
 
+static void test_columns_that_read_a_matrix_again(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 256, .step_latency_x256 = 256, .row_parts = 1,
+                                     .step_bytes = 129 * 32 * 4, .step_k = 32, .stream_gbps = 1000};
+    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 128000, 2, 64, 1, 1), 41855);
+    assert_int_equal(ht_cost_ns(&c, 128, 2, 108, 1000, 4000, 2000, 3000, 128000, 2, 64, 1, 1), 33792);
+}
+
 static void test_cost_latency_and_residency(void **state) {
     (void)state;
     struct ht_cost_coefficients c = WORKED;
@@ -436,6 +444,7 @@ int main(void) {
         cmocka_unit_test(test_narrow_stores_worked_lines),
         cmocka_unit_test(test_thin_worked_lines),
         cmocka_unit_test(test_a_block_alone_waits_for_what_it_reads_again),
+        cmocka_unit_test(test_columns_that_read_a_matrix_again),
         cmocka_unit_test(test_cost_latency_and_residency),
         cmocka_unit_test(test_clusters_run_whole),
         cmocka_unit_test(test_absurd_shapes_saturate),

@@ -344,6 +344,42 @@ static void every_kernel_of_the_scheme(void **state) {
     assert_true(seen >= 4);
 }
 
+/* Kernels of a tall matrix take rows in sets where there are many and k is a line at most (tall_direct.cu): no bit of a row's results is
+ * another than where rows are few. Two tiles of Q, the second of one column. */
+static void sets_of_rows(const struct ht_kernel_desc *kernel, int64_t m, char trans_a, int64_t pad) {
+    enum { FEW = 150 };
+    struct problem many = problem_of(trans_a, 'N', m, kernel->bn + 1, 29, "normal"), few = problem_of(trans_a, 'N', FEW, many.n, many.k, "normal");
+    many.pad = few.pad = pad;
+    for (int64_t l = 0; l < few.k; l++)
+        memcpy(few.a + l * FEW, many.a + l * m + m - FEW, FEW * sizeof *few.a);
+    memcpy(few.b, many.b, (size_t)(few.k * few.n) * sizeof *few.b);
+    expect_units(kernel->name, &many, FEW_UNITS);
+    float *c = run(&many), *last = run(&few);
+    for (int64_t at = 0; at < FEW * few.n; at++)
+        expect(kernel->name, &few, at, c[at / FEW * m + m - FEW + at % FEW], last[at]);
+    free(c);
+    free(last);
+    problem_free(&many);
+    problem_free(&few);
+}
+
+static void many_rows_of_few_k(void **state) {
+    (void)state;
+    enum { TALL_ROWS = 128, TALL_STEP_K = 64, SETS_FROM = 2 }; /* blocks an SM */
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *kernel = &set->kernel[i];
+        if (!kernel->direct || kernel->bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
+            continue;
+        const int64_t m = SETS_FROM * TALL_ROWS * set->sms + 300; /* whole blocks and a rest */
+        check_code(halftone_set_kernel(handle, kernel->name), "kernel");
+        sets_of_rows(kernel, m, 'N', 0);
+        sets_of_rows(kernel, m, 'T', 3);
+        sets_of_rows(kernel, m + 1, kernel->bn > 1 ? 'T' : 'N', 1);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
 /* More tiles of columns than a grid's y extent can count: of a square tile nothing else asks for an exchange. */
 static void more_columns_than_a_grid_is_high(void **state) {
     (void)state;
@@ -670,6 +706,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(short_k_is_a_loop_of_multiply_adds),
         cmocka_unit_test(sums_keep_what_is_rounded_off),
         cmocka_unit_test(every_kernel_of_the_scheme),
+        cmocka_unit_test(many_rows_of_few_k),
         cmocka_unit_test(more_columns_than_a_grid_is_high),
         cmocka_unit_test(data_at_the_ends_of_the_range),
         cmocka_unit_test(large_numbers),

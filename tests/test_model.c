@@ -320,7 +320,7 @@ static void worked_fma(void **state) {
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 124);
     assert_int_equal(c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2214 * 1425 / 1980);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2112 * 1425 / 1980);
     assert_string_equal(c.binding, "fp32");
     model_cost(MODEL_HALFTONE, &h200, thin, s, &one, &vector, &c);
     assert_int_equal(c.regs_per_thread, 80);
@@ -333,6 +333,25 @@ static void worked_fma(void **state) {
     model_cost(MODEL_HALFTONE, &h200, thin, s, &four, &vector, &c);
     assert_int_equal(c.regs_per_thread, 126);
     assert_int_equal(c.blocks_per_sm, 2);
+}
+
+static void worked_tall(void **state) {
+    (void)state;
+    const struct gpu h200 = budget("h200");
+    const struct scheme *s = scheme_find("fp32");
+    const struct isa *tall = isa_direct(isa_find("sm_90a"), DIRECT_TALL);
+    const struct tile one = {128, 1, 64, 16, 1, 16, 1, 1}, two = {128, 2, 64, 16, 2, 16, 1, 1};
+    const struct shape points = {1000000, 1, 64};
+    struct cost c;
+    model_cost(MODEL_HALFTONE, &h200, tall, s, &one, &points, &c);
+    assert_int_equal(c.regs_per_thread, 64);
+    assert_int_equal(c.smem_bytes, 4 * 8 * (128 + 4));
+    assert_int_equal(c.blocks_per_sm, 4);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 506 * 1425 / 1980);
+    assert_string_equal(c.binding, "dram");
+    model_cost(MODEL_HALFTONE, &h200, tall, s, &two, &points, &c);
+    assert_int_equal(c.regs_per_thread, 80);
+    assert_int_equal(c.blocks_per_sm, 3);
 }
 
 /* On gfx90a the matrix unit multiplies FP32: 45.3 TFLOPS on 104 CUs at 1.7 GHz are 128 multiply-adds a clock. */
@@ -721,6 +740,7 @@ int main(void) {
         cmocka_unit_test(worked_direct), cmocka_unit_test(worked_direct_wgmma),
         cmocka_unit_test(worked_direct_fp32_mma),
         cmocka_unit_test(worked_fma),
+        cmocka_unit_test(worked_tall),
         cmocka_unit_test(worked_wgmma),
         cmocka_unit_test(worked_egemm),
         cmocka_unit_test(worked_legemm),

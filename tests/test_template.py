@@ -33,7 +33,7 @@ def test_template_and_output_give_the_same_bits_in_the_simulator(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("template", ["tile_mma", "tile_direct", "fma_direct", "thin_direct", "pack", "reduce"])
+@pytest.mark.parametrize("template", ["tile_mma", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "pack", "reduce"])
 def test_template_compiles_by_itself(template, tmp_path):
     subprocess.run([*SIM, "-c", str(ROOT / f"templates/{template}.cu"), "-o", str(tmp_path / "t.o")], check=True)
     if not nvcc():
