@@ -12,7 +12,7 @@ enum {
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
      * times the fastest kernel's time: root mean square error 15 and 17 %. */
-    FMA_BUSY_PERCENT = 165,    /* of what the busiest pipe needs */
+    FMA_BUSY_PERCENT = 150,    /* of what the busiest pipe needs */
     FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 3900,   /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 2,        /* of a block for each sum of a lane: its way out */
@@ -22,13 +22,13 @@ enum {
     THIN_START_CLOCKS = 2450, THIN_TILE_CLOCKS = 50, THIN_COLUMN_TILE_CLOCKS = 500, /* of a launch, of a block, for each of Q's columns */
     THIN_COLUMN_CLOCKS = 330,  /* of a step for each of Q's columns */
     THIN_BYTES = 44, THIN_FMA = 60, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 88, THIN_COLUMN_STREAM_PERCENT = 5, /* of device memory's rate, 4.2 TB/s; less for each of Q's columns more */
+    THIN_STREAM_PERCENT = 90, THIN_COLUMN_STREAM_PERCENT = 6, /* of device memory's rate, 4.3 TB/s; less for each of Q's columns more */
     THIN_RAGGED_CLOCKS = 1300, /* more of a step where P comes number by number: 777 x 1 x 3111 */
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
     /* The same of three tall kernels on 181 shapes of each transpose of A, where they take less than 1.6 times the fastest one's: 13 %. */
-    TALL_START_CLOCKS = 1640, TALL_TILE_CLOCKS = 850, TALL_LINE_CLOCKS = 540, TALL_COLUMN_LINE_CLOCKS = 23, /* of a launch; a block; a line alone */
+    TALL_START_CLOCKS = 1640, TALL_TILE_CLOCKS = 850, TALL_LINE_CLOCKS = 486, TALL_COLUMN_LINE_CLOCKS = 23, /* of a launch; a block; a line alone */
     TALL_BYTES = 38, TALL_COLUMN_CLOCKS = 75, /* of an SM in a clock; of a line for each of Q's columns */
     TALL_STREAM_PERCENT = 92, TALL_COLUMN_STREAM_PERCENT = 4, /* of device memory's rate, less for each column more */
     THIN_SWAPPED_PERCENT = 204 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
@@ -75,7 +75,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.5 = 1920. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_TALL)

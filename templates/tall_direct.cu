@@ -1,6 +1,6 @@
 #include "sample_tall.h" //@drop
 // ---- geometry: a tall matrix with few k, times up to BN columns of Q. Every row is short, so what is done once for a row counts, and a
-// block takes BM of them. Of each 32 k a thread multiplies four neighbours, its class, in four rows:
+// block takes BM of them, with all their k. Of each 32 k a thread multiplies four neighbours, its class, in four rows:
 //
 //   lines of k:    8 threads a row, 32 rows side by side, four times     lines of rows:   32 threads beside each other, 4 rows each
 //                  k   0..3 4..7 ... 28..31                                               row     0..3 4..7 ... 124..127
@@ -113,15 +113,15 @@ template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (
     }
 }
 
-// All of the block's k, then a class's sums of the thread's rows into shared memory.
-template <bool P_K, bool WIDE> HT_DEVICE void multiply_steps(const tall_task &t, int begin, unsigned to)
+// All k, then a class's sums of the thread's rows into shared memory.
+template <bool P_K, bool WIDE> HT_DEVICE void multiply_steps(const tall_task &t, unsigned to)
 {
     ht_acc sum[BN][OWN];
 #pragma unroll
     for (int c = 0; c < BN; c++) {
         sum[c][0] = sum[c][1] = sum[c][2] = sum[c][3] = 0.0f;
     }
-    int k = begin;
+    int k = 0;
 #pragma unroll 1
     for (; k + BK <= t.end; k += BK)
         multiply_step<P_K, WIDE, true>(sum, t, k);
@@ -189,7 +189,7 @@ template <int SETS> HT_DEVICE tall_place find_place(const direct_args &args, int
 // From a class's sums to C.
 template <int SETS> HT_DEVICE void store_tile(const direct_args &args, const tall_place &place, unsigned smem)
 {
-    const ht_target to = ht_target_of(args, (int)blockIdx.y);
+    const ht_target to = ht_target_of(args, 0);
     const int rows = args.p.rows - place.row0, cols = args.q.rows - place.col0;
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < ROWS<SETS> * BN; i += THREADS) {
@@ -204,7 +204,6 @@ template <int SETS> HT_DEVICE void store_tile(const direct_args &args, const tal
 template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
 {
     const tall_place place = find_place<SETS>(args, 0);
-    const ht_part_k range = ht_part_of(args, (int)blockIdx.y);
     const int tid = (int)threadIdx.x, own_class = P_K ? tid % CLASSES : tid / BESIDE;
     tall_task t;
     t.p_line = P_K ? args.p.row_step : args.p.k_step;
@@ -216,7 +215,7 @@ template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const direct_args &ar
     t.cols = args.q.rows - place.col0;
     t.member = P_K ? tid / CLASSES : tid % BESIDE;
     t.own_k = own_class * OWN;
-    t.end = range.end;
+    t.end = args.k;
     const unsigned to = smem + (unsigned)(own_class * PITCH<SETS>) * 4;
     const bool wide = args.p.wide != 0 && (P_K ? t.end % OWN == 0 : t.rows >= ROWS<SETS>);
     ht_grid_wait(); // what comes before is worked out while the launch before this one ends
@@ -228,9 +227,9 @@ template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const direct_args &ar
             multiply_sets<P_K, false, 1>(t, set, to);
     } else {
         if (wide)
-            multiply_steps<P_K, true>(t, range.begin, to);
+            multiply_steps<P_K, true>(t, to);
         else
-            multiply_steps<P_K, false>(t, range.begin, to);
+            multiply_steps<P_K, false>(t, to);
     }
     ht_barrier();
     store_tile<SETS>(args, find_place<SETS>(args, (int)ht_anew(0)), smem); // found again: no registers for it in between
@@ -255,7 +254,7 @@ template <int SETS> static int launch_sets(direct_args args, unsigned batch, voi
 {
     const unsigned p_tiles = (unsigned)((args.p.rows + ROWS<SETS> - 1) / ROWS<SETS>), q_tiles = (unsigned)((args.q.rows + BN - 1) / BN);
     args.folded = (int)q_tiles;
-    return ht_launch_dependent(gemm<SETS>, p_tiles * q_tiles, (unsigned)args.splits, batch, THREADS, SMEM_BYTES<SETS>, stream, args);
+    return ht_launch_dependent(gemm<SETS>, p_tiles * q_tiles, 1, batch, THREADS, SMEM_BYTES<SETS>, stream, args);
 }
 
 static int launch(const ht_gemm_args &g, void *stream)
