@@ -10,7 +10,7 @@
 enum { ISA_HOOKS_MAX = 2, ISA_FP32_MMA_K = 4 };
 
 /* Skeletons of kernels that read the operands as they are: slices in warpgroup MMAs, in MMAs, multiply-adds from shared memory, multiply-adds of a
- * matrix and a few vectors; MMAs of FP64 for blocks that fail the data check. */
+ * matrix and a few vectors, the same of a tall matrix with few k; MMAs of FP64 for blocks that fail the data check. */
 enum direct_kind { DIRECT_NONE, DIRECT_WGMMA, DIRECT_TILE, DIRECT_FMA, DIRECT_THIN, DIRECT_TALL, DIRECT_RESCUE, DIRECT_KINDS };
 
 struct isa {

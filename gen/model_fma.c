@@ -12,7 +12,7 @@ enum {
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
      * times the fastest kernel's time: root mean square error 15 and 17 %. */
-    FMA_BUSY_PERCENT = 150,    /* of what the busiest pipe needs */
+    FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 150, /* of what the busiest pipe needs; of so many columns */
     FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 3900,   /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 2,        /* of a block for each sum of a lane: its way out */
@@ -27,8 +27,9 @@ enum {
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
-    /* The same of three tall kernels on 181 shapes of each transpose of A, where they take less than 1.6 times the fastest one's: 13 %. */
-    TALL_START_CLOCKS = 1640, TALL_TILE_CLOCKS = 850, TALL_LINE_CLOCKS = 486, TALL_COLUMN_LINE_CLOCKS = 23, /* of a launch; a block; a line alone */
+    /* The same of three tall kernels, 256 times of 181 shapes, A either way, less than 1.6 times the fastest one's: 14 %; 24 of the shapes are in
+     * results/tune-h200-tall.tsv. */
+    TALL_START_CLOCKS = 1640, TALL_TILE_CLOCKS = 850, TALL_LINE_CLOCKS = 600, TALL_COLUMN_LINE_CLOCKS = 23, /* of a launch; a block; a line alone */
     TALL_BYTES = 38, TALL_COLUMN_CLOCKS = 75, /* of an SM in a clock; of a line for each of Q's columns */
     TALL_STREAM_PERCENT = 92, TALL_COLUMN_STREAM_PERCENT = 4, /* of device memory's rate, less for each column more */
     THIN_SWAPPED_PERCENT = 204 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
@@ -75,7 +76,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.5 = 1920. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_TALL)
@@ -86,7 +87,14 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     const int64_t issue = warps * t->bk * (sums + loads) * 256 / active;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp32_fma_per_cycle * g->schedulers_per_sm / active;
     const int64_t smem = warps * (t->bk * loads + 2 * sums * t->bk / FMA_CHAIN) * lanes * 4 * 256 / g->smem_bytes_per_cycle;
-    return model_largest(model_largest(issue, unit), smem) * FMA_BUSY_PERCENT / 100;
+    return model_largest(model_largest(issue, unit), smem) * (t->bn > FMA_SLIM_COLUMNS ? FMA_BUSY_PERCENT : FMA_SLIM_BUSY_PERCENT) / 100;
+}
+
+/* What a kernel gets of device memory's rate: tiles of 64, 32 and 16 columns 59, 58 and 57 %, so that ties go to the widest; others read A again. */
+static int stream_percent(const struct isa *isa, const struct tile *t) {
+    if (isa->direct == DIRECT_THIN)
+        return THIN_STREAM_PERCENT - THIN_COLUMN_STREAM_PERCENT * (t->bn - 1);
+    return FMA_STREAM_PERCENT - (t->bn < 64) - (t->bn < 32);
 }
 
 /* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 38 + 75 = 506 clocks. */
@@ -98,12 +106,10 @@ static void tall_coefficients(const struct gpu *g, const struct isa *isa, const 
     c->step_latency_x256 = (int32_t)model_cool_clocks(g, latency);
     c->fixed_cycles = (int)model_cool_clocks(g, TALL_TILE_CLOCKS);
     c->start_cycles = (int)model_cool_clocks(g, TALL_START_CLOCKS);
-    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, THIN_HIDDEN_CLOCKS) : 0;
     c->row_parts = 1;
     c->step_bytes = (t->bm + t->bn) * TALL_LINE * 4;
     c->step_k = TALL_LINE;
     c->stream_gbps = (int)g->dram_gbps * (TALL_STREAM_PERCENT - TALL_COLUMN_STREAM_PERCENT * (t->bn - 1)) / 100;
-    c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
 static void coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
@@ -126,7 +132,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->narrow_cycles = !thin && t->bm > FMA_EASY_ROWS ? (int)model_cool_clocks(g, FMA_NARROW_CLOCKS) : 0;
-    c->stream_gbps = (int)g->dram_gbps * (thin ? THIN_STREAM_PERCENT - THIN_COLUMN_STREAM_PERCENT * (t->bn - 1) : FMA_STREAM_PERCENT) / 100;
+    c->stream_gbps = (int)g->dram_gbps * stream_percent(isa, t) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 

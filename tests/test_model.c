@@ -320,7 +320,7 @@ static void worked_fma(void **state) {
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 124);
     assert_int_equal(c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 1920 * 1425 / 1980);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2112 * 1425 / 1980);
     assert_string_equal(c.binding, "fp32");
     model_cost(MODEL_HALFTONE, &h200, thin, s, &one, &vector, &c);
     assert_int_equal(c.regs_per_thread, 80);
