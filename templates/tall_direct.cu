@@ -20,11 +20,11 @@ static_assert(BM == BESIDE * OWN, "each class has all rows");
 
 // What a thread reads.
 struct tall_task {
-    const float *p, *q;        // of the batch entry; q: of the block's first column
+    const float *p, *q;           // of the batch entry, the block's first row and column
     long long p_line, q_k, q_col; // elements from line to line of P, from k to k and from column to column of Q
-    int rows, cols;            // of P from the block's first row on, and of Q, that are there
-    int member, own_k;         // which of its class it is; its first k of each 32
-    int end;                   // k
+    int rows, cols;               // of P and Q, from there on
+    int member, own_k;            // which of its class it is; its first k of each 32
+    int end;                      // k
 };
 
 // The thread's row i of a set, from the block's first on. Where rows lie side by side and are loaded by fours they are neighbours.
@@ -136,7 +136,7 @@ template <bool P_K, bool WIDE> HT_DEVICE void multiply_steps(const tall_task &t,
     }
 }
 
-// The same where k is one line at most: COUNT sets of rows at once from set `first` on.
+// The same where k is one line at most, in a block of AHEAD sets of rows: COUNT of them at once from set `first` on.
 template <bool P_K, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tall_task &t, int first, unsigned to)
 {
     float x[COUNT][OWN][OWN];
@@ -174,8 +174,8 @@ template <int SETS> HT_DEVICE float add_classes(unsigned from)
     return v[0];
 }
 
-// The first row of P and column of Q of a block, the next of which has the next columns: it reads from L2 what this one has read of P. zero:
-// added to what says so.
+// The first row of P and column of Q of a block. args.folded counts tiles of Q here: the next block has the next columns, so that it reads from
+// L2 what this one has read of P. zero: added to what says which block it is.
 struct tall_place {
     int row0, col0;
 };
