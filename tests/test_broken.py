@@ -118,10 +118,10 @@ BREAKS_OF = {
         "a class left out": (r"v\[i\] = __fadd_rn\(v\[i\], v\[i \+ half\]\);", 0, "v[i] = half < 2 ? v[i] : __fadd_rn(v[i], v[i + half]);"),
         "classes that share their place": (r"own_class \* PITCH<SETS>", 0, "own_class / 2 * PITCH<SETS>"),
         "a row beyond the matrix": (r"return row < t\.rows \? row : t\.rows - 1;", 0, "return row;"),
-        "a column beyond the matrix": (r"column \+= 2 < t\.cols|column \+= 1 \+ 1 < t\.cols", 0, "column += 99 > t.cols"),
+        "a column beyond the matrix": (r"column \+= 1 \+ 1 < t\.cols", 0, "column += 99 > t.cols"),
         "a multiply-add left out": (r"chain\[1\] = __fmaf_rn[^\n]*\n", 2, ""),
         "columns in one place": (r"\(x - p_tile \* q_tiles\) \* BN", 0, "(x - p_tile * q_tiles) * 1"),
-        "the same line twice": (r"t\.own_k \+ 1 \* LINE|own \+ 1 \* LINE", 0, "own"),
+        "the same line twice": (r"own \+ 1 \* LINE", 0, "own"),
     },
     "a800-tall-k": {  # k contiguous
         "a row in another's place": (r"near_row<P_K, WIDE>\(t, set, 1\) \* t\.p_line", 0, "near_row<P_K, WIDE>(t, set, 0) * t.p_line"),
