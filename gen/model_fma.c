@@ -10,8 +10,8 @@ enum {
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
-    /* Fitted to the H200 at 1980 MHz, two tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
-     * times the fastest kernel's time: root mean square error 15 and 17 %. */
+    /* Fitted to the H200 at 1980 MHz, tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
+     * times the fastest kernel's time: root mean square error 16 and 19 %. */
     FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 150, /* of what the busiest pipe needs; of so many columns */
     FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 3900,   /* of a block: launch, first loads */
@@ -27,8 +27,8 @@ enum {
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
-    /* The same of three tall kernels, 256 times of 181 shapes, A either way, less than 1.6 times the fastest one's: 14 %; 24 of the shapes are in
-     * results/tune-h200-tall.tsv. */
+    /* The same of three tall kernels, 256 times of 181 shapes, A either way, less than 1.6 times the fastest one's: 14 %. Of the 24 shapes in
+     * results/tune-h200-tall.tsv 22 %: data that L2 holds arrive faster than device memory's rate. */
     TALL_START_CLOCKS = 1640, TALL_TILE_CLOCKS = 850, TALL_LINE_CLOCKS = 600, TALL_COLUMN_LINE_CLOCKS = 23, /* of a launch; a block; a line alone */
     TALL_BYTES = 38, TALL_COLUMN_CLOCKS = 75, /* of an SM in a clock; of a line for each of Q's columns */
     TALL_STREAM_PERCENT = 92, TALL_COLUMN_STREAM_PERCENT = 4, /* of device memory's rate, less for each column more */
@@ -79,8 +79,6 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
  * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
-    if (isa->direct == DIRECT_TALL)
-        return 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
     if (isa->direct == DIRECT_THIN)
         return (int64_t)t->bm * t->bk * 256 * (4 * THIN_FMA + t->bn * THIN_BYTES) / (THIN_BYTES * THIN_FMA);
     const int64_t sums = (int64_t)t->wm * t->wn / lanes, loads = operands(isa, t);
@@ -98,8 +96,9 @@ static int stream_percent(const struct isa *isa, const struct tile *t) {
 }
 
 /* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 38 + 75 = 506 clocks. */
-static void tall_coefficients(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
-    const int64_t line = busy(g, isa, t, 0), latency = model_largest(line, 256 * (TALL_LINE_CLOCKS + TALL_COLUMN_LINE_CLOCKS * t->bn));
+static void tall_coefficients(const struct gpu *g, const struct tile *t, struct cost *cost) {
+    const int64_t line = 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
+    const int64_t latency = model_largest(line, 256 * (TALL_LINE_CLOCKS + TALL_COLUMN_LINE_CLOCKS * t->bn));
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, line);
@@ -148,7 +147,10 @@ void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *
                      cost->regs_per_thread, cost->smem_bytes, limit);
         return;
     }
-    (isa->direct == DIRECT_TALL ? tall_coefficients : coefficients)(g, isa, t, cost);
+    if (isa->direct == DIRECT_TALL)
+        tall_coefficients(g, t, cost);
+    else
+        coefficients(g, isa, t, cost);
     cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
                                     g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
     cost->score = -cost->predicted_ns;

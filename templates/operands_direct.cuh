@@ -79,6 +79,15 @@ HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
     return {begin, args.k - begin < steps * BK ? args.k : begin + steps * BK};
 }
 
+// Four numbers that lie side by side.
+HT_DEVICE void ht_numbers_of(float *v, uint4 x)
+{
+    v[0] = ht_as_float(x.x);
+    v[1] = ht_as_float(x.y);
+    v[2] = ht_as_float(x.z);
+    v[3] = ht_as_float(x.w);
+}
+
 // C, or a part of it, by rows of P and of Q.
 struct ht_target {
     float *c;

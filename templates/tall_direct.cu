@@ -40,15 +40,6 @@ template <bool P_K, bool WIDE> HT_DEVICE int near_row(const tall_task &t, int se
     return row < t.rows ? row : t.rows - 1;
 }
 
-HT_DEVICE void load_four(float *v, const float *from)
-{
-    const uint4 x = ht_ld16_once(from, true);
-    v[0] = ht_as_float(x.x);
-    v[1] = ht_as_float(x.y);
-    v[2] = ht_as_float(x.z);
-    v[3] = ht_as_float(x.w);
-}
-
 // Four k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by fours.
 template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const tall_task &t, int set, int k, int there)
 {
@@ -58,7 +49,7 @@ template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const t
         if (WIDE) {
             const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
             if (there > (P_K ? 0 : i))
-                load_four(v[i], from);
+                ht_numbers_of(v[i], ht_ld16_once(from, true));
         } else {
 #pragma unroll
             for (int e = 0; e < OWN; e++) {

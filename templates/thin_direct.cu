@@ -41,11 +41,7 @@ template <bool WIDE> HT_DEVICE void load_four(float *v, const float *from, bool 
             v[e] = ht_ldg4(from + e);
         return;
     }
-    const uint4 x = ht_ld16_once(from, there);
-    v[0] = ht_as_float(x.x);
-    v[1] = ht_as_float(x.y);
-    v[2] = ht_as_float(x.z);
-    v[3] = ht_as_float(x.w);
+    ht_numbers_of(v, ht_ld16_once(from, there));
 }
 
 // Up to four numbers `step` apart; `there` of them exist.
