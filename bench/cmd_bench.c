@@ -73,6 +73,7 @@ struct bench {
     struct shape_list shapes;
     const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
+    bool times[YARDSTICK_TIMED]; /* which of cuBLAS' modes */
     int64_t pad; /* leading dimensions of A and B are their rows and this */
     struct contenders contenders;
     int all_kernels;
@@ -213,6 +214,8 @@ static int run_yardsticks(struct round *r, struct fault *f) {
         r->yardstick_tflops[mode] = -1;
     r->sgemm_single_tflops = -1;
     for (int mode = 0; mode < YARDSTICK_TIMED && r->bench->yardstick != NULL; mode++) {
+        if (!r->bench->times[mode])
+            continue;
         struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
         r->mode = (enum yardstick_mode)mode;
         step(r, l.contender);
@@ -346,9 +349,9 @@ static int round_open(struct round *r, struct bench *b, const struct shape *s, c
         return -1;
     if (b->yardstick == NULL)
         return 0;
-    if (narrow_open(&r->half, YARDSTICK_FP16, r->a, a_count, r->b, b_count, f) != 0)
+    if (b->times[YARDSTICK_FP16] && narrow_open(&r->half, YARDSTICK_FP16, r->a, a_count, r->b, b_count, f) != 0)
         return -1;
-    return narrow_open(&r->brain, YARDSTICK_BF16, r->a, a_count, r->b, b_count, f);
+    return b->times[YARDSTICK_BF16] ? narrow_open(&r->brain, YARDSTICK_BF16, r->a, a_count, r->b, b_count, f) : 0;
 }
 
 /* A and B, each into the same buffer: what packing at least moves, with the same data. */
@@ -422,12 +425,13 @@ static void make_comments(struct bench *b) {
 }
 
 static int count_steps(const struct bench *b) {
-    int kernels = 0;
+    int kernels = 0, yardsticks = 0;
+    for (int mode = 0; mode < YARDSTICK_TIMED && b->yardstick != NULL; mode++)
+        yardsticks += b->times[mode];
     for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
         for (int k = 0; k < b->engine.set->kernels; k++)
             kernels += strcmp(b->engine.set->kernel[k].scheme, b->contenders.name[i]) == 0;
-    return b->shapes.count * b->transes *
-           ((b->yardstick != NULL ? YARDSTICK_TIMED : 0) + (b->all_kernels ? kernels : b->contenders.count));
+    return b->shapes.count * b->transes * (yardsticks + (b->all_kernels ? kernels : b->contenders.count));
 }
 
 static int run_all(struct bench *b, struct fault *f) {
@@ -488,6 +492,25 @@ static int choose_trans(struct bench *b, const char *text, struct name_list *nam
     return 0;
 }
 
+/* NULL: all of them. */
+static int choose_yardsticks(struct bench *b, const char *text, struct fault *f) {
+    struct name_list names = {NULL, NULL, 0};
+    int status = text != NULL ? args_names("--yardsticks", text, &names, f) : 0;
+    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
+        b->times[mode] = text == NULL;
+    for (int i = 0; i < names.count && status == 0; i++) {
+        int mode = 0;
+        while (mode < YARDSTICK_TIMED && strcmp(yardstick_names[mode] + strlen("cublas-"), names.name[i]) != 0)
+            mode++;
+        if (mode < YARDSTICK_TIMED)
+            b->times[mode] = true;
+        else
+            status = fault_usage(f, "--yardsticks: '%s' is none of sgemm, tf32, fp16, bf16", names.name[i]);
+    }
+    args_names_free(&names);
+    return status;
+}
+
 static int choose_shapes(struct bench *b, const char *sizes, const char *file, struct fault *f) {
     int64_t size[SIZES_MOST];
     int count = 0;
@@ -508,7 +531,7 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
 static int run(int argc, char **argv, struct fault *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
-    const char *trans = "NN", *pad = "0";
+    const char *trans = "NN", *pad = "0", *yardsticks = NULL;
     struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0;
     memset(&b, 0, sizeof b);
@@ -523,6 +546,7 @@ static int run(int argc, char **argv, struct fault *f) {
                                      {"--commit", &b.stamp.commit, NULL},
                                      {"--toolkit", &b.stamp.toolkit, NULL},
                                      {"--trans", &trans, NULL},
+                                     {"--yardsticks", &yardsticks, NULL},
                                      {"--pad", &pad, NULL},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
@@ -542,6 +566,8 @@ static int run(int argc, char **argv, struct fault *f) {
         if (status == 0)
             status = choose_trans(&b, trans, &trans_names, f);
         if (status == 0)
+            status = choose_yardsticks(&b, yardsticks, f);
+        if (status == 0)
             status = run_all(&b, f);
         engine_close(&b.engine);
     }
@@ -555,8 +581,8 @@ const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
     "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
     "                      [--kernels pick|all] [--seconds S]\n"
-    "                      [--trans NN,NT,TN,TT] [--pad P] [--out FILE.tsv] [--commit TEXT] [--toolkit "
-    "TEXT]\n\n"
+    "                      [--trans NN,NT,TN,TT] [--pad P] [--yardsticks sgemm,tf32,fp16,bf16]\n"
+    "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
     "(uniform[-1,1]): single, that is 7 calls one by one in an idle device, each queued behind a delay that hides the\n"
@@ -572,6 +598,7 @@ const struct command cmd_bench = {
     "  --seconds S    per measurement (default 0.5)\n"
     "  --trans LIST   every shape with each of these (default NN)\n"
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
+    "  --yardsticks LIST  which of cuBLAS' modes (default all)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run};

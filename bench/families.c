@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "threads.h"
+
 #define TWO_PI 6.283185307179586
 
 /* Independent streams of one element; B's are A's plus STREAM_SIDE. */
@@ -218,18 +220,29 @@ const struct family *family_find(const char *name) {
     return NULL;
 }
 
-void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
-                 float *out, int64_t ld) {
-    family_fill_columns(family, seed, side, m, n, k, 0, side == 'A' ? k : n, out, ld);
+enum { FILL_COST = 50 }; /* of one random element, in multiply-adds */
+
+struct filling {
+    const struct family *family;
+    struct family_site site; /* of some element */
+    int64_t rows, ld;
+    float *out;
+};
+
+static int fill_columns(void *context, int64_t first, int64_t last) {
+    const struct filling *w = context;
+    struct family_site site = w->site;
+    for (site.col = first; site.col < last; site.col++)
+        for (site.row = 0; site.row < w->rows; site.row++)
+            w->out[site.col * w->ld + site.row] = w->family->value(&site);
+    return 0;
 }
 
-void family_fill_columns(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n,
-                         int64_t k, int64_t first, int64_t last, float *out, int64_t ld) {
-    int64_t rows = side == 'A' ? m : k;
-    struct family_site site = {seed, side, m, n, k, 0, 0, family->parameter};
-    for (site.col = first; site.col < last; site.col++)
-        for (site.row = 0; site.row < rows; site.row++)
-            out[site.col * ld + site.row] = family->value(&site);
+void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
+                 float *out, int64_t ld) {
+    const int64_t rows = side == 'A' ? m : k, columns = side == 'A' ? k : n;
+    struct filling w = {family, {seed, side, m, n, k, 0, 0, family->parameter}, rows, ld, out};
+    (void)threads_run(threads_count(0, columns, rows * columns * FILL_COST), columns, fill_columns, &w);
 }
 
 /* A class is a smooth random 8 x 8 image (four blobs), a digit is its class shifted in brightness plus noise.

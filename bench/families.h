@@ -31,13 +31,9 @@ extern const struct family family_table[];
 extern const int family_count;
 const struct family *family_find(const char *name); /* NULL: none */
 
-/* Column-major A (m x k) or B (k x n) with leading dimension ld. */
+/* Column-major A (m x k) or B (k x n) with leading dimension ld; columns are shared out to threads where there are many elements. */
 void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
                  float *out, int64_t ld);
-
-/* Columns first to last - 1 of the same. */
-void family_fill_columns(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n,
-                         int64_t k, int64_t first, int64_t last, float *out, int64_t ld);
 
 /* Random number primitives, for tests that need their own data. */
 uint64_t family_bits(uint64_t seed, uint64_t stream, uint64_t row, uint64_t col);

@@ -13,7 +13,9 @@
 #include "progress.h"
 
 enum { BATCHES = 9, CALLS_MOST = 100000, WARM_CALLS = 3 };
+/* No longer than the measurement, but 2 ms: of short ones it would be nearly all the time. */
 #define WARM_UP_SECONDS 0.05
+#define WARM_UP_LEAST 2e-3
 #define DELAY_FIRST 100e-6
 #define DELAY_MOST 20e-3
 /* Before single calls that take so long: the clock stays where a heavy load has left it for some tens of milliseconds
@@ -66,14 +68,19 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static double warm_up_seconds(const struct timing_plan *plan) {
+    const double most = plan->seconds < WARM_UP_SECONDS ? plan->seconds : WARM_UP_SECONDS;
+    return most > WARM_UP_LEAST ? most : WARM_UP_LEAST;
+}
+
 /* Doubles the calls until the warm-up is long enough to be believed; *once: seconds of one call. */
-static int warm_up(const struct clockwork *w, int (*call)(void *, struct fault *), void *context,
+static int warm_up(const struct clockwork *w, double least, int (*call)(void *, struct fault *), void *context,
                    double *once, struct fault *f) {
     for (int calls = 1;; calls *= 2) {
         struct batch b = {calls, 0, 0};
         if (time_batch(w, call, context, &b, NULL, NULL, once, f) != 0)
             return -1;
-        if ((calls >= 4 && *once * calls >= WARM_UP_SECONDS) || calls >= CALLS_MOST / 2)
+        if ((calls >= 4 && *once * calls >= least) || calls >= CALLS_MOST / 2)
             return 0;
     }
 }
@@ -126,7 +133,7 @@ static int measure(const struct clockwork *w, const struct timing_plan *plan,
     if (!plan->simulated) {
         if (measure_singles(w, plan->singles, call, context, &out->single, f) != 0)
             return -1;
-        if (warm_up(w, call, context, &once, f) != 0)
+        if (warm_up(w, warm_up_seconds(plan), call, context, &once, f) != 0)
             return -1;
         double wanted = once > 0 ? plan->seconds / BATCHES / once + 1.0 : CALLS_MOST;
         const bool queued = plan->queued && delay_start != NULL && once < HOST_BOUND;

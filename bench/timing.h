@@ -22,7 +22,7 @@ struct timing {
 enum { TIMING_SINGLES = 9 };
 
 struct timing_plan {
-    double seconds; /* sustained measurement, split into equal batches */
+    double seconds; /* sustained measurement, split into equal batches; the warm-up before it is as long, but 2 to 50 ms */
     int singles;    /* single calls before it, at most TIMING_SINGLES; 0: none */
     int queued;     /* batches of calls that are shorter than the host's launches wait until the host has queued them all */
     int simulated;  /* one call, no warm-up: the result, single and sustained, is CPU time of the simulator */

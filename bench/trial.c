@@ -4,31 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "threads.h"
-
-enum { FILL_COST = 50 }; /* of one random element, in multiply-adds */
-
-struct filling {
-    const struct trial *trial;
-    uint64_t seed;
-    char side;
-    float *out;
-    int64_t ld;
-};
-
-static int fill_columns(void *context, int64_t first, int64_t last) {
-    const struct filling *w = context;
-    const struct trial *t = w->trial;
-    family_fill_columns(t->family, w->seed, w->side, t->n, t->n, t->k, first, last, w->out, w->ld);
-    return 0;
-}
-
-static int fill(const struct trial *t, uint64_t seed, char side, float *out, int64_t ld) {
-    struct filling w = {t, seed, side, out, ld};
-    const int64_t columns = side == 'A' ? t->k : t->n;
-    return threads_run(threads_count(0, columns, t->n * t->k * FILL_COST), columns, fill_columns, &w);
-}
-
 void trial_close(struct trial *t) {
     engine_problem_close(&t->problem);
     reference_free(&t->reference);
@@ -51,8 +26,11 @@ int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t 
     t->whole = malloc((size_t)(n * n) * sizeof *t->whole);
     t->sample = malloc((size_t)(n * n) * sizeof *t->sample);
     int status = t->a == NULL || t->b == NULL || t->whole == NULL || t->sample == NULL ? -1 : 0;
-    if (status == 0 && fill(t, seed, 'A', t->a, lda) == 0 && fill(t, seed, 'B', t->b, ldb) == 0)
+    if (status == 0) {
+        family_fill(family, seed, 'A', n, n, k, t->a, lda);
+        family_fill(family, seed, 'B', n, n, k, t->b, ldb);
         status = reference_make(&t->reference, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, rows_most, 0);
+    }
     if (status != 0) {
         trial_close(t);
         return fault_memory(f, (double)(lda * k + ldb * n) * 8 + (double)n * (double)n * 24,
