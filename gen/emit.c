@@ -188,6 +188,7 @@ static void derived_direct(struct params *p, const struct plan *plan, int d_regs
     derived(p, "A_OWN", plan->isa->fp32_mma ? 1 : d_rows);
     derived(p, "B_OWN", plan->isa->fp32_mma ? 1 : d_cols);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
+    derived(p, "TURNED", sched_ni(plan) > 3 ? 8 : sched_ni(plan) * 2);
 }
 
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
@@ -532,10 +533,10 @@ static bool has_no_slices(const struct frame *f) {
 static bool read_own_parts(struct parts *t, const struct frame *f) {
     const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
                                    "pack_rows", "pack_strips"};
-    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct"};
-    const char *const direct[] = {"stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
+    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct", "turn_direct"};
+    const char *const direct[] = {"turn_direct", "stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
     const char *const *names = f->packs ? packing : has_no_slices(f) ? whole : direct;
-    const int count = f->packs ? 5 : has_no_slices(f) ? 1 : f->isa->direct ? 2 : 0;
+    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (f->isa->direct == DIRECT_FMA) : f->isa->direct ? 3 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;

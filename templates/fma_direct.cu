@@ -19,6 +19,8 @@ constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH *
 constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + 4 * BM * BN;
 static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
 static_assert(NI % 4 == 0, "columns of a lane are read by fours");
+static_assert(THREADS >= BM, "threads take whole lines of rows");
+static_assert(MI % 2 == 0, "rows of a lane are stored in twos");
 
 // One operand's way into shared memory, for one thread: the same place of every THREADS / width-th line. What follows from the
 // thread and the launch alone is worked out where it is needed: registers are short.
@@ -203,10 +205,10 @@ HT_DEVICE bool stores_fours(const ht_target &to)
     return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
 }
 
-// A lane's row of C, `columns` of it from c on. A branch for each row, not for each element: those took longer than multiplying a few k.
-HT_DEVICE void store_row(const ht_target &to, float *c, ht_acc *sum, int columns, bool fours)
+// A lane's NI numbers of C, `count` of which exist, `step` apart from c on. A branch for each row, not for each element: those took longer than multiplying a few k.
+HT_DEVICE void store_some(const ht_target &to, float *c, ht_acc *sum, int count, bool fours, long long apart)
 {
-    const long long step = ht_anew(to.col_step); // else multiples of it are kept from row to row
+    const long long step = ht_anew(apart); // else multiples of it are kept from row to row
 #pragma unroll
     for (int j = 0; j < NI; j++) {
         sum[j] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[j]) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -214,22 +216,53 @@ HT_DEVICE void store_row(const ht_target &to, float *c, ht_acc *sum, int columns
     if (to.beta != 0.0f) { // else C is not read
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            sum[j] = __fmaf_rn(to.beta, j < columns ? ht_ldg4(c + j * step) : 0.0f, sum[j]);
+            sum[j] = __fmaf_rn(to.beta, j < count ? ht_ldg4(c + j * step) : 0.0f, sum[j]);
         }
     }
     if (fours) {
 #pragma unroll
         for (int j = 0; j < NI / 4; j++) {
-            if (columns > 0)
+            if (count > 0)
                 ht_stg16(c + 4 * j, make_uint4(ht_as_uint(sum[4 * j]), ht_as_uint(sum[4 * j + 1]), ht_as_uint(sum[4 * j + 2]),
                                                ht_as_uint(sum[4 * j + 3])));
         }
     } else {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            if (j < columns)
+            if (j < count)
                 ht_stg4(c + j * step, sum[j]);
         }
+    }
+}
+
+// What lies side by side in C goes to neighbouring lanes. Rows of P, where columns of C begin anywhere: two halves of a warp give each other one of
+// two rows' numbers, so that each has 16 of the same 32 rows and all store 128 bytes of a column at once, not 64 bytes of two: sectors that are
+// stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by fours: NI lanes turn theirs, so that
+// each has one column of NI rows; one by one, each in a line of its own, they took four times as long.
+struct ht_own {
+    int row, col;   // in the block's tile, of the lane's first number
+    bool halves, turned;
+};
+
+HT_DEVICE ht_own own_numbers(const ht_target &to, int tid)
+{
+    ht_own own;
+    own.halves = to.row_step == 1 && (to.col_step % 8 != 0 || (unsigned long long)to.c % 32 != 0);
+    own.turned = !own.halves && to.col_step == 1 && !stores_fours(to);
+    const int half = tid / ROW_LANES & 1, lane = tid % NI;
+    own.row = own_row(tid) + (own.halves ? half * ROW_LANES : own.turned ? -lane : 0);
+    own.col = own_column(tid) + (own.halves ? -half * NI : own.turned ? lane : 0);
+    return own;
+}
+
+HT_DEVICE void exchange_halves(ht_acc *v, ht_acc *w)
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        float both[2] = {v[j], w[j]};
+        ht_turn_numbers<2, ROW_LANES>(both);
+        v[j] = both[0];
+        w[j] = both[1];
     }
 }
 
@@ -237,15 +270,21 @@ HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
 {
     const int zero = (int)ht_anew(0), tid = (int)threadIdx.x + zero; // worked out once more: a place is not kept meanwhile
     const ht_place place = ht_place_of(args, zero);
-    const int row = place.p_tile * BM + own_row(tid), col = place.q_tile * BN + own_column(tid);
-    const int columns = args.q.rows - col; // that are left
     const ht_target to = ht_target_of(args, place.split);
-    const bool fours = stores_fours(to) && columns >= NI;
-    float *c = to.c + row * to.row_step + col * to.col_step;
+    const ht_own own = own_numbers(to, tid);
+    const int row = place.p_tile * BM + own.row, col = place.q_tile * BN + own.col;
+    const bool fours = stores_fours(to) && args.q.rows - col >= NI;
+    float *const c = to.c + row * to.row_step + col * to.col_step;
 #pragma unroll
     for (int i = 0; i < MI; i++) {
-        store_row(to, c, sum[i], row + i * ROW_LANES < args.p.rows ? columns : 0, fours);
-        c += ROW_LANES * to.row_step;
+        if (own.halves && i % 2 == 0)
+            exchange_halves(sum[i], sum[i | 1]);
+        if (own.turned)
+            ht_turn_numbers<NI, 1>(sum[i]);
+        const int down = own.halves ? i / 2 * 2 * ROW_LANES : i * ROW_LANES, across = own.halves ? i % 2 * NI : 0;
+        const int rows = args.p.rows - row - down, columns = args.q.rows - col - across; // that are left
+        const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[i], count, fours, own.turned ? to.row_step : to.col_step);
     }
 }
 

@@ -18,6 +18,7 @@ constexpr int FAST = 1, RESCUES = 1, ROWS_BESIDE = 0, GROUPS = 1;
 #include "hooks_scale.cuh"
 #include "hooks_sum_f32.cuh"
 #include "scheme_fp32.cuh"
+#include "turn_direct.cuh"
 #include "stage_direct.cuh"
 #include "cut_direct.cuh"
 #include "hooks_tame.cuh"

@@ -14,3 +14,4 @@ constexpr int WAVE = 32, MIN_BLOCKS = 2, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_H
 #include "hooks_sum_f32.cuh"
 #include "hooks_tame.cuh"
 #include "operands_direct.cuh"
+#include "turn_direct.cuh"

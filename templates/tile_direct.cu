@@ -424,6 +424,65 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
     }
 }
 
+// What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
+// both their columns. Columns of Q side by side (SWAPPED): as many rows' lanes as there are columns, which turn them into one row after the other.
+constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !RESCUES;
+constexpr int TURNED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
+
+template <bool SWAPPED> HT_DEVICE ht_target turned_target(ht_target to, int lane)
+{
+    const int own = SWAPPED ? (lane >> 2) % TURNED : lane & 1;
+    const int row = SWAPPED ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAPPED ? own / 2 * MMA_N + own % 2 : own * -2;
+    to.rows -= row;
+    to.cols -= col;
+    to.c += SWAPPED ? row * to.ld + col : row + col * to.ld;
+    return to;
+}
+
+HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                float v[2] = {sum[i][j][h], sum[i][j][2 + h]};
+                ht_turn_numbers<2, 1>(v);
+#pragma unroll
+                for (int x = 0; x < 2; x++) {
+                    if (i * MMA_M < to.rows && j * MMA_N + 2 * x + h < to.cols)
+                        ht_stg4(place_in<false>(to, i * MMA_M, j * MMA_N + 2 * x + h), v[x]);
+                }
+            }
+        }
+    }
+}
+
+HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int x = 0; x < 2; x++) {
+#pragma unroll
+            for (int j = 0; j < NI * 2 / TURNED; j++) {
+                float v[TURNED];
+#pragma unroll
+                for (int e = 0; e < TURNED; e++) {
+                    v[e] = sum[i][j * TURNED / 2 + e / 2][x * 2 + e % 2];
+                }
+                ht_turn_numbers<TURNED, 4>(v);
+#pragma unroll
+                for (int e = 0; e < TURNED; e++) {
+                    if (i * MMA_M + ht_d_row(e * 4, x) < to.rows && j * TURNED * MMA_N / 2 < to.cols)
+                        ht_stg4(place_in<true>(to, i * MMA_M + ht_d_row(e * 4, x), j * TURNED * MMA_N / 2), v[e]);
+                }
+            }
+        }
+    }
+}
+
 // C's tile, or a part of it. beta == 0 does not read C; alpha == 0 ignores A and B, NaN included.
 HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_spot &spot)
 {
@@ -453,6 +512,10 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
         put_pairs<true>(to, sum);
     else if (pairs)
         put_pairs<false>(to, sum);
+    else if (HAS_TURNS && args.swapped)
+        put_turned_columns(turned_target<true>(to, t.lane), sum);
+    else if (HAS_TURNS)
+        put_turned_rows(turned_target<false>(to, t.lane), sum);
     else if (args.swapped)
         put_sums<true>(to, sum);
     else
