@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer; three to five minutes each), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), tall (tall matrices with few k), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
+# products by scheme fp32), tall (tall matrices with few k), random (shapes that nobody chose), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
 # (what the data check costs), parts (where), within (packing and product in a loop of calls), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
 # (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
@@ -58,15 +58,21 @@ small() {
     table h200 h200-native-small --sizes 256,512,768,1024,1536,2048,3072 --schemes auto,f16x3,i8x6 --seconds 0.12
 }
 
-# Calls that pack nothing: every kernel of fp32 over small and thin shapes, then auto beside SGEMM: about three minutes.
+# Calls that pack nothing: every kernel of fp32 over small and thin shapes, then auto beside SGEMM: about 40 s.
 few() {
     "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes fp32 --seconds 0.004 --out "$out/tune-h200-direct.tsv" --html "$out/tune-h200-direct.html"
-    table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --seconds 0.02
+    table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --yardsticks sgemm --seconds 0.02
 }
 
-# Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of fp32: two to three minutes.
+# The same over shapes at random, auto in all four ways the matrices can lie: about two minutes.
+random() {
+    "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes fp32 --seconds 0.003 --out "$out/tune-h200-random.tsv" --html "$out/tune-h200-random.html"
+    table h200 h200-native-random --shapes bench/shapes-random.txt --schemes auto --trans NN,NT,TN,TT --yardsticks sgemm --seconds 0.01
+}
+
+# Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of fp32: half a minute.
 tall() {
-    table h200 h200-native-tall --shapes bench/shapes-tall.txt --schemes auto --trans NN,TN --seconds 0.02
+    table h200 h200-native-tall --shapes bench/shapes-tall.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
     "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes fp32 --seconds 0.004 --out "$out/tune-h200-tall.tsv" --html "$out/tune-h200-tall.html"
 }
 
@@ -138,6 +144,7 @@ small) small ;;
 skinny) skinny ;;
 few) few ;;
 tall) tall ;;
+random) random ;;
 auto) auto ;;
 parts) parts ;;
 within) within ;;
@@ -145,5 +152,5 @@ report) report ;;
 limits) limits ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, tall, odd, small, skinny, few, auto, parts, within, limits, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, tall, random, odd, small, skinny, few, auto, parts, within, limits, report, contract, profile" >&2; exit 2 ;;
 esac

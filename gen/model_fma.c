@@ -10,29 +10,26 @@ enum {
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
-    /* Fitted to the H200 at 1980 MHz, tiles and two thin kernels on 65 shapes (results/tune-h200-direct.tsv) where they take less than 1.5
-     * times the fastest kernel's time: root mean square error 16 and 19 %. */
-    FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 150, /* of what the busiest pipe needs; of so many columns */
-    FMA_STEP_CLOCKS = 1200,    /* more of a step of a block that is alone */
-    FMA_START_CLOCKS = 3900,   /* of a block: launch, first loads */
-    FMA_SUM_CLOCKS = 2,        /* of a block for each sum of a lane: its way out */
-    FMA_STREAM_PERCENT = 59,   /* of device memory's rate, where C is most of it; 2.8 TB/s */
-    FMA_EASY_ROWS = 64, FMA_NARROW_CLOCKS = 55000, /* more of a block with more rows where columns begin anywhere: 513 x 4096 x 31 */
+    /* Fitted to the H200 at 1980 MHz: results/tune-h200-random.tsv, -direct and -tall, where a kernel takes less than 1.5 times the fastest
+     * one's time. Root mean square error: tiles 18 %, thin kernels 22 %, tall ones 23 % (data that L2 holds arrive faster than device memory's rate). */
+    FMA_BUSY_PERCENT = 150, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 155, /* of what the busiest pipe needs; of so many columns */
+    FMA_STEP_CLOCKS = 955,     /* more of a step of a block that is alone */
+    FMA_START_CLOCKS = 415,    /* of a block: launch, first loads */
+    FMA_SUM_CLOCKS = 125,      /* of a block for each sum of a lane: its way out */
+    FMA_STREAM_PERCENT = 48,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 2450, THIN_TILE_CLOCKS = 50, THIN_COLUMN_TILE_CLOCKS = 500, /* of a launch, of a block, for each of Q's columns */
-    THIN_COLUMN_CLOCKS = 330,  /* of a step for each of Q's columns */
-    THIN_BYTES = 44, THIN_FMA = 60, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 90, THIN_COLUMN_STREAM_PERCENT = 6, /* of device memory's rate, 4.3 TB/s; less for each of Q's columns more */
-    THIN_RAGGED_CLOCKS = 1300, /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    THIN_START_CLOCKS = 1180, THIN_TILE_CLOCKS = 1940, THIN_COLUMN_TILE_CLOCKS = 175, /* of a launch, of a block, for each of Q's columns */
+    THIN_BYTES = 165, THIN_FMA = 23, /* of an SM in a clock: P, as if from L1; multiply-adds, each with what it loads of Q */
+    THIN_STREAM_PERCENT = 92, THIN_COLUMN_STREAM_PERCENT = 9, /* of device memory's rate, 4.4 TB/s; less for each of Q's columns more */
+    THIN_RAGGED_CLOCKS = 1310, /* more of a step where P comes number by number: 777 x 1 x 3111 */
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
-    /* The same of three tall kernels, 256 times of 181 shapes, A either way, less than 1.6 times the fastest one's: 14 %. Of the 24 shapes in
-     * results/tune-h200-tall.tsv 22 %: data that L2 holds arrive faster than device memory's rate. */
-    TALL_START_CLOCKS = 1640, TALL_TILE_CLOCKS = 850, TALL_LINE_CLOCKS = 600, TALL_COLUMN_LINE_CLOCKS = 23, /* of a launch; a block; a line alone */
-    TALL_BYTES = 38, TALL_COLUMN_CLOCKS = 75, /* of an SM in a clock; of a line for each of Q's columns */
-    TALL_STREAM_PERCENT = 92, TALL_COLUMN_STREAM_PERCENT = 4, /* of device memory's rate, less for each column more */
-    THIN_SWAPPED_PERCENT = 204 /* where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096 */
+    TALL_START_CLOCKS = 1780, TALL_TILE_CLOCKS = 795, /* of a launch; of a block */
+    TALL_BYTES = 38, TALL_COLUMN_CLOCKS = 135, /* of an SM in a clock; of a line for each of Q's columns */
+    TALL_STREAM_PERCENT = 95, TALL_COLUMN_STREAM_PERCENT = 6, /* of device memory's rate, less for each column more */
+    /* Where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096; 102 x 560 x 2. */
+    THIN_SWAPPED_PERCENT = 120, TALL_SWAPPED_PERCENT = 130
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -76,7 +73,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 36 + 2048 / 50 = 268. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.5 = 1920. Thin, 8x1x256: 8192 bytes / 165 + 2048 / 23 = 139. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
@@ -88,23 +85,23 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     return model_largest(model_largest(issue, unit), smem) * (t->bn > FMA_SLIM_COLUMNS ? FMA_BUSY_PERCENT : FMA_SLIM_BUSY_PERCENT) / 100;
 }
 
-/* What a kernel gets of device memory's rate: tiles of 64, 32 and 16 columns 59, 58 and 57 %, so that ties go to the widest; others read A again. */
+/* What a kernel gets of device memory's rate: tiles of 64, 32 and 16 columns 48, 47 and 46 %, so that ties go to the widest; others read A again. */
 static int stream_percent(const struct isa *isa, const struct tile *t) {
     if (isa->direct == DIRECT_THIN)
         return THIN_STREAM_PERCENT - THIN_COLUMN_STREAM_PERCENT * (t->bn - 1);
     return FMA_STREAM_PERCENT - (t->bn < 64) - (t->bn < 32);
 }
 
-/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 38 + 75 = 506 clocks. */
+/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 38 + 135 = 566 clocks. */
 static void tall_coefficients(const struct gpu *g, const struct tile *t, struct cost *cost) {
     const int64_t line = 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
-    const int64_t latency = model_largest(line, 256 * (TALL_LINE_CLOCKS + TALL_COLUMN_LINE_CLOCKS * t->bn));
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, line);
-    c->step_latency_x256 = (int32_t)model_cool_clocks(g, latency);
+    c->step_latency_x256 = c->step_busy_x256;
     c->fixed_cycles = (int)model_cool_clocks(g, TALL_TILE_CLOCKS);
     c->start_cycles = (int)model_cool_clocks(g, TALL_START_CLOCKS);
+    c->swapped_percent = TALL_SWAPPED_PERCENT;
     c->row_parts = 1;
     c->step_bytes = (t->bm + t->bn) * TALL_LINE * 4;
     c->step_k = TALL_LINE;
@@ -115,7 +112,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     const bool thin = isa->direct == DIRECT_THIN;
     const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
     const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
-    const int64_t latency = thin ? model_largest(alone, THIN_COLUMN_CLOCKS * t->bn * 256) : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t latency = thin ? alone : alone + FMA_STEP_CLOCKS * 256;
     const int64_t tile = thin ? THIN_TILE_CLOCKS + THIN_COLUMN_TILE_CLOCKS * t->bn
                               : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
     struct ht_cost_coefficients *c = &cost->coefficients;
@@ -130,7 +127,6 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
-    c->narrow_cycles = !thin && t->bm > FMA_EASY_ROWS ? (int)model_cool_clocks(g, FMA_NARROW_CLOCKS) : 0;
     c->stream_gbps = (int)g->dram_gbps * stream_percent(isa, t) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }

@@ -266,6 +266,22 @@ HT_DEVICE void exchange_halves(ht_acc *v, ht_acc *w)
     }
 }
 
+HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_own &own)
+{
+    if (own.halves) {
+#pragma unroll
+        for (int i = 0; i < MI / 2; i++) {
+            exchange_halves(sum[2 * i], sum[2 * i + 1]);
+        }
+    }
+    if (own.turned) {
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+            ht_turn_numbers<NI, 1>(sum[i]);
+        }
+    }
+}
+
 HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
 {
     const int zero = (int)ht_anew(0), tid = (int)threadIdx.x + zero; // worked out once more: a place is not kept meanwhile
@@ -275,13 +291,10 @@ HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
     const int row = place.p_tile * BM + own.row, col = place.q_tile * BN + own.col;
     const bool fours = stores_fours(to) && args.q.rows - col >= NI;
     float *const c = to.c + row * to.row_step + col * to.col_step;
+    exchange(sum, own);
 #pragma unroll
     for (int i = 0; i < MI; i++) {
-        if (own.halves && i % 2 == 0)
-            exchange_halves(sum[i], sum[i | 1]);
-        if (own.turned)
-            ht_turn_numbers<NI, 1>(sum[i]);
-        const int down = own.halves ? i / 2 * 2 * ROW_LANES : i * ROW_LANES, across = own.halves ? i % 2 * NI : 0;
+        const int down = (own.halves ? i / 2 * 2 : i) * ROW_LANES, across = own.halves ? i % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across; // that are left
         const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
         store_some(to, c + down * to.row_step + across * to.col_step, sum[i], count, fours, own.turned ? to.row_step : to.col_step);

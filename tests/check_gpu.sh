@@ -2,6 +2,7 @@
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
 # SETDIR holds, built: halftone, test_product, test_direct, test_check, test_auto, test_reproducible, test_accuracy, graph, bits and, for the comparison bit by bit, bits-sim.
 # They run side by side, as many as there are CPUs: the GPU waits for the references that CPUs compute.
+# PROGRAMS in the environment: those whose tests run one by one, and under the sanitizers (test_product and test_direct); others, but for test_product, run once.
 # Exit 0: everything that could run passed; 1: something failed; 2: nothing could run.
 set -u
 [ $# -eq 1 ] || { echo "usage: $0 SETDIR" >&2; exit 2; }
@@ -87,10 +88,12 @@ if ! "$set_dir/halftone" info 2>"$work/info" >/dev/null; then
     exit 2
 fi
 
-for test in $(tests_of test_product); do
-    run "$test" "$set_dir/test_product" "$test"
+programs=${PROGRAMS:-test_product test_direct}
+for program in $programs; do
+    for test in $(tests_of "$program"); do
+        run "$test" "$set_dir/$program" "$test"
+    done
 done
-run direct "$set_dir/test_direct"
 run check "$set_dir/test_check"
 run auto "$set_dir/test_auto"
 run reproducible "$set_dir/test_reproducible"
@@ -112,8 +115,8 @@ if [ -x "$set_dir/graph" ]; then run graphs-and-streams "$set_dir/graph"; else n
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
 if [ -n "$sanitizer" ]; then
     for tool in memcheck racecheck initcheck synccheck; do
-        for program in test_product test_direct; do
-            for test in $(tests_of $program); do
+        for program in $programs; do
+            for test in $(tests_of "$program"); do
                 run "$tool-$test" env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/$program" "$test"
             done
         done

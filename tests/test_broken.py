@@ -85,6 +85,7 @@ BREAKS_OF = {
         "slices too close": (r"constexpr int ht_cut_bytes = SLICES", 0, "constexpr int ht_cut_bytes = 2"),
         "a piece beside the one that is meant": (r"HT_DEVICE unsigned ht_piece_on([^}]*?)across \* 2", 0,
                                                  r"HT_DEVICE unsigned ht_piece_on\g<1>across * 4"),
+        "a column beside its own": (r"own % 2 : own \* -2;", 0, "own % 2 : own * 2;"),
     },
     "a800-fma": {
         "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
@@ -94,7 +95,10 @@ BREAKS_OF = {
         "lines too close": (r"P_PITCH = BM \+ 2", 0, "P_PITCH = BM - 2"),
         "a chain that is forgotten": (r"ht_sts4\(rest[^\n]*\n", 0, ";\n"),
         "sums that share their place": (r"(rest \+ \(unsigned\)\(\()1\)", 0, r"\g<1>2)"),
-        "the last column is left out": (r"columns = args\.q\.rows - col;", 0, "columns = args.q.rows - col - 1;"),
+        "the last column is left out": (r"columns = args\.q\.rows - col - ", 0, "columns = args.q.rows - col - 1 - "),
+        "halves that keep their rows": (r"exchange_halves\(sum\[2\]", 0, "if (own.row < 0) exchange_halves(sum[2]"),
+        "a half in the other's rows": (r"half \* ROW_LANES : ", 0, "(1 - half) * ROW_LANES : "),
+        "numbers traded with a neighbour": (r"HT_DEVICE void ht_trade([^}]*?)STEP \* LANES\);", 0, r"HT_DEVICE void ht_trade\g<1>1);"),
     },
     "a800-thin": {  # loads of any kind
         "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),

@@ -305,8 +305,19 @@ static void sums_keep_what_is_rounded_off(void **state) {
 }
 
 /* Every tile of the set, with operands in their places and exchanged, each way they can lie and both ways of loading them. */
+/* Several warps and tiles along either side, C's columns as they come: even, odd, by fours or anywhere. */
+static void stored_by_every_warp(const char *name, int64_t m, int64_t n) {
+    for (int t = 0; t < 4; t++) {
+        struct problem p = problem_of('N', 'N', m + t, n, 20, "uniform");
+        p.pad = t == 3 ? 1 : 0;
+        expect_units(name, &p, FEW_UNITS);
+        problem_free(&p);
+    }
+}
+
 static void one_kernel(const char *name, int exchanged) {
     const int64_t m = exchanged ? 9 : 270, n = exchanged ? 270 : 9;
+    stored_by_every_warp(name, exchanged ? 69 : 133, exchanged ? 133 : 69);
     struct problem p = problem_of('N', 'T', m, n, 14, "uniform");
     expect_multiply_adds(name, &p);
     problem_free(&p);
