@@ -19,22 +19,21 @@ enum {
     LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
     OTHER_REGISTERS = 52,      /* beside sums, chains, fragments and parts: 44 to 74 in ptxas' code where there is room */
     WARPGROUP_REGISTERS = 42,  /* the same of warpgroups: 41 to 44 */
-    NUMBER_INSTRUCTIONS = 8,   /* of theirs for each number */
-    STEP_INSTRUCTIONS = 215,   /* and besides */
+    NUMBER_INSTRUCTIONS = 11,   /* of theirs for each number */
+    STEP_INSTRUCTIONS = 250,   /* and besides */
     MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
     /* Fitted to three tiles on the H200 (results/tune-h200-random.tsv, -direct and -tall, clocks at 1980 MHz), where they take less than 1.5 times
-     * the fastest kernel's time: root mean square error 17 %. */
-    OVERLAP_PERCENT = 110,     /* of the sum of what the pipes need: two or three blocks of four warps hide nothing */
-    ARRIVAL_PERCENT = 96,      /* of L2's and device memory's latency: what a step of a block that is alone waits for its numbers */
-    BLOCK_START_CLOCKS = 1270, /* of a block: launch, first loads, checks */
-    SUM_CLOCKS = 225,          /* of a block for each sum of a lane: clear, check, store */
-    STREAM_PERCENT = 89,       /* of device memory's rate; 4.3 TB/s */
-    /* Warpgroups, three tiles on the same shapes: 12 %. */
-    STEP_WAIT_CLOCKS = 275,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
-    WARPGROUP_START_CLOCKS = 2630, WARPGROUP_SUM_CLOCKS = 56,
-    LAUNCH_CLOCKS = 3,         /* of the launch, beside what each block takes */
-    WARPGROUP_STREAM_PERCENT = 39, /* of device memory's rate; 1.9 TB/s */
+     * the fastest kernel's time: root mean square error 21 %. */
+    OVERLAP_PERCENT = 120,     /* of the sum of what the pipes need: two or three blocks of four warps hide nothing, and wait */
+    ARRIVAL_PERCENT = 55,      /* of L2's and device memory's latency: what a step of a block that is alone waits for its numbers */
+    BLOCK_START_CLOCKS = 1410, /* of a block: launch, first loads, checks */
+    SUM_CLOCKS = 220,          /* of a block for each sum of a lane: clear, check, store */
+    STREAM_PERCENT = 59,       /* of device memory's rate; 2.8 TB/s */
+    /* Warpgroups, three tiles on the same shapes: 15 %. */
+    STEP_WAIT_CLOCKS = 230,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
+    WARPGROUP_START_CLOCKS = 2410, WARPGROUP_SUM_CLOCKS = 81,
+    WARPGROUP_STREAM_PERCENT = 42, /* of device memory's rate; 2.0 TB/s */
     WARPGROUP_NARROW_CLOCKS = 19,  /* more of a block, for each of its rows, where columns begin anywhere */
     HIDDEN_CLOCKS = 2000, PORT_BYTES = 64 /* of a reduction's launch that is a dependent one, behind the kernel; from L2 to an SM in a clock */
 };
@@ -145,7 +144,7 @@ static int64_t fma_busy(const struct gpu *g, const struct isa *isa, const struct
 
 /* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24 loads of fragments, 64
  * sums to add to, 8 parts: 96 + 24 + 64 + 8 * 36 + 40 = 512 instructions, four warps on four schedulers; unit 6 * 64 * 64 * 32 /
- * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576; 110 % of the sum is 1877. */
+ * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576; 120 % of the sum is 2048. */
 static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
     const int64_t warps = tile_warps(t), sums = (int64_t)t->wm * t->wn / isa->wave_size, steps = t->bk / isa->fragment_k;
     const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * steps;
@@ -159,8 +158,8 @@ static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct
 }
 
 /* The same of warpgroups, of whose groups one takes the step. Worked line: 128x64x32, 8 warps, two on a scheduler: 24 numbers of a
- * thread, 2 x (24 x 8 + 215) = 814 instructions; unit 6 * 128 * 64 * 32 / 2048 = 768; shared memory: each warpgroup reads six slices of
- * Q, of which the block stores three, (2 x 6 + 3) x 64 x 64 bytes / 128 = 480; and 275: 2337. */
+ * thread, 2 x (24 x 11 + 250) = 1028 instructions; unit 6 * 128 * 64 * 32 / 2048 = 768; shared memory: each warpgroup reads six slices of
+ * Q, of which the block stores three, (2 x 6 + 3) x 64 x 64 bytes / 128 = 480; and 230: 2506. */
 static int64_t warpgroup_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
     const int64_t threads = tile_threads(t, isa) / tile_groups(t, isa), warps = threads / isa->wave_size;
     const int64_t numbers = (int64_t)(t->bm + t->bn) * t->bk / threads, warpgroups = t->bm / 64;
@@ -200,7 +199,6 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
                                                            : BLOCK_START_CLOCKS + SUM_CLOCKS * sums);
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
-    c->start_cycles = warpgroups ? (int)model_cool_clocks(g, LAUNCH_CLOCKS) : 0;
     c->narrow_cycles = warpgroups ? (int)model_cool_clocks(g, WARPGROUP_NARROW_CLOCKS * t->bm) : 0;
     c->stream_gbps = (int)g->dram_gbps * (warpgroups ? WARPGROUP_STREAM_PERCENT : STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;

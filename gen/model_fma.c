@@ -12,22 +12,22 @@ enum {
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz: results/tune-h200-random.tsv, -direct and -tall, where a kernel takes less than 1.5 times the fastest
      * one's time. Root mean square error: tiles 18 %, thin kernels 22 %, tall ones 23 % (data that L2 holds arrive faster than device memory's rate). */
-    FMA_BUSY_PERCENT = 150, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 155, /* of what the busiest pipe needs; of so many columns */
-    FMA_STEP_CLOCKS = 955,     /* more of a step of a block that is alone */
-    FMA_START_CLOCKS = 415,    /* of a block: launch, first loads */
+    FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 145, /* of what the busiest pipe needs; of so many columns */
+    FMA_STEP_CLOCKS = 985,     /* more of a step of a block that is alone */
+    FMA_START_CLOCKS = 325,    /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 125,      /* of a block for each sum of a lane: its way out */
-    FMA_STREAM_PERCENT = 48,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
+    FMA_STREAM_PERCENT = 49,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 1180, THIN_TILE_CLOCKS = 1940, THIN_COLUMN_TILE_CLOCKS = 175, /* of a launch, of a block, for each of Q's columns */
-    THIN_BYTES = 165, THIN_FMA = 23, /* of an SM in a clock: P, as if from L1; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 92, THIN_COLUMN_STREAM_PERCENT = 9, /* of device memory's rate, 4.4 TB/s; less for each of Q's columns more */
-    THIN_RAGGED_CLOCKS = 1310, /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    THIN_START_CLOCKS = 1450, THIN_TILE_CLOCKS = 1650, THIN_COLUMN_TILE_CLOCKS = 160, /* of a launch, of a block, for each of Q's columns */
+    THIN_BYTES = 60, THIN_FMA = 30, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
+    THIN_STREAM_PERCENT = 94, THIN_COLUMN_STREAM_PERCENT = 8, /* of device memory's rate, 4.4 TB/s; less for each of Q's columns more */
+    THIN_RAGGED_CLOCKS = 1240, /* more of a step where P comes number by number: 777 x 1 x 3111 */
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
-    TALL_START_CLOCKS = 1780, TALL_TILE_CLOCKS = 795, /* of a launch; of a block */
-    TALL_BYTES = 38, TALL_COLUMN_CLOCKS = 135, /* of an SM in a clock; of a line for each of Q's columns */
-    TALL_STREAM_PERCENT = 95, TALL_COLUMN_STREAM_PERCENT = 6, /* of device memory's rate, less for each column more */
+    TALL_START_CLOCKS = 1860, TALL_TILE_CLOCKS = 720, /* of a launch; of a block */
+    TALL_BYTES = 40, TALL_COLUMN_CLOCKS = 125, /* of an SM in a clock; of a line for each of Q's columns */
+    TALL_STREAM_PERCENT = 95, TALL_COLUMN_STREAM_PERCENT = 4, /* of device memory's rate, less for each column more */
     /* Where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096; 102 x 560 x 2. */
     THIN_SWAPPED_PERCENT = 120, TALL_SWAPPED_PERCENT = 130
 };
@@ -73,7 +73,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.5 = 1920. Thin, 8x1x256: 8192 bytes / 165 + 2048 / 23 = 139. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 60 + 2048 / 30 = 205. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
@@ -85,14 +85,14 @@ static int64_t busy(const struct gpu *g, const struct isa *isa, const struct til
     return model_largest(model_largest(issue, unit), smem) * (t->bn > FMA_SLIM_COLUMNS ? FMA_BUSY_PERCENT : FMA_SLIM_BUSY_PERCENT) / 100;
 }
 
-/* What a kernel gets of device memory's rate: tiles of 64, 32 and 16 columns 48, 47 and 46 %, so that ties go to the widest; others read A again. */
+/* What a kernel gets of device memory's rate: tiles of 64, 32 and 16 columns 49, 48 and 47 %, so that ties go to the widest; others read A again. */
 static int stream_percent(const struct isa *isa, const struct tile *t) {
     if (isa->direct == DIRECT_THIN)
         return THIN_STREAM_PERCENT - THIN_COLUMN_STREAM_PERCENT * (t->bn - 1);
     return FMA_STREAM_PERCENT - (t->bn < 64) - (t->bn < 32);
 }
 
-/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 38 + 135 = 566 clocks. */
+/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 40 + 125 = 534 clocks. */
 static void tall_coefficients(const struct gpu *g, const struct tile *t, struct cost *cost) {
     const int64_t line = 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
     struct ht_cost_coefficients *c = &cost->coefficients;

@@ -131,13 +131,15 @@ def test_again_takes_the_times_of_a_table(table, tmp_path):
 
 
 WELL = [("shapes", 69), ("mean", 98), ("worst", 85)]
-WELL_DIRECT = [("shapes", 64), ("mean", 99), ("worst", 88)]  # 16 x 1024 x 1024: 90.6
-WELL_TALL = [("shapes", 24), ("mean", 98), ("worst", 88)]  # 65536 x 16 x 256: 90.9
+WELL_DIRECT = [("shapes", 61), ("mean", 98), ("worst", 85)]  # 32 x 32 x 32768: 86.5
+WELL_TALL = [("shapes", 28), ("mean", 99), ("worst", 88)]  # 8192 x 1 x 256: 92.6
+WELL_RANDOM = [("shapes", 118), ("mean", 97), ("worst", 72)]  # 260 x 6746 x 2: 72.7, five below 85: not yet
 
 
 @pytest.mark.parametrize("table, scheme, what, least", [*(("tune-h200", s, *w) for s in ("f16x3", "i8x6") for w in WELL),
                                                         *(("tune-h200-direct", "fp32", *w) for w in WELL_DIRECT),
-                                                        *(("tune-h200-tall", "fp32", *w) for w in WELL_TALL)])
+                                                        *(("tune-h200-tall", "fp32", *w) for w in WELL_TALL),
+                                                        *(("tune-h200-random", "fp32", *w) for w in WELL_RANDOM)])
 def test_the_model_picks_well_among_what_the_h200_measured(table, scheme, what, least):
     """bench/results: the goals are 95 % in the mean and 85 % at worst."""
     run = subprocess.run([str(ROOT / "out/h200/halftone-sim"), "tune", "--again", str(ROOT / f"bench/results/{table}.tsv")],
@@ -146,9 +148,7 @@ def test_the_model_picks_well_among_what_the_h200_measured(table, scheme, what, 
              for name, *f in re.findall(r"(?m)^(\w+) +(\d+) +([\d.]+) % +([\d.]+) %", run.stdout)}
     assert found[scheme][what] >= least, run.stdout
     lost, times, picks = map(int, re.search(r"otherwise: (\d+) of (\d+) times, (\d+) of", run.stdout).groups())
-    in_parts = sum(re.search(r"fp32_128x[124]x64_", r["kernel"]) is not None and r["splits"] != "1"  # as tall kernels had k when 4049ffe was measured
-                   for r in rows(ROOT / f"bench/results/{table}.tsv"))
-    assert lost - in_parts <= times / 50 and picks <= times / 100, run.stdout  # of kernels that a pick can be
+    assert lost <= times / 50 and picks <= times / 100, run.stdout  # of kernels that a pick can be
 
 
 @pytest.mark.parametrize("args, words", [
