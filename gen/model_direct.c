@@ -144,7 +144,7 @@ static int64_t fma_busy(const struct gpu *g, const struct isa *isa, const struct
 
 /* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24 loads of fragments, 64
  * sums to add to, 8 parts: 96 + 24 + 64 + 8 * 36 + 40 = 512 instructions, four warps on four schedulers; unit 6 * 64 * 64 * 32 /
- * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576; 120 % of the sum is 2048. */
+ * 2048 / 0.62 = 619; shared memory 4 * 64 rows read and 128 written, 192 bytes each, 128 a clock: 576; 120 % of the sum is 2049. */
 static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, int64_t active) {
     const int64_t warps = tile_warps(t), sums = (int64_t)t->wm * t->wn / isa->wave_size, steps = t->bk / isa->fragment_k;
     const int64_t mmas = (int64_t)s->products * (t->wm / isa->mi) * (t->wn / isa->ni) * steps;

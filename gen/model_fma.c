@@ -102,7 +102,7 @@ static void tall_coefficients(const struct gpu *g, const struct tile *t, struct 
     c->fixed_cycles = (int)model_cool_clocks(g, TALL_TILE_CLOCKS);
     c->start_cycles = (int)model_cool_clocks(g, TALL_START_CLOCKS);
     c->swapped_percent = TALL_SWAPPED_PERCENT;
-    c->row_parts = 1;
+    c->whole_k = 1;
     c->step_bytes = (t->bm + t->bn) * TALL_LINE * 4;
     c->step_k = TALL_LINE;
     c->stream_gbps = (int)g->dram_gbps * (TALL_STREAM_PERCENT - TALL_COLUMN_STREAM_PERCENT * (t->bn - 1)) / 100;

@@ -295,6 +295,7 @@ void plan_rescue(struct plan_set *set) {
     const struct plan *p = &set->plan[at];
     struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
     b.cost.regs_per_thread += RESCUE_REGISTERS;
+    b.cost.coefficients.whole_k = 1;
     if (isa_find(p->isa->name)->warpgroup)
         rescue_in_fp64(&b);
     const int before = set->count;

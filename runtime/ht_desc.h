@@ -168,9 +168,10 @@ struct ht_cost_coefficients {
                               * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
     int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere */
     int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
-                        * lie side by side a tile has four times so many, not bm, if that is more; 1: they are idle, and k is never split
-                        * (kernels of a tall matrix); 0: they are idle */
+                        * lie side by side a tile has four times so many, not bm, if that is more; 0: they are idle */
     int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
+    int32_t whole_k; /* 1: k is never split, and a matrix that further columns read again comes no faster than the first time (kernels of
+                      * a tall matrix, and the rescue, which only ever has all of k) */
 };
 
 struct ht_kernel_desc {
@@ -338,7 +339,7 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  *
  * A kernel that reads the operands as they are (stream_gbps) may exchange them (ht_direct_swaps), and cannot end before
  * device memory has delivered them once and taken C; of a matrix and a few vectors (row_parts), what further columns read again comes from L2
- * then, of a tall one (row_parts 1) no faster than the first time. Its waves after the first count fixed / blocks_per_sm.
+ * then, of a tall one (whole_k) no faster than the first time. Its waves after the first count fixed / blocks_per_sm.
  *
  * Worked line (a test holds it): 108 SMs at 1410 MHz, 1 block/SM, f16x3 tile 128x128x32: step_busy 1536 clocks
  * (3 * 128 * 128 * 32 / 1024 per clock), step_latency 700, fixed 2000, step_bytes 32768, l2 4000 GB/s,
@@ -367,7 +368,7 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * 1000, busy 1, stream 1000 GB/s, l2 4000: m = n = 128, k = 4096: A, B and C are 4259840 bytes, 4259 ns; 4 x 128 steps of 16384 bytes are
  * 4128768 more, 1032 ns; with 1000 6291 ns. With two blocks an SM 5259.
  *
- * Worked line, columns that read a matrix again: tiles of 128 x 1, 108 SMs at 1000 MHz, row_parts 1, step_k 32, busy 1, stream 1000 GB/s,
+ * Worked line, columns that read a matrix again: tiles of 128 x 1, 108 SMs at 1000 MHz, whole_k, step_k 32, busy 1, stream 1000 GB/s,
  * m = 128000, n = 2, k = 64: A, B and C are 33792512 bytes, 33792 ns; 2000 tiles of two steps, 16512 bytes each, read
  * 32255488 more, 32255: 66047. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
@@ -407,10 +408,10 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     if (c->stream_gbps > 0) {
         const int64_t once = ht_mul(ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4)), batch);
         const int64_t read = ht_mul(ht_mul(tiles, steps), step_bytes);
-        const int rereads = c->blocks_per_sm == 1 || c->row_parts > 0;
-        const int64_t again = rereads && read > once ? (read - once) / (c->row_parts == 1 ? c->stream_gbps : l2_gbps) : 0;
+        const int rereads = c->blocks_per_sm == 1 || c->row_parts > 0 || c->whole_k;
+        const int64_t again = rereads && read > once ? (read - once) / (c->whole_k ? c->stream_gbps : l2_gbps) : 0;
         const int64_t start = c->start_cycles > c->fixed_cycles ? c->start_cycles : c->fixed_cycles;
-        const int64_t rounds = c->row_parts > 1 ? full * c->fixed_cycles : 0; /* blocks of a matrix and a vector load, then add up */
+        const int64_t rounds = c->row_parts > 0 ? full * c->fixed_cycles : 0; /* blocks of a matrix and a vector load, then add up */
         const int64_t dram = once / c->stream_gbps + again + (start + rounds) * 1000 / clock_mhz;
         ns = ns > dram ? ns : dram;
         if (swapped && m > 1 && c->swapped_percent > 0)
@@ -460,7 +461,7 @@ static inline int ht_least_splits(const struct ht_cost_coefficients *c, int64_t 
 
 /* The number of parts that is weighed after `splits`, after 0 the first; 0: no more. No fewer than ht_least_splits; beyond that every part keeps
  * at least HT_PICK_STEPS bk steps, of kernels that read the operands as they are as many as have HT_PICK_K k if that is less, and the
- * partial sums fit partial_bytes. Kernels of a tall matrix (row_parts 1) take k whole. */
+ * partial sums fit partial_bytes; none where k is taken whole. */
 static inline int ht_splits_after(const struct ht_cost_coefficients *c, int64_t m, int64_t n, int64_t k, int64_t batch,
                                   int64_t partial_bytes, int splits) {
     if (splits == 0)
@@ -470,7 +471,7 @@ static inline int ht_splits_after(const struct ht_cost_coefficients *c, int64_t 
     if (c->stream_gbps > 0 && c->step_k * HT_PICK_STEPS > HT_PICK_K)
         part = ht_ceil_div(HT_PICK_K, c->step_k);
     const int fits = ht_partial_bytes(m, n, batch, next, ht_part_bytes(c->exact_k)) <= partial_bytes;
-    return next <= HT_PICK_SPLITS_MAX && ht_ceil_div(k, c->step_k) / next >= part && fits && c->row_parts != 1 ? next : 0;
+    return next <= HT_PICK_SPLITS_MAX && ht_ceil_div(k, c->step_k) / next >= part && fits && !c->whole_k ? next : 0;
 }
 
 /* ht_cost_ns with the best split-K, and how many parts that has. Ties go to the smaller split. */

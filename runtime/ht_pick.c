@@ -11,8 +11,6 @@ struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64
     struct ht_choice choice;
     memset(&choice, 0, sizeof choice);
     choice.kernel = kernel;
-    if (strcmp(desc->variant, "rescue") == 0) /* it has all of k, also where it runs by name */
-        partial_bytes = 0;
     choice.predicted_ns =
         ht_best_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
                    set->launch_ns, m, n, k, batch, partial_bytes, &choice.splits);

@@ -81,7 +81,7 @@ static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
 
 static void test_columns_that_read_a_matrix_again(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 256, .step_latency_x256 = 256, .row_parts = 1,
+    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 256, .step_latency_x256 = 256, .whole_k = 1,
                                      .step_bytes = 129 * 32 * 4, .step_k = 32, .stream_gbps = 1000};
     assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 128000, 2, 64, 1, 1), 66047);
     assert_int_equal(ht_cost_ns(&c, 128, 2, 108, 1000, 4000, 2000, 3000, 128000, 2, 64, 1, 1), 33792);

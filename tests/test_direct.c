@@ -531,7 +531,7 @@ static void long_k_is_split(void **state) {
         if (!set->kernel[i].direct)
             continue;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
-        const int has_parts = strcmp(set->kernel[i].variant, "rescue") != 0 && set->kernel[i].cost.row_parts != 1;
+        const int has_parts = !set->kernel[i].cost.whole_k;
         if (set->kernel[i].bk <= CHAIN)
             split_k(has_parts, 20, 12, 4130); /* steps that parts cannot share out evenly */
         else

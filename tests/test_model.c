@@ -227,7 +227,7 @@ static void worked_direct(void **state) {
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
     assert_int_equal(c.blocks_per_sm, 2);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2048 * 1425 / 1980);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2049 * 1425 / 1980);
     assert_int_equal(c.coefficients.step_bytes, 16384);
     assert_int_equal(c.coefficients.stream_gbps, 4800 * 59 / 100);
     assert_string_equal(c.binding, "tensor");
