@@ -73,7 +73,7 @@ struct bench {
     struct shape_list shapes;
     const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
-    bool times[YARDSTICK_TIMED]; /* which of cuBLAS' modes */
+    bool times[YARDSTICK_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
     int64_t pad; /* leading dimensions of A and B are their rows and this */
     struct contenders contenders;
     int all_kernels;
@@ -213,7 +213,7 @@ static int run_yardsticks(struct round *r, struct fault *f) {
     for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
         r->yardstick_tflops[mode] = -1;
     r->sgemm_single_tflops = -1;
-    for (int mode = 0; mode < YARDSTICK_TIMED && r->bench->yardstick != NULL; mode++) {
+    for (int mode = 0; mode < YARDSTICK_TIMED; mode++) {
         if (!r->bench->times[mode])
             continue;
         struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
@@ -347,8 +347,6 @@ static int round_open(struct round *r, struct bench *b, const struct shape *s, c
     r->truth = reference_truth(&r->reference);
     if (engine_problem_open(&r->problem, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, f) != 0)
         return -1;
-    if (b->yardstick == NULL)
-        return 0;
     if (b->times[YARDSTICK_FP16] && narrow_open(&r->half, YARDSTICK_FP16, r->a, a_count, r->b, b_count, f) != 0)
         return -1;
     return b->times[YARDSTICK_BF16] ? narrow_open(&r->brain, YARDSTICK_BF16, r->a, a_count, r->b, b_count, f) : 0;
@@ -426,7 +424,7 @@ static void make_comments(struct bench *b) {
 
 static int count_steps(const struct bench *b) {
     int kernels = 0, yardsticks = 0;
-    for (int mode = 0; mode < YARDSTICK_TIMED && b->yardstick != NULL; mode++)
+    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
         yardsticks += b->times[mode];
     for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
         for (int k = 0; k < b->engine.set->kernels; k++)
@@ -446,8 +444,10 @@ static int run_all(struct bench *b, struct fault *f) {
     b->plan.singles = SINGLES;
     make_comments(b);
     fputs(b->comments, stdout);
-    if (b->yardstick == NULL)
+    if (b->yardstick == NULL) {
+        memset(b->times, 0, sizeof b->times);
         printf("# cuBLAS columns are n/a: %s\n", why);
+    }
     fflush(stdout);
     tsv_init(&b->table, bench_columns, (int)(sizeof bench_columns / sizeof bench_columns[0]));
     progress_start(&b->progress, count_steps(b));

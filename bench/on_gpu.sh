@@ -58,19 +58,19 @@ small() {
     table h200 h200-native-small --sizes 256,512,768,1024,1536,2048,3072 --schemes auto,f16x3,i8x6 --seconds 0.12
 }
 
-# Calls that pack nothing: every kernel of fp32 over small and thin shapes, then auto beside SGEMM: about 40 s.
+# Calls that pack nothing: every kernel of fp32 over small and thin shapes, then auto beside SGEMM: a minute.
 few() {
     "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes fp32 --seconds 0.004 --out "$out/tune-h200-direct.tsv" --html "$out/tune-h200-direct.html"
     table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --yardsticks sgemm --seconds 0.02
 }
 
-# The same over shapes at random, auto in all four ways the matrices can lie: about two minutes.
+# The same over shapes at random, auto in all four ways the matrices can lie: more than three minutes.
 random() {
     "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes fp32 --seconds 0.003 --out "$out/tune-h200-random.tsv" --html "$out/tune-h200-random.html"
     table h200 h200-native-random --shapes bench/shapes-random.txt --schemes auto --trans NN,NT,TN,TT --yardsticks sgemm --seconds 0.01
 }
 
-# Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of fp32: half a minute.
+# Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of fp32: 40 s.
 tall() {
     table h200 h200-native-tall --shapes bench/shapes-tall.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
     "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes fp32 --seconds 0.004 --out "$out/tune-h200-tall.tsv" --html "$out/tune-h200-tall.html"

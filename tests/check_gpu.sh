@@ -2,7 +2,7 @@
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
 # SETDIR holds, built: halftone, test_product, test_direct, test_check, test_auto, test_reproducible, test_accuracy, graph, bits and, for the comparison bit by bit, bits-sim.
 # They run side by side, as many as there are CPUs: the GPU waits for the references that CPUs compute.
-# PROGRAMS in the environment: those whose tests run one by one, and under the sanitizers (test_product and test_direct); others, but for test_product, run once.
+# PROGRAMS in the environment names fewer than "test_product test_direct": those whose tests run one by one, and under the sanitizers. All else runs once.
 # Exit 0: everything that could run passed; 1: something failed; 2: nothing could run.
 set -u
 [ $# -eq 1 ] || { echo "usage: $0 SETDIR" >&2; exit 2; }

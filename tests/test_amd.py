@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import AMD, ROOT, gen
+from conftest import AMD, ROOT, gen, sampled
 
 sys.path.insert(0, str(ROOT / "bench"))
 import gfx90a_instructions as measured  # noqa: E402
@@ -29,7 +29,7 @@ def code(path):
 
 CHECKED = ROOT / "tests/compiled-amd.tsv"
 CHECKS = ("tests/test_amd.py", "tests/gfx90a_waits.py", "bench/gfx90a_instructions.py")
-SAMPLE = 8
+SAMPLE, REGISTERS_MORE = 8, 64
 WAITING = [r"ht_f16x3_.*_s2_", r"ht_bf16x6_.*_s1_", r"ht_i8x10_.*_s1_", r"ht_fp32_.*_s2_"]  # the first of each: test_a_missing_wait_is_caught
 TOGETHER = 8  # sources that hipcc reads at once: half of its time on a small one are its start and the HIP headers
 
@@ -56,18 +56,13 @@ def digest_of(path, rows):
 
 def checked_head():
     """Compiler and checks that the table speaks of."""
-    version = subprocess.run(["hipcc", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
-    return f"# {version}, checks {hashlib.sha256(b''.join((ROOT / name).read_bytes() for name in CHECKS)).hexdigest()[:24]}"
+    version = subprocess.run(["hipcc", "--version"], capture_output=True, text=True).stdout.splitlines()[:2]  # HIP's, clang's
+    return f"# {', '.join(version)}, checks {hashlib.sha256(b''.join((ROOT / name).read_bytes() for name in CHECKS)).hexdigest()[:24]}"
 
 
 def known():
     head, _, *lines = CHECKED.read_text().splitlines() if CHECKED.is_file() else ("", "")
     return {line.split("\t")[0] for line in lines} if head == checked_head() else set()
-
-
-def sampled(digest):
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout or "0"
-    return int(digest, 16) % SAMPLE == int(head[:8], 16) % SAMPLE
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +86,7 @@ def compiled(emitted, sources, tmp_path_factory):
     flags, folder, told = measured.kernel_flags(emitted(AMD[0])), tmp_path_factory.mktemp("together"), known()
     assert all(measured.kernel_flags(emitted(gpu)) == flags for gpu in AMD)
     waiting = {next(path for path in sources.values() if re.match(pattern, path.stem)) for pattern in WAITING}
-    paths = [path for digest, path in sources.items() if digest not in told or sampled(digest) or path in waiting]
+    paths = [path for digest, path in sources.items() if digest not in told or sampled(digest, SAMPLE) or path in waiting]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         done = pool.map(lambda i: compile_together(paths[i:i + TOGETHER], flags, folder), range(0, len(paths), TOGETHER))
     return {path: (assembly, log) for some in done for path, assembly, log in some}
@@ -134,6 +129,7 @@ def planned_and_found(compiled, plans):
         if waves * -(-kernel["vgpr_count"] // 8) * 8 > 512:
             errors.append(f"{path.name}: {kernel['vgpr_count']} registers do not leave room for {waves} wavefronts on a SIMD")
         differences.append((kernel["vgpr_count"] - int(row["regs_planned"]), path.stem))
+    errors += [f"{name}: {more} registers more than planned" for more, name in differences if more > REGISTERS_MORE]
     return errors, differences
 
 
@@ -142,11 +138,10 @@ def test_every_kernel_compiles_as_planned(compiled, sources, plans, capsys):
     """No warnings, spills or scratch; registers and LDS from the metadata, MFMAs, loads and copies of the main loop."""
     errors, differences = planned_and_found(compiled, plans)
     assert not errors, "\n".join(errors)
-    assert len(differences) >= len(WAITING) and len(sources) >= 30
+    assert len(differences) >= len(WAITING) and sum(path.stem in plans for path in sources.values()) >= 30
     with capsys.disabled():
         print(f"\n{len(compiled)} of {len(sources)} gfx90a sources compiled, no spills, no scratch; hipcc's registers (VGPR and AGPR) less the "
               f"plan's: {min(differences)[0]:+d} ({min(differences)[1]}) to {max(differences)[0]:+d} ({max(differences)[1]})")
-    assert max(differences)[0] <= 64, max(differences)
 
 
 @needs_hipcc
