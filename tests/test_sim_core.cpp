@@ -274,6 +274,7 @@ __global__ void small_mma(small_mma_args args) {
 struct fp64_mma_args {
     const float *a, *b; /* a: 16 x 16, b: 8 columns of 16 */
     float *c;           /* 16 x 8: what joins 2^40, of which FP32 would lose all below 2^17 */
+    bool halves;        /* 8 k at once */
 };
 __global__ void fp64_mma(fp64_mma_args args) {
     const unsigned g = threadIdx.x / 4, t = threadIdx.x % 4;
@@ -282,7 +283,12 @@ __global__ void fp64_mma(fp64_mma_args args) {
         a[i] = ht_ldg4(args.a + (g + i % 2 * 8) * 16 + t + i / 2 * 4);
     for (unsigned i = 0; i < 4; i++)
         b[i] = ht_ldg4(args.b + g * 16 + t + i * 4);
-    ht_mma_f64_16816(d, a, b);
+    if (args.halves) {
+        ht_mma_f64_1688(d, a, b);
+        ht_mma_f64_1688(d, a + 4, b + 2);
+    } else {
+        ht_mma_f64_16816(d, a, b);
+    }
     for (unsigned i = 0; i < 4; i++)
         ht_stg4(args.c + (g + i / 2 * 8) * 8 + 2 * t + i % 2, (float)(d[i] - 0x1p40));
 }
@@ -294,12 +300,14 @@ static void fp64_mma_is_right(void **) {
         a.v[i] = (float)(i / 16 * 31 + (i % 16) * (i % 16) * 7 + 1);
     for (unsigned i = 0; i < 128; i++)
         b.v[i] = (float)((int)(i / 16 * 19 + i % 16 * 3) - 60);
-    EXPECT_OK(ht_launch(fp64_mma, 1, 1, 1, 32, 0, nullptr, (fp64_mma_args{a.v.data(), b.v.data(), c.v.data()})));
-    for (unsigned i = 0; i < 128; i++) {
-        float sum = 0;
-        for (unsigned k = 0; k < 16; k++)
-            sum += a.v[i / 8 * 16 + k] * b.v[i % 8 * 16 + k];
-        assert_true(c.v[i] == sum);
+    for (int halves = 0; halves < 2; halves++) {
+        EXPECT_OK(ht_launch(fp64_mma, 1, 1, 1, 32, 0, nullptr, (fp64_mma_args{a.v.data(), b.v.data(), c.v.data(), halves == 1})));
+        for (unsigned i = 0; i < 128; i++) {
+            float sum = 0;
+            for (unsigned k = 0; k < 16; k++)
+                sum += a.v[i / 8 * 16 + k] * b.v[i % 8 * 16 + k];
+            assert_true(c.v[i] == sum);
+        }
     }
 }
 

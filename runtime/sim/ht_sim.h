@@ -164,6 +164,8 @@ void ht_sts4(unsigned s, float v, int line = __builtin_LINE());
 void ht_sts8(unsigned s, unsigned x, unsigned y, int line = __builtin_LINE());
 
 void ht_cp_async16(unsigned s, const void *g, int line = __builtin_LINE());
+void ht_cp_async4_some(unsigned s, const float *g, int bytes, int line = __builtin_LINE());
+void ht_cp_async16_some(unsigned s, const float *g, int bytes, bool near, int line = __builtin_LINE());
 void ht_cp_async_commit(void);
 void ht_sim_cp_async_wait(int pending_groups);
 template <int N> static inline void ht_cp_async_wait(void) {
@@ -186,6 +188,7 @@ HT_SIM_COLLECTIVE void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsi
 HT_SIM_COLLECTIVE void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1],
                                       int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_f64_16816(double d[4], const double a[8], const double b[4], int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_f64_1688(double d[4], const double a[4], const double b[2], int line = __builtin_LINE());
 #define HT_SIM_MFMA(name, row, type)                                                                         \
     HT_SIM_COLLECTIVE void ht_mfma_##name(type *d, const unsigned *a, const unsigned *b,                     \
                                           int line = __builtin_LINE());

@@ -698,6 +698,10 @@ void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1], int line
 void ht_mma_f64_16816(double d[4], const double a[8], const double b[4], int line) {
     mma(CALL_MMA_F64_16816, d, a, b, line, __builtin_return_address(0));
 }
+
+void ht_mma_f64_1688(double d[4], const double a[4], const double b[2], int line) {
+    mma(CALL_MMA_F64_1688, d, a, b, line, __builtin_return_address(0));
+}
 #define HT_SIM_MFMA(name, row, type)                                                                         \
     void ht_mfma_##name(type *d, const unsigned *a, const unsigned *b, int line) {                           \
         mma(static_cast<call_kind>(CALL_MFMA + row), d, a, b, line, __builtin_return_address(0));            \

@@ -49,6 +49,7 @@ enum call_kind {
     CALL_MMA_S8_16832,
     CALL_MMA_S8_8816,
     CALL_MMA_F64_16816,
+    CALL_MMA_F64_1688,
     CALL_SHFL,
     CALL_UNIFORM,
     /* which all warps of a warpgroup make alike */
@@ -80,6 +81,7 @@ struct pending_copy {
     unsigned offset; /* in shared memory */
     uint32_t group;
     const void *source;
+    unsigned size, bytes; /* in shared memory, of which so many are copied; the rest are zeros */
 };
 
 struct engine;

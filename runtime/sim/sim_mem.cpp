@@ -359,28 +359,45 @@ int ht_add_relaxed_i32(int *p, int v, int line) {
     return global_allows("ht_add_relaxed_i32", p, line, REACHES_ALL) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
 }
 
-void ht_cp_async16(unsigned s, const void *g, int line) {
-    request r("ht_cp_async16", line);
+/* `size` bytes of shared memory, of which `bytes` come from g and the rest are zeros. */
+static void begin_copy(const char *name, unsigned s, const void *g, unsigned size, int bytes, int line) {
+    request r(name, line);
     if (r.e == nullptr)
         return;
     engine &e = *r.e;
-    const unsigned bytes = 16;
     if (warp_size(e) == 64) {
-        engine_fail(e, r.who.thread, line, "load to registers and store to shared memory",
-                    "ht_cp_async16 is no instruction of %s", e.launch->model->name);
+        engine_fail(e, r.who.thread, line, "load to registers and store to shared memory", "%s is no instruction of %s", name,
+                    e.launch->model->name);
         abandon_thread(e);
     }
-    unsigned offset;
-    if (!shared_range(e, r.who, s, bytes, bytes, offset) || !global_range(e, r.who, g, bytes, bytes))
+    if (bytes < 0 || static_cast<unsigned>(bytes) > size) {
+        engine_fail(e, r.who.thread, line, "copy no more than there is room for", "%s copies %d bytes to %u", name, bytes, size);
         abandon_thread(e);
-    for (unsigned i = 0; i < bytes; i += 4) {
+    }
+    const unsigned copied = static_cast<unsigned>(bytes);
+    unsigned offset;
+    if (!shared_range(e, r.who, s, size, size, offset) || (copied > 0 && !global_range(e, r.who, g, copied, size)))
+        abandon_thread(e);
+    for (unsigned i = 0; i < size; i += 4) {
         shadow_word &word = e.shadow[(offset + i) / 4];
         if (!check_write(e, r.who, offset + i, word))
             abandon_thread(e);
         word.copier = static_cast<uint16_t>(r.who.thread);
         word.flags = static_cast<uint16_t>((word.flags & ~SHADOW_BULK) | SHADOW_PENDING);
     }
-    e.running->copies.push_back(pending_copy{offset, e.running->open_group, g});
+    e.running->copies.push_back(pending_copy{offset, e.running->open_group, g, size, copied});
+}
+
+void ht_cp_async16(unsigned s, const void *g, int line) {
+    begin_copy("ht_cp_async16", s, g, 16, 16, line);
+}
+
+void ht_cp_async4_some(unsigned s, const float *g, int bytes, int line) {
+    begin_copy("ht_cp_async4_some", s, g, 4, bytes, line);
+}
+
+void ht_cp_async16_some(unsigned s, const float *g, int bytes, bool, int line) {
+    begin_copy("ht_cp_async16_some", s, g, 16, bytes, line);
 }
 
 void ht_cp_async_commit(void) {
@@ -398,8 +415,10 @@ void ht_sim_cp_async_wait(int pending_groups) {
     while (done < t.copies.size() &&
            static_cast<int64_t>(t.copies[done].group) < static_cast<int64_t>(t.open_group) - pending_groups) {
         const pending_copy &copy = t.copies[done++];
-        memcpy(&e.shared[copy.offset], copy.source, 16);
-        for (unsigned i = 0; i < 4; i++)
+        memset(&e.shared[copy.offset], 0, copy.size);
+        if (copy.bytes > 0)
+            memcpy(&e.shared[copy.offset], copy.source, copy.bytes);
+        for (unsigned i = 0; i < copy.size / 4; i++)
             note_write(e, t.index, e.shadow[copy.offset / 4 + i], SHADOW_BY_COPY);
     }
     t.copies.erase(t.copies.begin(), t.copies.begin() + static_cast<std::ptrdiff_t>(done));

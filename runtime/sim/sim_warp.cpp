@@ -103,8 +103,8 @@ static bool perform_mma(engine &e, unsigned warp, const mma_shape &shape) {
 }
 
 /* FP64: multiply-adds rounded to nearest, k by k. The order is assumed, no source tells it. */
-static void perform_mma_f64(engine &e, unsigned warp) {
-    enum { ROWS = 16, COLUMNS = 8, K = 16, T = 4 };
+template <unsigned K> static void perform_mma_f64(engine &e, unsigned warp) {
+    enum { ROWS = 16, COLUMNS = 8, T = 4 };
     double a[ROWS][K], b[COLUMNS][K];
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
         const call &c = lane_call(e, warp, lane);
@@ -183,7 +183,10 @@ bool warp_perform(engine &e, unsigned warp) {
     case CALL_MMA_S8_8816:
         return perform_mma(e, warp, {8, 16, multiply_s8});
     case CALL_MMA_F64_16816:
-        perform_mma_f64(e, warp);
+        perform_mma_f64<16>(e, warp);
+        return true;
+    case CALL_MMA_F64_1688:
+        perform_mma_f64<8>(e, warp);
         return true;
     case CALL_SHFL:
         return perform_shfl(e, warp);
