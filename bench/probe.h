@@ -49,7 +49,7 @@ enum probe_what {
 struct probe_facts {
     char name[256], driver[96];
     int capability; /* 80 for 8.0 */
-    int sms, clock_khz, memory_khz, memory_bits;
+    int sms, clock_khz, memory_khz, memory_bits, fp64_share; /* the last: FP32's rate over FP64's, without matrix units */
     int registers_per_sm, smem_per_sm, smem_per_block, smem_reserved, threads_per_sm, blocks_per_sm,
         threads_per_block;
     long long l2_bytes;

@@ -448,6 +448,7 @@ int facts(struct probe_facts *out, struct fault *f) {
     out->clock_khz = attribute(cudaDevAttrClockRate);
     out->memory_khz = attribute(cudaDevAttrMemoryClockRate);
     out->memory_bits = attribute(cudaDevAttrGlobalMemoryBusWidth);
+    out->fp64_share = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio);
     out->registers_per_sm = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
     out->smem_per_sm = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
     out->smem_per_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);

@@ -40,6 +40,7 @@ static void set_up(void) {
                                       .clock_khz = 1410000,
                                       .memory_khz = 1593000,
                                       .memory_bits = 5120,
+                                      .fp64_share = 2,
                                       .registers_per_sm = 65536,
                                       .smem_per_sm = 167936,
                                       .smem_per_block = 166912,
@@ -130,6 +131,7 @@ static void test_the_file_is_a_budget(void **state) {
     assert_int_equal(g.f16_fma_per_cycle, 1024);
     assert_int_equal(g.tf32_fma_per_cycle, 512);
     assert_int_equal(g.s8_fma_per_cycle, 2047);
+    assert_int_equal(g.fp64_fma_per_cycle, 64);
     assert_int_equal(g.native_fp32_gflops, 2 * 64 * 108 * 1410 / 1000);
     assert_int_equal(g.warps_per_sm, 64);
     assert_int_equal(g.hmma_1688_millicycles, 4000);
@@ -209,6 +211,7 @@ static void test_what_is_absent_is_zero_or_estimated(void **state) {
     assert_int_equal(g.f16_fma_per_cycle, 640);
     assert_int_equal(g.bf16_fma_per_cycle, 0);
     assert_int_equal(g.s8_fma_per_cycle, 700);
+    assert_int_equal(g.fp64_fma_per_cycle, 0);
     assert_int_equal(g.dram_gbps, 1922);
     assert_non_null(strstr(text, "estimate: the device names no memory clock"));
     free(text);
