@@ -126,6 +126,10 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "FAST", plan->isa->direct_mma != NULL);
         param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
         param(p, "SMS", (long)plan->gpu->sms);
+        if (plan->isa->direct == DIRECT_F64) {
+            param(p, "SMEM_PER_SM", (long)plan->gpu->smem_per_sm_bytes);
+            param(p, "SMEM_RESERVED", (long)plan->gpu->smem_reserved_per_block_bytes);
+        }
         if (plan->isa->direct <= DIRECT_TILE) {
             param(p, "ROWS_BESIDE", plan->isa->direct == DIRECT_WGMMA);
             param(p, "GROUPS", tile_groups(t, plan->isa));
@@ -172,6 +176,14 @@ static void derived_fma(struct params *p, const struct plan *plan) {
     derived(p, "FEW", threads / LANES / t->bm);
 }
 
+static void derived_f64(struct params *p, const struct tile *t) {
+    enum { LINES = 8, OWN_K = 2 }; /* a lane's rows and columns lie so far apart; k that it has of an MMA */
+    derived(p, "MI", t->wm / LINES);
+    derived(p, "NI", t->wn / LINES);
+    derived(p, "ROW_TILES", t->wm / LINES / 2);
+    derived(p, "OWN_K", OWN_K);
+}
+
 static void derived_direct(struct params *p, const struct plan *plan, int d_regs) {
     const int d_cols = plan->isa->d_cols, d_rows = d_regs / d_cols;
     derived(p, "MI", sched_mi(plan));
@@ -198,6 +210,8 @@ static void derived_params(struct params *p, const struct plan *plan) {
     if (plan->isa->direct) {
         if (plan->isa->direct <= DIRECT_TILE)
             derived_direct(p, plan, d_regs);
+        else if (plan->isa->direct == DIRECT_F64)
+            derived_f64(p, t);
         else
             derived_fma(p, plan);
         return;
@@ -452,7 +466,7 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
         text_add(out, "the matrices as they are");
     else
         text_addf(out, "packed %s slices", slice_title(p->scheme->slice));
-    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->isa->direct == DIRECT_RESCUE ? "exact products by MMAs of FP64" : p->scheme->paper);
+    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->isa->direct >= DIRECT_F64 ? "exact products by MMAs of FP64" : p->scheme->paper);
     text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
               t->bm, t->bn, t->bk, p->isa->warpgroup ? "warpgroup" : "warp", t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
@@ -475,7 +489,7 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     banner_usage(out, "resident warps per SM",
                  (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->isa->wave_size), g->warps_per_sm);
     text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n",
-              p->isa->direct == DIRECT_RESCUE ? "sums off by at most k 2^-53 of |A||B|, rounded once" : p->scheme->bound_text,
+              p->isa->direct >= DIRECT_F64 ? "sums off by at most k 2^-53 of |A||B|, rounded once" : p->scheme->bound_text,
               emit_range_text(p->scheme, p->isa));
     if (p->isa->ablation)
         text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->isa->ablation);
@@ -533,10 +547,11 @@ static bool has_no_slices(const struct frame *f) {
 static bool read_own_parts(struct parts *t, const struct frame *f) {
     const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
                                    "pack_rows", "pack_strips"};
-    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct", "turn_direct"};
+    const bool fma = f->isa->direct == DIRECT_FMA, f64 = f->isa->direct == DIRECT_F64;
+    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct", fma ? "turn_direct" : "copy_f64"};
     const char *const direct[] = {"turn_direct", "stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
     const char *const *names = f->packs ? packing : has_no_slices(f) ? whole : direct;
-    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (f->isa->direct == DIRECT_FMA) : f->isa->direct ? 3 : 0;
+    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (fma || f64) : f->isa->direct ? 3 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
@@ -552,9 +567,9 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
     ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
+    for (int i = 0; f->multiplies && i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
+        ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
     if (f->multiplies && !has_no_slices(f)) {
-        for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
-            ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;

@@ -105,13 +105,14 @@ const struct isa isa_table[] = {
      .skeleton = "tile_wgmma",
      .prim = "prim_cuda",
      .launch = "launch_dependent",
-     .hooks = {"arch_sm90"},
+     .hooks = {"arch_sm90", "arch_sm90_f64"},
      .mma_hooks = {[SLICE_F16] = "arch_sm90_f16",
                    [SLICE_BF16] = "arch_sm90_bf16",
                    [SLICE_TF32] = "arch_sm90_tf32",
                    [SLICE_S8] = "arch_sm90_s8"},
      .direct_mma = "arch_sm80_bf16",
      .direct_wgmma = "arch_sm90_bf16_rows",
+     .direct_f64 = "arch_sm90_f64",
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,
@@ -143,7 +144,7 @@ const struct isa *isa_find(const char *name) {
 
 const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
-    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "rescue_direct"};
+    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "f64_direct", "rescue_direct"};
     static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
     const struct isa *row = isa_find(isa->name);
     struct isa *d = &rows[kind][row ? row - isa_table : 0];
@@ -153,7 +154,7 @@ const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     d->sync_percent = isa->warpgroup && kind != DIRECT_WGMMA ? SYNC_PERCENT : 100;
     d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : kind == DIRECT_WGMMA ? isa->direct_wgmma : NULL;
     d->fp32_mma = kind == DIRECT_TILE ? isa->fp32_mma : NULL;
-    d->hooks[0] = kind > DIRECT_TILE ? NULL : d->fp32_mma ? d->fp32_mma : "frag_direct";
+    d->hooks[0] = kind >= DIRECT_F64 ? isa->direct_f64 : kind > DIRECT_TILE ? NULL : d->fp32_mma ? d->fp32_mma : "frag_direct";
     d->hooks[1] = kind == DIRECT_WGMMA && row ? row->hooks[0] : NULL;
     memset(d->mma_hooks, 0, sizeof d->mma_hooks);
     memset(d->mma_k, 0, sizeof d->mma_k);

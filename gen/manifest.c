@@ -51,6 +51,10 @@ static void dispatch_declarations(struct text *out, const struct library *l) {
     text_add(out, "\n");
 }
 
+static int direct_kind_of(const struct plan *p) {
+    return p->isa->direct == DIRECT_WGMMA ? HT_DIRECT_SLICES : p->isa->direct >= DIRECT_F64 ? HT_DIRECT_FP64 : p->isa->direct ? HT_DIRECT : 0;
+}
+
 static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set) {
     text_addf(out, "static const struct ht_kernel_desc kernels_%s[] = {\n", gpu);
     for (int i = 0; i < set->count; i++) {
@@ -61,12 +65,12 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  p->isa->direct == DIRECT_WGMMA ? HT_DIRECT_SLICES : scheme_is_direct(p->scheme) ? HT_DIRECT : 0,
+                  direct_kind_of(p),
                   emit_rescues(p));
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
                   k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps, k->cluster_m,
-                  k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts, k->hidden_cycles, k->whole_k, p->name, p->name);
+                  k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts, k->hidden_cycles, k->block_cycles, k->swap_share, k->whole_k, p->name, p->name);
     }
     text_add(out, "};\n\n");
 }

@@ -19,8 +19,8 @@ enum {
     LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
     OTHER_REGISTERS = 52,      /* beside sums, chains, fragments and parts: 44 to 74 in ptxas' code where there is room */
     WARPGROUP_REGISTERS = 42,  /* the same of warpgroups: 41 to 44 */
-    NUMBER_INSTRUCTIONS = 11,   /* of theirs for each number */
-    STEP_INSTRUCTIONS = 250,   /* and besides */
+    NUMBER_INSTRUCTIONS = 8,    /* of theirs for each number */
+    STEP_INSTRUCTIONS = 150,   /* and besides */
     MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
     /* Fitted to three tiles on the H200 (results/tune-h200-random.tsv, -direct and -tall, clocks at 1980 MHz), where they take less than 1.5 times
@@ -30,12 +30,12 @@ enum {
     BLOCK_START_CLOCKS = 1410, /* of a block: launch, first loads, checks */
     SUM_CLOCKS = 220,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 59,       /* of device memory's rate; 2.8 TB/s */
-    /* Warpgroups, three tiles on the same shapes: 15 %. */
-    STEP_WAIT_CLOCKS = 230,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
-    WARPGROUP_START_CLOCKS = 2410, WARPGROUP_SUM_CLOCKS = 81,
-    WARPGROUP_STREAM_PERCENT = 42, /* of device memory's rate; 2.0 TB/s */
-    WARPGROUP_NARROW_CLOCKS = 19,  /* more of a block, for each of its rows, where columns begin anywhere */
-    HIDDEN_CLOCKS = 2000, PORT_BYTES = 64 /* of a reduction's launch that is a dependent one, behind the kernel; from L2 to an SM in a clock */
+    /* Warpgroups, three tiles, on the shapes of model_f64: 13 %. */
+    STEP_WAIT_CLOCKS = 242,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
+    WARPGROUP_START_CLOCKS = 2095, WARPGROUP_SUM_CLOCKS = 114,
+    WARPGROUP_STREAM_PERCENT = 80, /* of device memory's rate; 3.8 TB/s */
+    WARPGROUP_NARROW_CLOCKS = 13,  /* more of a block, for each of its rows, where columns begin anywhere */
+    HIDDEN_CLOCKS = 2000, WARPGROUP_HIDDEN_CLOCKS = 1100, PORT_BYTES = 64 /* of a reduction's launch that is a dependent one, behind the kernel; from L2 to an SM in a clock */
 };
 
 static bool has_mma(const struct isa *isa) {
@@ -158,8 +158,8 @@ static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct
 }
 
 /* The same of warpgroups, of whose groups one takes the step. Worked line: 128x64x32, 8 warps, two on a scheduler: 24 numbers of a
- * thread, 2 x (24 x 11 + 250) = 1028 instructions; unit 6 * 128 * 64 * 32 / 2048 = 768; shared memory: each warpgroup reads six slices of
- * Q, of which the block stores three, (2 x 6 + 3) x 64 x 64 bytes / 128 = 480; and 230: 2506. */
+ * thread, 2 x (24 x 8 + 150) = 684 instructions; unit 6 * 128 * 64 * 32 / 2048 = 768; shared memory: each warpgroup reads six slices of
+ * Q, of which the block stores three, (2 x 6 + 3) x 64 x 64 bytes / 128 = 480; and 242: 2174. */
 static int64_t warpgroup_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
     const int64_t threads = tile_threads(t, isa) / tile_groups(t, isa), warps = threads / isa->wave_size;
     const int64_t numbers = (int64_t)(t->bm + t->bn) * t->bk / threads, warpgroups = t->bm / 64;
@@ -202,7 +202,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->narrow_cycles = warpgroups ? (int)model_cool_clocks(g, WARPGROUP_NARROW_CLOCKS * t->bm) : 0;
     c->stream_gbps = (int)g->dram_gbps * (warpgroups ? WARPGROUP_STREAM_PERCENT : STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
-    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, HIDDEN_CLOCKS) : 0;
+    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, warpgroups ? WARPGROUP_HIDDEN_CLOCKS : HIDDEN_CLOCKS) : 0;
 }
 
 static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {

@@ -18,18 +18,18 @@ enum {
     FMA_SUM_CLOCKS = 125,      /* of a block for each sum of a lane: its way out */
     FMA_STREAM_PERCENT = 49,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 1450, THIN_TILE_CLOCKS = 1650, THIN_COLUMN_TILE_CLOCKS = 160, /* of a launch, of a block, for each of Q's columns */
-    THIN_BYTES = 60, THIN_FMA = 30, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 94, THIN_COLUMN_STREAM_PERCENT = 8, /* of device memory's rate, 4.4 TB/s; less for each of Q's columns more */
-    THIN_RAGGED_CLOCKS = 1240, /* more of a step where P comes number by number: 777 x 1 x 3111 */
-    FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3600, /* of the reduction's launch, where it is a dependent one, behind the kernel */
+    THIN_START_CLOCKS = 1679, THIN_TILE_CLOCKS = 1443, THIN_COLUMN_TILE_CLOCKS = 40, /* of a launch, of a block, for each of Q's columns */
+    THIN_BYTES = 59, THIN_FMA = 27, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
+    THIN_STREAM_PERCENT = 101, THIN_COLUMN_STREAM_PERCENT = 8, /* of device memory's rate, 4.8 TB/s; less for each of Q's columns more */
+    THIN_RAGGED_CLOCKS = 675, /* more of a step where P comes number by number: 777 x 1 x 3111 */
+    FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3063, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
-    TALL_START_CLOCKS = 1860, TALL_TILE_CLOCKS = 720, /* of a launch; of a block */
-    TALL_BYTES = 40, TALL_COLUMN_CLOCKS = 125, /* of an SM in a clock; of a line for each of Q's columns */
-    TALL_STREAM_PERCENT = 95, TALL_COLUMN_STREAM_PERCENT = 4, /* of device memory's rate, less for each column more */
+    TALL_START_CLOCKS = 1680, TALL_TILE_CLOCKS = 1106, /* of a launch; of a block */
+    TALL_BYTES = 37, TALL_COLUMN_CLOCKS = 124, /* of an SM in a clock; of a line for each of Q's columns */
+    TALL_STREAM_PERCENT = 131, TALL_COLUMN_STREAM_PERCENT = 16, /* of device memory's rate, less for each column more: much of it comes from L2 */
     /* Where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096; 102 x 560 x 2. */
-    THIN_SWAPPED_PERCENT = 120, TALL_SWAPPED_PERCENT = 130
+    THIN_SWAPPED_PERCENT = 124, TALL_SWAPPED_PERCENT = 119
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */

@@ -226,38 +226,49 @@ void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa
     }
 }
 
-/* Kernels that read the operands as they are: a tile for each kind of shape, as the model that tells them apart has not
- * met a GPU yet. Operands may change places, so 64 x 32 is 32 x 64 as well. */
+/* Kernels that read the operands as they are: a tile for each kind of shape. Operands may change places, so 64 x 32 is 32 x 64 as well. What others
+ * do better is left out: beside MMAs of FP64 the multiply-adds and mma.sync were worth 0.2 % of 212 shapes on the H200 (bench/NOTES.md). */
+enum beside { ANYTHING, NO_WARPGROUPS, NO_FP64, TILES_ALONE };
+
+static bool is_planned(const struct gpu *g, const struct isa *isa, enum direct_kind kind, enum beside beside) {
+    const bool fp64 = isa->direct_f64 != NULL && 2 * g->fp64_fma_per_cycle >= g->fp32_fma_per_cycle; /* not where it is cut down: H20, H800 */
+    const bool exists = kind == DIRECT_WGMMA ? isa->direct_wgmma != NULL : kind == DIRECT_F64 ? fp64 : true;
+    if (isa->tiles_only)
+        return kind == DIRECT_TILE;
+    return exists && !(beside == NO_WARPGROUPS && isa->direct_wgmma) && !(beside == NO_FP64 && fp64) && beside != TILES_ALONE;
+}
+
 static void plan_direct(struct plan_set *set, struct best *b) {
     static const struct {
         enum direct_kind kind;
         int bm, bn, bk, wm, wn, stages; /* wm 0: what makes 256 threads */
+        enum beside beside;
         const char *why;
-    } rows[] = {{DIRECT_WGMMA, 128, 64, 32, 16, 64, 2, "reads the operands as they are, two warpgroups side by side; many tiles"},
-                {DIRECT_WGMMA, 64, 64, 32, 16, 64, 2, "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
-                {DIRECT_WGMMA, 64, 32, 32, 16, 32, 2, "reads the operands as they are, two warpgroups by turns; few tiles"},
-                {DIRECT_TILE, 128, 64, 32, 32, 32, 2, "reads the operands as they are; many tiles"},
-                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, "reads the operands as they are; a wave of tiles"},
-                {DIRECT_TILE, 64, 32, 32, 32, 16, 2, "reads the operands as they are; few tiles"},
-                {DIRECT_TILE, 32, 32, 32, 16, 16, 2, "reads the operands as they are; very few tiles"},
-                {DIRECT_TILE, 128, 8, 32, 32, 8, 2, "reads the operands as they are; a matrix and up to eight vectors"},
-                {DIRECT_FMA, 128, 64, 16, 128, 16, 2, "multiply-adds; few k, or few columns"},
-                {DIRECT_FMA, 64, 64, 16, 64, 16, 2, "multiply-adds; few k, or few tiles"},
-                {DIRECT_FMA, 128, 32, 16, 64, 16, 2, "multiply-adds; few k, up to 32 columns"},
-                {DIRECT_FMA, 128, 16, 16, 32, 16, 2, "multiply-adds; few k, up to 16 columns"},
-                {DIRECT_THIN, 8, 1, 256, 0, 1, 1, "multiply-adds; a matrix and a vector"},
-                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, "multiply-adds; a matrix and up to four vectors"},
-                {DIRECT_TALL, 128, 1, 64, 0, 1, 1, "multiply-adds; a tall matrix with few k and a vector"},
-                {DIRECT_TALL, 128, 2, 64, 0, 2, 1, "multiply-adds; a tall matrix with few k and two vectors"},
-                {DIRECT_TALL, 128, 4, 64, 0, 4, 1, "multiply-adds; a tall matrix with few k and up to four vectors"}};
+    } rows[] = {{DIRECT_WGMMA, 128, 64, 32, 16, 64, 2, ANYTHING, "reads the operands as they are, two warpgroups side by side; many tiles"},
+                {DIRECT_WGMMA, 64, 64, 32, 16, 64, 2, ANYTHING, "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
+                {DIRECT_WGMMA, 64, 32, 32, 16, 32, 2, ANYTHING, "reads the operands as they are, two warpgroups by turns; few tiles"},
+                {DIRECT_TILE, 128, 64, 32, 32, 32, 2, NO_WARPGROUPS, "reads the operands as they are; many tiles"},
+                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, NO_FP64, "reads the operands as they are; a wave of tiles"},
+                {DIRECT_TILE, 64, 32, 32, 32, 16, 2, NO_FP64, "reads the operands as they are; few tiles"},
+                {DIRECT_TILE, 32, 32, 32, 16, 16, 2, NO_FP64, "reads the operands as they are; very few tiles"},
+                {DIRECT_TILE, 128, 8, 32, 32, 8, 2, TILES_ALONE, "reads the operands as they are; a matrix and up to eight vectors"},
+                {DIRECT_F64, 64, 64, 16, 32, 32, 4, ANYTHING, "MMAs of FP64; a large C with few k"},
+                {DIRECT_F64, 128, 32, 16, 32, 32, 4, ANYTHING, "MMAs of FP64; the same, up to 32 columns"},
+                {DIRECT_F64, 64, 32, 16, 32, 16, 4, ANYTHING, "MMAs of FP64; the same, fewer tiles"},
+                {DIRECT_F64, 32, 32, 16, 16, 16, 4, ANYTHING, "MMAs of FP64; the same, few tiles"},
+                {DIRECT_FMA, 128, 64, 16, 128, 16, 2, NO_FP64, "multiply-adds; few k, or few columns"},
+                {DIRECT_FMA, 64, 64, 16, 64, 16, 2, NO_FP64, "multiply-adds; few k, or few tiles"},
+                {DIRECT_FMA, 128, 32, 16, 64, 16, 2, NO_FP64, "multiply-adds; few k, up to 32 columns"},
+                {DIRECT_FMA, 128, 16, 16, 32, 16, 2, NO_FP64, "multiply-adds; few k, up to 16 columns"},
+                {DIRECT_THIN, 8, 1, 256, 0, 1, 1, ANYTHING, "multiply-adds; a matrix and a vector"},
+                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, ANYTHING, "multiply-adds; a matrix and up to four vectors"},
+                {DIRECT_TALL, 128, 1, 64, 0, 1, 1, ANYTHING, "multiply-adds; a tall matrix with few k and a vector"},
+                {DIRECT_TALL, 128, 2, 64, 0, 2, 1, ANYTHING, "multiply-adds; a tall matrix with few k and two vectors"},
+                {DIRECT_TALL, 128, 4, 64, 0, 4, 1, ANYTHING, "multiply-adds; a tall matrix with few k and up to four vectors"}};
     const struct isa *const isa = b->isa;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum { THREADS = 256 };
-        const bool few = rows[i].bn < 32; /* vectors: tiles only where there is nothing better */
-        const bool many = rows[i].bm == 128; /* and so many tiles only without warpgroups */
-        if (isa->tiles_only ? rows[i].kind != DIRECT_TILE : rows[i].kind == DIRECT_TILE && (few || (many && isa->direct_wgmma)))
-            continue;
-        if (rows[i].kind == DIRECT_WGMMA && !isa->direct_wgmma)
+        if (!is_planned(b->g, isa, rows[i].kind, rows[i].beside))
             continue;
         b->isa = isa_direct(isa, rows[i].kind);
         const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
@@ -271,7 +282,7 @@ static void plan_direct(struct plan_set *set, struct best *b) {
 
 /* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
 static bool is_for_rescue(const struct plan *p) {
-    return p->isa->direct == DIRECT_TILE && p->tile.bm == 64 && p->tile.bn == 64;
+    return (p->isa->direct == DIRECT_TILE || p->isa->direct == DIRECT_F64) && p->tile.bm == 64 && p->tile.bn == 64;
 }
 
 /* By MMAs of FP64, from registers alone (templates/rescue_direct.cu). */

@@ -50,11 +50,11 @@ struct ht_gemm_args {
     int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
- * fewer tiles: 1 x n. */
-static inline int ht_direct_swaps(long long m, long long n, int bm, int bn) {
+ * fewer tiles: 1 x n. share: more than one of so many fewer, since C is then stored by lines of bn numbers, not bm; 0: any. */
+static inline int ht_direct_swaps(long long m, long long n, int bm, int bn, int share) {
     const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
-    return swapped < straight;
+    return swapped + (share > 0 ? straight / share : 0) < straight;
 }
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which `together` blocks fit an SM, and never more than
  * four (their registers). Blocks of `most` where more than two rounds of them are needed: then memory decides. Else what takes least, a
@@ -170,6 +170,8 @@ struct ht_cost_coefficients {
     int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
                         * lie side by side a tile has four times so many, not bm, if that is more; 0: they are idle */
     int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
+    int32_t block_cycles; /* of a block that an SM's other blocks wait for: its start, its stores */
+    int32_t swap_share;   /* the kernel's share of tiles in ht_direct_swaps */
     int32_t whole_k; /* 1: k is never split, and a matrix that further columns read again comes no faster than the first time (kernels of
                       * a tall matrix, and the rescue, which only ever has all of k) */
 };
@@ -188,8 +190,9 @@ struct ht_kernel_desc {
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
 
-/* ht_kernel_desc.direct: of kernels that read the operands as they are, one that is slow at FP32 multiply-adds: not for fma_only. */
-enum { HT_DIRECT = 1, HT_DIRECT_SLICES };
+/* ht_kernel_desc.direct: of kernels that read the operands as they are, one that is slow at FP32 multiply-adds, not for fma_only; and one
+ * whose sums are of FP64, rounded once. */
+enum { HT_DIRECT = 1, HT_DIRECT_SLICES, HT_DIRECT_FP64 };
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
 enum ht_range {
@@ -368,13 +371,16 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * 1000, busy 1, stream 1000 GB/s, l2 4000: m = n = 128, k = 4096: A, B and C are 4259840 bytes, 4259 ns; 4 x 128 steps of 16384 bytes are
  * 4128768 more, 1032 ns; with 1000 6291 ns. With two blocks an SM 5259.
  *
+ * Worked line, blocks that an SM's others wait for: tiles of 64 x 64 x 16, one SM at 1000 MHz, 4 blocks/SM, fixed 1000, block 300, busy 100: m = 256,
+ * n = 128, k = 16: 8 tiles are two waves of four, 1000 + 250 + 2 x (4 x 300 + 4 x 100) = 4450 ns.
+ *
  * Worked line, columns that read a matrix again: tiles of 128 x 1, 108 SMs at 1000 MHz, whole_k, step_k 32, busy 1, stream 1000 GB/s,
  * m = 128000, n = 2, k = 64: A, B and C are 33792512 bytes, 33792 ns; 2000 tiles of two steps, 16512 bytes each, read
  * 32255488 more, 32255: 66047. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
-    const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn), rows = swapped ? bn : bm;
+    const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn, c->swap_share), rows = swapped ? bn : bm;
     const int tall = 4 * c->row_parts > bm && !swapped && m > 4 ? 4 * c->row_parts / bm : 1; /* lines of A are k: nothing transposed */
     bn = swapped ? bm : bn;
     bm = rows * tall;
@@ -400,7 +406,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         int64_t l2 = blocks * step_bytes * 256 / l2_gbps * clock_mhz / 1000;
         int64_t step = busy > latency ? busy : latency;
         step = l2 > step ? l2 : step;
-        cycles = ht_add(cycles, ht_mul(waves, ht_add(tile, ht_mul(steps, step) / 256)));
+        cycles = ht_add(cycles, ht_mul(waves, ht_add(tile + per_sm * c->block_cycles, ht_mul(steps, step) / 256)));
         if (c->stream_gbps > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
             cycles -= (waves - (last ? full == 0 : 1)) * (tile - tile / c->blocks_per_sm);
     }

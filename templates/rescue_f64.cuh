@@ -13,18 +13,6 @@ constexpr int RESCUE_ROWS = 4, RESCUE_COLS = BN / WN > 2 ? 2 : 4; // of a lane: 
 constexpr int RESCUE_HEIGHT = 8 * RESCUE_ROWS, RESCUE_WIDTH = 8 * RESCUE_COLS; // of a warp
 constexpr int RESCUE_K = 16, RESCUE_OWN = 4;                        // k of a step, and a lane's of them
 
-#ifndef HT_SIMULATOR
-// d += a * b^T. a: rows g, g + 8 at k t, then at k t + 4, ...; b: row g of it at k t, t + 4, ...; d: rows g, then g + 8, at columns 2t, 2t + 1.
-HT_DEVICE void ht_mma_f64_16816(double *d, const double *a, const double *b)
-{
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
-                 "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
-                 : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
-                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]),
-                   "d"(b[2]), "d"(b[3]));
-}
-#endif
-
 // A lane's rows of A, or columns of B, eight apart.
 struct ht_lines {
     const float *at;             // of the first one, its k of the next step

@@ -9,5 +9,6 @@
 constexpr int BM = 64, BN = 64, WN = 32, WAVE = 32, MIN_BLOCKS = 2, SMS = 132;
 #include "launch_dependent.cuh"
 #include "hooks_tame.cuh"
+#include "arch_sm90_f64.cuh"
 #include "rescue_f64.cuh"
 #include "rescue_walk.cuh"

@@ -645,8 +645,8 @@ constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 // other where Q would have more tiles than a grid's y extent can count.
 static int swaps(const ht_gemm_args &g)
 {
-    const bool same = ht_direct_swaps(g.m, g.n, BM, BN) == 0 && ht_direct_swaps(g.n, g.m, BM, BN) == 0;
-    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN);
+    const bool same = ht_direct_swaps(g.m, g.n, BM, BN, 0) == 0 && ht_direct_swaps(g.n, g.m, BM, BN, 0) == 0;
+    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN, 0);
     const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
     return RESCUES || wide * g.splits <= GRID_HIGH ? best : !best;
 }

@@ -19,7 +19,8 @@ SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a80
         "a800-tall": ("a800", "fp32", "_128x4x64_"), "a800-tall-k": ("a800", "fp32", "_128x4x64_", "TN"),
         "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
         "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT"),
-        "h200-thin": ("h200", "fp32", "_16x4x256_"), "h200-fma": ("h200", "fp32", "_64x64x16_w64x16_")}
+        "h200-thin": ("h200", "fp32", "_16x4x256_"), "h200-f64": ("h200", "fp32", "_64x64x16_w32x32_s4_"),
+        "h200-f64-k": ("h200", "fp32", "_128x32x16_w32x32_s4_", "TN"), "h200-f64-rows": ("h200", "fp32", "_32x32x16_w16x16_s4_", "NT")}
 
 
 def kernel_name(case, scheme=None):
@@ -177,8 +178,34 @@ BREAKS_OF["h200-direct-rows"] = {  # P's lines are of k as well
 }
 EARLY = (r"(ht_grid_wait\(\); // what comes before[^\n]*\n)((?:    if[^\n]*\n    )?    ht_grid_release\(\);[^\n]*\n)(    \w[^\n]*\n)", 0, r"\3\1\2")
 BREAKS_OF["h200-thin"] = {"numbers before the launch before has ended": EARLY}
-BREAKS_OF["h200-fma"] = {"numbers before the launch before has ended": EARLY,
-                         "nobody waits": (r"ht_grid_wait\(\);", 0, ";")}
+COPIES = r"HT_DEVICE void ht_copy_pieces([\s\S]*?)"
+BREAKS_OF["h200-f64"] = {  # lines of P are of rows, of Q of k
+    "numbers before the launch before has ended": (r"(    ht_grid_wait\(\); // what comes before[^\n]*\n    ht_grid_release\(\);\n)([\s\S]*?)"
+                                                   r"(#pragma unroll 1\n    for \(int k = range)", 0, r"\2\1\3"),
+    "nobody waits": (r"ht_grid_wait\(\);", 0, ";"),
+    "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
+    "waits for one copy too few": (r"ht_cp_async_wait<STAGES - 2>", 0, "ht_cp_async_wait<STAGES - 1>"),
+    "the stage that is read is written": (r"copy_operand<BM, P_K>\(write", 1, "copy_operand<BM, P_K>(read"),
+    "an MMA left out": (r"ht_mma_f64_1688\(sum\[1\]\[2\][^\n]*\n", 0, ""),
+    "the other k of a lane": (r"\+ 1 \* 4 \* P_DEEP", 0, "+ 0 * 4 * P_DEEP"),
+    "half a step left out": (r"range\.end - k > MMA_K\)", 0, "range.end - k > BK)"),
+    "lines too close": (r"constexpr int ht_copy_pitch = K_CONTIGUOUS \? BK \+ 4 : ROWS \+ 8", 0, "constexpr int ht_copy_pitch = K_CONTIGUOUS ? BK + 4 : ROWS - 8"),
+    "a line beyond the matrix": (COPIES + r"i \* AT_ONCE < lines", 0, r"HT_DEVICE void ht_copy_pieces\g<1>i * AT_ONCE <= lines"),
+    "zeros for what exists": (COPIES + r"i \* AT_ONCE < lines", 0, r"HT_DEVICE void ht_copy_pieces\g<1>(i + 1) * AT_ONCE < lines"),
+    "no barrier before the tile is stored": (r"ht_barrier\(\); // all sums are there", 0, ";"),
+    "columns of sums that share their place": (r"constexpr int SUM_PITCH = SWAPPED \? BN \+ 8 : BM \+ 4", 0, "constexpr int SUM_PITCH = SWAPPED ? BN + 8 : BM - 4"),
+    "lines beyond C": (r"lines < LINES \? lines : LINES", 0, "LINES"),
+    "a lane's columns side by side with the next one's": (r"HT_DEVICE void share_sums([\s\S]*?)lane % 4 \* 2", 0, r"HT_DEVICE void share_sums\g<1>lane % 4"),
+}
+BREAKS_OF["h200-f64-k"] = {  # of k, both
+    "the other k of a lane": (r"\+ 1 \* 4 \* Q_DEEP", 0, "+ 0 * 4 * Q_DEEP"),
+    "k as rows": (r"P_K \? row \* P_PITCH \+ own", 0, "P_K ? own * P_PITCH + row"),
+    "lines too close": (r"constexpr int ht_copy_pitch = K_CONTIGUOUS \? BK \+ 4", 0, "constexpr int ht_copy_pitch = K_CONTIGUOUS ? BK - 4"),
+}
+BREAKS_OF["h200-f64-rows"] = {  # of rows, both
+    "k that the stage has not": (COPIES + r"line \+ i \* AT_ONCE < used", 0, r"HT_DEVICE void ht_copy_pieces\g<1>line + i * AT_ONCE < 4"),
+    "the second half of the first one's k": (r"read \+ at_q \+ MMA_K \*", 0, "read + at_q + 0 *"),
+}
 BREAKS_OF["h200-pair"] = {  # two chunks in flight
     "panels before packing has ended": (r"ht_grid_wait\(\); // for packing", 0, "; //"),
     "scales before packing has ended": (r"(HT_DEVICE void find_scales[\s\S]*?)ht_grid_wait\(\);", 0, r"\g<1>;"),

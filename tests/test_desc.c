@@ -87,6 +87,15 @@ static void test_columns_that_read_a_matrix_again(void **state) {
     assert_int_equal(ht_cost_ns(&c, 128, 2, 108, 1000, 4000, 2000, 3000, 128000, 2, 64, 1, 1), 33792);
 }
 
+static void test_blocks_that_others_wait_for(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 256 * 100, .step_latency_x256 = 256 * 100, .fixed_cycles = 1000,
+                                     .step_bytes = 1, .step_k = 16, .stream_gbps = 1000000, .block_cycles = 300, .swap_share = 8};
+    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 64, 64, 16, 1, 1), 1000 + 300 + 100);
+    assert_int_equal(ht_cost_ns(&c, 64, 64, 1, 1000, 4000, 2000, 3000, 256, 128, 16, 1, 1), 1000 + 250 + 2 * (4 * 300 + 4 * 100));
+    assert_int_equal(ht_cost_ns(&c, 128, 32, 1, 1000, 4000, 2000, 3000, 32, 96, 16, 1, 1), 1000 + 300 + 100); /* exchanged: one tile, not three */
+}
+
 static void test_cost_latency_and_residency(void **state) {
     (void)state;
     struct ht_cost_coefficients c = WORKED;
@@ -201,9 +210,12 @@ static void test_direct_cost_worked_lines(void **state) {
     c.stream_gbps = 1000000;
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 100, 1, 2048, 1, 1), 64500);
     /* 1 x 100: 13 tiles as it stands, 1 the other way round */
-    assert_int_equal(ht_direct_swaps(1, 100, 128, 8), 1);
-    assert_int_equal(ht_direct_swaps(100, 1, 128, 8), 0);
-    assert_int_equal(ht_direct_swaps(100, 100, 64, 64), 0);
+    assert_int_equal(ht_direct_swaps(1, 100, 128, 8, 0), 1);
+    assert_int_equal(ht_direct_swaps(100, 1, 128, 8, 0), 0);
+    assert_int_equal(ht_direct_swaps(100, 100, 64, 64, 0), 0);
+    assert_int_equal(ht_direct_swaps(6175, 9704, 128, 32, 0), 1); /* 14896 tiles, or 14668 */
+    assert_int_equal(ht_direct_swaps(6175, 9704, 128, 32, 8), 0);
+    assert_int_equal(ht_direct_swaps(32, 1024, 128, 32, 8), 1); /* 32, or 8 */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 64500);
     /* 2000 x 8: 16 tiles on 10 slots are two waves; with two blocks on each of 4 SMs too, the second at half the start, steps
      * of both 2000 clocks long, as an SM has two of them */
@@ -445,6 +457,7 @@ int main(void) {
         cmocka_unit_test(test_thin_worked_lines),
         cmocka_unit_test(test_a_block_alone_waits_for_what_it_reads_again),
         cmocka_unit_test(test_columns_that_read_a_matrix_again),
+        cmocka_unit_test(test_blocks_that_others_wait_for),
         cmocka_unit_test(test_cost_latency_and_residency),
         cmocka_unit_test(test_clusters_run_whole),
         cmocka_unit_test(test_absurd_shapes_saturate),

@@ -115,15 +115,22 @@ struct order {
     int keeps, fp64;
 };
 
+static const struct ht_kernel_desc *kernel_named(const char *name) {
+    int i = 0;
+    while (strcmp(ht_sets[0]->kernel[i].name, name) != 0)
+        i++;
+    return &ht_sets[0]->kernel[i];
+}
+
 /* Of the kernel that runs p: tiles with MMAs; those of multiply-adds alone, which take fewer k at once; or a matrix and a few
  * vectors, which share k out to their lanes. AMD's MFMAs take a step at once. */
 static struct order order_of(const struct problem *p) {
     struct halftone_plan plan;
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
-    if (strstr(plan.kernel, "_rescue_sm90a") != NULL)
-        return (struct order){0, 0, 1};
     if (plan.bk > CHAIN || plan.splits > 1)
         return (struct order){0, 0, 0};
+    if (kernel_named(plan.kernel)->direct == HT_DIRECT_FP64)
+        return (struct order){0, 0, 1};
     if (plan.bk < CHAIN) /* fma_direct.cu: SMALL_CHAIN_K */
         return (struct order){p->k <= CHAIN && p->m * p->n < 1 << 19 ? 4 : CHAIN, 0, 0};
     return (struct order){p->k <= SHORT_K && strstr(plan.kernel, "_gfx90a") == NULL ? SHORT_CHAIN : CHAIN, 1, 0};

@@ -152,6 +152,20 @@ def test_adding_a_gpu_is_one_file(tmp_path):
     assert max(smem) <= 102400
 
 
+def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
+    """An H800 or H20 beside an H200: the same instruction set, MMAs of FP64 at a sixtieth of the rate."""
+    text = (ROOT / "gen/gpus/h200.gpu").read_text()
+    text, count = re.subn(r"(?m)^(fp64_fma_per_cycle\s*=\s*)128", r"\g<1>2", re.sub(r"(?m)^name\s*=\s*h200", "name = h2x", text))
+    assert count == 1
+    (tmp_path / "h2x.gpu").write_text(text)
+    for gpu, fp64 in (("h200", True), (tmp_path / "h2x.gpu", False)):
+        folder = tmp_path / f"fp64-{fp64}"
+        gen("emit", "--gpu", gpu, "--scheme", "fp32", "--out", folder)
+        kernels = [p.read_text() for p in folder.glob("ht_fp32_*.cu")]
+        assert any("ht_mma_f64_1688(sum" in k for k in kernels) == fp64
+        assert any("multiply-adds; few k, or few columns" in k for k in kernels) != fp64
+
+
 def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     """A fictional scheme: egemm without lo*lo. Touches scheme.c and one hook file; compiles and runs like the others."""
     root = tmp_path / "copy"

@@ -259,7 +259,7 @@ static void worked_direct_wgmma(void **state) {
     assert_int_equal(c.regs_per_thread, 242);
     assert_int_equal(c.smem_bytes, 2 * (18432 + 9216)); /* two stages of FP32 are more than three of Q's slices */
     assert_int_equal(c.blocks_per_sm, 1);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2506 * 1425 / 1980);
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2174 * 1425 / 1980);
     assert_int_equal(c.coefficients.step_latency_x256, c.coefficients.step_busy_x256); /* nothing is beside the block */
     model_cost(MODEL_HALFTONE, &h200, isa, s, &even, &cube, &c);
     assert_int_equal(tile_groups(&even, isa), 2);
@@ -325,7 +325,7 @@ static void worked_fma(void **state) {
     model_cost(MODEL_HALFTONE, &h200, thin, s, &one, &vector, &c);
     assert_int_equal(c.regs_per_thread, 80);
     assert_int_equal(c.smem_bytes, 4096);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, (8192 * 30 + 2048 * 60) * 1425 / (60 * 30 * 1980));
+    assert_int_equal(c.coefficients.step_busy_x256 / 256, (8192 * 27 + 2048 * 59) * 1425 / (59 * 27 * 1980));
     assert_true(c.coefficients.start_cycles > 0 && c.coefficients.swapped_percent > 100);
     assert_true(c.coefficients.ragged_cycles > 0 && c.coefficients.row_parts == 8 && c.coefficients.hidden_cycles > 0);
     assert_string_equal(c.binding, "dram");
@@ -333,6 +333,32 @@ static void worked_fma(void **state) {
     model_cost(MODEL_HALFTONE, &h200, thin, s, &four, &vector, &c);
     assert_int_equal(c.regs_per_thread, 126);
     assert_int_equal(c.blocks_per_sm, 2);
+}
+
+/* Kernels of FP64's MMAs, model_f64.c. */
+static void worked_f64(void **state) {
+    (void)state;
+    const struct gpu h200 = budget("h200");
+    const struct scheme *s = scheme_find("fp32");
+    const struct isa *f64 = isa_direct(isa_find("sm_90a"), DIRECT_F64);
+    const struct tile large = {64, 64, 16, 32, 32, 16, 4, 1}, high = {128, 32, 16, 32, 32, 16, 4, 1}, small = {32, 32, 16, 16, 16, 16, 4, 1};
+    const struct shape few_k = {4096, 4096, 64};
+    struct cost c;
+    model_cost(MODEL_HALFTONE, &h200, f64, s, &large, &few_k, &c);
+    assert_int_equal(c.regs_per_thread, 128);
+    assert_int_equal(c.blocks_per_sm, 4);
+    assert_int_equal(c.smem_bytes, 4 * 2 * 64 * 20 * 4);
+    assert_int_equal(c.coefficients.step_busy_x256, (512 * 256 * 131 / 100 + 73 * 256) * 1425 / 1980);
+    assert_int_equal(c.coefficients.step_latency_x256, (512 * 256 * 131 / 100 + 73 * 256 + (110 * 1024 + 41 * 8192) * 256 / 1024) * 1425 / 1980);
+    assert_int_equal(c.coefficients.block_cycles, (526 + 42 * 4) * 1425 / 1980);
+    assert_true(c.coefficients.swap_share == 8 && c.coefficients.swapped_percent == 0);
+    assert_string_equal(c.binding, "fp64");
+    model_cost(MODEL_HALFTONE, &h200, f64, s, &high, &few_k, &c);
+    assert_int_equal(c.smem_bytes, 4 * (128 + 32) * 20 * 4);
+    assert_int_equal(c.coefficients.swapped_percent, 113);
+    model_cost(MODEL_HALFTONE, &h200, f64, s, &small, &few_k, &c);
+    assert_int_equal(c.regs_per_thread, 64);
+    assert_int_equal(c.blocks_per_sm, 8);
 }
 
 static void worked_tall(void **state) {
@@ -740,6 +766,7 @@ int main(void) {
         cmocka_unit_test(worked_direct), cmocka_unit_test(worked_direct_wgmma),
         cmocka_unit_test(worked_direct_fp32_mma),
         cmocka_unit_test(worked_fma),
+        cmocka_unit_test(worked_f64),
         cmocka_unit_test(worked_tall),
         cmocka_unit_test(worked_wgmma),
         cmocka_unit_test(worked_egemm),
