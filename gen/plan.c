@@ -292,6 +292,8 @@ static void rescue_in_fp64(struct best *b) {
     b->tile.stages = 1;
     b->cost.smem_bytes = 0;
     b->cost.regs_per_thread = FP64_REGISTERS;
+    b->cost.blocks_per_sm = model_occupancy(b->g, b->isa, tile_warps(&b->tile), FP64_REGISTERS, 0, NULL);
+    b->cost.coefficients.blocks_per_sm = b->cost.blocks_per_sm;
 }
 
 void plan_rescue(struct plan_set *set) {

@@ -5,9 +5,9 @@
 //   rows contiguous:  BK lines of ROWS numbers, ROWS + 8 apart
 //
 // so that the loads of a fragment, 8 rows x 4 neighbouring k, meet no bank twice: lines lie 20 or 8 banks apart. Copies are of 16 bytes
-// where every line begins at a multiple of that, else of 4. Beyond the matrix there are zeros.
+// where every line begins and ends at a multiple of that, else of 4. Beyond the matrix there are zeros.
 #ifndef HT_SIMULATOR
-// `bytes` of 4 or 16 come from g, the rest are zeros. near: by way of L1.
+// From g, or, where `bytes` is 0, zeros. near: by way of L1.
 HT_DEVICE void ht_cp_async4_some(unsigned s, const float *g, int bytes)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(s), "l"(__cvta_generic_to_global(g)), "r"(bytes) : "memory");
@@ -47,7 +47,7 @@ HT_DEVICE void ht_copy_pieces(unsigned stage, const float *from, long long ld, i
     static_assert(THREADS % PER_LINE == 0, "threads take whole lines");
     const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * NUMBERS;
     const int lines = (K_CONTIGUOUS ? rows : depth) - line, run = (K_CONTIGUOUS ? depth : rows) - across;
-    const int bytes = run <= 0 ? 0 : run < NUMBERS ? run * 4 : NUMBERS * 4;
+    const int bytes = run > 0 ? NUMBERS * 4 : 0; // all or nothing: compute-sanitizer knows no copies in part
     const unsigned to = stage + (unsigned)(line * PITCH + across) * 4;
     const long long step = ht_anew(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
     const float *at = from + line * ld + across;

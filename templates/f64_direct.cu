@@ -247,9 +247,17 @@ static int init(void)
     return ht_allow_smem(gemm, smem_of(1));
 }
 
+// Whether every line of an operand is whole pieces of 16 bytes, none of which is copied in part.
+static int is_wide(const direct_args &args, const ht_side &s)
+{
+    return s.wide && (s.k_contiguous ? args.k : s.rows) % 4 == 0;
+}
+
 static int launch(const ht_gemm_args &g, void *stream)
 {
     direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, SWAP_SHARE));
+    args.p.wide = is_wide(args, args.p);
+    args.q.wide = is_wide(args, args.q);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));
     return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, smem_of((long long)grid.x * grid.y * g.batch), stream, args);
 }
