@@ -129,6 +129,7 @@ static void tile_params(struct params *p, const struct plan *plan) {
         if (plan->isa->direct == DIRECT_F64) {
             param(p, "SMEM_PER_SM", (long)plan->gpu->smem_per_sm_bytes);
             param(p, "SMEM_RESERVED", (long)plan->gpu->smem_reserved_per_block_bytes);
+            param(p, "SWAP_SHARE", plan->cost.coefficients.swap_share);
         }
         if (plan->isa->direct <= DIRECT_TILE) {
             param(p, "ROWS_BESIDE", plan->isa->direct == DIRECT_WGMMA);
@@ -526,7 +527,7 @@ struct frame {
 enum { OWN_MAX = 5 }; /* files that only one kind of kernel has */
 
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], cluster, mma, scale, sum, tame, rescue, chain, scheme, own[OWN_MAX], skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], fp64, cluster, mma, scale, sum, tame, rescue, chain, scheme, own[OWN_MAX], skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -558,6 +559,10 @@ static bool read_own_parts(struct parts *t, const struct frame *f) {
     return ok;
 }
 
+static bool rescues_in_fp64(const struct frame *f) {
+    return f->rescue && strcmp(f->rescue, "rescue_f64") == 0;
+}
+
 static bool read_parts(struct parts *t, const struct frame *f) {
     const struct isa *isa = f->isa;
     bool ok = read_abi(&t->abi, f->c);
@@ -567,6 +572,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
     ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
+    ok = (!rescues_in_fp64(f) || read_template(&t->fp64, f->c, isa_find(isa->name)->direct_f64, "cuh")) && ok;
     for (int i = 0; f->multiplies && i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
         ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
     if (f->multiplies && !has_no_slices(f)) {
@@ -585,6 +591,7 @@ static void free_parts(struct parts *t) {
     text_free(&t->launch);
     for (int i = 0; i < ISA_HOOKS_MAX; i++)
         text_free(&t->arch[i]);
+    text_free(&t->fp64);
     text_free(&t->cluster);
     text_free(&t->mma);
     text_free(&t->scale);
@@ -600,7 +607,7 @@ static void free_parts(struct parts *t) {
 
 static uint64_t sum_parts(const struct parts *t, const struct frame *f) {
     static const struct text nothing = {0};
-    const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->cluster, &t->mma,
+    const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->fp64, &t->cluster, &t->mma,
                                       &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->own[0],
                                       &t->own[1], &t->own[2], &t->own[3], &t->own[4], &t->skeleton, f->inlay ? f->inlay : &nothing};
     uint64_t sum = f->c->gpu->checksum;
@@ -650,6 +657,8 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     if (f->multiplies) {
         for (int i = 0; i < ISA_HOOKS_MAX && f->isa->hooks[i]; i++)
             add_part(out, &t->arch[i]);
+        if (rescues_in_fp64(f))
+            add_part(out, &t->fp64);
         if (f->cluster)
             add_part(out, &t->cluster);
         add_part(out, &t->mma);

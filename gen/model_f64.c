@@ -9,7 +9,8 @@ enum {
     OWN_K = 2, LINES = 8,      /* k of a lane in an MMA of 8 k; its rows and columns lie so far apart */
     OTHER_REGISTERS = 34, SUMS_BESIDE = 3, /* beside sums and operands, and one more for so many sums */
     CONVERSIONS = 16,          /* of FP32 to FP64, of an SM in a clock: CUDA C++ Programming Guide, arithmetic instructions, 9.0 */
-    NEAR_ROWS = 64, SWAP_SHARE = 8, /* of the templates (copy_f64, f64_direct) */
+    NEAR_ROWS = 64,            /* of the template copy_f64 */
+    SWAP_SHARE = 8,            /* an exchange of the operands must save one of so many tiles */
     /* Fitted to the H200 at 1980 MHz with every split of 191 shapes (bench/NOTES.md, twenty-first session), where a kernel takes less than 1.6
      * times the fastest one's time: root mean square error 11 %. */
     UNIT_PERCENT = 131, STEP_CLOCKS = 73, /* of what the busiest pipe needs, and more of a step: a barrier, copies */

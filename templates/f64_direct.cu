@@ -8,7 +8,6 @@
 // are exact in FP64, so a result is the exact one rounded once, but for k times 2^-53 of the largest partial sum.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int MI = WM / 8, NI = WN / 8, ROW_TILES = MI / 2; // rows and columns of a lane in a fragment, eight apart
-constexpr int SWAP_SHARE = 8; // of the tiles that an exchange of the operands must save
 constexpr int MMA_K = 8, OWN_K = MMA_K / 4; // k of an MMA, and a lane's of them, four apart; with 16 there would be three blocks an SM, not four
 constexpr int P_BYTES = ht_copy_bytes<BM>, STAGE_BYTES = P_BYTES + ht_copy_bytes<BN>;
 constexpr int SMEM_UNIT = 128; // in which shared memory is given

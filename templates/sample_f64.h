@@ -8,7 +8,7 @@
 #include "prim_cuda.cuh"
 #endif
 constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4;
-constexpr int WAVE = 32, MIN_BLOCKS = 4, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
+constexpr int WAVE = 32, MIN_BLOCKS = 4, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_SHARE = 8, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "launch_plain.cuh"
 #include "arch_sm90_f64.cuh"
 #include "hooks_scale.cuh"
