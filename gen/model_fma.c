@@ -29,7 +29,7 @@ enum {
     TALL_BYTES = 37, TALL_COLUMN_CLOCKS = 124, /* of an SM in a clock; of a line for each of Q's columns */
     TALL_STREAM_PERCENT = 131, TALL_COLUMN_STREAM_PERCENT = 16, /* of device memory's rate, less for each column more: much of it comes from L2 */
     /* Where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096; 102 x 560 x 2. */
-    THIN_SWAPPED_PERCENT = 124, TALL_SWAPPED_PERCENT = 119
+    THIN_SWAPPED_PERCENT = 118, TALL_SWAPPED_PERCENT = 125, THIN_ROW_PERCENT = 10 /* the last: 4 x 4096 x 4096, 2 x 8192 x 8192 */
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -73,7 +73,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 60 + 2048 / 30 = 205. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 59 + 2048 / 27 = 214. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
@@ -92,7 +92,7 @@ static int stream_percent(const struct isa *isa, const struct tile *t) {
     return FMA_STREAM_PERCENT - (t->bn < 64) - (t->bn < 32);
 }
 
-/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 40 + 125 = 534 clocks. */
+/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 37 + 124 = 566 clocks. */
 static void tall_coefficients(const struct gpu *g, const struct tile *t, struct cost *cost) {
     const int64_t line = 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
     struct ht_cost_coefficients *c = &cost->coefficients;
@@ -123,6 +123,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->start_cycles = thin ? (int)model_cool_clocks(g, THIN_START_CLOCKS) : 0;
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
     c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
+    c->row_percent = thin ? THIN_ROW_PERCENT : 0;
     c->row_parts = thin ? THIN_LANES : 0;
     c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;

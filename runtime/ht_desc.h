@@ -172,6 +172,7 @@ struct ht_cost_coefficients {
     int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
     int32_t block_cycles; /* of a block that an SM's other blocks wait for: its start, its stores */
     int32_t swap_share;   /* the kernel's share of tiles in ht_direct_swaps */
+    int32_t row_percent;  /* where swapped_percent counts: per cent more of what device memory takes for each of A's rows from the second to the fourth */
     int32_t whole_k; /* 1: k is never split, and a matrix that further columns read again comes no faster than the first time (kernels of
                       * a tall matrix, and the rescue, which only ever has all of k) */
 };
@@ -419,7 +420,8 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         const int64_t start = c->start_cycles > c->fixed_cycles ? c->start_cycles : c->fixed_cycles;
         const int64_t rounds = c->row_parts > 0 ? full * c->fixed_cycles : 0; /* blocks of a matrix and a vector load, then add up */
         const int64_t dram = once / c->stream_gbps + again + (start + rounds) * 1000 / clock_mhz;
-        ns = ns > dram ? ns : dram;
+        const int64_t slow = swapped ? ht_mul(dram, 100 + c->row_percent * (m < 4 ? m - 1 : 3)) / 100 : dram;
+        ns = ns > slow ? ns : slow;
         if (swapped && m > 1 && c->swapped_percent > 0)
             ns = ht_mul(ns, c->swapped_percent) / 100;
     }
