@@ -559,8 +559,8 @@ static bool read_own_parts(struct parts *t, const struct frame *f) {
     return ok;
 }
 
-static bool rescues_in_fp64(const struct frame *f) {
-    return f->rescue && strcmp(f->rescue, "rescue_f64") == 0;
+static bool multiplies_fp64(const struct frame *f) {
+    return f->isa->direct == DIRECT_F64 || (f->rescue && strcmp(f->rescue, "rescue_f64") == 0);
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
@@ -572,10 +572,10 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
     ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
-    ok = (!rescues_in_fp64(f) || read_template(&t->fp64, f->c, isa_find(isa->name)->direct_f64, "cuh")) && ok;
-    for (int i = 0; f->multiplies && i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
-        ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
+    ok = (!multiplies_fp64(f) || read_template(&t->fp64, f->c, isa_find(isa->name)->direct_f64, "cuh")) && ok;
     if (f->multiplies && !has_no_slices(f)) {
+        for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
+            ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
         ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
         ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
         ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
@@ -657,7 +657,7 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     if (f->multiplies) {
         for (int i = 0; i < ISA_HOOKS_MAX && f->isa->hooks[i]; i++)
             add_part(out, &t->arch[i]);
-        if (rescues_in_fp64(f))
+        if (multiplies_fp64(f))
             add_part(out, &t->fp64);
         if (f->cluster)
             add_part(out, &t->cluster);

@@ -154,7 +154,7 @@ const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     d->sync_percent = isa->warpgroup && kind != DIRECT_WGMMA ? SYNC_PERCENT : 100;
     d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : kind == DIRECT_WGMMA ? isa->direct_wgmma : NULL;
     d->fp32_mma = kind == DIRECT_TILE ? isa->fp32_mma : NULL;
-    d->hooks[0] = kind == DIRECT_F64 ? isa->direct_f64 : kind > DIRECT_TILE ? NULL : d->fp32_mma ? d->fp32_mma : "frag_direct";
+    d->hooks[0] = kind > DIRECT_TILE ? NULL : d->fp32_mma ? d->fp32_mma : "frag_direct";
     d->hooks[1] = kind == DIRECT_WGMMA && row ? row->hooks[0] : NULL;
     memset(d->mma_hooks, 0, sizeof d->mma_hooks);
     memset(d->mma_k, 0, sizeof d->mma_k);

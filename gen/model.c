@@ -104,6 +104,24 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     return (int)bounds[least].blocks;
 }
 
+bool model_resides(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
+    const char *limit = "";
+    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+    if (cost->smem_bytes <= g->smem_per_block_bytes && cost->blocks_per_sm > 0)
+        return true;
+    model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", tile_warps(t),
+                 cost->regs_per_thread, cost->smem_bytes, limit);
+    return false;
+}
+
+void model_predict_direct(const struct gpu *g, const struct tile *t, const struct shape *shape, struct cost *cost, const char *unit) {
+    cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
+                                    g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
+    cost->score = -cost->predicted_ns;
+    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
+    snprintf(cost->binding, sizeof cost->binding, "%s", 2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram" : unit);
+}
+
 bool model_promotes(const struct scheme *s, const struct isa *isa) {
     return model_promote_k(s, isa, 0) > 0 && !scheme_is_exact(s);
 }

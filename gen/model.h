@@ -103,6 +103,10 @@ int64_t model_warp_registers(const struct isa *isa, int64_t regs);
  * names the resource that runs out first. */
 int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
                     int64_t smem_bytes, const char **limit);
+/* Whether a block fits an SM, by registers and shared memory in `cost`, which then says how many; else rejected. */
+bool model_resides(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost);
+/* Time of kernels that read the operands as they are, by their coefficients, and what binds it: device memory, or `unit`. */
+void model_predict_direct(const struct gpu *g, const struct tile *t, const struct shape *shape, struct cost *cost, const char *unit);
 
 /* Waves of the shape in thousandths, rounded up: blocks over sms * blocks_per_sm. */
 int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,

@@ -9,7 +9,6 @@
 #include "model.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -233,13 +232,5 @@ void model_direct(const struct gpu *g, const struct isa *isa, const struct schem
     if (!cost->fits)
         return;
     coefficients(g, isa, s, t, cost);
-    const struct ht_cost_coefficients *c = &cost->coefficients;
-    cost->predicted_ns = ht_cost_ns(c, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns,
-                                    shape->m, shape->n, shape->k, 1, 1);
-    cost->score = -cost->predicted_ns;
-    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
-    snprintf(cost->binding, sizeof cost->binding, "%s",
-             2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram"
-             : has_mma(isa) || isa->fp32_mma                 ? "tensor"
-                                                             : "fp32");
+    model_predict_direct(g, t, shape, cost, has_mma(isa) || isa->fp32_mma ? "tensor" : "fp32");
 }

@@ -2,11 +2,10 @@
  * Where k is a few dozen they wait for C's way out, then for the unit. */
 #include "model.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
-    OWN_K = 2, LINES = 8,      /* k of a lane in an MMA of 8 k; its rows and columns lie so far apart */
+    OWN_K = 2, K_LANES = 4, LINES = 8, /* k of a lane in an MMA of 8 k, lanes that share them out; its rows and columns lie so far apart */
     OTHER_REGISTERS = 34, SUMS_BESIDE = 3, /* beside sums and operands, and one more for so many sums */
     CONVERSIONS = 16,          /* of FP32 to FP64, of an SM in a clock: CUDA C++ Programming Guide, arithmetic instructions, 9.0 */
     NEAR_ROWS = 64,            /* of the template copy_f64 */
@@ -42,7 +41,7 @@ static int smem_bytes(const struct tile *t) {
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line: 64x64x16, four warps of 32x32: 65536 / 128 = 512; 4 x 32 x 32
  * conversions, 16 a clock, 256; shared memory 4 x 32 x 128 bytes / 128, 128; 512 * 1.31 + 73 = 743. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
-    const int64_t lanes = isa->wave_size, loads = tile_warps(t) * (int64_t)(t->wm + t->wn) / LINES * OWN_K * t->bk / (OWN_K * 4);
+    const int64_t lanes = isa->wave_size, loads = tile_warps(t) * (int64_t)(t->wm + t->wn) / LINES * t->bk / K_LANES;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp64_fma_per_cycle * g->schedulers_per_sm / active;
     const int64_t widen = loads * lanes * 256 / CONVERSIONS * g->schedulers_per_sm / active;
     const int64_t smem = loads * lanes * 4 * 256 / g->smem_bytes_per_cycle;
@@ -71,7 +70,6 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
 
 void model_f64(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
                struct cost *cost) {
-    const char *limit = "";
     (void)s;
     if (g->fp64_fma_per_cycle < 1) {
         model_reject(cost, "unit: %s multiplies no FP64 matrices", g->name);
@@ -79,16 +77,8 @@ void model_f64(const struct gpu *g, const struct isa *isa, const struct scheme *
     }
     registers(isa, t, cost);
     cost->smem_bytes = smem_bytes(t);
-    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
-    if (cost->smem_bytes > g->smem_per_block_bytes || cost->blocks_per_sm < 1) {
-        model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", tile_warps(t),
-                     cost->regs_per_thread, cost->smem_bytes, limit);
+    if (!model_resides(g, isa, t, cost))
         return;
-    }
     coefficients(g, isa, t, cost);
-    cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
-                                    g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
-    cost->score = -cost->predicted_ns;
-    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
-    snprintf(cost->binding, sizeof cost->binding, "%s", 2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram" : "fp64");
+    model_predict_direct(g, t, shape, cost, "fp64");
 }

@@ -2,7 +2,6 @@
  * (templates/fma_direct.cu, thin_direct.cu, tall_direct.cu). Level 2. The first wait for shared memory and for C's way out, the second for P's way in. */
 #include "model.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -134,23 +133,14 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
 
 void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
                struct cost *cost) {
-    const char *limit = "";
     (void)s;
     registers(isa, t, cost);
     cost->smem_bytes = smem_bytes(isa, t);
-    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
-    if (cost->smem_bytes > g->smem_per_block_bytes || cost->blocks_per_sm < 1) {
-        model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", tile_warps(t),
-                     cost->regs_per_thread, cost->smem_bytes, limit);
+    if (!model_resides(g, isa, t, cost))
         return;
-    }
     if (isa->direct == DIRECT_TALL)
         tall_coefficients(g, t, cost);
     else
         coefficients(g, isa, t, cost);
-    cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
-                                    g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
-    cost->score = -cost->predicted_ns;
-    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
-    snprintf(cost->binding, sizeof cost->binding, "%s", 2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram" : "fp32");
+    model_predict_direct(g, t, shape, cost, "fp32");
 }

@@ -19,7 +19,7 @@ static_assert(BK == 2 * MMA_K && MI % 2 == 0, "a step is two MMAs deep");
 static_assert(BM % 32 == 0 && BN % 32 == 0, "lines of a stage lie eight banks apart");
 static_assert(P_BYTES % 16 == 0 && STAGE_BYTES % 16 == 0, "pieces are aligned");
 
-// Begins to copy a step of both operands. k: its first; depth: that are left from there on.
+// Begins to copy a step of an operand. k: its first; depth: that are left from there on.
 template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE void copy_operand(unsigned stage, const ht_side &s, int row0, int k, int depth)
 {
     const float *const from = s.src + (long long)blockIdx.z * s.stride + row0 * s.row_step + k * s.k_step;
@@ -29,6 +29,16 @@ template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE void copy_operand(unsigned stag
         ht_copy_pieces<ROWS, K_CONTIGUOUS, THREADS, 4>(stage, from, ld, s.rows - row0, depth, used);
     else
         ht_copy_pieces<ROWS, K_CONTIGUOUS, THREADS, 1>(stage, from, ld, s.rows - row0, depth, used);
+}
+
+// The same of both, as one group; an empty one behind the last step.
+template <bool P_K, bool Q_K> HT_DEVICE void copy_step(unsigned stage, const direct_args &args, int row0, int col0, int k, int end)
+{
+    if (k < end) {
+        copy_operand<BM, P_K>(stage, args.p, row0, k, end - k);
+        copy_operand<BN, Q_K>(stage + P_BYTES, args.q, col0, k, end - k);
+    }
+    ht_cp_async_commit();
 }
 
 // k of an MMA. p, q: where this lane's first row and column are at its first k.
@@ -74,11 +84,7 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], cons
     ht_grid_release();
 #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
-        if (next < range.end) {
-            copy_operand<BM, P_K>(write, args.p, row0, next, range.end - next);
-            copy_operand<BN, Q_K>(write + P_BYTES, args.q, col0, next, range.end - next);
-        }
-        ht_cp_async_commit();
+        copy_step<P_K, Q_K>(write, args, row0, col0, next, range.end);
         write += STAGE_BYTES;
         next += BK;
     }
@@ -86,11 +92,7 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], cons
     for (int k = range.begin; k < range.end; k += BK) {
         ht_cp_async_wait<STAGES - 2>();
         ht_barrier(); // the stage is there, and everyone has read the one before it
-        if (next < range.end) {
-            copy_operand<BM, P_K>(write, args.p, row0, next, range.end - next);
-            copy_operand<BN, Q_K>(write + P_BYTES, args.q, col0, next, range.end - next);
-        }
-        ht_cp_async_commit();
+        copy_step<P_K, Q_K>(write, args, row0, col0, next, range.end);
         next += BK;
         multiply_fragments<P_K, Q_K>(sum, read + at_p, read + at_q);
         if (range.end - k > MMA_K) // else there are zeros
@@ -137,55 +139,62 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     }
 }
 
-HT_DEVICE uint4 add_four(uint4 v, uint4 old, float beta)
+// What is stored at once: a number, or four.
+HT_DEVICE void take(float *piece, unsigned from)
 {
+    *piece = ht_lds4(from);
+}
+
+HT_DEVICE void take(uint4 *piece, unsigned from)
+{
+    *piece = ht_lds16(from);
+}
+
+HT_DEVICE float with_old(float v, const float *c, float beta)
+{
+    return __fmaf_rn(beta, ht_ldg4(c), v);
+}
+
+HT_DEVICE uint4 with_old(uint4 v, const float *c, float beta)
+{
+    const uint4 old = ht_ld16(c);
     return make_uint4(ht_as_uint(__fmaf_rn(beta, ht_as_float(old.x), ht_as_float(v.x))),
                       ht_as_uint(__fmaf_rn(beta, ht_as_float(old.y), ht_as_float(v.y))),
                       ht_as_uint(__fmaf_rn(beta, ht_as_float(old.z), ht_as_float(v.z))),
                       ht_as_uint(__fmaf_rn(beta, ht_as_float(old.w), ht_as_float(v.w))));
 }
 
-// The block's tile of C from shared memory, line by line of what lies side by side, a few lines at once. ADDS: to beta times C, which nobody
-// reads otherwise.
-template <bool SWAPPED, bool ADDS> HT_DEVICE void store_numbers(const ht_target &to, int along, int lines, unsigned smem)
+HT_DEVICE void put(float *c, float v)
 {
-    constexpr int ALONG = SWAPPED ? BN : BM, LINES = SWAPPED ? BM : BN, PITCH = SUM_PITCH<SWAPPED>;
-    constexpr int AT_ONCE = THREADS / ALONG, ROUNDS = LINES / AT_ONCE, AHEAD = ROUNDS < 8 ? ROUNDS : 8;
-    static_assert(THREADS % ALONG == 0 && LINES % AT_ONCE == 0 && ROUNDS % AHEAD == 0, "threads take whole lines");
-    const int line = (int)threadIdx.x / ALONG, across = (int)threadIdx.x % ALONG, there = across < along ? (lines < LINES ? lines : LINES) - line : 0;
-    const long long ld = SWAPPED ? to.row_step : to.col_step, step = ht_anew(ld * AT_ONCE);
-    float *c = to.c + line * ld + across;
-    unsigned from = smem + (unsigned)(line * PITCH + across) * 4;
-#pragma unroll 1
-    for (int l = 0; l < there; l += AHEAD * AT_ONCE, from += AHEAD * AT_ONCE * PITCH * 4) {
-        float v[AHEAD];
-        for (int x = 0; x < AHEAD; x++)
-            v[x] = ht_lds4(from + (unsigned)(x * AT_ONCE * PITCH) * 4);
-        for (int x = 0; x < AHEAD; x++, c += step) {
-            if (l + x * AT_ONCE < there)
-                ht_stg4(c, ADDS ? __fmaf_rn(to.beta, ht_ldg4(c), v[x]) : v[x]);
-        }
-    }
+    ht_stg4(c, v);
 }
 
-// The same four at once.
-template <bool SWAPPED, bool ADDS> HT_DEVICE void store_fours(const ht_target &to, int along, int lines, unsigned smem)
+HT_DEVICE void put(float *c, uint4 v)
 {
-    constexpr int ALONG = SWAPPED ? BN : BM, LINES = SWAPPED ? BM : BN, PITCH = SUM_PITCH<SWAPPED>;
-    constexpr int PER_LINE = ALONG / 4, AT_ONCE = THREADS / PER_LINE, ROUNDS = LINES / AT_ONCE, AHEAD = ROUNDS < 4 ? ROUNDS : 4;
+    ht_stg16(c, v);
+}
+
+// The block's tile of C from shared memory, line by line of what lies side by side, a few pieces ahead. ADDS: to beta times C, which nobody
+// reads otherwise.
+template <bool SWAPPED, bool ADDS, class PIECE> HT_DEVICE void store_lines(const ht_target &to, int along, int lines, unsigned smem)
+{
+    constexpr int ALONG = SWAPPED ? BN : BM, LINES = SWAPPED ? BM : BN, PITCH = SUM_PITCH<SWAPPED>, NUMBERS = (int)sizeof(PIECE) / 4;
+    constexpr int PER_LINE = ALONG / NUMBERS, AT_ONCE = THREADS / PER_LINE, ROUNDS = LINES / AT_ONCE, MOST = NUMBERS > 1 ? 4 : 8;
+    constexpr int AHEAD = ROUNDS < MOST ? ROUNDS : MOST;
     static_assert(THREADS % PER_LINE == 0 && LINES % AT_ONCE == 0 && ROUNDS % AHEAD == 0, "threads take whole lines");
-    const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * 4, there = across < along ? (lines < LINES ? lines : LINES) - line : 0;
+    const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * NUMBERS;
+    const int there = across < along ? (lines < LINES ? lines : LINES) - line : 0;
     const long long ld = SWAPPED ? to.row_step : to.col_step, step = ht_anew(ld * AT_ONCE);
     float *c = to.c + line * ld + across;
     unsigned from = smem + (unsigned)(line * PITCH + across) * 4;
 #pragma unroll 1
     for (int l = 0; l < there; l += AHEAD * AT_ONCE, from += AHEAD * AT_ONCE * PITCH * 4) {
-        uint4 v[AHEAD];
+        PIECE v[AHEAD];
         for (int x = 0; x < AHEAD; x++)
-            v[x] = ht_lds16(from + (unsigned)(x * AT_ONCE * PITCH) * 4);
+            take(&v[x], from + (unsigned)(x * AT_ONCE * PITCH) * 4);
         for (int x = 0; x < AHEAD; x++, c += step) {
             if (l + x * AT_ONCE < there)
-                ht_stg16(c, ADDS ? add_four(v[x], ht_ld16(c), to.beta) : v[x]);
+                put(c, ADDS ? with_old(v[x], c, to.beta) : v[x]);
         }
     }
 }
@@ -201,13 +210,13 @@ template <bool SWAPPED> HT_DEVICE void store_sums(const direct_args &args, const
     ht_barrier(); // all sums are there
     const bool fours = ld % 4 == 0 && along % 4 == 0 && (unsigned long long)to.c % 16 == 0;
     if (fours && to.beta != 0.0f)
-        store_fours<SWAPPED, true>(to, along, lines, smem);
+        store_lines<SWAPPED, true, uint4>(to, along, lines, smem);
     else if (fours)
-        store_fours<SWAPPED, false>(to, along, lines, smem);
+        store_lines<SWAPPED, false, uint4>(to, along, lines, smem);
     else if (to.beta != 0.0f)
-        store_numbers<SWAPPED, true>(to, along, lines, smem);
+        store_lines<SWAPPED, true, float>(to, along, lines, smem);
     else
-        store_numbers<SWAPPED, false>(to, along, lines, smem);
+        store_lines<SWAPPED, false, float>(to, along, lines, smem);
 }
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)

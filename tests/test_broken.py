@@ -185,7 +185,7 @@ BREAKS_OF["h200-f64"] = {  # lines of P are of rows, of Q of k
     "nobody waits": (r"ht_grid_wait\(\);", 0, ";"),
     "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
     "waits for one copy too few": (r"ht_cp_async_wait<STAGES - 2>", 0, "ht_cp_async_wait<STAGES - 1>"),
-    "the stage that is read is written": (r"copy_operand<BM, P_K>\(write", 1, "copy_operand<BM, P_K>(read"),
+    "the stage that is read is written": (r"copy_step<P_K, Q_K>\(write", 1, "copy_step<P_K, Q_K>(read"),
     "an MMA left out": (r"ht_mma_f64_1688\(sum\[1\]\[2\][^\n]*\n", 0, ""),
     "the other k of a lane": (r"\+ 1 \* 4 \* P_DEEP", 0, "+ 0 * 4 * P_DEEP"),
     "half a step left out": (r"range\.end - k > MMA_K\)", 0, "range.end - k > BK)"),

@@ -80,8 +80,8 @@ struct call {
 struct pending_copy {
     unsigned offset; /* in shared memory */
     uint32_t group;
-    const void *source;
-    unsigned size, bytes; /* in shared memory, of which so many are copied; the rest are zeros */
+    const void *source; /* nullptr: zeros */
+    unsigned size;
 };
 
 struct engine;

@@ -374,9 +374,8 @@ static void begin_copy(const char *name, unsigned s, const void *g, unsigned siz
         engine_fail(e, r.who.thread, line, "copy all or nothing", "%s copies %d bytes to %u", name, bytes, size);
         abandon_thread(e);
     }
-    const unsigned copied = static_cast<unsigned>(bytes);
     unsigned offset;
-    if (!shared_range(e, r.who, s, size, size, offset) || (copied > 0 && !global_range(e, r.who, g, copied, size)))
+    if (!shared_range(e, r.who, s, size, size, offset) || (bytes > 0 && !global_range(e, r.who, g, size, size)))
         abandon_thread(e);
     for (unsigned i = 0; i < size; i += 4) {
         shadow_word &word = e.shadow[(offset + i) / 4];
@@ -385,7 +384,7 @@ static void begin_copy(const char *name, unsigned s, const void *g, unsigned siz
         word.copier = static_cast<uint16_t>(r.who.thread);
         word.flags = static_cast<uint16_t>((word.flags & ~SHADOW_BULK) | SHADOW_PENDING);
     }
-    e.running->copies.push_back(pending_copy{offset, e.running->open_group, g, size, copied});
+    e.running->copies.push_back(pending_copy{offset, e.running->open_group, bytes > 0 ? g : nullptr, size});
 }
 
 void ht_cp_async16(unsigned s, const void *g, int line) {
@@ -415,9 +414,10 @@ void ht_sim_cp_async_wait(int pending_groups) {
     while (done < t.copies.size() &&
            static_cast<int64_t>(t.copies[done].group) < static_cast<int64_t>(t.open_group) - pending_groups) {
         const pending_copy &copy = t.copies[done++];
-        memset(&e.shared[copy.offset], 0, copy.size);
-        if (copy.bytes > 0)
-            memcpy(&e.shared[copy.offset], copy.source, copy.bytes);
+        if (copy.source != nullptr)
+            memcpy(&e.shared[copy.offset], copy.source, copy.size);
+        else
+            memset(&e.shared[copy.offset], 0, copy.size);
         for (unsigned i = 0; i < copy.size / 4; i++)
             note_write(e, t.index, e.shadow[copy.offset / 4 + i], SHADOW_BY_COPY);
     }
