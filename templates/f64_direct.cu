@@ -17,6 +17,7 @@ constexpr int SUM_BYTES = 4 * (BN * SUM_PITCH<false> > BM * SUM_PITCH<true> ? BN
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > SUM_BYTES ? STAGES * STAGE_BYTES : SUM_BYTES;
 static_assert(BK == 2 * MMA_K && MI % 2 == 0, "a step is two MMAs deep");
 static_assert(BM % 32 == 0 && BN % 32 == 0, "lines of a stage lie eight banks apart");
+static_assert(BN <= NEAR_ROWS, "Q's lines are not copied past their beginnings");
 static_assert(P_BYTES % 16 == 0 && STAGE_BYTES % 16 == 0, "pieces are aligned");
 
 // Begins to copy a step of an operand. k: its first; depth: that are left from there on.
@@ -27,6 +28,8 @@ template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE void copy_operand(unsigned stag
     const int used = depth > MMA_K ? BK : MMA_K;
     if (s.wide)
         ht_copy_pieces<ROWS, K_CONTIGUOUS, THREADS, 4>(stage, from, ld, s.rows - row0, depth, used);
+    else if constexpr (ht_copies_past<ROWS, K_CONTIGUOUS>)
+        ht_copy_past<ROWS, THREADS>(stage, from, ld, s.rows - row0, depth);
     else
         ht_copy_pieces<ROWS, K_CONTIGUOUS, THREADS, 1>(stage, from, ld, s.rows - row0, depth, used);
 }
@@ -39,6 +42,14 @@ template <bool P_K, bool Q_K> HT_DEVICE void copy_step(unsigned stage, const dir
         copy_operand<BN, Q_K>(stage + P_BYTES, args.q, col0, k, end - k);
     }
     ht_cp_async_commit();
+}
+
+// How far into a stage's line its first number is: of an operand's row, from `k` on.
+template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE int past_of(const ht_side &s, int row, int k)
+{
+    if (!ht_copies_past<ROWS, K_CONTIGUOUS> || s.wide)
+        return 0;
+    return ht_past_sixteen(s.src + (long long)blockIdx.z * s.stride + row * s.row_step + k);
 }
 
 // k of an MMA. p, q: where this lane's first row and column are at its first k.
@@ -76,7 +87,8 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], cons
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane / 4, own = lane % 4;
     constexpr int P_PITCH = ht_copy_pitch<BM, P_K>, Q_PITCH = ht_copy_pitch<BN, Q_K>;
-    const unsigned at_p = (unsigned)(P_K ? row * P_PITCH + own : own * P_PITCH + row) * 4;
+    const int past = past_of<BM, P_K>(args.p, row0 + row, range.begin); // of all this lane's rows: they are eight apart
+    const unsigned at_p = (unsigned)((P_K ? row * P_PITCH + own : own * P_PITCH + row) + past) * 4;
     const unsigned at_q = P_BYTES + (unsigned)(Q_K ? col * Q_PITCH + own : own * Q_PITCH + col) * 4;
     unsigned write = smem, read = smem;
     int next = range.begin; // k that is copied next

@@ -79,6 +79,12 @@ HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
     return {begin, args.k - begin < steps * BK ? args.k : begin + steps * BK};
 }
 
+// Numbers between a multiple of 16 bytes and p.
+HT_DEVICE int ht_past_sixteen(const float *p)
+{
+    return (int)((unsigned long long)p / 4 % 4);
+}
+
 // Four numbers that lie side by side.
 HT_DEVICE void ht_numbers_of(float *v, uint4 x)
 {

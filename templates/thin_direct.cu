@@ -16,13 +16,21 @@ constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a wa
 constexpr int LINE = 4 * LANES, AHEAD = BK / LINE;
 constexpr int WARPS_M = BM / LINES, SPREAD = WARPS / WARPS_M, FEW = SPREAD;
 template <bool P_K> constexpr int ROWS = P_K ? BM : LINE;             // of a block
+constexpr int WINDOW = LINE - 4;                                      // rows of a block where lines are k and begin anywhere
 template <bool P_K> constexpr int SETS = P_K ? 1 : SPREAD;            // of sums in a thread, one load after the other
 template <bool P_K> constexpr int NEXT = P_K ? LINE * SPREAD : LINE;  // k from load to load
-template <bool P_K> constexpr int STEP = NEXT<P_K> *AHEAD;            // k of a block at once
+template <bool WIDE> constexpr int LOADS = WIDE || BN == 1 ? AHEAD : AHEAD / 2; // at once; WIDE: of four numbers of P and Q, else there are more registers to each
+template <bool P_K, bool WIDE> constexpr int STEP = NEXT<P_K> *LOADS<WIDE>;     // k of a block at once
 constexpr int SMEM_BYTES = 4 * SPREAD * LANES * BN * LINE;
 static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && AHEAD % SPREAD == 0, "32 k, whole sets");
 constexpr int FEW_ROWS = 4, MOST_PARTS = LANES; // of P, and of k in a block's rows
 static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
+
+// Rows of a block. Where lines are k and begin anywhere it reads as many numbers of each, from a multiple of 16 bytes on.
+template <bool P_K> static __host__ __device__ inline int block_rows(const ht_side &p)
+{
+    return P_K || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K> : WINDOW;
+}
 
 // What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
 struct thin_task {
@@ -30,7 +38,7 @@ struct thin_task {
     long long p_k, q_k, q_col; // elements from k to k, from column to column
     int cols, rows;            // of Q and, where rows lie side by side, of P: that there are
     int end;
-    bool wide, q_wide; // P, and what is read of Q, lies well for AHEAD loads
+    bool wide, q_wide; // P, and Q along k, is read by four numbers at multiples of 16 bytes
 };
 
 // Four numbers side by side; WIDE: from a multiple of 16 bytes on, and only if they are there.
@@ -53,17 +61,22 @@ HT_DEVICE void load_some(float *v, const float *from, long long step, int there)
     }
 }
 
-// Where k is contiguous in both, and all of it is there: a load of P times what it meets in each column of Q.
-HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
+// Where k is contiguous in P, and all of it is there: a load of P times what it meets in each column of Q. Q_WIDE: Q lies as P, at
+// multiples of 16 bytes.
+template <bool Q_WIDE> HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
 {
-    const long long q_col = ht_anew(t.q_col);
+    const long long q_col = ht_anew(t.q_col), q_k = ht_anew(t.q_k);
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        const uint4 x = ht_ld16(q);
-        sum[c][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[c][0]);
-        sum[c][1] = __fmaf_rn(p[1], ht_as_float(x.y), sum[c][1]);
-        sum[c][2] = __fmaf_rn(p[2], ht_as_float(x.z), sum[c][2]);
-        sum[c][3] = __fmaf_rn(p[3], ht_as_float(x.w), sum[c][3]);
+        float x[4];
+        if (Q_WIDE)
+            ht_numbers_of(x, ht_ld16(q));
+        else
+            load_some(x, q, q_k, 4);
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            sum[c][e] = __fmaf_rn(p[e], x[e], sum[c][e]);
+        }
         q += c + 1 < t.cols ? q_col : 0; // of one too many the result is not stored
     }
 }
@@ -99,24 +112,21 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
     }
 }
 
-// AHEAD loads of P, from k on, times Q, where Q lies well and, if WIDE, P does. WHOLE: all is there; else the first load is, and those that
-// are not all there are left out.
-template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+// LOADS of P, from k on, times Q. WHOLE: all is there; else the first load is, and those that are not all there are left out.
+template <bool P_K, bool WIDE, bool Q_WIDE, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
-    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
+    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K && Q_WIDE ? 1 : ht_anew(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
     const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
-    float p[AHEAD][4];
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
+    float p[LOADS<WIDE && Q_WIDE>][4];
+    for (int u = 0; u < LOADS<WIDE && Q_WIDE>; u++) {
         load_four<WIDE>(p[u], from, WHOLE || u <= last);
         from += WIDE || WHOLE || u < last ? p_step : 0; // the last that is there instead of one that is not
     }
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
+    for (int u = 0; u < LOADS<WIDE && Q_WIDE>; u++) {
         if (WHOLE || u <= last) {
             if (P_K)
-                multiply_by_four(sum[0], p[u], q, t);
+                multiply_by_four<Q_WIDE>(sum[0], p[u], q, t);
             else
                 multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
         }
@@ -145,35 +155,55 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
     }
 }
 
-// This thread's share of k from `first` on, AHEAD loads at once, but for up to three k that are left to one lane.
-template <bool P_K, bool WIDE> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+// This thread's share of k from `first` on, LOADS at once, but for up to three k that are left to one lane.
+template <bool P_K, bool WIDE, bool Q_WIDE> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const thin_task &t, int first)
 {
-    const int reach = (AHEAD - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
+    const int reach = (LOADS<WIDE && Q_WIDE> - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
     int k = first;
 #pragma unroll 1
-    for (; k + reach <= t.end; k += STEP<P_K>)
-        multiply_ahead<P_K, WIDE, true>(sum, t, k);
+    for (; k + reach <= t.end; k += STEP<P_K, WIDE && Q_WIDE>)
+        multiply_ahead<P_K, WIDE, Q_WIDE, true>(sum, t, k);
     if (k + (P_K ? 4 : 1) <= t.end)
-        multiply_ahead<P_K, WIDE, false>(sum, t, k);
+        multiply_ahead<P_K, WIDE, Q_WIDE, false>(sum, t, k);
 }
 
 // This thread's share of k from `first` on.
 template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
 {
-    constexpr bool LOOSE = P_K && BN == 1; // registers are left for addresses of four numbers
-    if (t.q_wide && (LOOSE || t.wide)) {
-        if (!LOOSE || t.wide)
-            multiply_most<P_K, true>(sum, t, first);
+    if constexpr (P_K) {
+        if (t.wide && t.q_wide)
+            multiply_most<true, true, true>(sum, t, first);
+        else if (t.wide)
+            multiply_most<true, true, false>(sum, t, first);
+        else if (t.q_wide)
+            multiply_most<true, false, true>(sum, t, first);
         else
-            multiply_most<P_K, !LOOSE>(sum, t, first);
-        const int left = (t.end - first) % NEXT<P_K>; // from the last of the thread's places on: up to three k
-        if (P_K && first < t.end && left > 0 && left < 4)
-            multiply_few<P_K>(sum, t, t.end - left);
-        return;
-    }
+            multiply_most<true, false, false>(sum, t, first);
+        const int left = (t.end - first) % NEXT<true>; // from the last of the thread's places on: up to three k
+        if (first < t.end && left > 0 && left < 4)
+            multiply_few<true>(sum, t, t.end - left);
+    } else if (t.wide) {
+        multiply_most<false, true, true>(sum, t, first);
+    } else {
 #pragma unroll 1
-    for (int k = first; k < t.end; k += FEW * NEXT<P_K>)
-        multiply_few<P_K>(sum, t, k);
+        for (int k = first; k < t.end; k += FEW * NEXT<false>)
+            multiply_few<false>(sum, t, k);
+    }
+}
+
+// The matrix's last line, where this thread has it and four numbers would end beyond it. first: the thread's first line.
+HT_DEVICE void multiply_last(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+{
+    const int before = t.end - first, set = before / LINE % SETS<false>;
+    if (before < 0 || before % LINE != 0)
+        return;
+    float p[4];
+    load_some(p, t.p + t.end * t.p_k, 1, t.rows);
+#pragma unroll
+    for (int s = 0; s < SPREAD; s++) {
+        if (s == set)
+            multiply_by_any<false>(sum[s], p, t.q + t.end * t.q_k, t, 1);
+    }
 }
 
 HT_DEVICE float add_lanes(float v, int lanes)
@@ -198,6 +228,31 @@ HT_DEVICE void leave_k_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int l
             v = add_lanes(v, lanes);
         if (lane % LANES == 0)
             ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, c, row), v);
+    }
+}
+
+// Four sums of a line that begins `past` numbers behind a multiple of 16 bytes, from which on they are counted: those of the rows that
+// this lane has of all lines.
+HT_DEVICE void move_to_rows(ht_acc *v, int past, int lane)
+{
+    const int next = lane % LANES < LANES - 1 ? lane + 1 : lane;
+    float w[7] = {v[0], v[1], v[2], v[3]};
+    for (int e = 0; e < 3; e++)
+        w[4 + e] = ht_shfl_sum(v[e], lane ^ next);
+    for (int e = 0; e < 6; e++)
+        w[e] = past & 1 ? w[e + 1] : w[e];
+    for (int e = 0; e < 4; e++)
+        v[e] = past & 2 ? w[e + 2] : w[e];
+}
+
+HT_DEVICE void move_sums(ht_acc (*sum)[BN][4], int past, int lane)
+{
+#pragma unroll
+    for (int set = 0; set < SPREAD; set++) {
+#pragma unroll
+        for (int c = 0; c < BN; c++) {
+            move_to_rows(sum[set][c], past, lane);
+        }
     }
 }
 
@@ -266,33 +321,48 @@ HT_DEVICE bool leaves_places()
     return blocks > SMS && blocks < SMS * MIN_BLOCKS;
 }
 
+// The first of four rows that a lane reads where rows lie side by side, of `rows` from line `from` on: its line may begin anywhere, and is
+// read from the last multiple of 16 bytes on. Beyond the rows it is the last piece that has some. What is not a row's is not stored.
+HT_DEVICE int aligned_row(const float *from, int rows, int lane)
+{
+    const int past = ht_past_sixteen(from), piece = lane % LANES, last = (rows - 1 + past) / 4;
+    return (piece < last ? piece : last) * 4 - past;
+}
+
 template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
 {
     const ht_place place = ht_place_of(args, 0);
     const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
-    const int row0 = place.p_tile * ROWS<P_K>, col0 = place.q_tile * BN;
+    const int height = block_rows<P_K>(args.p), row0 = place.p_tile * height, col0 = place.q_tile * BN;
+    const bool few = args.p.rows <= FEW_ROWS;
+    const float *const p = args.p.src + (long long)blockIdx.z * args.p.stride;
     ht_part_k range = ht_part_of(args, place.split);
     int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
     sharing shared = {0, 1};
-    if (args.p.rows <= FEW_ROWS) {
+    if (few) {
         shared = share_rows<P_K>(args.p.rows);
         range = share_of(range, own >> shared.shift, shared.parts);
         own &= (1 << shared.shift) - 1;
     }
-    // of one too many the result is not stored; where rows lie side by side it is one of four that are all there, if there are four: its
-    // warp would wait for number by number
-    const int near = P_K || args.p.rows < 4 ? args.p.rows - 1 : (args.p.rows - 4) / 4 * 4, row = own < args.p.rows ? own : near;
+    const int first = range.begin + (P_K ? warp / WARPS_M * LINE + lane % LANES * 4 : warp * LINES + lane / LANES);
+    if (P_K)
+        own = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
+    else if (!few)
+        own = row0 + aligned_row(p + row0 + first * args.p.k_step, args.p.rows - row0 < height ? args.p.rows - row0 : height, lane);
     thin_task t;
-    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + row * args.p.row_step;
+    t.p = p + own * args.p.row_step;
     t.q = args.q.src + (long long)blockIdx.z * args.q.stride + col0 * args.q.row_step;
     t.p_k = args.p.k_step;
     t.q_k = args.q.k_step;
     t.q_col = args.q.row_step;
     t.cols = args.q.rows - col0;
-    t.rows = args.p.rows - row;
+    t.rows = args.p.rows - own;
     t.end = range.end;
-    t.wide = args.p.wide != 0 && (P_K || t.rows >= 4);
-    t.q_wide = !P_K || (args.q.wide != 0 && args.q.k_contiguous != 0);
+    t.wide = (!P_K && !few) || (args.p.wide != 0 && (P_K || t.rows >= 4));
+    t.q_wide = args.q.wide != 0 && args.q.k_contiguous != 0;
+    const bool ends = !P_K && !few && t.rows < 4 && range.end == args.k; // behind the matrix's last line there may be nothing
+    if (ends)
+        t.end--;
     ht_acc sum[SETS<P_K>][BN][4];
     for (int set = 0; set < SETS<P_K>; set++) {
 #pragma unroll
@@ -303,14 +373,19 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     ht_grid_wait(); // what comes before is worked out while the launch before this one ends
     if (!leaves_places())
         ht_grid_release(); // else at its end
-    multiply_all<P_K>(sum, t, range.begin + (P_K ? warp / WARPS_M * LINE + lane % LANES * 4 : warp * LINES + lane / LANES));
-    if constexpr (P_K)
+    multiply_all<P_K>(sum, t, first);
+    if constexpr (P_K) {
         leave_k_sums(smem, sum, warp, lane);
-    else
+    } else {
+        if (ends)
+            multiply_last(sum, t, first);
+        if (height < LINE)
+            move_sums(sum, ht_past_sixteen(p + row0 + first * args.p.k_step), lane);
         leave_row_sums(smem, sum, warp, lane);
+    }
     ht_barrier();
     const int i = tid % ROWS<P_K>, c = tid / ROWS<P_K>;
-    if (c < BN && row0 + i < args.p.rows && col0 + c < args.q.rows) {
+    if (c < BN && i < height && row0 + i < args.p.rows && col0 + c < args.q.rows) {
         float v = add_warps<P_K>(smem, c, i);
 #pragma unroll 1
         for (int part = 1; part < shared.parts; part++)
@@ -340,7 +415,7 @@ static int launch(const ht_gemm_args &g, void *stream)
     direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, 0));
     if (args.q.rows == 1 && args.q.k_contiguous) // a line by itself may be of any length
         args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * 4) % 16 == 0;
-    const int rows = args.p.k_contiguous ? ROWS<true> : ROWS<false>;
+    const int rows = args.p.k_contiguous ? block_rows<true>(args.p) : block_rows<false>(args.p);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + rows - 1) / rows), (unsigned)((args.q.rows + BN - 1) / BN));
     return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }

@@ -1,4 +1,4 @@
-/* one_product KERNEL [NN|NT|TN|TT]: one product on the named kernel in the simulator, held to what its errors are
+/* one_product KERNEL [NN|NT|TN|TT [PAD]]: one product on the named kernel in the simulator, held to what its errors are
  * expected to be. For tests/test_broken.py. The last line says what was found; "bits" is a hash (FNV-1a) of
  * C. Exit 0: right; 1: wrong or the simulator objects.
  *
@@ -21,7 +21,7 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_dev.h"
 
-enum { M = 150, N = 140, K = 256, EXPECTED = 8 };
+enum { M = 150, N = 140, K = 256, PAD_MOST = 1, EXPECTED = 8 };
 
 static float *device_copy(const float *host, size_t count) {
     void *p = NULL;
@@ -43,20 +43,21 @@ static uint64_t hash_of(const float *x, size_t count) {
 }
 
 int main(int argc, char **argv) {
-    static float a[M * K], b[K * N], c[M * N];
+    static float a[(M + PAD_MOST) * (K + PAD_MOST)], b[(K + PAD_MOST) * (N + PAD_MOST)], c[M * N];
     const float one = 1, zero = 0;
     struct reference r;
     struct metrics found;
     struct halftone_plan plan;
     halftone *h = NULL;
-    int code = argc == 2 || argc == 3 ? halftone_create(&h) : HALFTONE_UNKNOWN_KERNEL;
-    const char ta = argc == 3 ? argv[2][0] : 'N', tb = argc == 3 ? argv[2][1] : 'N';
-    const int64_t lda = ta == 'N' ? M : K, ldb = tb == 'N' ? K : N; /* what lies there is any numbers */
-    family_fill(family_find("llm"), 3, 'A', M, N, K, a, M);
-    family_fill(family_find("llm"), 3, 'B', M, N, K, b, K);
+    int code = argc >= 2 && argc <= 4 ? halftone_create(&h) : HALFTONE_UNKNOWN_KERNEL;
+    const char ta = argc > 2 ? argv[2][0] : 'N', tb = argc > 2 ? argv[2][1] : 'N';
+    const int64_t pad = argc > 3 ? PAD_MOST : 0, lda = (ta == 'N' ? M : K) + pad, ldb = (tb == 'N' ? K : N) + pad; /* what lies there is any numbers */
+    family_fill(family_find("llm"), 3, 'A', M + pad, N + pad, K + pad, a, M + pad);
+    family_fill(family_find("llm"), 3, 'B', M + pad, N + pad, K + pad, b, K + pad);
     for (int i = 0; i < M * N; i++)
         c[i] = NAN;
-    float *da = device_copy(a, M * K), *db = device_copy(b, K * N), *dc = device_copy(c, M * N);
+    float *da = device_copy(a, (size_t)(ta == 'N' ? lda * (K - 1) + M : lda * (M - 1) + K));
+    float *db = device_copy(b, (size_t)(tb == 'N' ? ldb * (N - 1) + K : ldb * (K - 1) + N)), *dc = device_copy(c, M * N);
     if (code == HALFTONE_OK)
         code = halftone_set_kernel(h, argv[1]);
     if (code == HALFTONE_OK)

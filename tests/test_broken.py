@@ -20,6 +20,8 @@ SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a80
         "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
         "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT"),
         "h200-thin": ("h200", "fp32", "_16x4x256_"), "h200-f64": ("h200", "fp32", "_64x64x16_w32x32_s4_"),
+        "a800-thin-past": ("a800", "fp32", "_16x4x256_", "TT", "1"), "a800-thin-any": ("a800", "fp32", "_16x4x256_", "TN", "1"),
+        "h200-f64-past": ("h200", "fp32", "_128x32x16_w32x32_s4_", "TN", "1"),
         "h200-f64-k": ("h200", "fp32", "_128x32x16_w32x32_s4_", "TN"), "h200-f64-rows": ("h200", "fp32", "_32x32x16_w16x16_s4_", "NT")}
 
 
@@ -105,18 +107,31 @@ BREAKS_OF = {
         "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
         "lanes of a row are not added": (r"v = add_lanes\(v, lanes\);", 0, ";"),
         "a warp left out": (r"for \(int spread = 0; spread < SPREAD;", 0, "for (int spread = 1; spread < SPREAD;"),
-        "a row beyond the matrix": (r"own < args\.p\.rows \? own : near", 0, "own"),
-        "a column beyond the matrix": (r"HT_DEVICE void multiply_by_any([\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_any\g<1>1 < 99"),
+        "a row beyond the matrix": (r"own < args\.p\.rows \? own : args\.p\.rows - 1", 0, "own"),
+        "a column beyond the matrix": (r"HT_DEVICE void multiply_by_four([\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_four\g<1>1 < 99"),
+        "Q's k taken for its columns": (r"load_some\(x, q, q_k, 4\)", 0, "load_some(x, q, q_col, 4)"),
     },
     "a800-thin-k": {  # k contiguous in both: 16 bytes at once
-        "a multiply-add left out": (r"sum\[1\]\[2\] = __fmaf_rn\(p\[2\], ht_as_float[^\n]*\n", 0, ""),
-        "a load too few": (r"3 <= last\)", 0, "3 < last)"),
+        "a multiply-add left out": (r"HT_DEVICE void multiply_by_four([\s\S]*?)sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, r"HT_DEVICE void multiply_by_four\g<1>"),
+        "a load too few": (r"u <= last\)", 1, "u < last)"),
         "a load too far": (r"const int last = \(t.end - k", 0, "const int last = (t.end + 999 - k"),
     },
     "a800-thin-rows": {  # rows contiguous
         "warps that read the same k": (r"warp \* LINES \+ lane / LANES\)", 0, "lane / LANES)"),
         "groups of lines in one place": (r"group = \(warp \* LINES \+ line\) / 4", 0, "group = line / 4"),
-        "sums of the other half of k": (r"sum\[1 % SETS<P_K>\]", 0, "sum[0]"),
+        "sums of the other half of k": (r"sum\[u % SETS<P_K>\]", 0, "sum[0]"),
+    },
+    "a800-thin-past": {  # the same, where lines begin anywhere
+        "the last line read beyond the matrix": (r"if \(ends\)\n +t\.end--;", 0, ";"),
+        "the last line left out": (r"if \(ends\)\n +multiply_last[^\n]*", 0, ";"),
+        "the last line in another's sums": (r"if \(1 == set\)", 0, "if (2 == set)"),
+        "numbers in their neighbours' rows": (r"v\[e\] = past & 2 \? w\[e \+ 2\] : w\[e\]", 0, "v[e] = w[e]"),
+        "nothing from the next lane": (r"lane \^ next\)", 0, "0)"),
+        "rows that a line has not": (r"rows <= FEW_ROWS \? ROWS<P_K> : WINDOW", 0, "rows <= FEW_ROWS ? ROWS<P_K> : ROWS<P_K>"),
+    },
+    "a800-thin-any": {  # k contiguous, number by number
+        "the same number four times": (r"v\[e\] = ht_ldg4\(from \+ e\)", 0, "v[e] = ht_ldg4(from)"),
+        "the same k of Q": (r"q \+= q_step;", 0, ";"),
     },
     "a800-tall": {  # loads of rows side by side, and one by one at the end
         "no barrier before classes are added": (r"ht_barrier\(\);", 0, ";"),
@@ -200,7 +215,13 @@ BREAKS_OF["h200-f64"] = {  # lines of P are of rows, of Q of k
 BREAKS_OF["h200-f64-k"] = {  # of k, both
     "the other k of a lane": (r"\+ 1 \* 4 \* Q_DEEP", 0, "+ 0 * 4 * Q_DEEP"),
     "k as rows": (r"P_K \? row \* P_PITCH \+ own", 0, "P_K ? own * P_PITCH + row"),
-    "lines too close": (r"constexpr int ht_copy_pitch = K_CONTIGUOUS \? BK \+ 4", 0, "constexpr int ht_copy_pitch = K_CONTIGUOUS ? BK - 4"),
+}
+BREAKS_OF["h200-f64-past"] = {  # where P's lines begin anywhere
+    "lines as if they began at 16 bytes": (r"own \* P_PITCH \+ row\) \+ past\) \* 4", 0, "own * P_PITCH + row)) * 4"),
+    "no copy more": (r"HT_DEVICE void ht_copy_past([\s\S]*?)own < ROWS && over != 0", 0, r"HT_DEVICE void ht_copy_past\g<1>own < 0"),
+    "copied from where a line begins": (r"HT_DEVICE void ht_copy_past([\s\S]*?)at -= past;", 0, r"HT_DEVICE void ht_copy_past\g<1>;"),
+    "behind the matrix": (r"HT_DEVICE void ht_copy_four([\s\S]*?)last && there > 0", 0, r"HT_DEVICE void ht_copy_four\g<1>last && there > 9"),
+    "zeros for what exists": (r"HT_DEVICE void ht_copy_four([\s\S]*?)there \* 4 : 16", 0, r"HT_DEVICE void ht_copy_four\g<1>there * 4 : 12"),
 }
 BREAKS_OF["h200-f64-rows"] = {  # of rows, both
     "k that the stage has not": (COPIES + r"line \+ i \* AT_ONCE < used", 0, r"HT_DEVICE void ht_copy_pieces\g<1>line + i * AT_ONCE < 4"),

@@ -80,8 +80,8 @@ struct call {
 struct pending_copy {
     unsigned offset; /* in shared memory */
     uint32_t group;
-    const void *source; /* nullptr: zeros */
-    unsigned size;
+    const void *source;
+    unsigned bytes, size; /* from source, and in all: then zeros */
 };
 
 struct engine;

@@ -359,7 +359,8 @@ int ht_add_relaxed_i32(int *p, int v, int line) {
     return global_allows("ht_add_relaxed_i32", p, line, REACHES_ALL) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
 }
 
-/* `size` bytes of shared memory from g, or zeros (bytes: 0). Hardware copies in part as well, which compute-sanitizer takes for a whole copy. */
+/* `size` bytes of shared memory: `bytes` from g, then zeros. Hardware reads no more than those, but compute-sanitizer knows no copies in part: all
+ * must be there. */
 static void begin_copy(const char *name, unsigned s, const void *g, unsigned size, int bytes, int line) {
     request r(name, line);
     if (r.e == nullptr)
@@ -370,8 +371,8 @@ static void begin_copy(const char *name, unsigned s, const void *g, unsigned siz
                     e.launch->model->name);
         abandon_thread(e);
     }
-    if (bytes != 0 && static_cast<unsigned>(bytes) != size) {
-        engine_fail(e, r.who.thread, line, "copy all or nothing", "%s copies %d bytes to %u", name, bytes, size);
+    if (bytes < 0 || static_cast<unsigned>(bytes) > size) {
+        engine_fail(e, r.who.thread, line, "copy no more than there is room for", "%s copies %d bytes to %u", name, bytes, size);
         abandon_thread(e);
     }
     unsigned offset;
@@ -384,7 +385,7 @@ static void begin_copy(const char *name, unsigned s, const void *g, unsigned siz
         word.copier = static_cast<uint16_t>(r.who.thread);
         word.flags = static_cast<uint16_t>((word.flags & ~SHADOW_BULK) | SHADOW_PENDING);
     }
-    e.running->copies.push_back(pending_copy{offset, e.running->open_group, bytes > 0 ? g : nullptr, size});
+    e.running->copies.push_back(pending_copy{offset, e.running->open_group, g, static_cast<unsigned>(bytes), size});
 }
 
 void ht_cp_async16(unsigned s, const void *g, int line) {
@@ -414,10 +415,8 @@ void ht_sim_cp_async_wait(int pending_groups) {
     while (done < t.copies.size() &&
            static_cast<int64_t>(t.copies[done].group) < static_cast<int64_t>(t.open_group) - pending_groups) {
         const pending_copy &copy = t.copies[done++];
-        if (copy.source != nullptr)
-            memcpy(&e.shared[copy.offset], copy.source, copy.size);
-        else
-            memset(&e.shared[copy.offset], 0, copy.size);
+        memcpy(&e.shared[copy.offset], copy.source, copy.bytes);
+        memset(&e.shared[copy.offset + copy.bytes], 0, copy.size - copy.bytes);
         for (unsigned i = 0; i < copy.size / 4; i++)
             note_write(e, t.index, e.shadow[copy.offset / 4 + i], SHADOW_BY_COPY);
     }
