@@ -19,8 +19,8 @@ template <bool P_K> constexpr int ROWS = P_K ? BM : LINE;             // of a bl
 constexpr int WINDOW = LINE - 4;                                      // rows of a block where lines are k and begin anywhere
 template <bool P_K> constexpr int SETS = P_K ? 1 : SPREAD;            // of sums in a thread, one load after the other
 template <bool P_K> constexpr int NEXT = P_K ? LINE * SPREAD : LINE;  // k from load to load
-template <bool WIDE> constexpr int LOADS = WIDE || BN == 1 ? AHEAD : AHEAD / 2; // at once; WIDE: of four numbers of P and Q, else there are more registers to each
-template <bool P_K, bool WIDE> constexpr int STEP = NEXT<P_K> *LOADS<WIDE>;     // k of a block at once
+template <bool P_K> constexpr int STEP = NEXT<P_K> *AHEAD;            // k of a block at once
+constexpr int LINES_AHEAD = BN == 1 ? AHEAD : AHEAD / 2; // loads of a line at once, of four lines: registers are short
 constexpr int SMEM_BYTES = 4 * SPREAD * LANES * BN * LINE;
 static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && AHEAD % SPREAD == 0, "32 k, whole sets");
 constexpr int FEW_ROWS = 4, MOST_PARTS = LANES; // of P, and of k in a block's rows
@@ -35,22 +35,12 @@ template <bool P_K> static __host__ __device__ inline int block_rows(const ht_si
 // What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
 struct thin_task {
     const float *p, *q;
-    long long p_k, q_k, q_col; // elements from k to k, from column to column
-    int cols, rows;            // of Q and, where rows lie side by side, of P: that there are
+    long long p_k, p_line, q_k, q_col; // elements from k to k, from row to row of P, from column to column
+    int cols, rows;                    // of Q and of P: that there are from there on
     int end;
-    bool wide, q_wide; // P, and Q along k, is read by four numbers at multiples of 16 bytes
+    bool wide;  // P, and Q where k is contiguous in P, is read by four numbers at multiples of 16 bytes
+    bool lines; // else P is read line by line, the warp's four
 };
-
-// Four numbers side by side; WIDE: from a multiple of 16 bytes on, and only if they are there.
-template <bool WIDE> HT_DEVICE void load_four(float *v, const float *from, bool there)
-{
-    if (!WIDE) {
-        for (int e = 0; e < 4; e++)
-            v[e] = ht_ldg4(from + e);
-        return;
-    }
-    ht_numbers_of(v, ht_ld16_once(from, there));
-}
 
 // Up to four numbers `step` apart; `there` of them exist.
 HT_DEVICE void load_some(float *v, const float *from, long long step, int there)
@@ -61,22 +51,17 @@ HT_DEVICE void load_some(float *v, const float *from, long long step, int there)
     }
 }
 
-// Where k is contiguous in P, and all of it is there: a load of P times what it meets in each column of Q. Q_WIDE: Q lies as P, at
-// multiples of 16 bytes.
-template <bool Q_WIDE> HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
+// Where k is contiguous in both, and all of it is there: a load of P times what it meets in each column of Q.
+HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
 {
-    const long long q_col = ht_anew(t.q_col), q_k = ht_anew(t.q_k);
+    const long long q_col = ht_anew(t.q_col);
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        float x[4];
-        if (Q_WIDE)
-            ht_numbers_of(x, ht_ld16(q));
-        else
-            load_some(x, q, q_k, 4);
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            sum[c][e] = __fmaf_rn(p[e], x[e], sum[c][e]);
-        }
+        const uint4 x = ht_ld16(q);
+        sum[c][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[c][0]);
+        sum[c][1] = __fmaf_rn(p[1], ht_as_float(x.y), sum[c][1]);
+        sum[c][2] = __fmaf_rn(p[2], ht_as_float(x.z), sum[c][2]);
+        sum[c][3] = __fmaf_rn(p[3], ht_as_float(x.w), sum[c][3]);
         q += c + 1 < t.cols ? q_col : 0; // of one too many the result is not stored
     }
 }
@@ -112,23 +97,58 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
     }
 }
 
-// LOADS of P, from k on, times Q. WHOLE: all is there; else the first load is, and those that are not all there are left out.
-template <bool P_K, bool WIDE, bool Q_WIDE, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+// AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and those that are not all there
+// are left out.
+template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
-    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K && Q_WIDE ? 1 : ht_anew(t.q_k));
+    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
     const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
-    float p[LOADS<WIDE && Q_WIDE>][4];
-    for (int u = 0; u < LOADS<WIDE && Q_WIDE>; u++) {
-        load_four<WIDE>(p[u], from, WHOLE || u <= last);
-        from += WIDE || WHOLE || u < last ? p_step : 0; // the last that is there instead of one that is not
+    float p[AHEAD][4];
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+        ht_numbers_of(p[u], ht_ld16_once(from, WHOLE || u <= last));
+        from += p_step;
     }
-    for (int u = 0; u < LOADS<WIDE && Q_WIDE>; u++) {
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
         if (WHOLE || u <= last) {
             if (P_K)
-                multiply_by_four<Q_WIDE>(sum[0], p[u], q, t);
+                multiply_by_four(sum[0], p[u], q, t);
             else
                 multiply_by_one(sum[u % SETS<P_K>], p[u], q, t);
+        }
+        q += q_step;
+    }
+}
+
+// The same where k is contiguous in P, but lines or Q lie anyhow: sum[column][line] of four lines, one load after the other, in which lanes have
+// neighbouring k. k: this lane's.
+template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const thin_task &t, int k)
+{
+    const long long p_line = ht_anew(t.p_line), q_step = NEXT<true> * ht_anew(t.q_k), q_col = ht_anew(t.q_col);
+    const float *from = t.p + k, *q = t.q + k * t.q_k;
+    const int last = (t.end - 1 - k) / NEXT<true>;
+    float p[LINES_AHEAD][4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        for (int u = 0; u < LINES_AHEAD; u++) {
+            p[u][e] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
+        }
+        from += e + 1 < t.rows ? p_line : 0; // of one too many the result is not stored
+    }
+    for (int u = 0; u < LINES_AHEAD; u++) {
+        if (WHOLE || u <= last) {
+            const float *column = q;
+#pragma unroll
+            for (int c = 0; c < BN; c++) {
+                const float x = ht_ldg4(column);
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    sum[c][e] = __fmaf_rn(p[u][e], x, sum[c][e]);
+                }
+                column += c + 1 < t.cols ? q_col : 0;
+            }
         }
         q += q_step;
     }
@@ -143,7 +163,7 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
         const int at = k + u * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
         const float *from = t.p + at * t.p_k;
         if (t.wide && there >= 4) {
-            load_four<true>(p[u], from, true);
+            ht_numbers_of(p[u], ht_ld16_once(from, true));
         } else {
             load_some(p[u], from, 1, there);
         }
@@ -155,39 +175,43 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
     }
 }
 
-// This thread's share of k from `first` on, LOADS at once, but for up to three k that are left to one lane.
-template <bool P_K, bool WIDE, bool Q_WIDE> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+// This thread's share of k from `first` on, AHEAD loads at once, but for up to three k that are left to one lane.
+template <bool P_K> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const thin_task &t, int first)
 {
-    const int reach = (LOADS<WIDE && Q_WIDE> - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
+    const int reach = (AHEAD - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
     int k = first;
 #pragma unroll 1
-    for (; k + reach <= t.end; k += STEP<P_K, WIDE && Q_WIDE>)
-        multiply_ahead<P_K, WIDE, Q_WIDE, true>(sum, t, k);
+    for (; k + reach <= t.end; k += STEP<P_K>)
+        multiply_ahead<P_K, true>(sum, t, k);
     if (k + (P_K ? 4 : 1) <= t.end)
-        multiply_ahead<P_K, WIDE, Q_WIDE, false>(sum, t, k);
+        multiply_ahead<P_K, false>(sum, t, k);
+    const int left = (t.end - first) % NEXT<P_K>; // from the last of the thread's places on
+    if (P_K && first < t.end && left > 0 && left < 4)
+        multiply_few<P_K>(sum, t, t.end - left);
 }
 
-// This thread's share of k from `first` on.
+// The same, line by line.
+HT_DEVICE void multiply_by_lines(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+{
+    int k = first;
+#pragma unroll 1
+    for (; k + (LINES_AHEAD - 1) * NEXT<true> < t.end; k += NEXT<true> * LINES_AHEAD)
+        multiply_lines<true>(sum[0], t, k);
+    if (k < t.end)
+        multiply_lines<false>(sum[0], t, k);
+}
+
+// The same, however both lie.
 template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
 {
-    if constexpr (P_K) {
-        if (t.wide && t.q_wide)
-            multiply_most<true, true, true>(sum, t, first);
-        else if (t.wide)
-            multiply_most<true, true, false>(sum, t, first);
-        else if (t.q_wide)
-            multiply_most<true, false, true>(sum, t, first);
-        else
-            multiply_most<true, false, false>(sum, t, first);
-        const int left = (t.end - first) % NEXT<true>; // from the last of the thread's places on: up to three k
-        if (first < t.end && left > 0 && left < 4)
-            multiply_few<true>(sum, t, t.end - left);
-    } else if (t.wide) {
-        multiply_most<false, true, true>(sum, t, first);
+    if (t.wide) {
+        multiply_most<P_K>(sum, t, first);
+    } else if (t.lines) {
+        multiply_by_lines(sum, t, first);
     } else {
 #pragma unroll 1
-        for (int k = first; k < t.end; k += FEW * NEXT<false>)
-            multiply_few<false>(sum, t, k);
+        for (int k = first; k < t.end; k += FEW * NEXT<P_K>)
+            multiply_few<P_K>(sum, t, k);
     }
 }
 
@@ -228,6 +252,23 @@ HT_DEVICE void leave_k_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int l
             v = add_lanes(v, lanes);
         if (lane % LANES == 0)
             ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, c, row), v);
+    }
+}
+
+// The same where a lane has one number of each of four rows.
+HT_DEVICE void leave_line_sums(unsigned smem, ht_acc (*sum)[4], int warp, int lane)
+{
+    const int row = warp % WARPS_M * LINES;
+#pragma unroll
+    for (int c = 0; c < BN; c++) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            float v = add_lanes(add_lanes(sum[c][e], 1), 2);
+            for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+                v = add_lanes(v, lanes);
+            if (lane == e)
+                ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, c, row + e), v);
+        }
     }
 }
 
@@ -334,17 +375,18 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     const ht_place place = ht_place_of(args, 0);
     const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
     const int height = block_rows<P_K>(args.p), row0 = place.p_tile * height, col0 = place.q_tile * BN;
-    const bool few = args.p.rows <= FEW_ROWS;
+    const bool few = args.p.rows <= FEW_ROWS, q_wide = args.q.wide != 0 && args.q.k_contiguous != 0;
+    const bool lines = P_K && !few && !(args.p.wide != 0 && q_wide);
     const float *const p = args.p.src + (long long)blockIdx.z * args.p.stride;
     ht_part_k range = ht_part_of(args, place.split);
-    int own = row0 + (P_K ? warp % WARPS_M * LINES + lane / LANES : lane % LANES * 4);
+    int own = row0 + (!P_K ? lane % LANES * 4 : warp % WARPS_M * LINES + (lines ? 0 : lane / LANES));
     sharing shared = {0, 1};
     if (few) {
         shared = share_rows<P_K>(args.p.rows);
         range = share_of(range, own >> shared.shift, shared.parts);
         own &= (1 << shared.shift) - 1;
     }
-    const int first = range.begin + (P_K ? warp / WARPS_M * LINE + lane % LANES * 4 : warp * LINES + lane / LANES);
+    const int first = range.begin + (!P_K ? warp * LINES + lane / LANES : warp / WARPS_M * LINE + (lines ? lane : lane % LANES * 4));
     if (P_K)
         own = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
     else if (!few)
@@ -353,13 +395,14 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     t.p = p + own * args.p.row_step;
     t.q = args.q.src + (long long)blockIdx.z * args.q.stride + col0 * args.q.row_step;
     t.p_k = args.p.k_step;
+    t.p_line = args.p.row_step;
     t.q_k = args.q.k_step;
     t.q_col = args.q.row_step;
     t.cols = args.q.rows - col0;
     t.rows = args.p.rows - own;
     t.end = range.end;
-    t.wide = (!P_K && !few) || (args.p.wide != 0 && (P_K || t.rows >= 4));
-    t.q_wide = args.q.wide != 0 && args.q.k_contiguous != 0;
+    t.wide = P_K ? args.p.wide != 0 && q_wide : !few || (args.p.wide != 0 && t.rows >= 4);
+    t.lines = lines;
     const bool ends = !P_K && !few && t.rows < 4 && range.end == args.k; // behind the matrix's last line there may be nothing
     if (ends)
         t.end--;
@@ -374,7 +417,9 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     if (!leaves_places())
         ht_grid_release(); // else at its end
     multiply_all<P_K>(sum, t, first);
-    if constexpr (P_K) {
+    if (lines) {
+        leave_line_sums(smem, sum[0], warp, lane);
+    } else if constexpr (P_K) {
         leave_k_sums(smem, sum, warp, lane);
     } else {
         if (ends)

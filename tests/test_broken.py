@@ -103,23 +103,25 @@ BREAKS_OF = {
         "a half in the other's rows": (r"half \* ROW_LANES : ", 0, "(1 - half) * ROW_LANES : "),
         "numbers traded with a neighbour": (r"HT_DEVICE void ht_trade([^}]*?)STEP \* LANES\)\);", 0, r"HT_DEVICE void ht_trade\g<1>1));"),
     },
-    "a800-thin": {  # loads of any kind
+    "a800-thin": {  # k contiguous in P alone: line by line
         "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
-        "lanes of a row are not added": (r"v = add_lanes\(v, lanes\);", 0, ";"),
+        "lanes of a line are not added": (r"HT_DEVICE void leave_line_sums([\s\S]*?)v = add_lanes\(v, lanes\);", 0, r"HT_DEVICE void leave_line_sums\g<1>;"),
         "a warp left out": (r"for \(int spread = 0; spread < SPREAD;", 0, "for (int spread = 1; spread < SPREAD;"),
-        "a row beyond the matrix": (r"own < args\.p\.rows \? own : args\.p\.rows - 1", 0, "own"),
-        "a column beyond the matrix": (r"HT_DEVICE void multiply_by_four([\s\S]*?)1 \+ 1 < t\.cols", 0, r"HT_DEVICE void multiply_by_four\g<1>1 < 99"),
-        "Q's k taken for its columns": (r"load_some\(x, q, q_k, 4\)", 0, "load_some(x, q, q_col, 4)"),
+        "a block's rows beyond the matrix": (r"own < args\.p\.rows \? own : args\.p\.rows - 1", 0, "own"),
+        "a warp's rows beyond the matrix": (r"from \+= 0 \+ 1 < t\.rows", 0, "from += 99 > t.rows"),
+        "a column beyond the matrix": (r"column \+= 1 \+ 1 < t\.cols", 0, "column += 99 > t.cols"),
+        "Q's k taken for its columns": (r"ht_ldg4\(column\)", 1, "ht_ldg4(q)"),
     },
     "a800-thin-k": {  # k contiguous in both: 16 bytes at once
+        "lanes of a row are not added": (r"v = add_lanes\(v, lanes\);", 0, ";"),
         "a multiply-add left out": (r"HT_DEVICE void multiply_by_four([\s\S]*?)sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, r"HT_DEVICE void multiply_by_four\g<1>"),
-        "a load too few": (r"u <= last\)", 1, "u < last)"),
+        "a load too few": (r"3 <= last\)", 1, "3 < last)"),
         "a load too far": (r"const int last = \(t.end - k", 0, "const int last = (t.end + 999 - k"),
     },
     "a800-thin-rows": {  # rows contiguous
-        "warps that read the same k": (r"warp \* LINES \+ lane / LANES\)", 0, "lane / LANES)"),
+        "warps that read the same k": (r"warp \* LINES \+ lane / LANES :", 0, "lane / LANES :"),
         "groups of lines in one place": (r"group = \(warp \* LINES \+ line\) / 4", 0, "group = line / 4"),
-        "sums of the other half of k": (r"sum\[u % SETS<P_K>\]", 0, "sum[0]"),
+        "sums of the other half of k": (r"sum\[1 % SETS<P_K>\]", 0, "sum[0]"),
     },
     "a800-thin-past": {  # the same, where lines begin anywhere
         "the last line read beyond the matrix": (r"if \(ends\)\n +t\.end--;", 0, ";"),
@@ -129,9 +131,11 @@ BREAKS_OF = {
         "nothing from the next lane": (r"lane \^ next\)", 0, "0)"),
         "rows that a line has not": (r"rows <= FEW_ROWS \? ROWS<P_K> : WINDOW", 0, "rows <= FEW_ROWS ? ROWS<P_K> : ROWS<P_K>"),
     },
-    "a800-thin-any": {  # k contiguous, number by number
-        "the same number four times": (r"v\[e\] = ht_ldg4\(from \+ e\)", 0, "v[e] = ht_ldg4(from)"),
-        "the same k of Q": (r"q \+= q_step;", 0, ";"),
+    "a800-thin-any": {  # k contiguous, lines that begin anywhere
+        "the same k again": (r"from \+ u \* NEXT<true>", 0, "from"),
+        "the same k of Q": (r"HT_DEVICE void multiply_lines([\s\S]*?)q \+= q_step;", 0, r"HT_DEVICE void multiply_lines\g<1>;"),
+        "another line's sum": (r"HT_DEVICE void multiply_lines([\s\S]*?)sum\[1\]\[2\] = ", 0, r"HT_DEVICE void multiply_lines\g<1>sum[1][1] = "),
+        "lanes that begin as those of four numbers": (r"\(lines \? lane : lane % LANES \* 4\)", 0, "lane % LANES * 4"),
     },
     "a800-tall": {  # loads of rows side by side, and one by one at the end
         "no barrier before classes are added": (r"ht_barrier\(\);", 0, ";"),
