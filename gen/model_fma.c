@@ -20,7 +20,6 @@ enum {
     THIN_START_CLOCKS = 1679, THIN_TILE_CLOCKS = 1443, THIN_COLUMN_TILE_CLOCKS = 40, /* of a launch, of a block, for each of Q's columns */
     THIN_BYTES = 59, THIN_FMA = 27, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
     THIN_STREAM_PERCENT = 101, THIN_COLUMN_STREAM_PERCENT = 8, /* of device memory's rate, 4.8 TB/s; less for each of Q's columns more */
-    THIN_RAGGED_CLOCKS = 675, /* more of a step where P comes number by number: 777 x 1 x 3111 */
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3063, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
@@ -28,7 +27,7 @@ enum {
     TALL_BYTES = 37, TALL_COLUMN_CLOCKS = 124, /* of an SM in a clock; of a line for each of Q's columns */
     TALL_STREAM_PERCENT = 131, TALL_COLUMN_STREAM_PERCENT = 16, /* of device memory's rate, less for each column more: much of it comes from L2 */
     /* Where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096; 102 x 560 x 2. */
-    THIN_SWAPPED_PERCENT = 118, TALL_SWAPPED_PERCENT = 125, THIN_ROW_PERCENT = 10 /* the last: 4 x 4096 x 4096, 2 x 8192 x 8192 */
+    THIN_SWAPPED_PERCENT = 110, TALL_SWAPPED_PERCENT = 125
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -121,8 +120,6 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->fixed_cycles = (int)model_cool_clocks(g, tile);
     c->start_cycles = thin ? (int)model_cool_clocks(g, THIN_START_CLOCKS) : 0;
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
-    c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
-    c->row_percent = thin ? THIN_ROW_PERCENT : 0;
     c->row_parts = thin ? THIN_LANES : 0;
     c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;

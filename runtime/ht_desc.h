@@ -168,14 +168,17 @@ struct ht_cost_coefficients {
                               * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
     int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere */
     int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
-                        * lie side by side a tile has four times so many, not bm, if that is more; 0: they are idle */
+                        * lie side by side a tile has four times so many, not bm, if that is more, less HT_LINE_LOSS where lines begin
+                        * anywhere; 0: they are idle */
     int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
     int32_t block_cycles; /* of a block that an SM's other blocks wait for: its start, its stores */
     int32_t swap_share;   /* the kernel's share of tiles in ht_direct_swaps */
-    int32_t row_percent;  /* where swapped_percent counts: per cent more of what device memory takes for each of A's rows from the second to the fourth */
     int32_t whole_k; /* 1: k is never split, and a matrix that further columns read again comes no faster than the first time (kernels of
                       * a tall matrix, and the rescue, which only ever has all of k) */
 };
+
+/* Rows less of a tile whose lines are read from multiples of 16 bytes on (row_parts). */
+enum { HT_LINE_LOSS = 4 };
 
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
@@ -366,7 +369,8 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * 4000 GB/s: m = 800, n = 1, k = 1024: 100 tiles, 2000 + 1000 + 4 x 500 = 5000 ns; with m = 798, whose columns begin anywhere, and 1600
  * more for that, 11400; m = 2, n = 64 is exchanged, 16 tiles, 5000, with 230 % 11500; k = 64: a quarter of those 1600, once.
  * m = n = 1, k = 16384: 64 steps, 35000; shared out among 8 rows 8 steps, 7000 (row_parts 8), which makes tiles of 32 rows
- * where rows lie side by side: m = 8192, n = 1, k = 256 are 256 tiles, three to an SM, 2000 + 1000 + 3 x 400 + 100 / 9 = 4211 ns.
+ * where rows lie side by side: m = 8192, n = 1, k = 256 are 256 tiles, three to an SM, 2000 + 1000 + 3 x 400 + 100 / 9 = 4211 ns. Of 28 rows where
+ * they begin anywhere: m = 3025 are 109 tiles, two to an SM, 2000 + 1000 + 2 x 400 + 100 / 4 = 3825.
  *
  * Worked line, a block that is alone on its SM and waits for what it reads again, from L2, too: tiles of 64 x 64 x 32, 108 SMs at 1000 MHz, fixed
  * 1000, busy 1, stream 1000 GB/s, l2 4000: m = n = 128, k = 4096: A, B and C are 4259840 bytes, 4259 ns; 4 x 128 steps of 16384 bytes are
@@ -384,7 +388,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn, c->swap_share), rows = swapped ? bn : bm;
     const int tall = 4 * c->row_parts > bm && !swapped && m > 4 ? 4 * c->row_parts / bm : 1; /* lines of A are k: nothing transposed */
     bn = swapped ? bm : bn;
-    bm = rows * tall;
+    bm = rows * tall - (tall > 1 && m % 4 != 0 ? HT_LINE_LOSS : 0);
     const int64_t step_busy = (int64_t)c->step_busy_x256 * tall, step_bytes = (int64_t)c->step_bytes * tall;
     int64_t tiles = ht_mul(ht_mul(ht_tiles(m, bm, c->cluster_m), ht_tiles(n, bn, c->cluster_n)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(ht_ceil_div(k, c->step_k), splits), ht_row_parts(c, swapped ? n : m, swapped ? bn : bm));
@@ -420,8 +424,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         const int64_t start = c->start_cycles > c->fixed_cycles ? c->start_cycles : c->fixed_cycles;
         const int64_t rounds = c->row_parts > 0 ? full * c->fixed_cycles : 0; /* blocks of a matrix and a vector load, then add up */
         const int64_t dram = once / c->stream_gbps + again + (start + rounds) * 1000 / clock_mhz;
-        const int64_t slow = swapped ? ht_mul(dram, 100 + c->row_percent * (m < 4 ? m - 1 : 3)) / 100 : dram;
-        ns = ns > slow ? ns : slow;
+        ns = ns > dram ? ns : dram;
         if (swapped && m > 1 && c->swapped_percent > 0)
             ns = ht_mul(ns, c->swapped_percent) / 100;
     }
