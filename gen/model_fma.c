@@ -2,8 +2,6 @@
  * (templates/fma_direct.cu, thin_direct.cu, tall_direct.cu). Level 2. The first wait for shared memory and for C's way out, the second for P's way in. */
 #include "model.h"
 
-#include <string.h>
-
 enum {
     FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
@@ -20,6 +18,7 @@ enum {
     THIN_START_CLOCKS = 1679, THIN_TILE_CLOCKS = 1443, THIN_COLUMN_TILE_CLOCKS = 40, /* of a launch, of a block, for each of Q's columns */
     THIN_BYTES = 59, THIN_FMA = 27, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
     THIN_STREAM_PERCENT = 101, THIN_COLUMN_STREAM_PERCENT = 8, /* of device memory's rate, 4.8 TB/s; less for each of Q's columns more */
+    THIN_RAGGED_CLOCKS = 1230, /* more of a step where P's few rows come number by number: 2 x 2 x 14855 */
     FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3063, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
@@ -120,8 +119,9 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->fixed_cycles = (int)model_cool_clocks(g, tile);
     c->start_cycles = thin ? (int)model_cool_clocks(g, THIN_START_CLOCKS) : 0;
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
+    c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
     c->row_parts = thin ? THIN_LANES : 0;
-    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
+    c->hidden_cycles = isa_overlaps(isa) ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->stream_gbps = (int)g->dram_gbps * stream_percent(isa, t) / 100;

@@ -166,7 +166,8 @@ struct ht_cost_coefficients {
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
     int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_direct_swaps) and A has several rows,
                               * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
-    int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere */
+    int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere; with row_parts, only
+                              * where it has up to four rows */
     int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
                         * lie side by side a tile has four times so many, not bm, if that is more, less HT_LINE_LOSS where lines begin
                         * anywhere; 0: they are idle */
@@ -396,7 +397,8 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     int64_t full = tiles / slots, rest = tiles % slots;
     int64_t stored = (m < bm ? m : bm) * (n < bn ? n : bn);
     int64_t tile = c->fixed_cycles + (m % 4 != 0 ? c->narrow_cycles * stored / ((int64_t)bm * bn) : 0);
-    const int ragged = swapped ? n > 1 && k % 4 != 0 : m > 1 && m % 4 != 0; /* dense, and nothing transposed */
+    const int64_t lines = swapped ? n : m; /* of that operand's, dense, and nothing transposed */
+    const int ragged = lines > 1 && (swapped ? k : m) % 4 != 0 && (c->row_parts == 0 || lines <= 4);
     const int64_t latency = c->step_latency_x256 + (ragged ? c->ragged_cycles * INT64_C(256) * (k < c->step_k ? k : c->step_k) / c->step_k : 0);
     int64_t cycles = c->start_cycles;
     for (int last = 0; last < 2; last++) {

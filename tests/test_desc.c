@@ -60,9 +60,9 @@ static void test_thin_worked_lines(void **state) {
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 4, 1, 16384, 1, 1), 3000 + 32 * 500);
     c.blocks_per_sm = 3;
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 256, 1, 1), 4211);
-    c.ragged_cycles = 0; /* tiles of 28 rows instead */
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3025, 1, 256, 1, 1), 3825);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3024, 1, 256, 1, 1), 3500); /* 95 tiles */
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3, 1, 256, 1, 1), 3500 + 1600); /* few rows: number by number */
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 800, 1024, 1, 1), 5000); /* lines of B are rows, whole */
     c.blocks_per_sm = 1;
     c.row_parts = 0;
