@@ -94,11 +94,6 @@ static long min_blocks(const struct plan *p) {
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
 
-/* Whether a launch asks for shared memory by its number of blocks: where launches overlap. */
-static bool shares_smem(const struct isa *isa) {
-    return isa->direct == DIRECT_F64 || (isa->direct == DIRECT_THIN && isa_overlaps(isa));
-}
-
 static void tile_params(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     param(p, "BM", t->bm);
@@ -131,12 +126,11 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "FAST", plan->isa->direct_mma != NULL);
         param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
         param(p, "SMS", (long)plan->gpu->sms);
-        if (shares_smem(plan->isa)) {
+        if (plan->isa->direct == DIRECT_F64) {
             param(p, "SMEM_PER_SM", (long)plan->gpu->smem_per_sm_bytes);
             param(p, "SMEM_RESERVED", (long)plan->gpu->smem_reserved_per_block_bytes);
-        }
-        if (plan->isa->direct == DIRECT_F64)
             param(p, "SWAP_SHARE", plan->cost.coefficients.swap_share);
+        }
         if (plan->isa->direct <= DIRECT_TILE) {
             param(p, "ROWS_BESIDE", plan->isa->direct == DIRECT_WGMMA);
             param(p, "GROUPS", tile_groups(t, plan->isa));
@@ -554,12 +548,11 @@ static bool has_no_slices(const struct frame *f) {
 static bool read_own_parts(struct parts *t, const struct frame *f) {
     const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
                                    "pack_rows", "pack_strips"};
-    const bool fma = f->isa->direct == DIRECT_FMA, f64 = f->isa->direct == DIRECT_F64, thin = f->isa->direct == DIRECT_THIN;
-    const char *const share = shares_smem(f->isa) ? "share_smem" : "share_none";
-    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct", fma ? "turn_direct" : thin ? share : "copy_f64", share};
+    const bool fma = f->isa->direct == DIRECT_FMA, f64 = f->isa->direct == DIRECT_F64;
+    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct", fma ? "turn_direct" : "copy_f64"};
     const char *const direct[] = {"turn_direct", "stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
     const char *const *names = f->packs ? packing : has_no_slices(f) ? whole : direct;
-    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (fma || thin || f64) + f64 : f->isa->direct ? 3 : 0;
+    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (fma || f64) : f->isa->direct ? 3 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;

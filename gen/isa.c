@@ -178,10 +178,6 @@ int isa_fragment_k(const struct isa *isa, enum slice_type t) {
     return isa->fragment_k * slice_bytes(SLICE_F16) / slice_bytes(t);
 }
 
-bool isa_overlaps(const struct isa *isa) {
-    return strcmp(isa->launch, "launch_dependent") == 0;
-}
-
 /* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
 bool isa_is_exact(const struct isa *isa) {
     return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;

@@ -71,7 +71,4 @@ int isa_fragment_k(const struct isa *isa, enum slice_type t);
 /* Whether its code runs on that architecture alone. */
 bool isa_is_exact(const struct isa *isa);
 
-/* Whether a launch may begin while the one before it runs. */
-bool isa_overlaps(const struct isa *isa);
-
 #endif

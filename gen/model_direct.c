@@ -9,6 +9,7 @@
 #include "model.h"
 
 #include <limits.h>
+#include <string.h>
 
 enum {
     PART_INSTRUCTIONS = 36,    /* of 16 bytes on their way: load 1, 3 stores, 2 addresses, and for each pair of numbers 3
@@ -200,7 +201,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->narrow_cycles = warpgroups ? (int)model_cool_clocks(g, WARPGROUP_NARROW_CLOCKS * t->bm) : 0;
     c->stream_gbps = (int)g->dram_gbps * (warpgroups ? WARPGROUP_STREAM_PERCENT : STREAM_PERCENT) / 100;
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
-    c->hidden_cycles = isa_overlaps(isa) ? (int)model_cool_clocks(g, warpgroups ? WARPGROUP_HIDDEN_CLOCKS : HIDDEN_CLOCKS) : 0;
+    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, warpgroups ? WARPGROUP_HIDDEN_CLOCKS : HIDDEN_CLOCKS) : 0;
 }
 
 static void check(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, struct cost *cost) {

@@ -2,6 +2,8 @@
  * Where k is a few dozen they wait for C's way out, then for the unit. */
 #include "model.h"
 
+#include <string.h>
+
 enum {
     OWN_K = 2, K_LANES = 4, LINES = 8, /* k of a lane in an MMA of 8 k, lanes that share them out; its rows and columns lie so far apart */
     OTHER_REGISTERS = 34, SUMS_BESIDE = 3, /* beside sums and operands, and one more for so many sums */
@@ -59,7 +61,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->swapped_percent = t->bm > NEAR_ROWS ? FAR_PERCENT : 0;
     c->block_cycles = (int)model_cool_clocks(g, BLOCK_CLOCKS + STORE_CLOCKS * t->bm * t->bn / 1024);
     c->swap_share = SWAP_SHARE;
-    c->hidden_cycles = isa_overlaps(isa) ? (int)model_cool_clocks(g, HIDDEN_CLOCKS) : 0;
+    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, HIDDEN_CLOCKS) : 0;
     c->step_bytes = (int)bytes;
     c->step_k = t->bk;
     c->stream_gbps = (int)g->dram_gbps * STREAM_PERCENT / 100;

@@ -2,6 +2,8 @@
  * (templates/fma_direct.cu, thin_direct.cu, tall_direct.cu). Level 2. The first wait for shared memory and for C's way out, the second for P's way in. */
 #include "model.h"
 
+#include <string.h>
+
 enum {
     FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
@@ -121,7 +123,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
     c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
     c->row_parts = thin ? THIN_LANES : 0;
-    c->hidden_cycles = isa_overlaps(isa) ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
+    c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->stream_gbps = (int)g->dram_gbps * stream_percent(isa, t) / 100;

@@ -16,4 +16,3 @@ constexpr int WAVE = 32, MIN_BLOCKS = 4, SMS = 132, SMEM_PER_SM = 233472, SMEM_R
 #include "hooks_tame.cuh"
 #include "operands_direct.cuh"
 #include "copy_f64.cuh"
-#include "share_smem.cuh"

@@ -13,4 +13,3 @@ constexpr int BM = 16, BN = 4, BK = 256, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, S
 #include "hooks_sum_f32.cuh"
 #include "hooks_tame.cuh"
 #include "operands_direct.cuh"
-#include "share_none.cuh"

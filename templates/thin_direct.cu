@@ -37,7 +37,8 @@ struct thin_task {
     const float *p, *q;
     long long p_k, p_line, q_k, q_col; // elements from k to k, from row to row of P, from column to column
     int cols, rows;                    // of Q and of P: that there are from there on
-    int end;
+    int begin, end;                    // k; before `begin` the first line, whose first `missing` numbers are not the matrix's
+    int missing;
     bool wide;  // P, and Q where k is contiguous in P, is read by four numbers at multiples of 16 bytes
     bool lines; // else P is read line by line, the warp's four
 };
@@ -97,6 +98,15 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
     }
 }
 
+// Four numbers at `from`, but for the first `missing`.
+HT_DEVICE void load_late(float *v, const float *from, int missing)
+{
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        v[e] = e >= missing ? ht_ldg4(from + e) : 0.0f;
+    }
+}
+
 // AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and those that are not all there
 // are left out.
 template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
@@ -104,12 +114,15 @@ template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][
     const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
     const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
+    const bool late = !P_K && k < t.begin;
     float p[AHEAD][4];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
-        ht_numbers_of(p[u], ht_ld16_once(from, WHOLE || u <= last));
+        ht_numbers_of(p[u], ht_ld16_once(from, (WHOLE || u <= last) && !(u == 0 && late)));
         from += p_step;
     }
+    if (late)
+        load_late(p[0], t.p + k * t.p_k, t.missing);
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
         if (WHOLE || u <= last) {
@@ -355,12 +368,11 @@ HT_DEVICE ht_part_k share_of(const ht_part_k &all, int part, int parts)
 }
 
 // Whether the GPU has places for more blocks than there are, but not one SM for each. Blocks of the next such launch would all
-// crowd on the SMs that are done first, and wait there while other SMs have none: 84.8 instead of 64 us for 8192 x 1 x 8192. Nobody need
-// wait where shared memory keeps them apart (8192 x 1 x 256: 3.4 us, so 3.0).
+// crowd on the SMs that are done first, and wait there while other SMs have none: 84.8 instead of 64 us for 8192 x 1 x 8192.
 HT_DEVICE bool leaves_places()
 {
     const int blocks = (int)(gridDim.x * gridDim.y * gridDim.z);
-    return blocks > SMS * (HT_SHARES ? MIN_BLOCKS - 1 : 1) && blocks < SMS * MIN_BLOCKS;
+    return blocks > SMS && blocks < SMS * MIN_BLOCKS;
 }
 
 // The first of four rows that a lane reads where rows lie side by side, of `rows` from line `from` on: its line may begin anywhere, and is
@@ -404,6 +416,8 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     t.end = range.end;
     t.wide = P_K ? args.p.wide != 0 && q_wide : !few || (args.p.wide != 0 && t.rows >= 4);
     t.lines = lines;
+    t.missing = -own;
+    t.begin = !P_K && !few && own < 0; // in the line that begins the matrix
     const bool ends = !P_K && !few && t.rows < 4 && range.end == args.k; // behind the matrix's last line there may be nothing
     if (ends)
         t.end--;
@@ -453,7 +467,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 
 static int init(void)
 {
-    return ht_allow_smem(gemm, ht_smem_of_share(SMEM_BYTES, SMS + 1, MIN_BLOCKS));
+    return ht_allow_smem(gemm, SMEM_BYTES);
 }
 
 static int launch(const ht_gemm_args &g, void *stream)
@@ -463,7 +477,5 @@ static int launch(const ht_gemm_args &g, void *stream)
         args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * 4) % 16 == 0;
     const int rows = args.p.k_contiguous ? block_rows<true>(args.p) : block_rows<false>(args.p);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + rows - 1) / rows), (unsigned)((args.q.rows + BN - 1) / BN));
-    const long long blocks = (long long)grid.x * grid.y * g.batch;
-    const int smem = blocks > SMS ? ht_smem_of_share(SMEM_BYTES, blocks, MIN_BLOCKS) : SMEM_BYTES; // of fewer the next launch's find a place beside them
-    return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, smem, stream, args);
+    return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }
