@@ -10,7 +10,7 @@ enum {
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz: results/tune-h200-random-first.tsv, -direct-sixth and -tall-second (vectors: the shapes of model_f64), where a kernel takes less than 1.5 times the fastest
-     * one's time. Root mean square error: tiles 18 %, thin kernels 22 %, tall ones 23 % (data that L2 holds arrive faster than device memory's rate). */
+     * one's time. Root mean square error: tiles 18 %, thin kernels 22 %, tall ones 23 % (data that L2 holds arrive faster than device memory's rate). Few rows and exchanged vectors: tune-h200-random (6ee02dc). */
     FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 145, /* of what the busiest pipe needs; of so many columns */
     FMA_STEP_CLOCKS = 985,     /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 325,    /* of a block: launch, first loads */

@@ -8,6 +8,10 @@
 //                   0-3  warp 0    warp 2     warp 4     warp 6                            0-3     warp 0
 //                   4-7  warp 1    warp 3     warp 5     warp 7                            4-7     warp 1 ...
 //
+// Where rows of k begin anywhere, or Q does not lie along k, a warp reads its four lines one after the other, lanes side by side. Where lines
+// of rows begin anywhere a block has WINDOW rows: eight pieces of 16 bytes hold them, however a line begins, and sums go back to their rows
+// at the end.
+//
 // Where P has up to four rows, which a block would hold more than once, the rest of its rows are further parts of k instead: dot
 // products. Q is small: it comes from the caches. FP32 multiply-adds, 32 * SPREAD chains for each result: one for each remainder of k. They
 // are added up in the same order both ways, so the bits do not depend on how P lies.
@@ -37,7 +41,7 @@ struct thin_task {
     const float *p, *q;
     long long p_k, p_line, q_k, q_col; // elements from k to k, from row to row of P, from column to column
     int cols, rows;                    // of Q and of P: that there are from there on
-    int begin, end;                    // k; before `begin` the first line, whose first `missing` numbers are not the matrix's
+    int begin, end;                    // k; before `begin` there is a line whose first `missing` numbers are not the matrix's
     int missing;
     bool wide;  // P, and Q where k is contiguous in P, is read by four numbers at multiples of 16 bytes
     bool lines; // else P is read line by line, the warp's four
