@@ -66,11 +66,11 @@ HT_DEVICE void ht_copy_pieces(unsigned stage, const float *from, long long ld, i
 // (54025 x 27 x 747, A transposed: 138 us, so 98); fewer do not, and fragments of lines that begin alike meet no bank twice.
 template <int ROWS, bool K_CONTIGUOUS> constexpr bool ht_copies_past = K_CONTIGUOUS && ROWS > NEAR_ROWS;
 
-// Begins to copy four numbers, of which `there` exist; the others become zeros. Before `start` and, last, in the matrix's last line, behind
-// them there may be nothing, so it is number by number there: compute-sanitizer knows no copies in part.
-HT_DEVICE void ht_copy_four(unsigned to, const float *from, int there, const float *start, bool last)
+// Begins to copy four numbers, of which `there` exist; the others become zeros. Before `start`, and behind the last of `lines` lines that the
+// matrix has from there on, there may be nothing, so it is number by number there: compute-sanitizer knows no copies in part.
+HT_DEVICE void ht_copy_four(unsigned to, const float *from, int there, const float *start, int lines)
 {
-    if (from < start || (last && there > 0 && there < 4)) {
+    if (from < start || (lines < 4 && there > 0 && there < 4)) {
         for (int e = 0; e < 4; e++)
             ht_cp_async4_some(to + 4 * e, from + e, e < there && from + e >= start ? 4 : 0);
     } else {
@@ -92,10 +92,10 @@ template <int ROWS, int THREADS> HT_DEVICE void ht_copy_past(unsigned stage, con
     const int past = ht_past_sixteen(at), there = depth - across + past;
     at -= past;
     for (int i = 0; i < ROWS / AT_ONCE; i++, at += step)
-        ht_copy_four(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, line + i * AT_ONCE < rows ? there : 0, start, line + i * AT_ONCE == rows - 1);
+        ht_copy_four(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, line + i * AT_ONCE < rows ? there : 0, start, rows - line - i * AT_ONCE);
     const int own = (int)ht_anew(threadIdx.x); // else what follows from it is kept as well
     const float *const end = from + own * ld + BK;
     const int over = ht_past_sixteen(end);
     if (own < ROWS && over != 0)
-        ht_copy_four(stage + (unsigned)(own * PITCH + BK) * 4, end - over, own < rows ? depth - BK + over : 0, start, own == rows - 1);
+        ht_copy_four(stage + (unsigned)(own * PITCH + BK) * 4, end - over, own < rows ? depth - BK + over : 0, start, rows - own);
 }

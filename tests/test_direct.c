@@ -331,6 +331,9 @@ static void one_kernel(const char *name, int exchanged) {
     p = problem_of('T', 'N', m, n, 100, "tiny");
     expect_multiply_adds(name, &p);
     problem_free(&p);
+    p = problem_of(exchanged ? 'N' : 'T', exchanged ? 'N' : 'T', m, n, 1, "uniform"); /* lines shorter than what is read at once */
+    expect_multiply_adds(name, &p);
+    problem_free(&p);
     for (int t = 0; t < 8; t++) {
         const int64_t more = t & 4 ? 0 : 3; /* 12: 16 bytes of C at once */
         p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', exchanged ? m + more : m, n, t % 3 ? 20 : 100, "uniform");
