@@ -70,11 +70,12 @@ template <int ROWS, bool K_CONTIGUOUS> constexpr bool ht_copies_past = K_CONTIGU
 // matrix has from there on, there may be nothing, so it is number by number there: compute-sanitizer knows no copies in part.
 HT_DEVICE void ht_copy_four(unsigned to, const float *from, int there, const float *start, int lines)
 {
-    if (from < start || (lines < 4 && there > 0 && there < 4)) {
+    const int some = lines <= 0 || there <= 0 ? 0 : there < 4 ? there : 4;
+    if (from < start || (lines < 4 && some % 4 != 0)) {
         for (int e = 0; e < 4; e++)
-            ht_cp_async4_some(to + 4 * e, from + e, e < there && from + e >= start ? 4 : 0);
+            ht_cp_async4_some(to + 4 * e, from + e, e < some && from + e >= start ? 4 : 0);
     } else {
-        ht_cp_async16_some(to, from, there <= 0 ? 0 : there < 4 ? there * 4 : 16, false);
+        ht_cp_async16_some(to, from, some * 4, false);
     }
 }
 
@@ -92,10 +93,10 @@ template <int ROWS, int THREADS> HT_DEVICE void ht_copy_past(unsigned stage, con
     const int past = ht_past_sixteen(at), there = depth - across + past;
     at -= past;
     for (int i = 0; i < ROWS / AT_ONCE; i++, at += step)
-        ht_copy_four(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, line + i * AT_ONCE < rows ? there : 0, start, rows - line - i * AT_ONCE);
+        ht_copy_four(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, there, start, rows - line - i * AT_ONCE);
     const int own = (int)ht_anew(threadIdx.x); // else what follows from it is kept as well
     const float *const end = from + own * ld + BK;
     const int over = ht_past_sixteen(end);
     if (own < ROWS && over != 0)
-        ht_copy_four(stage + (unsigned)(own * PITCH + BK) * 4, end - over, own < rows ? depth - BK + over : 0, start, rows - own);
+        ht_copy_four(stage + (unsigned)(own * PITCH + BK) * 4, end - over, depth - BK + over, start, rows - own);
 }

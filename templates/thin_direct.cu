@@ -47,12 +47,12 @@ struct thin_task {
     bool lines; // else P is read line by line, the warp's four
 };
 
-// Up to four numbers `step` apart; `there` of them exist.
-HT_DEVICE void load_some(float *v, const float *from, long long step, int there)
+// Up to four numbers `step` apart; `there` of them exist, but for the first `missing`.
+HT_DEVICE void load_some(float *v, const float *from, long long step, int there, int missing = 0)
 {
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        v[e] = there > e ? ht_ldg4(from + e * step) : 0.0f;
+        v[e] = there > e && e >= missing ? ht_ldg4(from + e * step) : 0.0f;
     }
 }
 
@@ -102,15 +102,6 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
     }
 }
 
-// Four numbers at `from`, but for the first `missing`.
-HT_DEVICE void load_late(float *v, const float *from, int missing)
-{
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-        v[e] = e >= missing ? ht_ldg4(from + e) : 0.0f;
-    }
-}
-
 // AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and those that are not all there
 // are left out.
 template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
@@ -126,7 +117,7 @@ template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][
         from += p_step;
     }
     if (late)
-        load_late(p[0], t.p + k * t.p_k, t.missing);
+        load_some(p[0], t.p + k * t.p_k, 1, 4, t.missing);
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
         if (WHOLE || u <= last) {

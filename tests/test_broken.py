@@ -224,8 +224,8 @@ BREAKS_OF["h200-f64-past"] = {  # where P's lines begin anywhere
     "lines as if they began at 16 bytes": (r"own \* P_PITCH \+ row\) \+ past\) \* 4", 0, "own * P_PITCH + row)) * 4"),
     "no copy more": (r"HT_DEVICE void ht_copy_past([\s\S]*?)own < ROWS && over != 0", 0, r"HT_DEVICE void ht_copy_past\g<1>own < 0"),
     "copied from where a line begins": (r"HT_DEVICE void ht_copy_past([\s\S]*?)at -= past;", 0, r"HT_DEVICE void ht_copy_past\g<1>;"),
-    "behind the matrix": (r"HT_DEVICE void ht_copy_four([\s\S]*?)lines < 4 && there > 0", 0, r"HT_DEVICE void ht_copy_four\g<1>lines < 1 && there > 0"),
-    "zeros for what exists": (r"HT_DEVICE void ht_copy_four([\s\S]*?)there \* 4 : 16", 0, r"HT_DEVICE void ht_copy_four\g<1>there * 4 : 12"),
+    "behind the matrix": (r"HT_DEVICE void ht_copy_four([\s\S]*?)lines < 4 && some", 0, r"HT_DEVICE void ht_copy_four\g<1>lines < 1 && some"),
+    "zeros for what exists": (r"HT_DEVICE void ht_copy_four([\s\S]*?)there < 4 \? there : 4", 0, r"HT_DEVICE void ht_copy_four\g<1>there < 4 ? there : 3"),
 }
 BREAKS_OF["h200-f64-rows"] = {  # of rows, both
     "k that the stage has not": (COPIES + r"line \+ i \* AT_ONCE < used", 0, r"HT_DEVICE void ht_copy_pieces\g<1>line + i * AT_ONCE < 4"),

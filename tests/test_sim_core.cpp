@@ -423,6 +423,8 @@ enum {
     GLOBAL_STRADDLES,
     GLOBAL_MISALIGNED,
     ASYNC_GLOBAL_BEYOND,
+    ASYNC_PART_STRADDLES,
+    ASYNC_TOO_MUCH,
     RACE_WRITE_WRITE,
     RACE_WRITE_READ,
     RACE_READ_WRITE,
@@ -441,6 +443,7 @@ enum {
     MIXED_COLLECTIVES,
     /* and what is allowed */
     OWN_WAITED,
+    PART_WAITED,
     WARP_ORDERED,
     READ_BY_ALL
 };
@@ -487,6 +490,12 @@ HT_DEVICE void probe_addresses(const probe_args &args) {
         break;
     case ASYNC_GLOBAL_BEYOND:
         ht_cp_async16(base + 16 * i, args.global + 4 * i); /* thread 16 is the first outside */
+        break;
+    case ASYNC_PART_STRADDLES: /* hardware reads the two that are there; compute-sanitizer sees four */
+        ht_cp_async16_some(base + 16 * i, args.global + 60, 8, false);
+        break;
+    case ASYNC_TOO_MUCH:
+        ht_cp_async16_some(base + 16 * i, args.global, 20, false);
         break;
     default:
         break;
@@ -604,6 +613,17 @@ HT_DEVICE void probe_meetings(const probe_args &args) {
         ht_cp_async_wait<0>();
         ht_stg4(args.global + i, ht_as_float(ht_lds16(base + 16 * i).y));
         break;
+    case PART_WAITED: /* thread i: i % 4 numbers and zeros, then a copy of none */
+        ht_cp_async16_some(base + 16 * i, args.global + i / 4 * 4, (int)(i % 4) * 4, false);
+        ht_cp_async_commit();
+        ht_cp_async_wait<0>();
+        r[0] = ht_lds16(base + 16 * i).z;
+        ht_cp_async4_some(base + 16 * i, args.global, 0);
+        ht_cp_async_commit();
+        ht_cp_async_wait<0>();
+        ht_barrier(); /* all have read */
+        ht_stg4(args.global + i, ht_as_float(r[0]) + ht_lds4(base + 16 * i));
+        break;
     case WARP_ORDERED:
         ht_sts4(base + 4 * i, (float)i);
         (void)ht_shfl_xor(0, 1);
@@ -651,6 +671,8 @@ static const violation violations[] = {
      "global memory access out of bounds: ht_ldg16 of 16 bytes at byte 240 of an allocation of 248"},
     {GLOBAL_MISALIGNED, "misaligned global memory access: ht_ldg16"},
     {ASYNC_GLOBAL_BEYOND, "global memory access out of bounds: ht_cp_async16"},
+    {ASYNC_PART_STRADDLES, "global memory access out of bounds: ht_cp_async16_some of 16 bytes at byte 240 of an allocation of 248"},
+    {ASYNC_TOO_MUCH, "ht_cp_async16_some copies 20 bytes to 16"},
     {RACE_WRITE_WRITE, "shared memory race (write after write): ht_sts4"},
     {RACE_WRITE_READ, "of another warp, in the same barrier interval"},
     {RACE_READ_WRITE,
@@ -690,7 +712,7 @@ struct probe_case {
 
 static void single_violations(void **) {
     for (const violation &v : violations) {
-        probe_case test(v.what == GLOBAL_STRADDLES ? 62 : 64);
+        probe_case test(v.what == GLOBAL_STRADDLES || v.what == ASYNC_PART_STRADDLES ? 62 : 64);
         set_schedule("0", "1");
         EXPECT_VIOLATION(test.run(v.what), v.part);
         expect_text("kernel 'probe' launched by run, block (0,0,0), thread ");
@@ -718,6 +740,9 @@ static void allowed_accesses(void **) {
             global[i] = 7.0f;
         EXPECT_OK(test.run(OWN_WAITED));
         assert_true(global[63] == 7.0f);
+        EXPECT_OK(test.run(PART_WAITED));
+        for (int i = 0; i < 64; i++)
+            assert_true(global[i] == (i % 4 == 3 ? 7.0f : 0.0f));
     }
 }
 
