@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer; three to five minutes each), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), tall (tall matrices with few k), random (shapes that nobody chose), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
+# products by scheme fp32), tall (tall matrices with few k), random (shapes that nobody chose), splits (every number of parts of k, for the model), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
 # (what the data check costs), parts (where), within (packing and product in a loop of calls), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
 # (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
@@ -68,6 +68,12 @@ few() {
 random() {
     "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes fp32 --seconds 0.003 --out "$out/tune-h200-random.tsv" --html "$out/tune-h200-random.html"
     table h200 h200-native-random --shapes bench/shapes-random.txt --schemes auto --trans NN,NT,TN,TT --yardsticks sgemm --seconds 0.01
+}
+
+# What the model of kernels that read the matrices is fitted to: each of fp32's kernels in every number of parts, 392 shapes: five minutes.
+splits() {
+    cat bench/shapes-random.txt bench/shapes-small.txt bench/shapes-tall.txt bench/shapes-more.txt >"$out/shapes.txt"
+    "$bin/h200/halftone" tune --shapes "$out/shapes.txt" --schemes fp32 --splits --seconds 0.003 --out "$out/tune-h200-splits.tsv"
 }
 
 # Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of fp32: 40 s.
@@ -149,8 +155,9 @@ auto) auto ;;
 parts) parts ;;
 within) within ;;
 report) report ;;
+splits) splits ;;
 limits) limits ;;
 profile) profile ;;
 contract) contract ;;
-*) echo "on_gpu.sh: '$part' is none of check, bench, direct, tall, random, odd, small, skinny, few, auto, parts, within, limits, report, contract, profile" >&2; exit 2 ;;
+*) echo "on_gpu.sh: '$part' is none of check, bench, direct, tall, random, splits, odd, small, skinny, few, auto, parts, within, limits, report, contract, profile" >&2; exit 2 ;;
 esac

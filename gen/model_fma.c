@@ -9,26 +9,28 @@ enum {
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
-    /* Fitted to the H200 at 1980 MHz: results/tune-h200-random-first.tsv, -direct-sixth and -tall-second (vectors: the shapes of model_f64), where a kernel takes less than 1.5 times the fastest
-     * one's time. Root mean square error: tiles 18 %, thin kernels 22 %, tall ones 23 % (data that L2 holds arrive faster than device memory's rate). Few rows and exchanged vectors: tune-h200-random (6ee02dc). */
+    /* Fitted to the H200 at 1980 MHz. Tiles: results/tune-h200-random-first.tsv, -direct-sixth and -tall-second, where a kernel takes less than 1.5 times the fastest
+     * one's time, root mean square error 18 %; vectors and tall ones as model_f64: 15 %. */
     FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 145, /* of what the busiest pipe needs; of so many columns */
     FMA_STEP_CLOCKS = 985,     /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 325,    /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 125,      /* of a block for each sum of a lane: its way out */
     FMA_STREAM_PERCENT = 49,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 1679, THIN_TILE_CLOCKS = 1443, THIN_COLUMN_TILE_CLOCKS = 40, /* of a launch, of a block, for each of Q's columns */
-    THIN_BYTES = 59, THIN_FMA = 27, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 101, THIN_COLUMN_STREAM_PERCENT = 8, /* of device memory's rate, 4.8 TB/s; less for each of Q's columns more */
-    THIN_RAGGED_CLOCKS = 1230, /* more of a step where P's few rows come number by number: 2 x 2 x 14855 */
-    FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 3063, /* of the reduction's launch, where it is a dependent one, behind the kernel */
+    THIN_START_CLOCKS = 686, THIN_TILE_CLOCKS = 2256, THIN_COLUMN_TILE_CLOCKS = 101, /* of a launch, of a block, for each of Q's columns */
+    THIN_BYTES = 64, THIN_FMA = 28, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
+    THIN_STREAM_PERCENT = 96, THIN_COLUMN_STREAM_PERCENT = 7, /* of device memory's rate, 4.8 TB/s; less for each of Q's columns more */
+    THIN_WAIT_CLOCKS = 83, TALL_WAIT_CLOCKS = 56, /* more of a step of a block that is alone on its SM: too little is on its way */
+    THIN_RAGGED_CLOCKS = 1045, /* more of a step where P's few rows lie side by side and begin anywhere: 2 x 2 x 14855 */
+    FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 2554, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
-    TALL_START_CLOCKS = 1680, TALL_TILE_CLOCKS = 1106, /* of a launch; of a block */
-    TALL_BYTES = 37, TALL_COLUMN_CLOCKS = 124, /* of an SM in a clock; of a line for each of Q's columns */
-    TALL_STREAM_PERCENT = 131, TALL_COLUMN_STREAM_PERCENT = 16, /* of device memory's rate, less for each column more: much of it comes from L2 */
+    TALL_RAGGED_CLOCKS = 124,  /* more of a line that begins anywhere */
+    TALL_START_CLOCKS = 1940, TALL_TILE_CLOCKS = 586, /* of a launch; of a block */
+    TALL_BYTES = 49, TALL_COLUMN_CLOCKS = 171, /* of an SM in a clock; of a line for each of Q's columns */
+    TALL_STREAM_PERCENT = 120, TALL_COLUMN_STREAM_PERCENT = 14, /* of device memory's rate, less for each column more: much of it comes from L2 */
     /* Where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096; 102 x 560 x 2. */
-    THIN_SWAPPED_PERCENT = 110, TALL_SWAPPED_PERCENT = 125
+    THIN_SWAPPED_PERCENT = 100, TALL_SWAPPED_PERCENT = 104
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -72,7 +74,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 59 + 2048 / 27 = 214. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 64 + 2048 / 28 = 201. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
@@ -91,16 +93,17 @@ static int stream_percent(const struct isa *isa, const struct tile *t) {
     return FMA_STREAM_PERCENT - (t->bn < 64) - (t->bn < 32);
 }
 
-/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 37 + 124 = 566 clocks. */
+/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 49 + 171 = 505 clocks. */
 static void tall_coefficients(const struct gpu *g, const struct tile *t, struct cost *cost) {
     const int64_t line = 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, line);
-    c->step_latency_x256 = c->step_busy_x256;
+    c->step_latency_x256 = (int32_t)model_cool_clocks(g, line + TALL_WAIT_CLOCKS * 256);
     c->fixed_cycles = (int)model_cool_clocks(g, TALL_TILE_CLOCKS);
     c->start_cycles = (int)model_cool_clocks(g, TALL_START_CLOCKS);
     c->swapped_percent = TALL_SWAPPED_PERCENT;
+    c->ragged_cycles = (int)model_cool_clocks(g, TALL_RAGGED_CLOCKS);
     c->whole_k = 1;
     c->step_bytes = (t->bm + t->bn) * TALL_LINE * 4;
     c->step_k = TALL_LINE;
@@ -111,7 +114,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     const bool thin = isa->direct == DIRECT_THIN;
     const int64_t all = g->schedulers_per_sm, warps = tile_warps(t), resident = warps * cost->blocks_per_sm;
     const int64_t alone = busy(g, isa, t, warps < all ? warps : all);
-    const int64_t latency = thin ? alone : alone + FMA_STEP_CLOCKS * 256;
+    const int64_t latency = alone + (thin ? THIN_WAIT_CLOCKS : FMA_STEP_CLOCKS) * 256;
     const int64_t tile = thin ? THIN_TILE_CLOCKS + THIN_COLUMN_TILE_CLOCKS * t->bn
                               : FMA_START_CLOCKS + FMA_SUM_CLOCKS * t->wm * t->wn / isa->wave_size;
     struct ht_cost_coefficients *c = &cost->coefficients;

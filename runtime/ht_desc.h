@@ -167,7 +167,7 @@ struct ht_cost_coefficients {
     int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_direct_swaps) and A has several rows,
                               * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
     int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere; with row_parts, only
-                              * where it has up to four rows */
+                              * where it has up to four rows, which lie side by side */
     int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
                         * lie side by side a tile has four times so many, not bm, if that is more, less HT_LINE_LOSS where lines begin
                         * anywhere; 0: they are idle */
@@ -370,7 +370,8 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * 4000 GB/s: m = 800, n = 1, k = 1024: 100 tiles, 2000 + 1000 + 4 x 500 = 5000 ns; with m = 798, whose columns begin anywhere, and 1600
  * more for that, 11400; m = 2, n = 64 is exchanged, 16 tiles, 5000, with 230 % 11500; k = 64: a quarter of those 1600, once.
  * m = n = 1, k = 16384: 64 steps, 35000; shared out among 8 rows 8 steps, 7000 (row_parts 8), which makes tiles of 32 rows
- * where rows lie side by side: m = 8192, n = 1, k = 256 are 256 tiles, three to an SM, 2000 + 1000 + 3 x 400 + 100 / 9 = 4211 ns. Of 28 rows where
+ * where rows lie side by side, each four times as long: m = 8192, n = 1, k = 256 are 256 tiles, three to an SM, 2000 + 1000 + 4 x 500 = 5000 ns, with
+ * latency 125 2000 + 1000 + 3 x 400 + 100 / 9 = 4211. Of 28 rows where
  * they begin anywhere: m = 3025 are 109 tiles, two to an SM, 2000 + 1000 + 2 x 400 + 100 / 4 = 3825.
  *
  * Worked line, a block that is alone on its SM and waits for what it reads again, from L2, too: tiles of 64 x 64 x 32, 108 SMs at 1000 MHz, fixed
@@ -398,8 +399,8 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     int64_t stored = (m < bm ? m : bm) * (n < bn ? n : bn);
     int64_t tile = c->fixed_cycles + (m % 4 != 0 ? c->narrow_cycles * stored / ((int64_t)bm * bn) : 0);
     const int64_t lines = swapped ? n : m; /* of that operand's, dense, and nothing transposed */
-    const int ragged = lines > 1 && (swapped ? k : m) % 4 != 0 && (c->row_parts == 0 || lines <= 4);
-    const int64_t latency = c->step_latency_x256 + (ragged ? c->ragged_cycles * INT64_C(256) * (k < c->step_k ? k : c->step_k) / c->step_k : 0);
+    const int ragged = lines > 1 && (swapped ? k : m) % 4 != 0 && (c->row_parts == 0 || (lines <= 4 && !swapped));
+    const int64_t latency = (int64_t)c->step_latency_x256 * tall + (ragged ? c->ragged_cycles * INT64_C(256) * (k < c->step_k ? k : c->step_k) / c->step_k : 0);
     int64_t cycles = c->start_cycles;
     for (int last = 0; last < 2; last++) {
         int64_t waves = last ? (rest > 0) : full;

@@ -59,11 +59,15 @@ static void test_thin_worked_lines(void **state) {
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 16384, 1, 1), 7000);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 4, 1, 16384, 1, 1), 3000 + 32 * 500);
     c.blocks_per_sm = 3;
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 256, 1, 1), 3000 + 4 * 500); /* a block alone waits four times as long, too */
+    c.step_latency_x256 = 125 * 256;
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 256, 1, 1), 4211);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3025, 1, 256, 1, 1), 3825);
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3024, 1, 256, 1, 1), 3500); /* 95 tiles */
+    c.step_latency_x256 = 500 * 256;
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3, 1, 256, 1, 1), 3500 + 1600); /* few rows: number by number */
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 800, 1024, 1, 1), 5000); /* lines of B are rows, whole */
+    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 3, 253, 1, 1), 3500); /* and lines of k are read side by side */
     c.blocks_per_sm = 1;
     c.row_parts = 0;
     c.swapped_percent = 230;
