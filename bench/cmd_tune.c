@@ -231,10 +231,10 @@ static unsigned set_mark(const struct ht_set_desc *set) {
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *k = &set->kernel[i];
         char text[256];
-        snprintf(text, sizeof text, "%s %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d", k->name, k->cost.step_busy_x256,
+        snprintf(text, sizeof text, "%s %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d", k->name, k->cost.step_busy_x256,
                  k->cost.step_latency_x256, k->cost.fixed_cycles, k->cost.blocks_per_sm, k->cost.start_cycles,
                  k->cost.narrow_cycles, k->cost.part_cycles, k->cost.stream_gbps, k->cost.swapped_percent, k->cost.ragged_cycles,
-                 k->cost.row_parts, k->cost.hidden_cycles, k->cost.whole_k, k->cost.block_cycles, k->cost.swap_share);
+                 k->cost.row_parts, k->cost.hidden_cycles, k->cost.whole_k, k->cost.block_cycles, k->cost.swap_share, k->cost.near_bytes, k->cost.far_cycles);
         for (const char *c = text; *c != '\0'; c++)
             mark = (mark ^ (unsigned char)*c) * 16777619u;
     }

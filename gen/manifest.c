@@ -67,10 +67,10 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread,
                   direct_kind_of(p),
                   emit_rescues(p));
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
                   k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps, k->cluster_m,
-                  k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts, k->hidden_cycles, k->block_cycles, k->swap_share, k->whole_k, p->name, p->name);
+                  k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts, k->hidden_cycles, k->block_cycles, k->swap_share, k->near_bytes, k->far_cycles, k->whole_k, p->name, p->name);
     }
     text_add(out, "};\n\n");
 }

@@ -29,13 +29,13 @@ enum {
     BLOCK_START_CLOCKS = 1410, /* of a block: launch, first loads, checks */
     SUM_CLOCKS = 220,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 59,       /* of device memory's rate; 2.8 TB/s */
-    /* Warpgroups, three tiles, on the shapes of model_f64: 15 %. */
-    STEP_WAIT_CLOCKS = 247,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
-    WARPGROUP_START_CLOCKS = 3787, WARPGROUP_SUM_CLOCKS = 45,
-    WARPGROUP_STREAM_PERCENT = 80, /* of device memory's rate; 3.8 TB/s */
-    WARPGROUP_RAGGED_CLOCKS = 11,  /* more of a step where lines of P begin anywhere */
-    WARPGROUP_NARROW_CLOCKS = 8,   /* more of a block, for each of its rows, where columns begin anywhere */
-    HIDDEN_CLOCKS = 2000, WARPGROUP_HIDDEN_CLOCKS = 440, PORT_BYTES = 64 /* of a reduction's launch that is a dependent one, behind the kernel; from L2 to an SM in a clock */
+    /* Warpgroups, three tiles, on the shapes of model_f64: 14 %. */
+    STEP_WAIT_CLOCKS = 154,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
+    WARPGROUP_START_CLOCKS = 3775, WARPGROUP_SUM_CLOCKS = 49,
+    WARPGROUP_STREAM_PERCENT = 83, /* of device memory's rate; 4.0 TB/s */
+    WARPGROUP_RAGGED_CLOCKS = 99,  /* more of a step where lines of P begin anywhere */
+    WARPGROUP_NARROW_CLOCKS = 10,  /* more of a block, for each of its rows, where columns begin anywhere */
+    HIDDEN_CLOCKS = 2000, WARPGROUP_HIDDEN_CLOCKS = 179, PORT_BYTES = 64 /* of a reduction's launch that is a dependent one, behind the kernel; from L2 to an SM in a clock */
 };
 
 static bool has_mma(const struct isa *isa) {
@@ -159,7 +159,7 @@ static int64_t mma_busy(const struct gpu *g, const struct isa *isa, const struct
 
 /* The same of warpgroups, of whose groups one takes the step. Worked line: 128x64x32, 8 warps, two on a scheduler: 24 numbers of a
  * thread, 2 x (24 x 8 + 150) = 684 instructions; unit 6 * 128 * 64 * 32 / 2048 = 768; shared memory: each warpgroup reads six slices of
- * Q, of which the block stores three, (2 x 6 + 3) x 64 x 64 bytes / 128 = 480; and 247: 2179. */
+ * Q, of which the block stores three, (2 x 6 + 3) x 64 x 64 bytes / 128 = 480; and 154: 2086. */
 static int64_t warpgroup_busy(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
     const int64_t threads = tile_threads(t, isa) / tile_groups(t, isa), warps = threads / isa->wave_size;
     const int64_t numbers = (int64_t)(t->bm + t->bn) * t->bk / threads, warpgroups = t->bm / 64;

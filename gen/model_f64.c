@@ -11,15 +11,15 @@ enum {
     NEAR_ROWS = 64,            /* of the template copy_f64 */
     SWAP_SHARE = 8,            /* an exchange of the operands must save one of so many tiles */
     /* Fitted to the H200 at 1980 MHz: every split of 392 shapes (results/tune-h200-splits.tsv; bench/NOTES.md, twenty-third session), where a kernel
-     * takes less than 1.5 times the fastest one's time: root mean square error 13 %. An MMA lets nothing else issue: UNIT_PERCENT. */
-    UNIT_PERCENT = 108, STEP_CLOCKS = 142, /* of what the busiest pipe needs, and more of a step: a barrier, copies */
-    WAIT_CLOCKS = 6, ARRIVAL_CLOCKS = 74,  /* more of a step of a block that is alone, and for each KiB that it copies */
-    RAGGED_CLOCKS = 38,        /* more of a step where lines of P are copied by four bytes */
-    START_CLOCKS = 2107, SUM_CLOCKS = 31, /* of a block: launch, first loads; and for each sum of a lane, its way out */
-    BLOCK_CLOCKS = 215, STORE_CLOCKS = 79, /* of a block that the SM's other blocks wait for, and for each 1024 numbers that it stores */
-    FAR_PERCENT = 126,         /* where lines of more than NEAR_ROWS of P are of k */
+     * takes less than 1.5 times the fastest one's time: root mean square error 14 %. An MMA lets nothing else issue: UNIT_PERCENT. */
+    UNIT_PERCENT = 117, STEP_CLOCKS = 106, /* of what the busiest pipe needs, and more of a step: a barrier, copies */
+    WAIT_CLOCKS = 15, ARRIVAL_CLOCKS = 86, /* more of a step of a block that is alone, and for each KiB that it copies */
+    RAGGED_CLOCKS = 65,        /* more of a step where lines of P are copied by four bytes */
+    START_CLOCKS = 1218, SUM_CLOCKS = 70, /* of a block: launch, first loads; and for each sum of a lane, its way out */
+    BLOCK_CLOCKS = 387, STORE_CLOCKS = 31, /* of a block that the SM's other blocks wait for, and for each 1024 numbers that it stores */
+    FAR_PERCENT = 122,         /* where lines of more than NEAR_ROWS of P are of k */
     STREAM_PERCENT = 101,      /* of device memory's rate; 4.8 TB/s */
-    HIDDEN_CLOCKS = 1093       /* of the reduction's launch, where it is a dependent one, behind the kernel */
+    HIDDEN_CLOCKS = 1005       /* of the reduction's launch, where it is a dependent one, behind the kernel */
 };
 
 /* Worked lines, ptxas' number in brackets where that is what there is: 64x64x16, warps of 32x32: 32 sums of two registers, 8 + 2 operands of
@@ -39,7 +39,7 @@ static int smem_bytes(const struct tile *t) {
 }
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line: 64x64x16, four warps of 32x32: 65536 / 128 = 512; 4 x 32 x 32
- * conversions, 16 a clock, 256; shared memory 4 x 32 x 128 bytes / 128, 128; 512 * 1.08 + 142 = 694. */
+ * conversions, 16 a clock, 256; shared memory 4 x 32 x 128 bytes / 128, 128; 512 * 1.17 + 106 = 705. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, loads = tile_warps(t) * (int64_t)(t->wm + t->wn) / LINES * t->bk / K_LANES;
     const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / g->fp64_fma_per_cycle * g->schedulers_per_sm / active;

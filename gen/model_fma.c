@@ -8,29 +8,31 @@ enum {
     FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
+    L2_HALVES = 2,             /* what all SMs read is kept in each: tall kernels' lone blocks take 500 clocks a line up to 30 MB, 1,000 to 1,200 from 37 on */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz. Tiles: results/tune-h200-random-first.tsv, -direct-sixth and -tall-second, where a kernel takes less than 1.5 times the fastest
-     * one's time, root mean square error 18 %; vectors and tall ones as model_f64: 15 %. */
+     * one's time, root mean square error 18 %; vectors and tall ones as model_f64: 14 and 18 %. */
     FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 145, /* of what the busiest pipe needs; of so many columns */
     FMA_STEP_CLOCKS = 985,     /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 325,    /* of a block: launch, first loads */
     FMA_SUM_CLOCKS = 125,      /* of a block for each sum of a lane: its way out */
     FMA_STREAM_PERCENT = 49,   /* of device memory's rate, where C is most of it; 2.3 TB/s */
     FMA_CHAIN = 32,            /* k after which a sum waits in shared memory */
-    THIN_START_CLOCKS = 686, THIN_TILE_CLOCKS = 2256, THIN_COLUMN_TILE_CLOCKS = 101, /* of a launch, of a block, for each of Q's columns */
-    THIN_BYTES = 64, THIN_FMA = 28, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
-    THIN_STREAM_PERCENT = 96, THIN_COLUMN_STREAM_PERCENT = 7, /* of device memory's rate, 4.8 TB/s; less for each of Q's columns more */
-    THIN_WAIT_CLOCKS = 83, TALL_WAIT_CLOCKS = 56, /* more of a step of a block that is alone on its SM: too little is on its way */
-    THIN_RAGGED_CLOCKS = 1045, /* more of a step where P's few rows lie side by side and begin anywhere: 2 x 2 x 14855 */
-    FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 2554, /* of the reduction's launch, where it is a dependent one, behind the kernel */
+    THIN_START_CLOCKS = 290, THIN_TILE_CLOCKS = 2474, THIN_COLUMN_TILE_CLOCKS = 253, /* of a launch, of a block, for each of Q's columns */
+    THIN_BYTES = 64, THIN_FMA = 36, /* of an SM in a clock: P from L2; multiply-adds, each with what it loads of Q */
+    THIN_STREAM_PERCENT = 101, THIN_COLUMN_STREAM_PERCENT = 2, /* of device memory's rate, 4.8 TB/s; less for each of Q's columns more */
+    THIN_WAIT_CLOCKS = 55,     /* more of a step of a block that is alone */
+    THIN_FAR_CLOCKS = 464, TALL_FAR_CLOCKS = 650, /* more of a step of a block that is alone where L2 does not keep the matrix: too little is on its way */
+    THIN_RAGGED_CLOCKS = 1042, /* more of a step where P's few rows lie side by side and begin anywhere: 2 x 2 x 14855 */
+    FMA_HIDDEN_CLOCKS = 2000, THIN_HIDDEN_CLOCKS = 2243, /* of the reduction's launch, where it is a dependent one, behind the kernel */
     TALL_OWN = 4, TALL_LINE = 32, /* rows of a thread, and k of each line */
     TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
-    TALL_RAGGED_CLOCKS = 124,  /* more of a line that begins anywhere */
-    TALL_START_CLOCKS = 1940, TALL_TILE_CLOCKS = 586, /* of a launch; of a block */
-    TALL_BYTES = 49, TALL_COLUMN_CLOCKS = 171, /* of an SM in a clock; of a line for each of Q's columns */
-    TALL_STREAM_PERCENT = 120, TALL_COLUMN_STREAM_PERCENT = 14, /* of device memory's rate, less for each column more: much of it comes from L2 */
+    TALL_RAGGED_CLOCKS = 177,  /* more of a line that begins anywhere */
+    TALL_START_CLOCKS = 1933, TALL_TILE_CLOCKS = 234, /* of a launch; of a block */
+    TALL_BYTES = 63, TALL_COLUMN_CLOCKS = 207, /* of an SM in a clock; of a line for each of Q's columns */
+    TALL_STREAM_PERCENT = 109, TALL_COLUMN_STREAM_PERCENT = 10, /* of device memory's rate, less for each column more: much of it comes from L2 */
     /* Where P is B and A has several rows, which lie side by side: 2 x 8192 x 8192, 4 x 4096 x 4096; 102 x 560 x 2. */
-    THIN_SWAPPED_PERCENT = 100, TALL_SWAPPED_PERCENT = 104
+    THIN_SWAPPED_PERCENT = 101, TALL_SWAPPED_PERCENT = 106
 };
 
 /* Warps of a thin block that have the same rows: SPREAD of the template. */
@@ -74,7 +76,7 @@ static int smem_bytes(const struct isa *isa, const struct tile *t) {
 
 /* Clocks x256 of a step of a block that has `active` schedulers. Worked line, fma: 128x64x16, warps of 128x16, sm_90a: for each k a
  * lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280 instructions; shared memory returns 4 bytes a lane and
- * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 64 + 2048 / 28 = 201. */
+ * clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that wait = 1280; 1280 * 1.65 = 2112. Thin, 8x1x256: 8192 bytes / 64 + 2048 / 36 = 184. */
 static int64_t busy(const struct gpu *g, const struct isa *isa, const struct tile *t, int64_t active) {
     const int64_t lanes = isa->wave_size, warps = tile_warps(t);
     if (isa->direct == DIRECT_THIN)
@@ -93,13 +95,15 @@ static int stream_percent(const struct isa *isa, const struct tile *t) {
     return FMA_STREAM_PERCENT - (t->bn < 64) - (t->bn < 32);
 }
 
-/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 49 + 171 = 505 clocks. */
+/* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 63 + 207 = 467 clocks. */
 static void tall_coefficients(const struct gpu *g, const struct tile *t, struct cost *cost) {
     const int64_t line = 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, line);
-    c->step_latency_x256 = (int32_t)model_cool_clocks(g, line + TALL_WAIT_CLOCKS * 256);
+    c->step_latency_x256 = c->step_busy_x256;
+    c->near_bytes = (int)g->l2_bytes / L2_HALVES;
+    c->far_cycles = (int)model_cool_clocks(g, TALL_FAR_CLOCKS);
     c->fixed_cycles = (int)model_cool_clocks(g, TALL_TILE_CLOCKS);
     c->start_cycles = (int)model_cool_clocks(g, TALL_START_CLOCKS);
     c->swapped_percent = TALL_SWAPPED_PERCENT;
@@ -126,6 +130,8 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
     c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
     c->row_parts = thin ? THIN_LANES : 0;
+    c->near_bytes = thin ? (int)g->l2_bytes / L2_HALVES : 0;
+    c->far_cycles = thin ? (int)model_cool_clocks(g, THIN_FAR_CLOCKS) : 0;
     c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;

@@ -174,6 +174,7 @@ struct ht_cost_coefficients {
     int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
     int32_t block_cycles; /* of a block that an SM's other blocks wait for: its start, its stores */
     int32_t swap_share;   /* the kernel's share of tiles in ht_direct_swaps */
+    int32_t near_bytes, far_cycles; /* where A, B and C are more than L2 keeps for all SMs: more for a step of a block that is alone; 0: not asked */
     int32_t whole_k; /* 1: k is never split, and a matrix that further columns read again comes no faster than the first time (kernels of
                       * a tall matrix, and the rescue, which only ever has all of k) */
 };
@@ -378,6 +379,9 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * 1000, busy 1, stream 1000 GB/s, l2 4000: m = n = 128, k = 4096: A, B and C are 4259840 bytes, 4259 ns; 4 x 128 steps of 16384 bytes are
  * 4128768 more, 1032 ns; with 1000 6291 ns. With two blocks an SM 5259.
  *
+ * Worked line, a block that is alone and reads what L2 does not keep: tiles of 128 x 1, 108 SMs at 1000 MHz, fixed 1000, busy and latency 100, step_k 32, stream 40000
+ * GB/s, near 4194304 bytes, far 300: m = 8192, n = 1, k = 64: 64 tiles, 1000 + 2 x 100 = 1200 ns; k = 128 are 4227584 bytes, 1000 + 4 x (100 + 300) = 2600.
+ *
  * Worked line, blocks that an SM's others wait for: tiles of 64 x 64 x 16, one SM at 1000 MHz, 4 blocks/SM, fixed 1000, block 300, busy 100: m = 256,
  * n = 128, k = 16: 8 tiles are two waves of four, 1000 + 250 + 2 x (4 x 300 + 4 x 100) = 4450 ns.
  *
@@ -400,7 +404,9 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     int64_t tile = c->fixed_cycles + (m % 4 != 0 ? c->narrow_cycles * stored / ((int64_t)bm * bn) : 0);
     const int64_t lines = swapped ? n : m; /* of that operand's, dense, and nothing transposed */
     const int ragged = lines > 1 && (swapped ? k : m) % 4 != 0 && (c->row_parts == 0 || (lines <= 4 && !swapped));
-    const int64_t latency = (int64_t)c->step_latency_x256 * tall + (ragged ? c->ragged_cycles * INT64_C(256) * (k < c->step_k ? k : c->step_k) / c->step_k : 0);
+    const int64_t once = ht_mul(ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4)), batch); /* bytes of A, B and C */
+    const int64_t lone = (int64_t)c->step_latency_x256 + (once > c->near_bytes ? c->far_cycles * 256 : 0);
+    const int64_t latency = lone * tall + (ragged ? c->ragged_cycles * INT64_C(256) * (k < c->step_k ? k : c->step_k) / c->step_k : 0);
     int64_t cycles = c->start_cycles;
     for (int last = 0; last < 2; last++) {
         int64_t waves = last ? (rest > 0) : full;
@@ -420,7 +426,6 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     }
     int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
     if (c->stream_gbps > 0) {
-        const int64_t once = ht_mul(ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4)), batch);
         const int64_t read = ht_mul(ht_mul(tiles, steps), step_bytes);
         const int rereads = c->blocks_per_sm == 1 || c->row_parts > 0 || c->whole_k;
         const int64_t again = rereads && read > once ? (read - once) / (c->whole_k ? c->stream_gbps : l2_gbps) : 0;

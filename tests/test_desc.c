@@ -76,6 +76,16 @@ static void test_thin_worked_lines(void **state) {
     assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 64, 2, 1024, 1, 1), 5000);
 }
 
+static void test_a_block_alone_waits_for_what_l2_does_not_keep(void **state) {
+    (void)state;
+    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 100 * 256, .step_latency_x256 = 100 * 256, .fixed_cycles = 1000,
+                                     .step_k = 32, .stream_gbps = 40000, .whole_k = 1, .near_bytes = 4 << 20, .far_cycles = 300};
+    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 64, 1, 1), 1200);
+    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 128, 1, 1), 2600);
+    c.near_bytes = 5 << 20;
+    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 128, 1, 1), 1400);
+}
+
 static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
     (void)state;
     struct ht_cost_coefficients c = {.blocks_per_sm = 1, .step_busy_x256 = 256, .step_latency_x256 = 256, .fixed_cycles = 1000,
@@ -462,6 +472,7 @@ int main(void) {
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_narrow_stores_worked_lines),
         cmocka_unit_test(test_thin_worked_lines),
+        cmocka_unit_test(test_a_block_alone_waits_for_what_l2_does_not_keep),
         cmocka_unit_test(test_a_block_alone_waits_for_what_it_reads_again),
         cmocka_unit_test(test_columns_that_read_a_matrix_again),
         cmocka_unit_test(test_blocks_that_others_wait_for),
