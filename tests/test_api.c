@@ -308,7 +308,7 @@ FAKE_KERNEL(6, 2)
 FAKE_KERNEL(7, 2)
 
 #define COST(bm, bn)                                                                                         \
-    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
         name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, 0, 0, COST(bm, bn),           \
@@ -322,7 +322,7 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
     /* dearer than the others: as many steps of twice the depth */
     {"ht_fake_wide", "wide", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
-     0, 0, {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_4, launch_4},
+     0, 0, {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_4, launch_4},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
@@ -341,7 +341,7 @@ static const struct ht_kernel_desc checked_kernels[] = {
     {"ht_fake_rescues", "f16x3", "", "because", 128, 128, 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128), init_5, launch_5},
     {"ht_fake_rescue", "fp32", "rescue", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200, 1, 0, COST(64, 64), init_6, launch_6},
     {"ht_fake_direct", "fp32", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
-     1, 0, {1, 9 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_7, launch_7},
+     1, 0, {1, 9 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_7, launch_7},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},
