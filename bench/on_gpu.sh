@@ -8,9 +8,7 @@
 # BINARIES (made by on_gpu_prepare.sh) holds a folder for each kernel set; RESULTS receives tables and logs.
 set -u
 part=$1 bin=$2 out=$3 commit=$4
-if [ ! -d "$bin" ] && [ -f "$bin.tar.xz" ]; then
-    python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$bin.tar.xz" "$bin" || exit 1 # not everybody has xz
-fi
+sh bench/on_gpu_unpack.sh "$bin" || exit 1
 export LD_LIBRARY_PATH="$PWD/$bin:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-}"
 toolkit=$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')
 stamp="--commit $commit --toolkit ${toolkit:-unknown}"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds what on_gpu.sh, on_gpu_probe.sh and on_gpu_tune.sh run and puts it into one folder: on_gpu_prepare.sh BINARIES. Needs nvcc, no GPU.
-# Beside it BINARIES.tar.xz, which is all that need be carried: ten programs with the same library inside are not much more than one (130 MB of a
-# set, 6 packed). on_gpu.sh unpacks it where the folder is missing.
+# Beside it BINARIES.tar.xz, which is all that need be carried: ten programs with the same library inside are not much more than one (set
+# h200: 119 MB, 6 packed). on_gpu_unpack.sh, which those three call, unpacks it where the folder is missing.
 set -eu
 bin=$1
 for set in a800 t4 h200; do
@@ -20,4 +20,5 @@ cp out/bin/halftone-gen "$bin/"
 sh tests/vendored/on_gpu_prepare.sh "$bin"
 cp /usr/lib/*/libcmocka.so.0 "$bin/"
 find "$bin" -type f -perm -100 -exec strip {} + 2>/dev/null || true # less to carry
-tar -C "$bin" -c . | xz -6 --lzma2=preset=6,dict=64MiB >"$bin.tar.xz"
+tar -C "$bin" -cf "$bin.tar" .
+xz -f --lzma2=preset=6,dict=64MiB "$bin.tar"

@@ -11,6 +11,7 @@ bin=$1 out=$2 gpu=${3:-h200} set=${4:-a800}
 schemes="f16x3 i8x6 bf16x6 tf32x3"
 shapes="512x512x512 1024x1024x1024 2048x2048x2048 4096x4096x4096 8192x8192x8192 4096x128x4096 4096x16x4096 128x128x32768
     65536x256x128 16384x64x64 513x4096x31 1001x999x1003"
+sh bench/on_gpu_unpack.sh "$bin"
 export LD_LIBRARY_PATH="$PWD/$bin:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-}"
 gen() { "$bin/halftone-gen" "$@" --root .; }
 for run in first second; do

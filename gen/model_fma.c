@@ -8,7 +8,7 @@ enum {
     FMA_OTHER_REGISTERS = 20,  /* beside sums, numbers on their way and operands of one k; ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
     THIN_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
     COLUMN_REGISTERS = 10,     /* of Q's columns: an address, and what meets two loads */
-    L2_HALVES = 2,             /* what all SMs read is kept in each: tall kernels' lone blocks take 500 clocks a line up to 30 MB, 1,000 to 1,200 from 37 on */
+    L2_HALVES = 2,             /* what all SMs read is kept in each: tall kernels' lone blocks take 484 clocks a line (median) up to 32 MB, 1,105 beyond */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz. Tiles: results/tune-h200-random-first.tsv, -direct-sixth and -tall-second, where a kernel takes less than 1.5 times the fastest
      * one's time, root mean square error 18 %; vectors and tall ones as model_f64: 14 and 18 %. */
@@ -95,6 +95,12 @@ static int stream_percent(const struct isa *isa, const struct tile *t) {
     return FMA_STREAM_PERCENT - (t->bn < 64) - (t->bn < 32);
 }
 
+/* What a step of a block that is alone waits longer for what L2 does not keep. */
+static void wait_for_memory(const struct gpu *g, int64_t clocks, struct ht_cost_coefficients *c) {
+    c->near_bytes = (int)g->l2_bytes / L2_HALVES;
+    c->far_cycles = (int)model_cool_clocks(g, clocks);
+}
+
 /* A step is a line of each row, 32 k. Worked line, 128x1: 16384 bytes / 63 + 207 = 467 clocks. */
 static void tall_coefficients(const struct gpu *g, const struct tile *t, struct cost *cost) {
     const int64_t line = 256 * ((int64_t)t->bm * TALL_LINE * 4 / TALL_BYTES + TALL_COLUMN_CLOCKS * t->bn);
@@ -102,8 +108,7 @@ static void tall_coefficients(const struct gpu *g, const struct tile *t, struct 
     c->blocks_per_sm = cost->blocks_per_sm;
     c->step_busy_x256 = (int32_t)model_cool_clocks(g, line);
     c->step_latency_x256 = c->step_busy_x256;
-    c->near_bytes = (int)g->l2_bytes / L2_HALVES;
-    c->far_cycles = (int)model_cool_clocks(g, TALL_FAR_CLOCKS);
+    wait_for_memory(g, TALL_FAR_CLOCKS, c);
     c->fixed_cycles = (int)model_cool_clocks(g, TALL_TILE_CLOCKS);
     c->start_cycles = (int)model_cool_clocks(g, TALL_START_CLOCKS);
     c->swapped_percent = TALL_SWAPPED_PERCENT;
@@ -130,8 +135,8 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->swapped_percent = thin ? THIN_SWAPPED_PERCENT : 0;
     c->ragged_cycles = thin ? (int)model_cool_clocks(g, THIN_RAGGED_CLOCKS) : 0;
     c->row_parts = thin ? THIN_LANES : 0;
-    c->near_bytes = thin ? (int)g->l2_bytes / L2_HALVES : 0;
-    c->far_cycles = thin ? (int)model_cool_clocks(g, THIN_FAR_CLOCKS) : 0;
+    if (thin)
+        wait_for_memory(g, THIN_FAR_CLOCKS, c);
     c->hidden_cycles = strcmp(isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(g, thin ? THIN_HIDDEN_CLOCKS : FMA_HIDDEN_CLOCKS) : 0;
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;

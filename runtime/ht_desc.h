@@ -405,7 +405,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
     const int64_t lines = swapped ? n : m; /* of that operand's, dense, and nothing transposed */
     const int ragged = lines > 1 && (swapped ? k : m) % 4 != 0 && (c->row_parts == 0 || (lines <= 4 && !swapped));
     const int64_t once = ht_mul(ht_add(ht_mul(ht_mul(ht_add(m, n), k), 4), ht_mul(ht_mul(m, n), 4)), batch); /* bytes of A, B and C */
-    const int64_t lone = (int64_t)c->step_latency_x256 + (once > c->near_bytes ? c->far_cycles * 256 : 0);
+    const int64_t lone = (int64_t)c->step_latency_x256 + (once > c->near_bytes ? c->far_cycles * INT64_C(256) : 0);
     const int64_t latency = lone * tall + (ragged ? c->ragged_cycles * INT64_C(256) * (k < c->step_k ? k : c->step_k) / c->step_k : 0);
     int64_t cycles = c->start_cycles;
     for (int last = 0; last < 2; last++) {
