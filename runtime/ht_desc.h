@@ -295,10 +295,11 @@ static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t ro
 }
 
 /* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands would give
- * it by itself, and a function of k alone, because pieces of operands that are packed apart must match. */
+ * it by itself, and a function of k alone, because pieces of operands that are packed apart must match. k == 0, of which there
+ * are no tiles to share out (ht_pack_tiles divides by their blocks): the most. */
 static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
     const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
-    return ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_together);
+    return tiles > 0 ? ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_together) : s->pack_tiles;
 }
 
 /* The same (ht_pack_args, tiles) for both operands of a call that packs them together. row_blocks: of both. */

@@ -403,6 +403,15 @@ static int teardown(void **state) {
     return 0;
 }
 
+/* A handle on the set whose packing checks the data. */
+static halftone *checked_handle(void) {
+    halftone *h = NULL;
+    dev.capability = 1030;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_string_equal(halftone_gpu(h), "checked");
+    return h;
+}
+
 struct problem {
     char ta, tb;
     int m, n, k, batch;
@@ -644,6 +653,47 @@ static void test_empty_calls_return_at_once(void **state) {
                                                     &one, NULL, 5, 25, 0),
                      HALFTONE_OK);
     assert_int_equal(dev.calls, calls);
+}
+
+/* Every call with every choice of sizes that are 0, on a set without a data check and on one with it. */
+static void zero_sizes(halftone *h) {
+    float s = 1, x[256] = {0};
+    char *blob = aligned_alloc(1024, 1 << 18);
+    assert_non_null(blob);
+    for (int zeros = 1; zeros < 16; zeros++) {
+        const int64_t m = zeros & 1 ? 0 : 3, n = zeros & 2 ? 0 : 5, k = zeros & 4 ? 0 : 7, batch = zeros & 8 ? 0 : 1;
+        struct halftone_plan plan;
+        size_t bytes = 1;
+        double rho = 0;
+        assert_int_equal(halftone_sgemm_strided_batched(h, 'T', 'N', m, n, k, &s, x, 7, 21, x, 7, 35, &s, x, 3, 15, batch),
+                         HALFTONE_OK);
+        assert_int_equal(halftone_packed_bytes(h, 'A', m, k, batch, &bytes), HALFTONE_OK);
+        assert_true(batch > 0 || bytes == 0);
+        assert_int_equal(halftone_packed_bytes(h, 'B', n, k, batch, &bytes), HALFTONE_OK);
+        assert_int_equal(halftone_pack_a(h, 'T', m, k, x, 7, blob), HALFTONE_OK);
+        assert_int_equal(halftone_pack_b(h, 'N', k, n, x, 7, blob), HALFTONE_OK);
+        assert_int_equal(halftone_pack_ab(h, 'T', 'N', m, n, k, x, 7, x, 7, blob, blob + (1 << 17)), HALFTONE_OK);
+        assert_int_equal(halftone_query(h, 'N', 'N', m, n, k, batch, &plan), HALFTONE_OK);
+        assert_string_equal(plan.kernel, "");
+        assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', m, n, k, batch, &bytes), HALFTONE_OK);
+        assert_int_equal(bytes, 0);
+        if (zeros == 8)
+            continue; /* what follows knows no batch */
+        assert_int_equal(halftone_sgemm(h, 'T', 'N', m, n, k, &s, x, 7, x, 7, &s, x, 3), HALFTONE_OK);
+        assert_int_equal(halftone_sgemm_packed(h, m, n, k, &s, blob, blob, &s, x, 3), HALFTONE_OK);
+        assert_int_equal(halftone_estimate_rho(h, 'T', 'N', m, n, k, x, 7, x, 7, &rho), HALFTONE_OK);
+        assert_true(rho == 1);
+    }
+    assert_int_equal(dev.gemms, 0);
+    free(blob);
+}
+
+static void test_zero_sizes(void **state) {
+    dev.dry = true; /* one side of a pack call may have something to pack */
+    zero_sizes(*state);
+    halftone *h = checked_handle();
+    zero_sizes(h);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 static void test_device_pointer_mode(void **state) {
@@ -1019,10 +1069,8 @@ static void rescued_by(halftone *h, int n, int inside, bool is_packed) {
 
 static void test_the_product_rescues_where_a_launch_counts(void **state) {
     (void)state;
-    halftone *h = NULL;
-    dev.capability = 1030;
+    halftone *h = checked_handle();
     dev.dry = true;
-    assert_int_equal(halftone_create(&h), HALFTONE_OK);
     for (int is_packed = 0; is_packed < 2; is_packed++) { /* back and forth: a handle remembers its last answer */
         rescued_by(h, 1024, 1, is_packed);
         rescued_by(h, 3000, 0, is_packed);
@@ -1385,31 +1433,27 @@ static char fuzz_op(void) {
 }
 
 static void fuzz_state(halftone *h, char *memory) {
-    static const char *const schemes[] = {"auto", "half", "orphan", "nonsense"};
-    static const char *const accuracies[] = {"half", "fp32-fast", "bits=15", "bits=17", "nonsense"};
-    static const char *const kernels[] = {NULL, "ht_fake_plain", "ht_fake_half", "nonsense"};
+    static const char *const accuracies[] = {"half", "fp32-fast", "fp32", "bits=15", "bits=17", "nonsense"};
+    const char *scheme = halftone_schemes(h, (int)(next_random() % 5)), *kernel = halftone_kernels(h, (int)(next_random() % 6));
     dev.capturing = next_random() % 8 == 0;
     dev.limit_bytes = next_random() % 8 == 0 ? 10 : (size_t)16 << 20;
     dev.launch_code = next_random() % 8 == 0 ? (int)(next_random() % 5) : 0;
     (void)halftone_set_pointer_mode(h, (int)(next_random() % 3));
-    (void)halftone_set_scheme(h, schemes[next_random() % 4]);
+    (void)halftone_set_scheme(h, next_random() % 2 ? "auto" : scheme != NULL ? scheme : "nonsense");
     if (next_random() % 2 == 0)
-        (void)halftone_set_accuracy(h, accuracies[next_random() % 5]);
-    (void)halftone_set_kernel(h, kernels[next_random() % 4]);
+        (void)halftone_set_accuracy(h, accuracies[next_random() % 6]);
+    (void)halftone_set_kernel(h, next_random() % 2 ? NULL : kernel != NULL ? kernel : "nonsense");
     (void)halftone_set_workspace(h, next_random() % 4 == 0 ? memory : NULL, next_random() % 3 * 100000);
     (void)halftone_set_stream(h, memory);
 }
 
 /* Dry launches: no pointer is followed, so any size may meet any pointer. What must hold: a code of the
  * table. */
-static void test_random_arguments_never_crash(void **state) {
-    halftone *h = *state;
+static void fuzz(halftone *h, int rounds) {
     float s[2] = {1, 0}, x[1024];
     char *memory = aligned_alloc(256, 1024);
     const float *from[] = {x, x, x, x, x, NULL, (const float *)(const void *)((char *)x + 2)};
-    dev.dry = true;
-    seed = 2026;
-    for (int i = 0; i < 40000; i++) {
+    for (int i = 0; i < rounds; i++) {
         fuzz_state(h, memory);
         int64_t v[10];
         for (int j = 0; j < 10; j++)
@@ -1429,17 +1473,34 @@ static void test_random_arguments_never_crash(void **state) {
             halftone_sgemm_packed(h, v[0], v[1], v[2], alpha, blob, blob, beta, c, v[5]),
             halftone_pack_a(h, ta, v[0], v[2], a, v[3], blob),
             halftone_pack_b(h, tb, v[2], v[1], b, v[4], blob),
+            halftone_pack_ab(h, ta, tb, v[0], v[1], v[2], a, v[3], b, v[4], blob, blob),
             halftone_packed_bytes(h, "ABx"[i % 3], v[0], v[2], v[9], &bytes),
+            halftone_workspace_bytes(h, ta, tb, v[0], v[1], v[2], v[9], &bytes),
             halftone_query(h, ta, tb, v[0], v[1], v[2], v[9], &plan),
         };
-        for (int j = 0; j < 7; j++) {
+        for (size_t j = 0; j < sizeof code / sizeof *code; j++) {
             assert_true(code[j] >= -18 && code[j] <= HALFTONE_ACCURACY);
             assert_true(code[j] <= 0 || code[j] == HALFTONE_OK || halftone_strerror(code[j])[0] != '\0');
         }
     }
-    assert_true(dev.gemms > 1000 && dev.reduces > 1000 && dev.packs > 1000);
+    assert_true(dev.gemms > rounds / 40 && dev.reduces > rounds / 40 && dev.packs > rounds / 40);
     assert_int_equal(halftone_set_workspace(h, NULL, 0), HALFTONE_OK);
     free(memory);
+}
+
+static void test_random_arguments_never_crash(void **state) {
+    dev.dry = true;
+    seed = 2026;
+    fuzz(*state, 40000);
+}
+
+static void test_random_arguments_never_crash_a_checked_set(void **state) {
+    halftone *h = checked_handle();
+    (void)state;
+    dev.dry = true;
+    seed = 2027;
+    fuzz(h, 40000);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 #define API_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -1457,6 +1518,7 @@ int main(void) {
         API_TEST(test_nan_in_c_vanishes_with_beta_zero),
         API_TEST(test_a_and_b_are_not_read_without_a_product),
         API_TEST(test_empty_calls_return_at_once),
+        API_TEST(test_zero_sizes),
         API_TEST(test_device_pointer_mode),
         API_TEST(test_each_wrong_argument_has_its_number),
         API_TEST(test_error_texts),
@@ -1485,6 +1547,7 @@ int main(void) {
         API_TEST(test_rho_needs_memory_and_no_capture),
         API_TEST(test_packed_operands_want_one_scheme),
         API_TEST(test_random_arguments_never_crash),
+        API_TEST(test_random_arguments_never_crash_a_checked_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
