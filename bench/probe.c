@@ -162,7 +162,7 @@ static void clean_title(char title[64], const char *name) {
 
 static void write_head(struct sheet *s, const char *name) {
     const struct probe_facts *d = &s->r->facts;
-    char title[64], source[96];
+    char title[64], source[96], capability[32];
     clean_title(title, d->name);
     fprintf(s->out, "# Resource budget of one %s. Keys, units and ranges: gen/gpu.h.\n", title);
     fprintf(s->out,
@@ -185,6 +185,8 @@ static void write_head(struct sheet *s, const char *name) {
     put_word(s, "title", title, "device: name");
     snprintf(source, sizeof source, "device: compute capability %d.%d", d->capability / 10,
              d->capability % 10);
+    snprintf(capability, sizeof capability, "%d.%d", d->capability / 10, d->capability % 10);
+    put_word(s, "compute_capability", capability, "device");
     put_word(s, "isa", isa_of(d->capability), source);
 }
 

@@ -25,7 +25,7 @@ enum { LINE_MAX_BYTES = 512, QUOTE_MAX = 40, KEY_NAME_MAX = 40 };
 
 /* Index of each key in key_table. */
 #define KEY_INDEX(field, low, high, meaning) KEY_##field,
-enum { KEY_name, KEY_title, KEY_isa, GPU_NUMBER_KEYS(KEY_INDEX) KEY_COUNT };
+enum { KEY_name, KEY_title, KEY_also_for, KEY_compute_capability, KEY_isa, GPU_NUMBER_KEYS(KEY_INDEX) KEY_COUNT };
 #undef KEY_INDEX
 
 struct key {
@@ -34,16 +34,23 @@ struct key {
     const char *meaning;
     size_t offset;       /* of the field in struct gpu */
     const char *accepts; /* the bytes of a string; NULL: a number */
+    bool is_optional, needs_no_source;
 };
 
-#define KEY_ROW(field, low, high, meaning) {#field, low, high, meaning, offsetof(struct gpu, field), NULL},
+#define KEY_ROW(field, low, high, meaning) {#field, low, high, meaning, offsetof(struct gpu, field), NULL, false, false},
 static const struct key key_table[KEY_COUNT] = {
     {"name", 0, GPU_NAME_MAX - 1, "the word after --gpu and the folder below out/",
-     offsetof(struct gpu, name), WORD},
-    {"title", 0, GPU_TITLE_MAX - 1, "the product name", offsetof(struct gpu, title), TITLE},
-    {"isa", 0, GPU_NAME_MAX - 1, "instruction set: a row of the isa table", offsetof(struct gpu, isa), WORD},
+     offsetof(struct gpu, name), WORD, false, true},
+    {"title", 0, GPU_TITLE_MAX - 1, "the product name", offsetof(struct gpu, title), TITLE, false, true},
+    {"also_for", 0, GPU_CARDS_MAX - 1, "parts of the names of the cards that it suits, separated by ', '",
+     offsetof(struct gpu, also_for), TITLE, true, true},
+    {"compute_capability", 0, GPU_CAPABILITY_MAX - 1, "of the GPU, as in 8.6 (NVIDIA alone)",
+     offsetof(struct gpu, compute_capability), DIGITS ".", true, false},
+    {"isa", 0, GPU_NAME_MAX - 1, "instruction set: a row of the isa table", offsetof(struct gpu, isa), WORD,
+     false, false},
     GPU_NUMBER_KEYS(KEY_ROW)};
 #undef KEY_ROW
+_Static_assert(KEY_COUNT - KEY_isa - 1 <= 64, "struct gpu has 64 bits for estimates");
 
 /* Pairs that no real GPU turns round; each catches a slip of a unit or a digit. */
 static const struct {
@@ -182,8 +189,9 @@ static bool number_store(struct parse *p, const struct key *key, char *value) {
 static bool string_store(struct parse *p, const struct key *key, const char *value) {
     if (!is_all(value, key->accepts))
         fault_at(p, "%s: '%s' may hold only %s", key->name, quote(value).text,
-                 strchr(key->accepts, ' ') ? "printable ASCII other than '\"', '\\' and '*'"
-                                           : "a-z, 0-9 and '_'");
+                 strchr(key->accepts, ' ')   ? "printable ASCII other than '\"', '\\' and '*'"
+                 : strchr(key->accepts, '.') ? "0-9 and '.'"
+                                             : "a-z, 0-9 and '_'");
     else if (strlen(value) > (size_t)key->high)
         fault_at(p, "%s: %zu bytes are too long; at most %lld", key->name, strlen(value),
                  (long long)key->high);
@@ -201,7 +209,11 @@ static void assignment_parse(struct parse *p, const struct key *key, char *rest)
         return;
     }
     char *hash = strchr(rest, '#');
-    const bool has_source = hash && *trim(hash + 1);
+    const char *source = hash ? trim(hash + 1) : "";
+    if (!key->accepts) {
+        const uint64_t bit = UINT64_C(1) << (key - &key_table[KEY_isa + 1]);
+        p->gpu->estimates = strncmp(source, "estimate", 8) == 0 ? p->gpu->estimates | bit : p->gpu->estimates & ~bit;
+    }
     if (hash)
         *hash = '\0';
     char *value = trim(rest + 1);
@@ -210,7 +222,7 @@ static void assignment_parse(struct parse *p, const struct key *key, char *rest)
     else
         p->is_good[key - key_table] =
             key->accepts ? string_store(p, key, value) : number_store(p, key, value);
-    if (!has_source)
+    if (!*source && !key->needs_no_source)
         fault_at(p, "%s: the source is missing; add '# where the value comes from'", key->name);
 }
 
@@ -240,9 +252,11 @@ static void missing_report(const struct parse *p) {
     for (int i = 0; i < KEY_COUNT; i++) {
         const struct key *key = &key_table[i];
         const long long low = key->low, high = key->high;
+        if (key->is_optional)
+            continue;
         if (p->seen_at[i] == 0 && key->accepts)
-            err_user(p->path, 0, "missing key '%s'; add '%s = TEXT  # source': %s", key->name, key->name,
-                     key->meaning);
+            err_user(p->path, 0, "missing key '%s'; add '%s = TEXT%s': %s", key->name, key->name,
+                     key->needs_no_source ? "" : "  # source", key->meaning);
         else if (p->seen_at[i] == 0)
             err_user(p->path, 0, "missing key '%s'; add '%s = N  # source', N from %lld to %lld: %s",
                      key->name, key->name, low, high, key->meaning);
@@ -296,6 +310,20 @@ const char *gpu_number_name(int key) {
 
 int64_t gpu_number(const struct gpu *g, int key) {
     return *(const int64_t *)(const void *)((const char *)g + key_table[KEY_isa + 1 + key].offset);
+}
+
+bool gpu_is_estimate(const struct gpu *g, int key) {
+    return (g->estimates >> key & 1) != 0;
+}
+
+int gpu_capability(const struct gpu *g) {
+    const char *text = g->compute_capability;
+    const size_t major = strspn(text, DIGITS), minor = text[major] == '.' ? strspn(text + major + 1, DIGITS) : 0;
+    if (*text == '\0')
+        return 0;
+    if (major < 1 || major > 2 || minor != 1 || text[major + 2] != '\0')
+        return -1;
+    return 10 * (int)strtol(text, NULL, 10) + (text[major + 1] - '0');
 }
 
 bool gpu_number_set(struct gpu *g, int key, int64_t value) {

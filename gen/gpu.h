@@ -1,8 +1,9 @@
 /* gpu: the resource budget of one GPU, parsed from `gen/gpus/NAME.gpu`. Level 1.
  *
  * A budget file has one `key = value  # source` per line, `#` comment lines and blank lines. Keys carry their
- * units. Every key below is mandatory, none may appear twice, none may be unknown, every value names its source.
- * All faults of a file are reported before it is rejected. This room knows nothing of tiles or schemes. */
+ * units. Every numeric key and `name`, `title`, `isa` are mandatory, none may appear twice, none may be unknown; every
+ * number, `isa` and `compute_capability` name their source, and a source that begins with "estimate" marks the value as
+ * one. All faults of a file are reported before it is rejected. This room knows nothing of tiles or schemes. */
 #ifndef HT_GPU_H
 #define HT_GPU_H
 
@@ -11,7 +12,7 @@
 
 #include "text.h"
 
-enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64 };
+enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64, GPU_CARDS_MAX = 160, GPU_CAPABILITY_MAX = 8 };
 
 /* Numeric keys: field, smallest and largest sane value, meaning. Fields are int64_t; the budget key is spelled like
  * the field. This list is the only place that names them: parser, checker, listing and documentation expand it. */
@@ -61,11 +62,16 @@ enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64 };
 struct gpu {
     char name[GPU_NAME_MAX];   /* key `name`: the word after --gpu and the folder below out/ */
     char title[GPU_TITLE_MAX]; /* key `title`: the product name */
+    /* key `also_for`, may be missing: entries separated by ", ". A card takes the budget that has the longest entry
+     * occurring in the name that the driver gives it, capitals included. */
+    char also_for[GPU_CARDS_MAX];
+    char compute_capability[GPU_CAPABILITY_MAX]; /* key `compute_capability`: "8.6"; needed where isa runs on one alone */
     char isa[GPU_NAME_MAX];    /* key `isa`: a row of the isa table */
 #define GPU_FIELD(field, low, high, meaning) int64_t field;
     GPU_NUMBER_KEYS(GPU_FIELD)
 #undef GPU_FIELD
-    uint64_t checksum; /* of the file's bytes, for banners */
+    uint64_t checksum;  /* of the file's bytes, for banners */
+    uint64_t estimates; /* bit i: the source of numeric key i begins with "estimate" */
 };
 
 /* Parses budget text; `path` is only for messages. False after reporting every fault with err_user. */
@@ -75,6 +81,9 @@ bool gpu_parse(struct gpu *g, const char *path, const char *bytes, size_t len);
  * An unknown name is reported together with the list of budgets. */
 bool gpu_load(struct gpu *g, const char *root, const char *name_or_path);
 
+/* 10 * major + minor of key compute_capability; 0: missing; -1: not like "8.6". */
+int gpu_capability(const struct gpu *g);
+
 /* Appends the names of all budgets, sorted bytewise, one per line. */
 bool gpu_list(struct text *out, const char *root);
 
@@ -82,6 +91,7 @@ bool gpu_list(struct text *out, const char *root);
 int gpu_number_count(void);
 const char *gpu_number_name(int key);
 int64_t gpu_number(const struct gpu *g, int key);
+bool gpu_is_estimate(const struct gpu *g, int key);
 /* False, with nothing changed, when the value is out of the key's range. */
 bool gpu_number_set(struct gpu *g, int key, int64_t value);
 

@@ -182,3 +182,13 @@ int isa_fragment_k(const struct isa *isa, enum slice_type t) {
 bool isa_is_exact(const struct isa *isa) {
     return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
 }
+
+const struct isa *isa_of_capability(int capability) {
+    const struct isa *best = NULL;
+    for (int i = 0; i < isa_count; i++) {
+        const struct isa *isa = &isa_table[i];
+        if (!isa_is_exact(isa) && isa->arch <= 10 * capability && (!best || isa->arch > best->arch))
+            best = isa;
+    }
+    return best;
+}

@@ -70,5 +70,7 @@ int isa_fragment_k(const struct isa *isa, enum slice_type t);
 
 /* Whether its code runs on that architecture alone. */
 bool isa_is_exact(const struct isa *isa);
+/* The row with the highest capability whose code runs on NVIDIA's 10 * major + minor, rows of one architecture aside; NULL: none. */
+const struct isa *isa_of_capability(int capability);
 
 #endif

@@ -106,6 +106,27 @@ static const struct isa *change_interval(struct kernel_set *set, const struct is
     return &set->changed;
 }
 
+const struct isa *library_isa(const struct gpu *g, const char *place) {
+    const struct isa *isa = isa_find(g->isa);
+    const int capability = gpu_capability(g), needs = isa ? isa->arch / 10 : 0;
+    const struct isa *right = isa_of_capability(capability);
+    if (!isa)
+        err_user(place, 0, "isa '%s' is unknown; see halftone-gen list isas", g->isa);
+    else if (strcmp(isa->vendor, "nvidia") != 0)
+        return isa;
+    else if (capability < 0)
+        err_user(place, 0, "compute_capability '%s' is not like 8.6", g->compute_capability);
+    else if (capability == 0 && isa_is_exact(isa))
+        err_user(place, 0, "isa %s runs on compute capability %d.%d alone; add 'compute_capability = %d.%d  # source' if this GPU has it, "
+                 "else take the next lower row of halftone-gen list isas without an 'a'", isa->name, needs / 10, needs % 10, needs / 10, needs % 10);
+    else if (capability > 0 && (isa_is_exact(isa) ? capability != needs : capability < needs))
+        err_user(place, 0, "isa %s runs on compute capability %d.%d %s, this GPU has %s; write isa = %s", isa->name, needs / 10, needs % 10,
+                 isa_is_exact(isa) ? "alone" : "or later", g->compute_capability, right ? right->name : "(no row is that low)");
+    else
+        return isa;
+    return NULL;
+}
+
 static void load_set(struct library *l, const struct library_request *r, const char *name) {
     if (l->sets == LIBRARY_SETS_MAX) {
         err_user(NULL, 0, "more than %d GPUs in one library", LIBRARY_SETS_MAX);
@@ -115,7 +136,7 @@ static void load_set(struct library *l, const struct library_request *r, const c
     memset(set, 0, sizeof *set);
     if (!gpu_load(&set->gpu, r->root, name))
         return;
-    const struct isa *isa = isa_find(set->gpu.isa);
+    const struct isa *isa = library_isa(&set->gpu, name);
     for (int i = 0; i < l->sets; i++) {
         if (strcmp(l->set[i].gpu.name, set->gpu.name) == 0)
             err_user(name, 0, "the GPU %s is named twice", set->gpu.name);
@@ -123,8 +144,6 @@ static void load_set(struct library *l, const struct library_request *r, const c
     if (isa && l->sets > 0 && strcmp(l->set[0].context.isa->vendor, isa->vendor) != 0)
         err_user(name, 0, "one library cannot hold kernels for %s (%s) and %s (%s); build two",
                  l->set[0].gpu.name, l->set[0].context.isa->vendor, set->gpu.name, isa->vendor);
-    if (!isa)
-        err_user(name, 0, "isa '%s' is unknown; see halftone-gen list isas", set->gpu.isa);
     if (isa && r->promote)
         isa = change_interval(set, isa, r->promote);
     if (!isa || err_count() > 0)

@@ -43,6 +43,9 @@ struct library {
     struct unit unit[LIBRARY_UNITS_MAX];
 };
 
+/* The row of a budget's isa, if its code runs on the budget's compute capability; NULL after err_user about `place`. */
+const struct isa *library_isa(const struct gpu *g, const char *place);
+
 /* Loads budgets and plans everything. False after err_user. The library must not move afterwards. */
 bool library_plan(struct library *l, const struct library_request *r);
 

@@ -112,17 +112,10 @@ static bool read_shape(struct shape *shape, const char *s) {
     return true;
 }
 
-static const struct isa *isa_of(const struct gpu *g, const char *place) {
-    const struct isa *isa = isa_find(g->isa);
-    if (!isa)
-        err_user(place, 0, "isa '%s' is unknown; see halftone-gen list isas", g->isa);
-    return isa;
-}
-
 static const struct isa *load_budget(struct gpu *g, const char *root, const char *name) {
     struct text list = {0};
     if (name)
-        return gpu_load(g, root, name) ? isa_of(g, name) : NULL;
+        return gpu_load(g, root, name) ? library_isa(g, name) : NULL;
     gpu_list(&list, root);
     err_user(NULL, 0, "--gpu is missing; known budgets:\n%s", list.data ? list.data : "");
     text_free(&list);
@@ -136,10 +129,35 @@ static const struct scheme *load_scheme(const char *name, const struct isa *isa)
     return s;
 }
 
+/* Name, instruction set, compute capability, product; then the other cards that a set for it suits. */
+static void list_gpus(struct text *out, const char *root) {
+    struct text names = {0};
+    gpu_list(&names, root);
+    for (char *name = names.data ? strtok(names.data, "\n") : NULL; name; name = strtok(NULL, "\n")) {
+        struct gpu g;
+        if (!gpu_load(&g, root, name))
+            continue;
+        text_addf(out, "%-11s %-7s %-5s %s", g.name, g.isa, g.compute_capability, g.title);
+        text_addf(out, *g.also_for ? "; for cards called: %s\n" : "\n", g.also_for);
+    }
+    text_free(&names);
+}
+
+/* Name, the instructions its kernels multiply with, and what it runs on. */
+static void list_isa(struct text *out, const struct isa *isa) {
+    const bool amd = strcmp(isa->vendor, "amd") == 0;
+    text_addf(out, "%-13s %-9s ", isa->name, amd ? "MFMA" : isa->warpgroup ? "wgmma" : "mma.sync");
+    if (amd)
+        text_addf(out, "AMD gfx%x alone%s\n", (unsigned)isa->arch, isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
+    else
+        text_addf(out, "NVIDIA compute capability %d.%d %s\n", isa->arch / 100, isa->arch / 10 % 10,
+                  isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later");
+}
+
 static int run_list(const char *what, const char *root) {
     struct text out = {0};
     if (what && strcmp(what, "gpus") == 0) {
-        gpu_list(&out, root);
+        list_gpus(&out, root);
     } else if (what && strcmp(what, "schemes") == 0) {
         for (int i = 0; i < scheme_count; i++) {
             if (scheme_find(scheme_table[i].name) == &scheme_table[i])
@@ -147,7 +165,7 @@ static int run_list(const char *what, const char *root) {
         }
     } else if (what && strcmp(what, "isas") == 0) {
         for (int i = 0; i < isa_count; i++)
-            text_addf(&out, "%s\n", isa_table[i].name);
+            list_isa(&out, &isa_table[i]);
     } else {
         err_user(NULL, 0, "list what? gpus, schemes or isas");
     }
@@ -166,7 +184,7 @@ static const struct isa *load_other(struct gpu *other, const struct gpu *g, cons
         return load_budget(other, o->root, o->compare);
     else if (o->what_ifs > 0) {
         *other = *g;
-        return gpu_override(other, o->what_if, o->what_ifs) ? isa_of(other, "--what-if") : NULL;
+        return gpu_override(other, o->what_if, o->what_ifs) ? library_isa(other, "--what-if") : NULL;
     }
     return NULL;
 }

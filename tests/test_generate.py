@@ -18,10 +18,32 @@ def folder_bytes(folder):
 
 
 def test_lists():
-    assert set(gen("list", "gpus").stdout.split()) == {*NVIDIA, *AMD}
+    assert {line.split()[0] for line in gen("list", "gpus").stdout.splitlines()} == {*NVIDIA, *AMD}
     assert {*FP16, "i8x3", "i8x6", "i8x10"} <= set(SCHEMES)
-    assert "sm_80" in gen("list", "isas").stdout.split()
+    isas = {line.split()[0]: line for line in gen("list", "isas").stdout.splitlines()}
+    assert "mma.sync  NVIDIA compute capability 8.0 or later" in isas["sm_80"] and "9.0 alone" in isas["sm_90a"]
+    assert "RTX 30" in next(line for line in gen("list", "gpus").stdout.splitlines() if line.startswith("rtx3090"))
     assert gen("list", "nothing", check=False).returncode != 0
+
+
+@pytest.mark.parametrize("isa, capability, cure", [
+    ("sm_90a", "10.0", "write isa = sm_"), ("sm_90a", "12.0", "write isa = sm_"), ("sm_90a", "8.9", "write isa = sm_89"),
+    ("sm_90a", None, "add 'compute_capability = 9.0"), ("sm_89", "8.6", "write isa = sm_86"), ("sm_80", "7", "is not like 8.6"),
+    ("sm_90a", "9.0", None), ("sm_80", "9.0", None), ("sm_80", None, None)])
+def test_code_that_cannot_run_on_the_gpu_is_refused(isa, capability, cure, tmp_path):
+    """A row that ends in `a` runs on one compute capability alone: it is not "the next lower row" of a later GPU."""
+    budget = tmp_path / "mine.gpu"
+    text = re.sub(r"(?m)^(name|isa) = \w+", lambda m: f"name = mine" if m[1] == "name" else f"isa = {isa}", (ROOT / "gen/gpus/h200.gpu").read_text())
+    budget.write_text(re.sub(r"(?m)^compute_capability = .*$", f"compute_capability = {capability}  # s" if capability else "#", text))
+    for args in (["explain", "--gpu", budget], ["emit", "--gpu", budget, "--scheme", "half", "--lean", "--out", tmp_path / "out"]):
+        run = gen(*args, check=False)
+        if cure is None:
+            assert run.returncode == 0, run.stderr
+        else:
+            assert run.returncode == 1 and not (tmp_path / "out").exists()
+            assert len(run.stderr.splitlines()) == 1 and cure in run.stderr and str(budget) in run.stderr, run.stderr
+    run = gen("explain", "--gpu", "h200", "--what-if", "compute_capability=12.0", check=False)
+    assert run.returncode == 1 and "--what-if" in run.stderr and "write isa = sm_" in run.stderr
 
 
 @pytest.mark.parametrize("gpu", ["a800", "t4", "h200", "mi210"])

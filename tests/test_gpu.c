@@ -234,7 +234,7 @@ static void number_faults(const struct text *base, const struct key *key) {
 }
 
 /* Faults of the line's form; they are the same for numbers and strings. */
-static void form_faults(const struct text *base, const struct key *key, const char *value) {
+static void form_faults(const struct text *base, const struct key *key, const char *value, bool wants_source) {
     char line[256], message[512];
     snprintf(line, sizeof line, "%s %s # s", key->name, value);
     snprintf(message, sizeof message, "'=' is missing after '%s'; write '%s = value  # source'", key->name,
@@ -247,22 +247,32 @@ static void form_faults(const struct text *base, const struct key *key, const ch
     expect_one(base, key, line, message);
     snprintf(message, sizeof message, "%s: the source is missing; add '# where the value comes from'",
              key->name);
-    snprintf(line, sizeof line, "%s = %s", key->name, value);
-    expect_one(base, key, line, message);
-    snprintf(line, sizeof line, "%s = %s # \t", key->name, value);
-    expect_one(base, key, line, message);
+    for (int i = 0; i < 2; i++) {
+        struct text changed = {0};
+        if (i == 0)
+            snprintf(line, sizeof line, "%s = %s", key->name, value);
+        else
+            snprintf(line, sizeof line, "%s = %s # \t", key->name, value);
+        if (wants_source) {
+            expect_one(base, key, line, message);
+            continue;
+        }
+        replace_line(&changed, base, key->name, line);
+        expect_good(&changed);
+        text_free(&changed);
+    }
 }
 
 static void presence_faults(const struct text *base, const struct key *key, const char *value,
-                            bool is_number) {
+                            bool is_number, bool wants_source) {
     struct text changed = {0}, expected = {0}, missing = {0};
     char line[256];
     if (is_number)
         text_addf(&missing, "t.gpu: missing key '%s'; add '%s = N  # source', N from %lld to %lld: %s\n",
                   key->name, key->name, key->low, key->high, key->meaning);
     else
-        text_addf(&missing, "t.gpu: missing key '%s'; add '%s = TEXT  # source': %s\n", key->name, key->name,
-                  key->meaning);
+        text_addf(&missing, "t.gpu: missing key '%s'; add '%s = TEXT%s': %s\n", key->name, key->name,
+                  wants_source ? "  # source" : "", key->meaning);
     replace_line(&changed, base, key->name, NULL);
     expect_faults(&changed, missing.data);
 
@@ -304,12 +314,13 @@ static void every_key_every_fault(void **state) {
     for (int i = 0; i < NUMBER_KEYS + STRING_KEYS; i++) {
         bool is_number = i < NUMBER_KEYS;
         const struct key *key = is_number ? &number_keys[i] : &strings[i - NUMBER_KEYS];
+        const bool wants_source = strcmp(key->name, "name") != 0 && strcmp(key->name, "title") != 0;
         char value[GPU_TITLE_MAX];
         value_of(value, &base, key->name);
         if (is_number)
             number_faults(&base, key);
-        form_faults(&base, key, value);
-        presence_faults(&base, key, value, is_number);
+        form_faults(&base, key, value, wants_source);
+        presence_faults(&base, key, value, is_number, wants_source);
     }
     text_free(&base);
 }
@@ -335,6 +346,85 @@ static void string_faults(void **state) {
     expect_good(&changed);
     text_free(&changed);
     text_free(&base);
+}
+
+/* Keys that a budget need not have, and what they say where it has them. */
+static void optional_keys(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        int capability;
+    } cases[] = {{"compute_capability = 8.6 # s", 86}, {"compute_capability = 12.1 # s", 121},
+                 {"compute_capability = 10.0 # s", 100}, {"# none", 0}, {"compute_capability = 12 # s", -1},
+                 {"compute_capability = 8.6.1 # s", -1}, {"compute_capability = .6 # s", -1},
+                 {"compute_capability = 8. # s", -1}, {"compute_capability = 100.0 # s", -1}};
+    struct text base = {0}, changed = {0}, lines = {0};
+    struct gpu g;
+    read_budget(&base, "t4");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        replace_line(&changed, &base, "compute_capability", cases[i].line);
+        assert_true(parse_lines(changed.data, changed.len, "t.gpu", &g, &lines));
+        assert_int_equal(gpu_capability(&g), cases[i].capability);
+    }
+    static const struct key capability = {"compute_capability", 0, 0, ""};
+    expect_one(&base, &capability, "compute_capability = sm_75 # s", "compute_capability: 'sm_75' may hold only 0-9 and '.'");
+    expect_one(&base, &capability, "compute_capability = 7.5", "compute_capability: the source is missing; add '# where the value comes from'");
+    replace_line(&changed, &base, "also_for", NULL);
+    assert_true(parse_lines(changed.data, changed.len, "t.gpu", &g, &lines));
+    assert_string_equal(g.also_for, "");
+    text_free(&lines);
+    text_free(&changed);
+    text_free(&base);
+}
+
+/* A source that begins with "estimate" marks its value as one, and a value that --what-if gives is none. */
+static void estimates_are_remembered(void **state) {
+    (void)state;
+    static const char *const change[] = {" copy_gbps = 200", "sms=30"};
+    struct gpu g;
+    int estimates = 0;
+    assert_true(gpu_load(&g, root_folder(), "t4"));
+    for (int i = 0; i < gpu_number_count(); i++) {
+        const char *name = gpu_number_name(i);
+        const bool is_one = strcmp(name, "sustained_clock_mhz") == 0 || strcmp(name, "copy_gbps") == 0 ||
+                            strcmp(name, "dram_latency_cycles") == 0 || strcmp(name, "launch_ns") == 0;
+        assert_int_equal(gpu_is_estimate(&g, i), is_one);
+        estimates += is_one;
+    }
+    assert_int_equal(estimates, 4);
+    assert_true(gpu_override(&g, change, 2));
+    assert_int_equal(__builtin_popcountll(g.estimates), 3);
+}
+
+/* Each of a budget's entries belongs to no other: GPU=native must find one budget. */
+static void cards_belong_to_one_budget(void **state) {
+    (void)state;
+    struct text list = {0}, seen = {0};
+    text_add(&seen, ", ");
+    assert_true(gpu_list(&list, root_folder()));
+    for (char *at = list.data; *at != '\0';) {
+        char name[GPU_NAME_MAX], entry[GPU_CARDS_MAX + 8];
+        struct gpu g;
+        const size_t len = strcspn(at, "\n");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        at += len + 1;
+        assert_true(gpu_load(&g, root_folder(), name));
+        assert_true(strlen(g.also_for) > 0);
+        for (const char *card = g.also_for; *card != '\0';) {
+            const size_t length = strcspn(card, ",");
+            snprintf(entry, sizeof entry, ", %.*s, ", (int)length, card);
+            assert_true(length > 0 && card[0] != ' ');
+            assert_null(strstr(seen.data, entry));
+            text_addf(&seen, "%.*s, ", (int)length, card);
+            card += length;
+            if (*card != '\0') {
+                assert_memory_equal(card, ", ", 2);
+                card += 2;
+            }
+        }
+    }
+    text_free(&seen);
+    text_free(&list);
 }
 
 static void checks_between_keys(void **state) {
@@ -635,6 +725,9 @@ int main(void) {
         cmocka_unit_test(fields_are_stored),
         cmocka_unit_test(every_key_every_fault),
         cmocka_unit_test(string_faults),
+        cmocka_unit_test(optional_keys),
+        cmocka_unit_test(estimates_are_remembered),
+        cmocka_unit_test(cards_belong_to_one_budget),
         cmocka_unit_test(checks_between_keys),
         cmocka_unit_test(forms_that_are_fine),
         cmocka_unit_test(empty_file_misses_all),
