@@ -55,7 +55,7 @@ static int take_word(struct cursor *c, const char *word) {
     return 1;
 }
 
-/* A quoted string without escapes, shorter than KEY_BYTES. */
+/* A quoted string of printable ASCII without escapes, shorter than KEY_BYTES: it is quoted in messages of one line. */
 static int take_string(struct cursor *c, char out[KEY_BYTES]) {
     skip_space(c);
     if (c->at >= c->end || (*c->at != '\'' && *c->at != '"'))
@@ -63,7 +63,7 @@ static int take_string(struct cursor *c, char out[KEY_BYTES]) {
     char quote = *c->at++;
     int length = 0;
     while (c->at < c->end && *c->at != quote) {
-        if (length + 1 >= KEY_BYTES || *c->at == '\\')
+        if (length + 1 >= KEY_BYTES || *c->at == '\\' || *c->at < ' ' || *c->at > '~')
             return 0;
         out[length++] = *c->at++;
     }

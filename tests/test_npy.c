@@ -191,6 +191,8 @@ static void malformed_headers(void **state) {
         {"{'descr': '|f4', 'fortran_order': False, 'shape': (1, 1), }", 4, "byte order"},
         {"{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1, 1), }", 4, "structured"},
         {"{'descr': 4, 'fortran_order': False, 'shape': (1, 1), }", 4, "type string"},
+        {"{'descr': '<f4\n', 'fortran_order': False, 'shape': (1, 1), }", 4, "type string"},
+        {"{'descr': '\033[2J', 'fortran_order': False, 'shape': (1, 1), }", 4, "type string"},
         {"{'descr': '<f4 and a great deal more', 'fortran_order': False, 'shape': (1, 1), }", 4,
          "type string"},
     };
