@@ -77,6 +77,10 @@ struct halftone {
     int *meeting; /* see ht_pack_args; NULL until it is needed */
     size_t meeting_bytes;
     bool meeting_clean;
+    bool capturing; /* the stream is, as the last call that needed memory of the handle found it */
+    bool own_captured, meeting_captured; /* a graph may hold the address: the block is kept until halftone_destroy */
+    void **retired;                      /* such blocks that were outgrown */
+    size_t retired_count;
     int pack_calls; /* so far: ht_pack_args, call */
     int pointer_mode;
     const char *scheme; /* name in the set; NULL: `accuracy` chooses by shape */
@@ -216,23 +220,51 @@ int halftone_create(halftone **handle) {
     return HALFTONE_OK;
 }
 
+/* Whether the stream is being captured: then graphs keep the addresses that this call uses. */
+static int look_at_stream(halftone *h) {
+    int capturing = 0;
+    const int code = fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
+    h->capturing = capturing != 0;
+    return code;
+}
+
+/* Keeps a block that a graph may still write until the handle is destroyed. */
+static int retire(halftone *h, void *block) {
+    void **const longer = (void **)realloc(h->retired, (h->retired_count + 1) * sizeof *longer);
+    if (longer == NULL)
+        return HALFTONE_OUT_OF_HOST_MEMORY;
+    h->retired = longer;
+    h->retired[h->retired_count++] = block;
+    return HALFTONE_OK;
+}
+
 /* The stream may still be using the block. */
-static int free_own(halftone *h) {
-    if (h->own == NULL)
-        return HT_DEV_OK;
-    int synced = ht_dev_stream_sync(h->stream);
-    int freed = ht_dev_free(h->own);
+static int release_own(halftone *h) {
+    int code = HALFTONE_OK;
+    if (h->own_captured)
+        code = retire(h, h->own);
+    else if (h->own != NULL)
+        code = fail_device(h, ht_dev_stream_sync(h->stream));
+    if (code != HALFTONE_OK)
+        return code;
+    code = h->own_captured ? HALFTONE_OK : fail_device(h, ht_dev_free(h->own));
     h->own = NULL;
     h->own_bytes = 0;
-    return synced != HT_DEV_OK ? synced : freed;
+    h->own_captured = false;
+    return code;
 }
 
 int halftone_destroy(halftone *handle) {
     if (handle == NULL)
         return HALFTONE_OK;
-    int code = fail_device(handle, free_own(handle));
-    int freed = fail_device(handle, ht_dev_free(handle->meeting));
-    code = code != HALFTONE_OK ? code : freed;
+    void *const blocks[] = {handle->own, handle->meeting};
+    const bool has_blocks = handle->own != NULL || handle->meeting != NULL || handle->retired_count > 0;
+    int code = has_blocks ? fail_device(handle, ht_dev_stream_sync(handle->stream)) : HALFTONE_OK;
+    for (size_t i = 0; i < 2 + handle->retired_count; i++) {
+        int freed = fail_device(handle, ht_dev_free(i < 2 ? blocks[i] : handle->retired[i - 2]));
+        code = code != HALFTONE_OK ? code : freed;
+    }
+    free(handle->retired);
     free(handle->ready);
     free(handle);
     return code;
@@ -629,14 +661,10 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
 /* ---- workspace ---- */
 
 static int grow_own(halftone *h, size_t bytes) {
-    int capturing = 0;
-    int code = fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
-    if (code != HALFTONE_OK)
-        return code;
-    if (capturing)
+    if (h->capturing)
         return fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu there, and the stream is being captured",
                     bytes, h->own_bytes);
-    code = fail_device(h, free_own(h));
+    int code = release_own(h);
     if (code != HALFTONE_OK)
         return code;
     void *memory = NULL;
@@ -659,7 +687,10 @@ static int get_workspace(halftone *h, size_t bytes, char **workspace) {
         *workspace = h->user;
         return HALFTONE_OK;
     }
-    int code = h->own_bytes < bytes ? grow_own(h, bytes) : HALFTONE_OK;
+    int code = look_at_stream(h);
+    if (code == HALFTONE_OK && h->own_bytes < bytes)
+        code = grow_own(h, bytes);
+    h->own_captured = h->own_captured || (code == HALFTONE_OK && h->capturing);
     *workspace = h->own;
     return code;
 }
@@ -869,33 +900,36 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     return args;
 }
 
-/* Earlier calls may still be meeting in the old one. */
+/* Earlier calls may still be meeting in the old one, and graphs always. */
 static bool grow_meeting(halftone *h, size_t bytes) {
-    int capturing = 0;
     void *memory = NULL;
-    if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing ||
-        ht_dev_stream_sync(h->stream) != HT_DEV_OK || ht_dev_alloc(&memory, bytes) != HT_DEV_OK)
+    if (ht_dev_stream_sync(h->stream) != HT_DEV_OK || ht_dev_alloc(&memory, bytes) != HT_DEV_OK)
         return false;
-    const int freed = ht_dev_free(h->meeting);
+    if (h->meeting_captured && retire(h, h->meeting) != HALFTONE_OK) {
+        (void)ht_dev_free(memory);
+        return false;
+    }
+    const int freed = h->meeting_captured ? HT_DEV_OK : ht_dev_free(h->meeting);
     h->meeting = (int *)memory;
     h->meeting_bytes = bytes;
-    h->meeting_clean = false;
+    h->meeting_clean = h->meeting_captured = false;
     return freed == HT_DEV_OK;
 }
 
 /* The handle's own meeting place, clean and large enough; false: there is none, use the workspace. A workspace of the
  * user's means that calls of one handle may run in several streams at once, where they must not meet. */
 static bool have_meeting(halftone *h, int64_t bytes) {
-    int capturing = 0;
+    const bool fits = (int64_t)h->meeting_bytes >= bytes;
     if (h->has_user || bytes > MEETING_BYTES_MAX)
         return false;
-    if ((int64_t)h->meeting_bytes < bytes && !grow_meeting(h, (size_t)round_up(bytes, MEETING_UNIT)))
+    if (h->capturing) { /* nothing may grow, and a graph would clean later, and again */
+        h->meeting_captured = h->meeting_captured || (fits && h->meeting_clean);
+        return fits && h->meeting_clean;
+    }
+    if (!fits && !grow_meeting(h, (size_t)round_up(bytes, MEETING_UNIT)))
         return false;
-    if (h->meeting_clean)
-        return true;
-    if (ht_dev_is_capturing(h->stream, &capturing) != HT_DEV_OK || capturing) /* a graph would clean later, and again */
-        return false;
-    h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, h->meeting_bytes, h->stream) == HT_DEV_OK;
+    if (!h->meeting_clean)
+        h->meeting_clean = ht_dev_memset_async(h->meeting, 0xff, h->meeting_bytes, h->stream) == HT_DEV_OK;
     return h->meeting_clean;
 }
 
@@ -1333,6 +1367,9 @@ static int pack_blobs(halftone *h, const struct call *x, bool with_a, void *pack
     if (code == HALFTONE_OK)
         code = packing_scheme_of_call(h, &scheme);
     if (code != HALFTONE_OK || (a.empty && b.empty))
+        return code;
+    code = h->has_user ? HALFTONE_OK : look_at_stream(h); /* blocks may meet in the handle's place */
+    if (code != HALFTONE_OK)
         return code;
     if (!a.empty)
         sources[count++] = a.source;

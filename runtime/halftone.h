@@ -22,13 +22,17 @@
  * 3. Order. Every call is asynchronous on the handle's stream (default: the null stream). alpha and beta
  *    are read by the host during the call, or, after halftone_set_pointer_mode(h, HALFTONE_DEVICE), by the
  *    device when it gets there. A call whose workspace suffices allocates nothing, waits for nothing, and
- *    may be captured in a CUDA graph.
+ *    may be captured in a CUDA graph. Such a graph holds the addresses of all that the call used: A, B, C, scalars on the
+ *    device, and the workspace (4). It is one more call in the order of 5 whenever it is replayed.
  *
  * 4. Workspace. Packed operands and split-K sums need device memory: halftone_workspace_bytes says how
  *    much. By default the handle owns a block that grows when a call needs more (this allocates and waits
  *    for the stream; it is refused with HALFTONE_WORKSPACE while the stream is being captured: call once
  *    before, or give a workspace), and from the first call that scales rows of more than 64 k on up to 34 MB in which packing
- *    blocks meet. halftone_set_workspace gives the handle a block of yours instead; one
+ *    blocks meet. A block of the handle's own that a captured call used is kept until halftone_destroy, also when a larger
+ *    call needs a new one, so graphs may be replayed until then and not after. Each growth after a capture keeps one block
+ *    more: call the largest shape first. halftone_set_workspace gives the handle a block of yours instead, which must
+ *    outlive the graphs that used it; one
  *    that is too small gives HALFTONE_WORKSPACE before anything is launched, never a slower or less
  *    accurate way.
  *
@@ -176,7 +180,8 @@ typedef struct halftone halftone;
 /* On failure *handle is NULL; halftone_last_detail(NULL) tells more. */
 int halftone_create(halftone **handle);
 
-/* Frees everything, after waiting for the stream (which must still exist). NULL is allowed. */
+/* Frees everything, after waiting for the stream (which must still exist). Graphs that captured calls on the handle's own
+ * workspace must not run any more. NULL is allowed. */
 int halftone_destroy(halftone *handle);
 
 /* cudaStream_t, with an AMD set hipStream_t (or NULL) of the calls that follow; see 5 above. */

@@ -121,6 +121,8 @@ if [ -n "$sanitizer" ]; then
             done
         done
     done
+    [ ! -x "$set_dir/graph" ] ||
+        run memcheck-graphs env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool memcheck --error-exitcode 99 "$set_dir/graph"
 else
     echo "compute-sanitizer is not installed: no check for races and bad accesses on the GPU (it comes with the CUDA"
     echo "toolkit; the simulator has checked the same rules)"

@@ -1,6 +1,7 @@
 /* graph: what only the CUDA runtime can show: calls captured in a graph and replayed, two handles on two
  * streams, many repeats; always the bits of the plain call. Run by tests/check_gpu.sh; needs cmocka and a
- * GPU, links with the CUDA library. Must not know schemes or kernels: the default is what users run. */
+ * GPU, links with the CUDA library. Must not know schemes or kernels: the default is what users run.
+ * HALFTONE_TEST_SMALL=1: only small shapes and few repeats, for the sanitizer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,14 @@ static const struct shape shapes[] = {{200, 150, 300, "normal"},
                                       {513, 257, 1000, "normal"},
                                       {1500, 1300, 1030, "normal"},
                                       {1500, 1300, 1030, "phi4"}};
-enum { SHAPES = sizeof shapes / sizeof *shapes, REPLAYS = 3, REPEATS = 1000, ROUNDS = 20 };
+enum { REPLAYS = 3, REPLAYS_OF_OWN = 1000 };
+static int shape_count = sizeof shapes / sizeof *shapes, repeats = 1000, rounds = 20;
+static const struct shape small_wild = {300, 257, 1000, "phi4"};
+
+static int small_only(void) {
+    const char *wish = getenv("HALFTONE_TEST_SMALL");
+    return wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
+}
 
 static void cuda(cudaError_t error, const char *what) {
     if (error != cudaSuccess)
@@ -143,7 +151,7 @@ static void lane_learn(struct lane *l) {
 /* The very first call of a handle is captured, so nothing may have been set up by an earlier one. */
 static void replays_are_plain_calls(void **state) {
     (void)state;
-    for (int i = 0; i < SHAPES; i++) {
+    for (int i = 0; i < shape_count; i++) {
         struct lane captured;
         cudaGraph_t graph;
         cudaGraphExec_t program;
@@ -162,6 +170,85 @@ static void replays_are_plain_calls(void **state) {
         cuda(cudaGraphDestroy(graph), "destroy");
         lane_close(&captured);
     }
+}
+
+/* Memory that looks as it was left. */
+struct decoy {
+    unsigned char *at, *seen;
+    size_t bytes;
+};
+enum { DECOY_BYTE = 0x5a };
+
+static void decoy_open(struct decoy *d, size_t bytes) {
+    void *memory = NULL;
+    cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
+    cuda(cudaMemset(memory, DECOY_BYTE, bytes), "fill");
+    d->at = memory;
+    d->bytes = bytes;
+    d->seen = malloc(bytes);
+    assert_non_null(d->seen);
+}
+
+static void decoy_close(struct decoy *d) {
+    cuda(cudaMemcpy(d->seen, d->at, d->bytes, cudaMemcpyDeviceToHost), "download");
+    for (size_t i = 0; i < d->bytes; i++)
+        if (d->seen[i] != DECOY_BYTE)
+            fail_msg("a replay wrote into memory that is not the handle's, byte %zu of %zu", i, d->bytes);
+    cuda(cudaFree(d->at), "free");
+    free(d->seen);
+}
+
+/* A call that needs more than all before: of the workspace, and of the place where packing blocks meet. */
+static void larger_call(struct lane *l) {
+    static const float one = 1, zero = 0;
+    const int64_t n = 1024, k = 8448;
+    float *x = device_floats(n * k), *c = device_floats(n * n);
+    cuda(cudaMemset(x, 0, (size_t)(n * k) * sizeof(float)), "clear");
+    cuda(cudaDeviceSynchronize(), "clear");
+    ours(halftone_sgemm(l->handle, 'T', 'N', n, n, k, &one, x, k, x, k, &zero, c, n), l->handle, "larger sgemm");
+    cuda(cudaStreamSynchronize(l->stream), "larger sgemm");
+    cuda(cudaFree(x), "free");
+    cuda(cudaFree(c), "free");
+}
+
+/* A graph that captured a call on the handle's own workspace may be replayed after a larger call, which needed a larger one:
+ * the old block is still the handle's, and nobody else got it. */
+static void replay_after_growth(const char *scheme, struct shape shape) {
+    struct lane l;
+    struct decoy decoys[4];
+    cudaGraph_t graph;
+    cudaGraphExec_t program;
+    lane_open(&l, shape, 8);
+    ours(halftone_set_workspace(l.handle, NULL, 0), l.handle, "no workspace");
+    ours(halftone_set_scheme(l.handle, scheme), l.handle, scheme);
+    ours(halftone_workspace_bytes(l.handle, 'N', 'N', shape.m, shape.n, shape.k, 1, &l.workspace_bytes), l.handle, scheme);
+    assert_true(l.workspace_bytes > 0);
+    lane_learn(&l); /* grows the workspace */
+    cuda(cudaStreamBeginCapture(l.stream, cudaStreamCaptureModeThreadLocal), "begin capture");
+    lane_call(&l);
+    cuda(cudaStreamEndCapture(l.stream, &graph), "end capture");
+    cuda(cudaGraphInstantiateWithFlags(&program, graph, 0), "instantiate");
+    larger_call(&l);
+    for (int i = 0; i < 4; i++)
+        decoy_open(&decoys[i], i % 2 ? (size_t)1 << 20 : l.workspace_bytes);
+    for (int replay = 0; replay < REPLAYS_OF_OWN; replay++) {
+        cuda(cudaGraphLaunch(program, l.stream), "replay");
+        if (replay % 100 == 50)
+            larger_call(&l);
+        lane_expect(&l, "replay on the handle's own workspace", replay + 1);
+    }
+    for (int i = 0; i < 4; i++)
+        decoy_close(&decoys[i]);
+    cuda(cudaGraphExecDestroy(program), "destroy");
+    cuda(cudaGraphDestroy(graph), "destroy");
+    lane_close(&l);
+}
+
+static void replays_outlive_the_workspace_they_used(void **state) {
+    (void)state;
+    replay_after_growth("f16x3", shapes[0]);
+    if (!small_only())
+        replay_after_growth("auto", shapes[3]); /* smaller ones may need no workspace */
 }
 
 /* Without a workspace a captured call is refused, and the capture survives. */
@@ -192,7 +279,7 @@ static void two_streams_at_once(void **state) {
     lane_open(&second, shapes[2], 4);
     lane_learn(&first);
     lane_learn(&second);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < 5; i++) {
             lane_call(&first);
             lane_call(&second);
@@ -206,11 +293,11 @@ static void two_streams_at_once(void **state) {
 
 static void repeats_are_equal(void **state) {
     (void)state;
-    for (int i = 0; i < SHAPES; i++) {
+    for (int i = 0; i < shape_count; i++) {
         struct lane l;
         lane_open(&l, shapes[i], 5);
         lane_learn(&l);
-        for (int repeat = 0; repeat < REPEATS; repeat++) {
+        for (int repeat = 0; repeat < repeats; repeat++) {
             lane_call(&l);
             lane_expect(&l, "repeat", repeat + 1);
         }
@@ -223,15 +310,15 @@ static void repeats_are_equal(void **state) {
 static void calls_behind_one_another(void **state) {
     (void)state;
     struct lane tame, wild;
-    lane_open(&tame, shapes[3], 6);
-    lane_open(&wild, shapes[4], 7);
+    lane_open(&tame, small_only() ? shapes[2] : shapes[3], 6);
+    lane_open(&wild, small_only() ? small_wild : shapes[4], 7);
     const struct lane own = wild;
     wild.handle = tame.handle;
     wild.stream = tame.stream;
-    for (int round = 0; round < 4 * ROUNDS; round++) {
-        if (round == 2 * ROUNDS)
+    for (int round = 0; round < 4 * rounds; round++) {
+        if (round == 2 * rounds)
             ours(halftone_set_workspace(tame.handle, NULL, 0), tame.handle, "no workspace");
-        if (round % (2 * ROUNDS) == 0) {
+        if (round % (2 * rounds) == 0) {
             lane_learn(&tame);
             lane_learn(&wild);
         }
@@ -250,8 +337,14 @@ static void calls_behind_one_another(void **state) {
 }
 
 int main(void) {
+    if (small_only()) {
+        shape_count = 3;
+        repeats = 20;
+        rounds = 2;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_are_plain_calls),
+        cmocka_unit_test(replays_outlive_the_workspace_they_used),
         cmocka_unit_test(capture_without_workspace_is_refused),
         cmocka_unit_test(two_streams_at_once),
         cmocka_unit_test(calls_behind_one_another),

@@ -945,6 +945,37 @@ static void test_capture(void **state) {
     assert_true(c == 6.0f);
 }
 
+/* Graphs keep addresses: what a captured call used is not freed before the handle is, whatever is needed later. */
+static void test_what_a_capture_used_is_kept(void **state) {
+    halftone *h = *state;
+    struct problem small = problem_of('N', 'N', 4, 4, 65, 0), large = problem_of('N', 'N', 300, 300, 300, 0);
+    check(h, &small);
+    assert_int_equal(dev.allocs, 2); /* workspace, and where blocks meet */
+    dev.capturing = true;
+    check(h, &small);
+    const struct ht_gemm_args captured = dev.last_args;
+    const int *met = dev.pack_log[1].meeting;
+    dev.capturing = false;
+    check(h, &large);
+    check(h, &large);
+    assert_true(dev.allocs == 3 && dev.frees == 0 && dev.last_args.a_panels != captured.a_panels);
+    struct problem larger = problem_of('N', 'N', 600, 600, 300, 0);
+    check(h, &larger); /* nobody captured that one's block */
+    assert_true(dev.allocs == 4 && dev.frees == 1);
+    dev.capturing = true;
+    check(h, &small);
+    dev.capturing = false;
+    dev.dry = true; /* 2 x 16 row blocks of k = 8448 meet in more than the 1 MiB that there was */
+    float one = 1, zero = 0;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 1024, 1024, 8448, &one, &one, 1024, &one, 8448, &zero, &one, 1024), HALFTONE_OK);
+    assert_true(dev.allocs == 6 && dev.frees == 1 && dev.pack_log[1].meeting != met);
+    dev.dry = false;
+    memset(dev.pack_log[1].meeting, 0xff, 1 << 20);
+    memset((unsigned char *)(uintptr_t)captured.a_panels, 0, HT_ATOM_BYTES); /* replayed: still ours to write */
+    assert_int_equal(met[0], -1);
+    check(h, &small);
+}
+
 static void test_out_of_memory_leaves_the_handle_usable(void **state) {
     halftone *h = *state;
     struct problem small = problem_of('N', 'N', 20, 20, 20, 0);
@@ -1529,6 +1560,7 @@ int main(void) {
         API_TEST(test_user_workspace),
         API_TEST(test_shared_operands_need_less_workspace),
         API_TEST(test_capture),
+        API_TEST(test_what_a_capture_used_is_kept),
         API_TEST(test_out_of_memory_leaves_the_handle_usable),
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),
