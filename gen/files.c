@@ -3,14 +3,19 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "err.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, NAMES_TRIED = 100 };
 
 struct text *files_add(struct files *f, const char *name) {
     if (f->count == FILES_MAX)
@@ -25,32 +30,142 @@ void files_free(struct files *f) {
     f->count = 0;
 }
 
-static bool join(char *path, const char *folder, const char *suffix, const char *name) {
-    const int n = snprintf(path, PATH_BYTES, "%s%s%s%s", folder, suffix, name[0] ? "/" : "", name);
+int files_index(const struct files *f, const char *name) {
+    for (int i = 0; i < f->count; i++) {
+        if (strcmp(f->name[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool join(char *path, const char *folder, const char *name) {
+    const int n = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
     return n > 0 && n < PATH_BYTES;
 }
 
-static void remove_temporary(const struct files *f, const char *folder) {
-    char path[PATH_BYTES];
-    for (int i = 0; i < f->count; i++) {
-        if (join(path, folder, ".tmp", f->name[i]))
-            unlink(path);
+/* ---- one writer at a time */
+
+/* The lock is on the folder above, so that it leaves nothing behind and also holds while the folder does not exist. */
+int files_lock(const char *folder) {
+    enum { TRIES = 600, WAIT_NS = 50000000 };
+    const struct timespec wait = {0, WAIT_NS};
+    char parent[PATH_BYTES];
+    const char *slash = strrchr(folder, '/');
+    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - folder) + 1 : 1, slash ? folder : ".");
+    const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
+        if (i == TRIES) {
+            err_user(folder, 0, "another program holds a lock on the folder above; nothing was changed");
+            break;
+        }
+        nanosleep(&wait, NULL);
     }
-    if (join(path, folder, ".tmp", ""))
-        rmdir(path);
+    return fd;
 }
 
-static bool write_temporary(const struct files *f, const char *folder) {
-    char path[PATH_BYTES];
-    if (!join(path, folder, ".tmp", "") || (mkdir(path, 0777) != 0 && errno != EEXIST)) {
-        err_user(folder, 0,
-                 "cannot make the folder %s.tmp: %s; name a folder whose parent exists and is writable",
-                 folder, strerror(errno));
-        return false;
+void files_unlock(int lock) {
+    if (lock >= 0)
+        close(lock);
+}
+
+/* Signals that end the program wait while files are written. */
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDING = sizeof ending / sizeof *ending };
+
+static void hold_signals(sigset_t *before) {
+    sigset_t held;
+    sigemptyset(&held);
+    for (int i = 0; i < ENDING; i++)
+        sigaddset(&held, ending[i]);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+static bool is_interrupted(void) {
+    sigset_t pending;
+    bool any = false;
+    sigpending(&pending);
+    for (int i = 0; i < ENDING; i++)
+        any = any || sigismember(&pending, ending[i]) == 1;
+    return any;
+}
+
+/* ---- what is there already */
+
+static int is_entry(const struct dirent *entry) {
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int by_bytes(const struct dirent **x, const struct dirent **y) {
+    return strcmp((*x)->d_name, (*y)->d_name);
+}
+
+/* One line for all foreign entries. */
+static void refuse(const struct files_writer *w, struct dirent **entry, int count) {
+    enum { NAMED = 3 };
+    struct text names = {0};
+    int foreign = 0;
+    for (int i = 0; i < count; i++) {
+        if (w->judge(w, entry[i]->d_name) == FILES_FOREIGN && ++foreign <= NAMED)
+            text_addf(&names, "%s%s", foreign > 1 ? ", " : "", entry[i]->d_name);
     }
+    for (size_t i = 0; i < names.len; i++) { /* a terminal may obey control bytes */
+        if ((unsigned char)names.data[i] < ' ' || names.data[i] == 127)
+            names.data[i] = '?';
+    }
+    if (foreign > NAMED)
+        text_addf(&names, " and %d more", foreign - NAMED);
+    if (foreign > 0)
+        err_user(w->folder, 0,
+                 "%s: not written by halftone-gen %s, or edited since; nothing was changed: move %s away, or name "
+                 "another folder", names.data ? names.data : "", w->verb, foreign > 1 ? "them" : "it");
+    text_free(&names);
+}
+
+/* The verdicts before anything changes; -1 after err_user. */
+static int judge_entries(const struct files_writer *w, struct dirent ***entry) {
+    const int count = scandir(w->folder, entry, is_entry, by_bytes);
+    const int before = err_count();
+    if (count < 0 && errno != ENOENT)
+        err_user(w->folder, 0, "cannot read this folder: %s; nothing was changed", strerror(errno));
+    else
+        refuse(w, *entry, count);
+    return err_count() > before ? -1 : count < 0 ? 0 : count;
+}
+
+/* ---- writing */
+
+static bool make_temporary(char *path, const char *folder) {
+    for (int i = 0; i < NAMES_TRIED; i++) {
+        const int n = snprintf(path, PATH_BYTES, "%s.tmp-%ld-%d", folder, (long)getpid(), i);
+        if (n > 0 && n < PATH_BYTES && mkdir(path, 0777) == 0)
+            return true;
+        if (n >= PATH_BYTES)
+            errno = ENAMETOOLONG;
+        if (errno != EEXIST)
+            break;
+    }
+    err_user(folder, 0, "cannot make a folder beside it: %s; name a folder whose parent exists and is writable",
+             strerror(errno));
+    path[0] = 0;
+    return false;
+}
+
+static void remove_temporary(const struct files *f, const char *temporary) {
+    char path[PATH_BYTES];
+    for (int i = 0; temporary[0] && i < f->count; i++) {
+        if (join(path, temporary, f->name[i]))
+            unlink(path);
+    }
+    if (temporary[0])
+        rmdir(temporary);
+}
+
+static bool write_temporary(const struct files *f, const char *temporary) {
+    char path[PATH_BYTES];
     for (int i = 0; i < f->count; i++) {
-        if (!join(path, folder, ".tmp", f->name[i]) || f->text[i].failed ||
-            !text_write_file(&f->text[i], path)) {
+        if (is_interrupted())
+            return false;
+        if (!join(path, temporary, f->name[i]) || f->text[i].failed || !text_write_file(&f->text[i], path)) {
             err_user(path, 0, "cannot write: %s; nothing was changed", strerror(errno));
             return false;
         }
@@ -66,72 +181,123 @@ static bool same_content(const char *path, const struct text *text) {
     return same;
 }
 
-static bool move_file(const char *folder, const char *name, const struct text *text) {
+static bool move_files(const struct files_writer *w, const char *temporary, int first, int end) {
     char from[PATH_BYTES], to[PATH_BYTES];
-    if (!join(from, folder, ".tmp", name) || !join(to, folder, "", name))
-        return false;
-    return same_content(to, text) ? unlink(from) == 0 : rename(from, to) == 0;
-}
-
-static bool is_in_set(const struct files *f, const char *name) {
-    for (int i = 0; i < f->count; i++) {
-        if (strcmp(f->name[i], name) == 0)
-            return true;
+    for (int i = first; i < end; i++) {
+        const char *name = w->files->name[i];
+        if (!join(from, temporary, name) || !join(to, w->folder, name) ||
+            (same_content(to, &w->files->text[i]) ? unlink(from) : rename(from, to)) != 0) {
+            err_user(w->folder, 0, "cannot move a file here: %s; is it a writable folder?", strerror(errno));
+            return false;
+        }
     }
-    return false;
+    return true;
 }
 
-/* Kernels of an earlier set: ht_*.cu and ht_*.hip, nothing else. */
-static void remove_stale(const struct files *f, const char *folder) {
+/* The writer's files that the new set lacks. */
+static bool remove_stale(const struct files_writer *w, struct dirent **entry, int count) {
     char path[PATH_BYTES];
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir)) != NULL) {
-        const char *dot = strrchr(entry->d_name, '.');
-        const bool kernel =
-            strncmp(entry->d_name, "ht_", 3) == 0 && dot && (!strcmp(dot, ".cu") || !strcmp(dot, ".hip"));
-        if (kernel && !is_in_set(f, entry->d_name) && join(path, folder, "", entry->d_name))
-            unlink(path);
+    for (int i = 0; i < count; i++) {
+        const char *name = entry[i]->d_name;
+        if (files_index(w->files, name) < 0 && w->judge(w, name) == FILES_OWN &&
+            (!join(path, w->folder, name) || unlink(path) != 0)) {
+            err_user(w->folder, 0, "cannot remove %s, which the new set lacks: %s", name, strerror(errno));
+            return false;
+        }
     }
-    if (dir)
-        closedir(dir);
+    return true;
 }
 
-bool files_write(const struct files *f, const char *folder) {
-    char path[PATH_BYTES];
+static bool write_all(const struct files_writer *w) {
+    char temporary[PATH_BYTES] = "";
     struct stat status;
-    bool ok = write_temporary(f, folder);
-    if (ok && stat(folder, &status) != 0) {
-        ok = join(path, folder, ".tmp", "") && rename(path, folder) == 0;
+    struct dirent **entry = NULL;
+    const int count = judge_entries(w, &entry), last = w->files->count - 1;
+    bool ok = count >= 0 && make_temporary(temporary, w->folder) && write_temporary(w->files, temporary);
+    if (ok && lstat(w->folder, &status) != 0) {
+        ok = rename(temporary, w->folder) == 0;
         if (!ok)
-            err_user(folder, 0, "cannot make this folder: %s", strerror(errno));
-    } else if (ok) {
-        for (int i = 0; i < f->count && ok; i++)
-            ok = move_file(folder, f->name[i], &f->text[i]);
-        if (!ok)
-            err_user(folder, 0, "cannot move a file here: %s; is it a writable folder?", strerror(errno));
-        else
-            remove_stale(f, folder);
-    }
-    remove_temporary(f, folder);
+            err_user(w->folder, 0, "cannot make this folder: %s", strerror(errno));
+    } else
+        ok = ok && move_files(w, temporary, 0, last) && remove_stale(w, entry, count) &&
+             move_files(w, temporary, last, last + 1); /* a run that is killed before leaves the old manifest to go by */
+    remove_temporary(w->files, temporary);
+    for (int i = 0; i < count; i++)
+        free(entry[i]);
+    free(entry);
     return ok;
 }
+
+bool files_write(const struct files_writer *w) {
+    sigset_t before;
+    hold_signals(&before);
+    const bool ok = err_count() == 0 && write_all(w);
+    sigprocmask(SIG_SETMASK, &before, NULL); /* a signal that came ends the program here */
+    return ok;
+}
+
+/* ---- emit */
+
+/* Whether emit wrote the file: its recreating command, or, of versions whose tables had none, what they began with. */
+static bool is_emitted(const char *folder, const char *name) {
+    static const char *const heads[] = {"# kernels of ", "# kernel sources and how to compile", "/* dispatch.c: the kernel sets of",
+                                        "/* halftone.h: single-precision matrix products"};
+    char path[PATH_BYTES];
+    struct text bytes = {0};
+    bool found = false;
+    if (join(path, folder, name) && text_read_file(&bytes, path) && bytes.len > 0) {
+        found = strstr(bytes.data, "halftone-gen emit ") != NULL;
+        for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+            found = found || strncmp(bytes.data, heads[i], strlen(heads[i])) == 0;
+    }
+    text_free(&bytes);
+    return found;
+}
+
+/* In a folder of emit's (its manifest or, after an interrupted run, the list of sources says so) others may lie too. */
+static enum files_verdict judge_emitted(const struct files_writer *w, const char *name) {
+    const char *dot = strrchr(name, '.');
+    const bool kernel = strncmp(name, "ht_", 3) == 0 && dot && (!strcmp(dot, ".cu") || !strcmp(dot, ".hip"));
+    const bool taken = files_index(w->files, name) >= 0;
+    if ((taken || kernel) && is_emitted(w->folder, name))
+        return FILES_OWN;
+    return !taken && (is_emitted(w->folder, "manifest") || is_emitted(w->folder, "rules.mk")) ? FILES_PASSED : FILES_FOREIGN;
+}
+
+bool files_emit(const struct files *f, const char *folder) {
+    const struct files_writer w = {"emit", judge_emitted, f, folder, NULL};
+    const int lock = files_lock(folder);
+    const bool ok = files_write(&w);
+    files_unlock(lock);
+    return ok;
+}
+
+/* ---- one file */
 
 bool files_write_one(const struct text *text, const char *path) {
     char temporary[PATH_BYTES];
     struct stat status;
-    const bool named = join(temporary, path, ".tmp", "");
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         err_user(
             path, 0,
             "is no ordinary file and stays as it is; name another"); /* a rename would replace a device */
         return false;
     }
-    if (named && text_write_file(text, temporary) && rename(temporary, path) == 0)
-        return true;
-    err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable",
-             named ? strerror(errno) : "the name is too long");
-    if (named)
+    char *const target = realpath(path, NULL);
+    bool is_ours = false;
+    errno = EEXIST;
+    for (int i = 0; i < NAMES_TRIED && !is_ours && errno == EEXIST; i++) {
+        const int n = snprintf(temporary, sizeof temporary, "%s.tmp-%ld-%d", target ? target : path, (long)getpid(), i);
+        if (n >= PATH_BYTES)
+            errno = ENAMETOOLONG;
+        const int fd = n < PATH_BYTES ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        is_ours = fd >= 0 && close(fd) == 0;
+    }
+    const bool written = is_ours && text_write_file(text, temporary) && rename(temporary, target ? target : path) == 0;
+    if (!written)
+        err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable", strerror(errno));
+    if (!written && is_ours)
         unlink(temporary);
-    return false;
+    free(target);
+    return written;
 }

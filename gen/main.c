@@ -293,7 +293,7 @@ static int run_emit(const struct options *o) {
     manifest_dispatch(files_add(&files, "dispatch.c"), &library);
     manifest_rules(files_add(&files, "rules.mk"), &library);
     manifest_table(files_add(&files, "manifest"), &library);
-    if (err_count() == 0 && files_write(&files, o->out)) {
+    if (err_count() == 0 && files_emit(&files, o->out)) {
         struct text loss = {0};
         print_left_out(o);
         if (o->tuned)

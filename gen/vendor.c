@@ -265,7 +265,7 @@ static void hole_compile(struct text *out, const struct vendor *v) {
         hole_c_flags(out, v);
         text_add(out, " -c *.c && ");
     }
-    text_addf(out, "ar rcs lib%s.a *.o", v->rename.stem);
+    text_addf(out, "rm -f lib%s.a && ar rcs lib%s.a *.o", v->rename.stem, v->rename.stem);
 }
 
 static void cmake_set(struct text *out, const struct vendor *v, const struct isa *isa) {

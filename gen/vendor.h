@@ -20,13 +20,14 @@ bool vendor_prefix_ok(const char *prefix);
 bool vendor_files(struct files *f, const struct library *l, const struct library_request *r);
 
 /* Writes the files to the folder: a new or empty one, or one written by vendor whose files nobody edited; files that the
- * earlier set had and this one lacks are removed. Anything else is refused before a byte is written. */
+ * earlier set had and this one lacks are removed, with their objects. Objects of the others and the library that the folder's
+ * own lines made stay. Anything else is refused before a byte is written. */
 bool vendor_write(const struct files *f, const char *folder);
 
 /* The recreating command in the folder's manifest, behind "halftone-gen vendor "; false after err_user. */
 bool vendor_command(struct text *out, const char *folder);
 
-/* Compares the folder with what would be written now, and reports every file that is missing, was edited, or is written
- * differently by this generator. */
+/* Compares the folder with what would be written now, and reports every file that is missing, was edited, is written
+ * differently by this generator, or was added and would be compiled, included or archived with the rest. */
 bool vendor_compare(const struct files *f, const char *folder);
 #endif

@@ -128,6 +128,33 @@ def test_a_second_emit_touches_nothing_that_is_equal(tmp_path):
     assert not list((tmp_path / "x").glob("ht_f16x3*"))
 
 
+def test_emit_takes_only_folders_of_its_own(tmp_path):
+    """What somebody else wrote is neither overwritten nor removed, whatever its name."""
+    mine = {"ht_mine_sm80.cu": b"mine", "dispatch.c": b"mine", "manifest": b"mine", "rules.mk": b"mine"}
+    for at, names in enumerate(([*mine], ["ht_mine_sm80.cu"], ["manifest"], ["notes.txt"])):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_bytes(mine.get(name, b"mine"))
+        before = folder_bytes(folder)
+        run = gen("emit", "--gpu", "a800", "--scheme", "half", "--out", folder, check=False)
+        assert run.returncode == 1 and len(run.stderr.splitlines()) == 1 and names[0] in run.stderr and folder_bytes(folder) == before
+    folder = tmp_path / "set"
+    folder.mkdir()
+    gen("emit", "--gpu", "a800", "--scheme", "half,i8x3", "--out", folder) # empty
+    (folder / "obj").mkdir() # make builds there
+    (folder / "ht_mine_sm80.cu").write_bytes(b"mine")
+    gen("emit", "--gpu", "a800", "--scheme", "half", "--out", folder)
+    assert not list(folder.glob("ht_i8x3*")) and (folder / "ht_mine_sm80.cu").read_bytes() == b"mine"
+    (folder / "dispatch.c").write_bytes(b"mine")
+    run = gen("emit", "--gpu", "a800", "--scheme", "half", "--out", folder, check=False)
+    assert run.returncode == 1 and "dispatch.c" in run.stderr and (folder / "dispatch.c").read_bytes() == b"mine"
+    gen("vendor", "--gpu", "a800", "--scheme", "half", "--lean", "--out", tmp_path / "vendored")
+    before = folder_bytes(tmp_path / "vendored")
+    assert gen("emit", "--gpu", "a800", "--out", tmp_path / "vendored", check=False).returncode == 1
+    assert folder_bytes(tmp_path / "vendored") == before
+
+
 def explain_rows(*args):
     lines = gen("explain", *args, "--tsv").stdout.splitlines()
     head = lines[0].split("\t")

@@ -213,7 +213,7 @@ def test_verify_names_what_was_edited(tmp_path):
     assert gen("verify", folder).returncode == 0
     before = contents(folder)
     kernel = next(n for n in before if n.endswith(".cu"))
-    (folder / "object.o").write_text("not ours") # what is built there is nobody's business
+    (folder / kernel.replace(".cu", ".o")).write_text("an object") # what is built there is nobody's business
     for name in (kernel, "p.h", "README.md", "LICENSE", "mine.gpu"):
         (folder / name).write_bytes(before[name].replace(b"e", b"E", 1))
         run = gen("verify", folder, check=False)
@@ -266,28 +266,114 @@ def test_destination_is_taken_only_as_a_whole(tmp_path):
     run = vendor(folder, *SMALL, check=False)
     assert run.returncode == 1 and "halftone.c" in run.stderr and "edited" in run.stderr
     assert contents(folder) == {**before, "halftone.c": before["halftone.c"] + b"/* mine */\n"}
-    assert not (tmp_path / "set.tmp").exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fresh", "set"]
+
+
+@pytest.mark.parametrize("verb", ["vendor", "emit"])
+def test_a_neighbour_called_like_a_temporary_stays(tmp_path, verb):
+    """DEST.tmp may be a folder of the user's, or a link to one."""
+    def write():
+        gen(verb, "--gpu", "a800", "--out", tmp_path / "proj", *SMALL)
+    (tmp_path / "proj.tmp").mkdir()
+    (tmp_path / "proj.tmp/README.md").write_text("mine")
+    write()
+    assert contents(tmp_path / "proj.tmp") == {"README.md": b"mine"}
+    assert (tmp_path / "proj/manifest").exists() and len(list(tmp_path.iterdir())) == 2
+    shutil.rmtree(tmp_path / "proj")
+    (tmp_path / "proj.tmp").rename(tmp_path / "mine")
+    (tmp_path / "proj.tmp").symlink_to("mine")
+    write()
+    assert contents(tmp_path / "mine") == {"README.md": b"mine"} and (tmp_path / "proj.tmp").is_symlink()
+    assert not (tmp_path / "proj").is_symlink() and (tmp_path / "proj/manifest").exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "proj", "proj.tmp"]
+
+
+def test_runs_at_once_into_one_folder_all_succeed(tmp_path):
+    """Each waits for the one before; what is there in the end is one of the sets, whole."""
+    want = {}
+    for scheme in ("i8x10", "half"):
+        vendor(tmp_path / scheme, "--scheme", scheme, "--lean")
+        want[scheme] = contents(tmp_path / scheme)
+    for _ in range(4):
+        runs = [subprocess.Popen([GEN, "vendor", "--gpu", "a800", "--out", tmp_path / "set", "--scheme", scheme, "--lean", "--root", ROOT],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for scheme in [*want] * 3]
+        assert [r.communicate()[1] for r in runs] == [""] * len(runs) and not any(r.returncode for r in runs)
+        assert contents(tmp_path / "set") in want.values()
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["half", "i8x10", "set"]
+        shutil.rmtree(tmp_path / "set")
+
+
+def test_a_signal_leaves_a_whole_folder_or_none(tmp_path):
+    """Terminated while the first of 100 files appear beside the folder, or as they are moved."""
+    gen("emit", "--gpu", "a800", "--out", tmp_path / "whole")
+    for wait in range(6):
+        run = subprocess.Popen([GEN, "emit", "--gpu", "a800", "--out", tmp_path / "set", "--root", ROOT], stdout=subprocess.DEVNULL)
+        while run.poll() is None and sum(1 for _ in tmp_path.iterdir()) == 1:
+            pass # planning
+        for _ in range(wait * 20000):
+            pass
+        run.terminate()
+        assert run.wait() in (0, -signal.SIGTERM)
+        left = [p for p in tmp_path.iterdir() if p.name != "whole"]
+        assert not left or [p.name for p in left] == ["set"] and contents(left[0]) == contents(tmp_path / "whole")
+        for p in left:
+            shutil.rmtree(p)
 
 
 def test_what_an_interrupted_run_left_is_completed(tmp_path):
     whole, folder = tmp_path / "whole", tmp_path / "set"
     vendor(whole, *SMALL)
     names = sorted(contents(whole))
-    (tmp_path / "set.tmp").mkdir() # killed while writing
-    (tmp_path / "set.tmp" / "halftone.c").write_text("half of")
     vendor(folder, *SMALL)
-    assert contents(folder) == contents(whole) and not (tmp_path / "set.tmp").exists()
+    assert contents(folder) == contents(whole)
     for name in names[len(names) // 2:]: # killed while moving into an empty folder
         (folder / name).unlink()
     vendor(folder, *SMALL)
     assert contents(folder) == contents(whole)
     shutil.rmtree(folder) # killed while moving over an older set: the manifest comes last
     vendor(folder, "--scheme", "half", "--lean")
+    kernel = next(n for n in names if "f16x3" in n)
+    shutil.copy(whole / kernel, folder / kernel)
+    run = gen("verify", folder, check=False)
+    assert run.returncode == 1 and kernel + " was added" in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
     for name in names[:len(names) // 2]:
         shutil.copy(whole / name, folder / name)
     shutil.copy(whole / "ht_desc.h", folder)
     vendor(folder, *SMALL)
     assert contents(folder) == contents(whole)
+
+
+def test_verify_names_what_its_line_would_compile_beside_it(tmp_path):
+    folder = tmp_path / "set"
+    vendor(folder, *SMALLER)
+    (folder / "notes.txt").write_text("no source")
+    assert gen("verify", folder).returncode == 0
+    for name in ("mine.c", "mine_sm80.cu", "cuda_runtime.h", "mine.o"):
+        (folder / name).write_text("")
+        run = gen("verify", folder, check=False)
+        assert run.returncode == 1 and f"{name} was added" in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
+        (folder / name).unlink()
+
+
+def test_a_folder_built_by_its_own_line_can_be_updated(tmp_path, compilers):
+    """Objects and library stay, but for the objects of sources that go: the line archives all objects that lie there."""
+    folder, path = tmp_path / "set", compilers["simulator"]
+    vendor(folder, *SMALLER)
+    run = shell(readme_line(folder), folder, path)
+    assert run.returncode == 0, run.stderr
+    built = contents(folder)
+    old = [n for n in built if n.endswith(".o") and "i8x10" in n]
+    vendor(folder, *SMALLER)
+    assert contents(folder) == built and gen("verify", folder).returncode == 0
+    vendor(folder, "--scheme", "half", "--lean")
+    after = contents(folder)
+    assert old and not set(old) & set(after) and {"halftone.o", "libhalftone.a"} <= set(after) and gen("verify", folder).returncode == 0
+    assert shell(readme_line(folder), folder, path).returncode == 0
+    assert "i8x10" not in shell("ar t libhalftone.a", folder, path).stdout
+    for name in "abcdefg": # objects of nobody's: one line
+        (folder / f"{name}.o").write_text("mine")
+    run = vendor(folder, *SMALLER, check=False)
+    assert run.returncode == 1 and len(run.stderr.splitlines()) == 1 and "a.o, b.o, c.o and 4 more" in run.stderr, run.stderr
 
 
 def test_a_destination_that_cannot_be_written_stays_as_it_was(tmp_path):
