@@ -237,6 +237,8 @@ static void make_head(struct contract *c) {
 
 static int open_and_run(struct contract *c, int special, int64_t cases, struct fault *f) {
     const char *why = "";
+    if (engine_scheme_known(&c->engine, &c->scheme, f) != 0)
+        return -1;
     if (!c->engine.device.simulated) {
         c->yardstick = yardstick_open(&why);
         c->facts = facts_open();

@@ -54,7 +54,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     struct halftone_plan plan;
     const char *scheme = t->scheme != NULL ? t->scheme : "auto";
     char contender[CONTENDER_NAME_BYTES];
-    if ((t->accuracy != NULL ? engine_accuracy_known(e, t->accuracy, f) : engine_scheme_known(e, scheme, f)) != 0)
+    if ((t->accuracy != NULL ? engine_accuracy_known(e, t->accuracy, f) : engine_scheme_known(e, &scheme, f)) != 0)
         return -1;
     snprintf(contender, sizeof contender, "%s%s", t->accuracy != NULL ? ENGINE_ACCURACY : "",
              t->accuracy != NULL ? t->accuracy : scheme);

@@ -266,7 +266,7 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
     for (int i = 0; i < schemes->count; i++)
         if (strcmp(schemes->name[i], "auto") == 0)
             return fault_usage(f, "--schemes: auto is no scheme of its own; `halftone info` lists them");
-        else if (engine_scheme_known(&t->engine, schemes->name[i], f) != 0)
+        else if (engine_scheme_known(&t->engine, &schemes->name[i], f) != 0)
             return -1;
     make_head(t);
     if (tune_open(&t->log, out, t->head, f) != 0)

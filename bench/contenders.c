@@ -14,7 +14,7 @@ static int add(struct contenders *c, const char *name, struct fault *f) {
 static int add_schemes(struct contenders *c, const struct engine *e, const char *text, struct fault *f) {
     int status = args_names("--schemes", text, &c->schemes, f);
     for (int i = 0; i < c->schemes.count && status == 0; i++) {
-        status = engine_scheme_known(e, c->schemes.name[i], f);
+        status = engine_scheme_known(e, &c->schemes.name[i], f);
         if (status == 0)
             status = add(c, c->schemes.name[i], f);
     }

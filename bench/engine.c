@@ -102,14 +102,17 @@ int engine_problem_result(const struct engine_problem *p, float *c, struct fault
     return bytes == 0 ? 0 : engine_device_check(ht_dev_download(c, p->c, bytes), "copy from the device", f);
 }
 
-int engine_scheme_known(const struct engine *e, const char *name, struct fault *f) {
+int engine_scheme_known(const struct engine *e, const char **scheme, struct fault *f) {
     char list[400] = "auto";
+    const char *name = ht_scheme_meant(*scheme);
     if (strcmp(name, "auto") == 0)
         return 0;
     for (int i = 0; halftone_schemes(e->handle, i) != NULL; i++) {
         const char *known = halftone_schemes(e->handle, i);
-        if (strcmp(name, known) == 0)
+        if (strcmp(name, known) == 0) {
+            *scheme = known;
             return 0;
+        }
         size_t used = strlen(list);
         if (used + strlen(known) + 3 < sizeof list) {
             memcpy(list + used, ", ", 2);

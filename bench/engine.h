@@ -57,8 +57,8 @@ int engine_pack(struct engine *e, const struct engine_problem *p, struct fault *
 int engine_multiply_packed(struct engine *e, const struct engine_problem *p, struct fault *f);
 int engine_wait(struct fault *f);
 
-/* Names given by the user, or all schemes: checked against the library. */
-int engine_scheme_known(const struct engine *e, const char *name, struct fault *f);
+/* Names given by the user: checked against the library; an earlier name of a scheme becomes today's. */
+int engine_scheme_known(const struct engine *e, const char **scheme, struct fault *f);
 int engine_accuracy_known(const struct engine *e, const char *text, struct fault *f);
 
 #endif

@@ -28,7 +28,7 @@ def matrix_kernels(folder):
 
 def is_direct(row):
     """It reads the operands as they are: a loop for each of four orientations, FP32 numbers read one by one."""
-    return row["scheme"] == "fp32"
+    return row["scheme"] == "bf16x6u"
 
 
 def kernel_flags(folder):
@@ -133,7 +133,7 @@ def table_row(row, data, loops, shape):
 def main():
     folder = sys.argv[1]
     flags, rows = kernel_flags(folder), matrix_kernels(folder)
-    print("# main loop of one K step (bk), per wavefront; loads: ds_read_b128, of fp32 numbers of four bytes; fp32 has a loop for each "
+    print("# main loop of one K step (bk), per wavefront; loads: ds_read_b128, of fp32 numbers of four bytes; bf16x6u has a loop for each "
           "orientation (the longest is counted), and other_memory is its loads at edges; lds_*: all wavefronts of a workgroup; clocks: "
           "of a CU with one workgroup, LDS at 128 bytes a clock without conflicts")
     print("\t".join(COLUMNS))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer; three to five minutes each), bench (the tables of the README), direct (small and skinny
-# products by scheme fp32), tall (tall matrices with few k), random (shapes that nobody chose), splits (every number of parts of k, for the model), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
+# products by scheme bf16x6u), tall (tall matrices with few k), random (shapes that nobody chose), splits (every number of parts of k, for the model), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
 # (what the data check costs), parts (where), within (packing and product in a loop of calls), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
 # (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
@@ -43,10 +43,10 @@ tables() {
     table a800 h200-ablations --sizes 4096,8192 --schemes egemm,legemm --kernels all --seconds 0.2
 }
 
-# Every kernel of fp32 on small and skinny shapes, 36 x 6 rows: about five minutes.
+# Every kernel of bf16x6u on small and skinny shapes, 36 x 6 rows: about five minutes.
 direct() {
-    table h200 h200-native-direct --shapes bench/shapes-direct.txt --schemes fp32 --kernels all --seconds 0.05
-    table h200 h200-native-direct-pick --shapes bench/shapes-direct.txt --schemes fp32,f16x3 --seconds 0.1
+    table h200 h200-native-direct --shapes bench/shapes-direct.txt --schemes bf16x6u --kernels all --seconds 0.05
+    table h200 h200-native-direct-pick --shapes bench/shapes-direct.txt --schemes bf16x6u,f16x3 --seconds 0.1
 }
 
 # Odd sizes, each after its neighbour of even size: about a minute.
@@ -59,28 +59,28 @@ small() {
     table h200 h200-native-small --sizes 256,512,768,1024,1536,2048,3072 --schemes auto,f16x3,i8x6 --seconds 0.12
 }
 
-# Calls that pack nothing: every kernel of fp32 over small and thin shapes, then auto beside SGEMM: a minute.
+# Calls that pack nothing: every kernel of bf16x6u over small and thin shapes, then auto beside SGEMM: a minute.
 few() {
-    "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes fp32 --seconds 0.004 --out "$out/tune-h200-direct.tsv" --html "$out/tune-h200-direct.html"
+    "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-direct.tsv" --html "$out/tune-h200-direct.html"
     table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --yardsticks sgemm --seconds 0.02
 }
 
 # The same over shapes at random, auto in all four ways the matrices can lie: more than three minutes.
 random() {
-    "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes fp32 --seconds 0.003 --out "$out/tune-h200-random.tsv" --html "$out/tune-h200-random.html"
+    "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes bf16x6u --seconds 0.003 --out "$out/tune-h200-random.tsv" --html "$out/tune-h200-random.html"
     table h200 h200-native-random --shapes bench/shapes-random.txt --schemes auto --trans NN,NT,TN,TT --yardsticks sgemm --seconds 0.01
 }
 
-# What the model of kernels that read the matrices is fitted to: each of fp32's kernels in every number of parts, 392 shapes: five minutes.
+# What the model of kernels that read the matrices is fitted to: each of bf16x6u's kernels in every number of parts, 392 shapes: five minutes.
 splits() {
     cat bench/shapes-random.txt bench/shapes-small.txt bench/shapes-tall.txt bench/shapes-more.txt >"$out/shapes.txt"
-    "$bin/h200/halftone" tune --shapes "$out/shapes.txt" --schemes fp32 --splits --seconds 0.003 --out "$out/tune-h200-splits.tsv"
+    "$bin/h200/halftone" tune --shapes "$out/shapes.txt" --schemes bf16x6u --splits --seconds 0.003 --out "$out/tune-h200-splits.tsv"
 }
 
-# Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of fp32: 40 s.
+# Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of bf16x6u: 40 s.
 tall() {
     table h200 h200-native-tall --shapes bench/shapes-tall.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
-    "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes fp32 --seconds 0.004 --out "$out/tune-h200-tall.tsv" --html "$out/tune-h200-tall.html"
+    "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-tall.tsv" --html "$out/tune-h200-tall.html"
 }
 
 # Skinny shapes by auto, and transposes: 50 s.
@@ -89,9 +89,9 @@ skinny() {
     table h200 h200-native-transposes --sizes 4096 --trans NN,NT,TN,TT --schemes f16x3,i8x6 --seconds 0.2
 }
 
-# What the data check costs: auto beside f16x3, which is the same without the check, and fp32. About two minutes.
+# What the data check costs: auto beside f16x3, which is the same without the check, and bf16x6u. About two minutes.
 auto() {
-    table h200 h200-native-auto --sizes 256,512,1024,2048,4096,8192 --schemes auto,f16x3,fp32 --seconds 0.3
+    table h200 h200-native-auto --sizes 256,512,1024,2048,4096,8192 --schemes auto,f16x3,bf16x6u --seconds 0.3
 }
 
 # The same by parts of a call, and where no data suit f16x3. About 40 seconds.

@@ -82,7 +82,7 @@ static void plan_schemes(struct kernel_set *set, const struct library_request *r
         snprintf(name, sizeof name, "%.*s", (int)len, list);
         plan_named(set, r, strcmp(name, "auto") == 0 ? "f16x3" : name);
         if (strcmp(name, "auto") == 0) /* what the library's auto is made of */
-            plan_named(set, r, "fp32");
+            plan_named(set, r, "bf16x6u");
         list += len + (list[len] == ',');
     }
 }

@@ -24,7 +24,7 @@
  *   bf16x3    2 x 256 u + 2^-8 * 2^-8 = 256 u left out + < 1 u = 769
  *   bf16x6    levels 3 and 4 left out: 2 x 2^-8 * 2^-16 + 2^-16 * 2^-16 = 2 u + < 1 u = 3
  *   bf16x9    nothing = 0
- *   fp32      the slices and products of bf16x6
+ *   bf16x6u   the slices and products of bf16x6
  *
  * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
  * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
@@ -33,6 +33,8 @@
 
 #include <stddef.h>
 #include <string.h>
+
+#include "../runtime/ht_desc.h"
 
 /* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75, 127.5) in
  * units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from -128 to 127 reach
@@ -349,10 +351,10 @@ const struct scheme scheme_table[] = {
      .range_text =
          "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
-    {.name = "fp32",
+    {.name = "bf16x6u",
      .paper = "halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 "
               "multiply-adds where slices cannot hold the data, and alone without BF16 units (sm_75) or with FP32 ones (gfx90a)",
-     .hooks = "scheme_fp32",
+     .hooks = "scheme_bf16x6u",
      .slice = SLICE_BF16,
      .slices = 3,
      .atom_slices = 1,
@@ -380,6 +382,7 @@ const struct scheme scheme_table[] = {
 const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
 
 const struct scheme *scheme_for(const char *name, bool flushes) {
+    name = ht_scheme_meant(name);
     for (int i = 0; i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
         const bool needs_subnormals = s->slice == SLICE_F16 && !s->flushed_range_text;

@@ -27,7 +27,7 @@ enum { MEETING_BYTES_MAX = 34 << 20, MEETING_UNIT = 1 << 20 };
 
 /* "auto": the first scheme, with packing that looks at the data; the second for blocks of C whose data the first does not
  * suit, and for products with few k, where native FP32 is more accurate than the first. */
-static const char AUTO_SCHEME[] = "f16x3", RESCUE_SCHEME[] = "fp32";
+static const char AUTO_SCHEME[] = "f16x3", RESCUE_SCHEME[] = "bf16x6u";
 
 /* Longer sums are the second's: the verdict counts in 32 bits (hooks_tame). */
 static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
@@ -299,7 +299,7 @@ int halftone_set_scheme(halftone *handle, const char *name) {
         return code;
     bool is_auto = name != NULL && strcmp(name, "auto") == 0;
     const struct ht_scheme_desc *scheme =
-        name != NULL ? find_scheme(handle->set, is_auto ? auto_scheme(handle->set) : name) : NULL;
+        name != NULL ? find_scheme(handle->set, is_auto ? auto_scheme(handle->set) : ht_scheme_meant(name)) : NULL;
     if (scheme == NULL)
         return fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
     handle->scheme = scheme->name;
@@ -1592,7 +1592,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
     if (p->checked)
-        out->range = p->rescue != NO_KERNEL ? CHECKED_RANGE("by the rescue of scheme fp32, a launch before the product")
+        out->range = p->rescue != NO_KERNEL ? CHECKED_RANGE("by the rescue of scheme bf16x6u, a launch before the product")
                                             : CHECKED_RANGE("in FP64 by the product's own blocks");
 }
 

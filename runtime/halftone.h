@@ -44,21 +44,21 @@
  * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
  *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. The fixed-point schemes i8x3, i8x6,
  *    i8x10 have exact integer sums: their results are the same bits on every device and in the simulator, whatever
- *    kernel, split, batch or packing. "fp32" reads the matrices as they are, packs nothing and holds on all data: FP32 with
+ *    kernel, split, batch or packing. "bf16x6u" reads the matrices as they are, packs nothing and holds on all data: FP32 with
  *    NaN and Inf where native SGEMM has them; for small and skinny products, by name. The fixed-point ones never switch to another scheme by themselves, so look at their range. Named
  *    schemes run their paper's algorithm as it is, without a look at the data.
  *
  *    "auto", the default, is for every input. It promises: errors (largest and Frobenius) at most twice those of native
  *    FP32 on any finite data, not above them on uniform and normal data; NaN and Inf where native FP32 has them; overflow,
- *    underflow and subnormal results as native. Short k, small and skinny shapes run scheme fp32, which holds this by
+ *    underflow and subnormal results as native. Short k, small and skinny shapes run scheme bf16x6u, which holds this by
  *    itself. The others run f16x3, and packing looks at the data: 64 x 64 blocks of C whose rows of A and columns of B
- *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are computed from the matrices: by a kernel of scheme fp32 in a
+ *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are computed from the matrices: by a kernel of scheme bf16x6u in a
  *    launch of their own, or, where that launch would count (small products, on Hopper), by the product's own blocks; on Hopper both ways in FP64, rounded once;
  *    halftone_query says in `range` which of both. This is decided on the device: no call waits, and graphs may hold it. It
  *    costs a few instructions in packing and, for larger products, one launch that finds nothing to do. It is slow where much
  *    fails: then a product takes three to five times as long as native FP32 (on an H200, by MMAs of FP64, 1.1 to 2 times as long at n = 512 to 2048). That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their
- *    row, for exponents that run over more than a few binades. Ask for "fp32" where you know that; halftone_query says
- *    which scheme a shape begins with, not what the data will make of it. Libraries without fp32 have no check:
+ *    row, for exponents that run over more than a few binades. Ask for scheme "bf16x6u" where you know that; halftone_query says
+ *    which scheme a shape begins with, not what the data will make of it. Libraries without bf16x6u have no check:
  *    there "auto" is f16x3, and outside its range (see halftone_query) small elements lose bits silently.
  *
  * 7. Asking for an accuracy. halftone_set_accuracy takes, instead of a scheme's name, what the result must keep;
@@ -78,7 +78,7 @@
  *      bound=X         X |A||B|                     of all FP32 exponents
  *      relative=X:rho=Y   (X / Y) |A||B|, so ||C - R||_F <= X ||AB||_F where || |A||B| ||_F <= Y ||AB||_F
  *
- *    Schemes for every input count everywhere: fp32, and "auto" where it checks the data, with the bound that auto has
+ *    Schemes for every input count everywhere: bf16x6u, and "auto" where it checks the data, with the bound that auto has
  *    at this shape. "All FP32 exponents": every element is 0 or has a magnitude from 2^-102 to below 2^128 - 2^119,
  *    and where all products of an element of C are below 2^-126 the bound takes them as if they were that; units that
  *    flush subnormals (AMD's) may lose 2^-119 more for each k. What exactly the scheme that runs needs, halftone_query
@@ -102,7 +102,7 @@
  *    the small ones are lost, by no more than it says. A row of A or column of B that holds NaN or Inf makes its row
  *    or column of C NaN, also where FP32 would give Inf.
  *
- *    A packed operand belongs to one scheme, so packing and packed products work with fp32 and reproducible and are
+ *    A packed operand belongs to one scheme, so packing and packed products work with accuracies fp32 and reproducible and are
  *    refused with HALFTONE_NOT_SUPPORTED for the others: set the scheme that halftone_query names. A kernel set by
  *    halftone_set_kernel runs whatever accuracy was asked for.
  *
@@ -190,7 +190,7 @@ int halftone_set_stream(halftone *handle, void *stream);
 /* Device memory of yours for the calls that follow; NULL and 0: back to the handle's own. */
 int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
 
-/* "auto" or a name from halftone_schemes. */
+/* "auto", a name from halftone_schemes, or an earlier name of one: "fp32" is taken for bf16x6u. */
 int halftone_set_scheme(halftone *handle, const char *name);
 
 /* An accuracy instead of a scheme, as in 7 above: "half", "tf32", "fp32-fast", "fp32", "reproducible",
@@ -220,7 +220,7 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
 
 /* ---- packed operands ---- */
 
-/* An operand that is used often (weights, centroids) can be packed once; not under scheme fp32, which packs nothing
+/* An operand that is used often (weights, centroids) can be packed once; not under scheme bf16x6u, which packs nothing
  * (HALFTONE_NOT_SUPPORTED). The blob is plain device memory
  * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels; for "auto" also
  * what the data check found and the matrix itself, twice the bytes in all. It

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
@@ -265,6 +266,17 @@ struct ht_set_desc {
 /* The sets of this library, NULL behind the last; at least one. The generated dispatch.c defines it. */
 extern const struct ht_set_desc *const ht_sets[];
 #endif
+
+/* The scheme that a name means wherever one is taken: earlier names of schemes are kept here, any other name is its own. */
+static inline const char *ht_scheme_meant(const char *name) {
+    static const struct {
+        const char *earlier, *name;
+    } renamed[] = {{"fp32", "bf16x6u"}};
+    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++)
+        if (strcmp(renamed[i].earlier, name) == 0)
+            return renamed[i].name;
+    return name;
+}
 
 static inline int64_t ht_ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);

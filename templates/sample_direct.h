@@ -1,5 +1,5 @@
 // sample_direct.h: what the generator puts before tile_direct, so that the template compiles (and runs in the simulator) by
-// itself: scheme fp32 on sm_80.
+// itself: scheme bf16x6u on sm_80.
 #ifndef HT_SIMULATOR
 #include <cuda_runtime.h>
 #endif
@@ -17,7 +17,7 @@ constexpr int FAST = 1, RESCUES = 1, ROWS_BESIDE = 0, GROUPS = 1;
 #include "hooks_chain.cuh"
 #include "hooks_scale.cuh"
 #include "hooks_sum_f32.cuh"
-#include "scheme_fp32.cuh"
+#include "scheme_bf16x6u.cuh"
 #include "turn_direct.cuh"
 #include "stage_direct.cuh"
 #include "cut_direct.cuh"

@@ -53,10 +53,10 @@ static bool is_one_of(const char *name, const char *list) {
     return strstr(list, word) != NULL;
 }
 
-static const char wide[] = " bf16 bf16x3 bf16x6 bf16x9 tf32 tf32x3 fp32 auto ";
+static const char wide[] = " bf16 bf16x3 bf16x6 bf16x9 tf32 tf32x3 bf16x6u auto ";
 
 static bool meets(const char *text, const char *scheme, int64_t units, int64_t k) {
-    const bool row = strcmp(scheme, "f16x3") == 0, slices_22 = is_one_of(scheme, " f16x3 tf32x3 bf16x6 bf16x9 fp32 auto ");
+    const bool row = strcmp(scheme, "f16x3") == 0, slices_22 = is_one_of(scheme, " f16x3 tf32x3 bf16x6 bf16x9 bf16x6u auto ");
     if (strcmp(text, "half") == 0)
         return units <= 16448 + 2 * k && (row || strcmp(scheme, "half") == 0 || is_one_of(scheme, wide));
     if (strcmp(text, "tf32") == 0)
@@ -80,7 +80,7 @@ static int64_t cheapest(const char *text, const struct shape *s) {
         if (halftone_query(handle, 'N', 'T', s->m, s->n, s->k, s->batch, &plan) != HALFTONE_OK || plan.fixed_point ||
             !meets(text, name, plan.bound_units, s->k))
             continue;
-        if (strcmp(name, "auto") == 0 && strstr(plan.range, "any input") == NULL && strcmp(plan.scheme, "fp32") != 0)
+        if (strcmp(name, "auto") == 0 && strstr(plan.range, "any input") == NULL && strcmp(plan.scheme, "bf16x6u") != 0)
             continue;
         if (best < 0 || plan.predicted_ns < best)
             best = plan.predicted_ns;

@@ -30,7 +30,7 @@ def code(path):
 CHECKED = ROOT / "tests/compiled-amd.tsv"
 CHECKS = ("tests/test_amd.py", "tests/gfx90a_waits.py", "bench/gfx90a_instructions.py")
 SAMPLE, REGISTERS_MORE = 8, 64
-WAITING = [r"ht_f16x3_.*_s2_", r"ht_bf16x6_.*_s1_", r"ht_i8x10_.*_s1_", r"ht_fp32_.*_s2_"]  # the first of each: test_a_missing_wait_is_caught
+WAITING = [r"ht_f16x3_.*_s2_", r"ht_bf16x6_.*_s1_", r"ht_i8x10_.*_s1_", r"ht_bf16x6u_.*_s2_"]  # the first of each: test_a_missing_wait_is_caught
 TOGETHER = 8  # sources that hipcc reads at once: half of its time on a small one are its start and the HIP headers
 
 
@@ -93,7 +93,7 @@ def compiled(emitted, sources, tmp_path_factory):
 
 
 def instructions(row, kernel, assembly):
-    """What, planned, found. fp32 has a loop for each orientation of the operands, and at edges four loads for each of 16 bytes."""
+    """What, planned, found. bf16x6u has a loop for each orientation of the operands, and at edges four loads for each of 16 bytes."""
     direct, loops = measured.is_direct(row), measured.main_loops(assembly)
     yield "LDS", row["smem_bytes"], kernel["group_segment_fixed_size"]
     yield "loops with MFMAs", 4 if direct else 1, len(loops)

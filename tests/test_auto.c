@@ -84,7 +84,7 @@ static struct halftone_plan plan_of(const struct product *p, const char *scheme)
     return plan;
 }
 
-/* "auto" as it works on large matrices: on small ones fp32 is faster, and f16x3 has to be asked for. */
+/* "auto" as it works on large matrices: on small ones bf16x6u is faster, and f16x3 has to be asked for. */
 static void set_scheme(const struct product *p, const char *scheme) {
     const int asks = strcmp(scheme, "auto") == 0 && p->k >= long_k;
     const char *kernel = asks ? plan_of(p, "f16x3").kernel : NULL;
@@ -244,7 +244,7 @@ static float *copy_of(const struct product *p, const float *c) {
 
 /* What auto rescues with, everywhere: a launch, or with the same bits the product's own blocks. */
 static const float *rescue_all(const struct product *p) {
-    const struct ht_kernel_desc *kernel = &set->kernel[ht_pick_rescue(set, "fp32")];
+    const struct ht_kernel_desc *kernel = &set->kernel[ht_pick_rescue(set, "bf16x6u")];
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
     args.a_src = p->da;
@@ -347,7 +347,7 @@ static void check_batch(const struct product *p, const float *want) {
         upload(db + i * size_b, i == 1 ? p->b : b, size_b);
         upload(dc + i * size_c, p->old, size_c);
     }
-    if (p->k < long_k) /* fp32's kernels do not all add in one order, and a batch may be faster with another */
+    if (p->k < long_k) /* bf16x6u's kernels do not all add in one order, and a batch may be faster with another */
         check_code(halftone_set_kernel(handle, plan_of(p, "auto").kernel), "kernel");
     check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, p->da, p->m, 0, db, p->k,
                                               size_b, &p->beta, dc, p->m, size_c, ENTRIES),
@@ -395,7 +395,7 @@ static void bits_do_not_depend_on_the_way(void **state) {
     (void)state;
     if (long_k == 0)
         skip();
-    const int64_t ks[] = {long_k + 64, 70}; /* f16x3 and its rescue; fp32 alone */
+    const int64_t ks[] = {long_k + 64, 70}; /* f16x3 and its rescue; bf16x6u alone */
     for (int i = 0; i < 2; i++) {
         struct product p = mixed(130, 68, ks[i]);
         p.alpha = 1.5f;
@@ -416,10 +416,10 @@ static void bits_do_not_depend_on_the_way(void **state) {
 static void the_plan_says_what_runs(void **state) {
     (void)state;
     struct product p = {.m = 100, .n = 100, .k = 64};
-    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "fp32" : "f16x3");
+    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
     p.k = long_k > 0 ? long_k - 1 : 64;
     p.m = p.n = 8192;
-    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "fp32" : "f16x3");
+    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
     p.k = 8192;
     const struct halftone_plan plan = plan_of(&p, "auto"), named = plan_of(&p, "f16x3");
     assert_string_equal(plan.scheme, "f16x3");

@@ -13,16 +13,16 @@ import pytest
 from conftest import ROOT, SIM
 
 # set, scheme, what the kernel's name must hold (on the MI210 one with two buffers), transposes
-SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "fp32", "_64x64x32_"),
-        "a800-fma": ("a800", "fp32", "_64x64x16_"), "a800-thin": ("a800", "fp32", "_16x4x256_"),
-        "a800-thin-k": ("a800", "fp32", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "fp32", "_16x4x256_", "TT"),
-        "a800-tall": ("a800", "fp32", "_128x4x64_"), "a800-tall-k": ("a800", "fp32", "_128x4x64_", "TN"),
-        "mi210-direct": ("mi210", "fp32", "_64x64x32_"), "h200-direct": ("h200", "fp32", "_64x32x32_w16x32_"),
-        "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "fp32", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "fp32", "_64x64x32_w16x64_", "NT"),
-        "h200-thin": ("h200", "fp32", "_16x4x256_"), "h200-f64": ("h200", "fp32", "_64x64x16_w32x32_s4_"),
-        "a800-thin-past": ("a800", "fp32", "_16x4x256_", "TT", "1"), "a800-thin-any": ("a800", "fp32", "_16x4x256_", "TN", "1"),
-        "h200-f64-past": ("h200", "fp32", "_128x32x16_w32x32_s4_", "TN", "1"),
-        "h200-f64-k": ("h200", "fp32", "_128x32x16_w32x32_s4_", "TN"), "h200-f64-rows": ("h200", "fp32", "_32x32x16_w16x16_s4_", "NT")}
+SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "bf16x6u", "_64x64x32_"),
+        "a800-fma": ("a800", "bf16x6u", "_64x64x16_"), "a800-thin": ("a800", "bf16x6u", "_16x4x256_"),
+        "a800-thin-k": ("a800", "bf16x6u", "_16x4x256_", "TN"), "a800-thin-rows": ("a800", "bf16x6u", "_16x4x256_", "TT"),
+        "a800-tall": ("a800", "bf16x6u", "_128x4x64_"), "a800-tall-k": ("a800", "bf16x6u", "_128x4x64_", "TN"),
+        "mi210-direct": ("mi210", "bf16x6u", "_64x64x32_"), "h200-direct": ("h200", "bf16x6u", "_64x32x32_w16x32_"),
+        "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "bf16x6u", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "bf16x6u", "_64x64x32_w16x64_", "NT"),
+        "h200-thin": ("h200", "bf16x6u", "_16x4x256_"), "h200-f64": ("h200", "bf16x6u", "_64x64x16_w32x32_s4_"),
+        "a800-thin-past": ("a800", "bf16x6u", "_16x4x256_", "TT", "1"), "a800-thin-any": ("a800", "bf16x6u", "_16x4x256_", "TN", "1"),
+        "h200-f64-past": ("h200", "bf16x6u", "_128x32x16_w32x32_s4_", "TN", "1"),
+        "h200-f64-k": ("h200", "bf16x6u", "_128x32x16_w32x32_s4_", "TN"), "h200-f64-rows": ("h200", "bf16x6u", "_32x32x16_w16x16_s4_", "NT")}
 
 
 def kernel_name(case, scheme=None):

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM
 
-GEMM, PACK, REDUCE, RESCUE = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_fp32_*_rescue_*"
+GEMM, PACK, REDUCE, RESCUE = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_bf16x6u_*_rescue_*"
 TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", RESCUE: "the_rescue_*"}
 BREAKS = {
     "no threshold": (GEMM, "return spare >= 0;", "return true;"),

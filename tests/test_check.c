@@ -447,10 +447,10 @@ static void fill_one(const struct guard *g, int in_b) {
 
 static void the_rescue_computes_the_rest(void **state) {
     (void)state;
-    if (f16x3->pack_tiles == 0 || ht_pick_rescue(set, "fp32") < 0)
+    if (f16x3->pack_tiles == 0 || ht_pick_rescue(set, "bf16x6u") < 0)
         skip();
     const struct ht_kernel_desc *kernel = &set->kernel[ht_pick(set, "f16x3", M, N, K, BATCH, 0).kernel];
-    const struct ht_kernel_desc *rescue = &set->kernel[ht_pick_rescue(set, "fp32")];
+    const struct ht_kernel_desc *rescue = &set->kernel[ht_pick_rescue(set, "bf16x6u")];
     struct guard g = guard_open(&BY_K);
     guard_run(&g, kernel, 1, 0, NULL, &g.whole);
     guard_run(&g, NULL, 1, 0, rescue, &g.rescued);

@@ -36,7 +36,7 @@ def test_parts_of_a_call_are_timed_one_by_one():
         table = [line.split("\t") for line in run.stdout.splitlines() if not line.startswith(("#", "n\t"))]
         assert run.returncode == 0 and len(table) == 2 * count and all(float(t) > 0 for r in table for t in r[2:5]), run.stdout + run.stderr
         assert set(plain) <= {r[1] for r in table if r[0] == "300"}
-    for scheme in "nope", "fp32":
+    for scheme in "nope", "bf16x6u":
         run = halftone("parts", "--sizes", "64", "--scheme", scheme)
         assert run.returncode != 0 and run.stdout == "" and f"no scheme '{scheme}' that packs" in run.stderr
 

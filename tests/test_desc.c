@@ -254,17 +254,17 @@ static int pack_nothing(const struct ht_pack_args *operands, int count, void *st
 /* Packing and its launches count where there are panels. */
 static void test_total_time(void **state) {
     (void)state;
-    struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("fp32", "", 64, 64)};
+    struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("bf16x6u", "", 64, 64)};
     const int64_t some = 4096;
     const struct ht_scheme_desc scheme[2] = {
-        {.name = "f16x3", .slices = 2, .slice_bytes = 2, .scales_rows = 1, .pack = pack_nothing}, {.name = "fp32", .fma_k = 64}};
+        {.name = "f16x3", .slices = 2, .slice_bytes = 2, .scales_rows = 1, .pack = pack_nothing}, {.name = "bf16x6u", .fma_k = 64}};
     struct ht_set_desc set = set_of(kernel, 2);
     set.schemes = 2;
     set.copy_gbps = 1600;
     set.scheme = scheme;
     const int64_t pack = ht_pack_ns(4, set.copy_gbps, some, some, 1);
     const struct ht_choice panels = ht_pick(&set, "f16x3", some, some, some, 1, 0),
-                           direct = ht_pick(&set, "fp32", some, some, some, 1, 0);
+                           direct = ht_pick(&set, "bf16x6u", some, some, some, 1, 0);
     assert_int_equal(ht_total_ns(&set, &panels, some, some, some, 1), panels.predicted_ns + 2 * pack + set.launch_ns);
     assert_int_equal(ht_total_ns(&set, &direct, some, some, some, 1), direct.predicted_ns);
     /* the product rescues where a launch is more than a 64th of all, and its kernel can: 63 L > what the call takes without
@@ -294,16 +294,16 @@ static void test_total_time(void **state) {
 /* Where all that is done are FP32 multiply-adds, kernels of slices are not picked, however fast they seem. */
 static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
     (void)state;
-    struct ht_kernel_desc kernel[2] = {kernel_of("fp32", "", 64, 64), kernel_of("fp32", "", 64, 64)};
-    const struct ht_scheme_desc scheme = {.name = "fp32", .fma_k = 16};
+    struct ht_kernel_desc kernel[2] = {kernel_of("bf16x6u", "", 64, 64), kernel_of("bf16x6u", "", 64, 64)};
+    const struct ht_scheme_desc scheme = {.name = "bf16x6u", .fma_k = 16};
     struct ht_set_desc set = set_of(kernel, 2);
     set.schemes = 1;
     set.scheme = &scheme;
     kernel[0].direct = HT_DIRECT_SLICES;
     kernel[1].direct = HT_DIRECT;
     kernel[1].cost.fixed_cycles = kernel[0].cost.fixed_cycles + 1000;
-    assert_int_equal(ht_pick(&set, "fp32", 512, 512, 17, 1, 0).kernel, 0);
-    assert_int_equal(ht_pick(&set, "fp32", 512, 512, 16, 1, 0).kernel, 1);
+    assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 17, 1, 0).kernel, 0);
+    assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 16, 1, 0).kernel, 1);
 }
 
 static const int64_t PLENTY = INT64_C(1) << 40;

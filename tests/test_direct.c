@@ -1,4 +1,4 @@
-/* test_direct: scheme fp32, whose kernels read the caller's matrices (templates/tile_direct.cu). Links with the CUDA library
+/* test_direct: scheme bf16x6u, whose kernels read the caller's matrices (templates/tile_direct.cu). Links with the CUDA library
  * or the simulator. Where FP32 multiply-adds do the work the results are compared with a loop over them bit for bit; exact
  * products exactly; the rest of the scheme's promises is in test_product. */
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static float *run(const struct problem *p) {
     for (int64_t i = 0; i < ldc * p->n; i++) /* beta == 0 must not read C */
         wide[i] = i % ldc < p->m && p->beta != 0.0f ? p->c[i / ldc * p->m + i % ldc] : NAN;
     float *dc = device(wide, ldc * p->n, p->offset);
-    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, lda, b, ldb, &p->beta, dc, ldc), "fp32");
+    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, lda, b, ldb, &p->beta, dc, ldc), "bf16x6u");
     assert_int_equal(ht_dev_download(wide, dc, (size_t)(ldc * p->n) * sizeof *wide), HT_DEV_OK);
     for (int64_t i = 0; i < ldc * p->n; i++) {
         if (i % ldc < p->m)
@@ -666,7 +666,7 @@ static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m,
 
 static void blocks_that_failed_a_check(void **state) {
     (void)state;
-    const int rescue = ht_pick_rescue(ht_sets[0], "fp32");
+    const int rescue = ht_pick_rescue(ht_sets[0], "bf16x6u");
     if (rescue < 0)
         skip();
     const struct ht_kernel_desc *kernel = &ht_sets[0]->kernel[rescue];
@@ -683,15 +683,16 @@ static void there_is_nothing_to_pack(void **state) {
     struct halftone_plan plan;
     size_t bytes = 1;
     float x = 0;
+    check_code(halftone_set_scheme(handle, "fp32"), "the scheme's earlier name");
     check_code(halftone_query(handle, 'N', 'N', 600, 600, 600, 1, &plan), "query");
-    assert_string_equal(plan.scheme, "fp32");
+    assert_string_equal(plan.scheme, "bf16x6u");
     assert_true(plan.pack_ns == 0 && plan.predicted_ns == plan.kernel_ns);
     check_code(halftone_query(handle, 'N', 'N', 600, 600, 16, 1, &plan), "query");
     assert_true(plan.workspace_bytes == 0 && plan.bound_units == 20);
     void *blob = NULL;
     assert_int_equal(ht_dev_alloc(&blob, 1024), HT_DEV_OK);
     assert_int_equal(halftone_packed_bytes(handle, 'A', 10, 10, 1, &bytes), HALFTONE_NOT_SUPPORTED);
-    assert_non_null(strstr(halftone_last_detail(handle), "fp32"));
+    assert_non_null(strstr(halftone_last_detail(handle), "bf16x6u"));
     assert_int_equal(halftone_pack_a(handle, 'N', 1, 1, blob, 1, blob), HALFTONE_NOT_SUPPORTED);
     assert_int_equal(halftone_pack_ab(handle, 'N', 'N', 1, 1, 1, blob, 1, blob, 1, blob, blob), HALFTONE_NOT_SUPPORTED);
     assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_OK); /* alpha 0: no product */
@@ -704,14 +705,14 @@ static int open_handle(void **state) {
     (void)state;
     if (create_handle() != 0)
         return -1;
-    check_code(halftone_set_scheme(handle, "fp32"), "scheme fp32");
-    fprintf(stderr, "scheme fp32 on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
+    check_code(halftone_set_scheme(handle, "bf16x6u"), "scheme bf16x6u");
+    fprintf(stderr, "scheme bf16x6u on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
     return 0;
 }
 
-static int has_fp32(void) {
+static int has_bf16x6u(void) {
     for (int i = 0; halftone_schemes(NULL, i) != NULL; i++)
-        if (strcmp(halftone_schemes(NULL, i), "fp32") == 0)
+        if (strcmp(halftone_schemes(NULL, i), "bf16x6u") == 0)
             return 1;
     return 0;
 }
@@ -720,8 +721,8 @@ static int has_fp32(void) {
 int main(int argc, char **argv) {
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    if (!has_fp32()) {
-        puts("[  PASSED  ] 0 test(s): the set has no scheme fp32");
+    if (!has_bf16x6u()) {
+        puts("[  PASSED  ] 0 test(s): the set has no scheme bf16x6u");
         return 0;
     }
     const struct CMUnitTest tests[] = {

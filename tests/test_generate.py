@@ -68,7 +68,7 @@ def golden_names(folder, schemes):
     return {row[1]: row[0] + extension for row in reversed(rows) if row[1] in schemes}
 
 
-@pytest.mark.parametrize("gpu, schemes", [("a800", SCHEMES), ("t4", SCHEMES), ("h200", ["f16x3", "i8x6", "bf16x6", "tf32x3", "fp32"]),
+@pytest.mark.parametrize("gpu, schemes", [("a800", SCHEMES), ("t4", SCHEMES), ("h200", ["f16x3", "i8x6", "bf16x6", "tf32x3", "bf16x6u"]),
                                           ("mi210", SCHEMES)])
 def test_golden_kernels(gpu, schemes, emitted):
     """tests/golden holds one kernel per scheme for review, of the skeleton tile_wgmma one per slice type;
@@ -167,7 +167,7 @@ def test_explain_has_one_pick(gpu, model):
     for scheme in SCHEMES:
         rows = explain_rows("--gpu", gpu, "--scheme", scheme, "--model", model)
         verdicts = [r["verdict"] for r in rows]
-        assert set(verdicts) <= {"pick", "fit", "reject"} and len(rows) > (20 if scheme == "fp32" else 50)
+        assert set(verdicts) <= {"pick", "fit", "reject"} and len(rows) > (20 if scheme == "bf16x6u" else 50)
         fits = {"egemm": scheme == "egemm" and gpu not in ("h100", "h200", *AMD), "legemm": scheme in FP16,
                 "halftone": not rows[0]["reason"].startswith("unit:")}[model]
         if not fits and "pick" not in verdicts:
@@ -209,8 +209,8 @@ def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
     (tmp_path / "h2x.gpu").write_text(text)
     for gpu, fp64 in (("h200", True), (tmp_path / "h2x.gpu", False)):
         folder = tmp_path / f"fp64-{fp64}"
-        gen("emit", "--gpu", gpu, "--scheme", "fp32", "--out", folder)
-        kernels = [p.read_text() for p in folder.glob("ht_fp32_*.cu")]
+        gen("emit", "--gpu", gpu, "--scheme", "bf16x6u", "--out", folder)
+        kernels = [p.read_text() for p in folder.glob("ht_bf16x6u_*.cu")]
         assert any("ht_mma_f64_1688(sum" in k for k in kernels) == fp64
         assert any("multiply-adds; few k, or few columns" in k for k in kernels) != fp64
 
@@ -240,6 +240,6 @@ def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
 def test_tiles_of_warpgroups_can_be_asked_for(tmp_path):
     """One name, one kernel: 64x32x32_w16x32 is warpgroups' on sm_90a, and mma.sync's where there are none."""
     for gpu, ours in (("h200", True), ("a800", False)):
-        gen("emit", "--gpu", gpu, "--scheme", "fp32", "--tiles", "64x32x32_w16x32_s2", "--out", tmp_path / gpu)
-        text = next((tmp_path / gpu).glob("ht_fp32_64x32x32_w16x32_s2_*.cu")).read_text()
+        gen("emit", "--gpu", gpu, "--scheme", "bf16x6u", "--tiles", "64x32x32_w16x32_s2", "--out", tmp_path / gpu)
+        text = next((tmp_path / gpu).glob("ht_bf16x6u_64x32x32_w16x32_s2_*.cu")).read_text()
         assert ("ht_wgmma_rows" in text) == ours and ("ht_mma_bf16_16816(" in text) != ours

@@ -218,7 +218,7 @@ static void worked_halftone(void **state) {
 static void worked_direct(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200"), t4 = budget("t4");
-    const struct scheme *s = scheme_find("fp32");
+    const struct scheme *s = scheme_find("bf16x6u");
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1}, slim = {128, 8, 32, 32, 8, 16, 2, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
@@ -248,7 +248,7 @@ static void worked_direct(void **state) {
 static void worked_direct_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("fp32");
+    const struct scheme *s = scheme_find("bf16x6u");
     const struct isa *isa = isa_direct(isa_find("sm_90a"), DIRECT_WGMMA);
     const struct tile wide = {128, 64, 32, 16, 64, 16, 2, 1}, even = {64, 64, 32, 16, 64, 16, 2, 1}, few = {64, 32, 32, 16, 32, 16, 2, 1};
     struct cost c;
@@ -311,7 +311,7 @@ static void worked_wgmma(void **state) {
 static void worked_fma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("fp32");
+    const struct scheme *s = scheme_find("bf16x6u");
     const struct isa *fma = isa_direct(isa_find("sm_90a"), DIRECT_FMA), *thin = isa_direct(isa_find("sm_90a"), DIRECT_THIN);
     const struct tile t = {128, 64, 16, 128, 16, 16, 2, 1}, one = {8, 1, 256, 1, 1, 16, 1, 1}, four = {16, 4, 256, 2, 4, 16, 1, 1};
     const struct shape vector = {8192, 1, 8192};
@@ -339,7 +339,7 @@ static void worked_fma(void **state) {
 static void worked_f64(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("fp32");
+    const struct scheme *s = scheme_find("bf16x6u");
     const struct isa *f64 = isa_direct(isa_find("sm_90a"), DIRECT_F64);
     const struct tile large = {64, 64, 16, 32, 32, 16, 4, 1}, high = {128, 32, 16, 32, 32, 16, 4, 1}, small = {32, 32, 16, 16, 16, 16, 4, 1};
     const struct shape few_k = {4096, 4096, 64};
@@ -364,7 +364,7 @@ static void worked_f64(void **state) {
 static void worked_tall(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("fp32");
+    const struct scheme *s = scheme_find("bf16x6u");
     const struct isa *tall = isa_direct(isa_find("sm_90a"), DIRECT_TALL);
     const struct tile one = {128, 1, 64, 16, 1, 16, 1, 1}, two = {128, 2, 64, 16, 2, 16, 1, 1};
     const struct shape points = {1000000, 1, 64};
@@ -387,7 +387,7 @@ static void worked_direct_fp32_mma(void **state) {
     (void)state;
     const struct gpu mi210 = budget("mi210");
     const struct isa *isa = isa_direct(isa_find("gfx90a"), DIRECT_TILE);
-    const struct scheme *s = scheme_find("fp32");
+    const struct scheme *s = scheme_find("bf16x6u");
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1};
     struct cost c;
     assert_int_equal(model_fma_per_cycle(&mi210, s), 6 * 128);

@@ -288,7 +288,7 @@ static void small_integers_are_exact(void **state) {
 static void scaled_schemes_cover_the_exponent_range(void **state) {
     (void)state;
     static const char *const families[] = {"huge", "tiny", "rowscales", "subnormal", "hugetiny", "phi4"};
-    static const char *const schemes[] = {"f16x3", "bf16x3", "bf16x6", "bf16x9", "tf32x3", "i8x6", "fp32"};
+    static const char *const schemes[] = {"f16x3", "bf16x3", "bf16x6", "bf16x9", "tf32x3", "i8x6", "bf16x6u"};
     for (size_t s = 0; s < sizeof schemes / sizeof *schemes; s++) {
         if (!has_scheme(schemes[s]))
             continue; /* not every GPU has the unit */
@@ -314,7 +314,7 @@ static void single_products_lose_what_the_split_loses(void **state) {
         const char *scheme;
         double units;
     } rows[] = {{"half", 16388}, {"egemm", 5},  {"f16x3", 9},    {"bf16", 131329}, {"bf16x3", 769},
-                {"bf16x6", 3},   {"bf16x9", 0}, {"tf32", 16388}, {"tf32x3", 9}, {"fp32", 0}};
+                {"bf16x6", 3},   {"bf16x9", 0}, {"tf32", 16388}, {"tf32x3", 9}, {"bf16x6u", 0}};
     const struct product p = {'N', 'N', 96, 96, 1, 0, 1, 0, "llm"};
     struct matrix a = operand(&p, 'A', 'N'), b = operand(&p, 'B', 'N'), c = result_matrix(&p);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {

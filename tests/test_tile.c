@@ -70,7 +70,7 @@ static void visit(void *context, const struct tile *t) {
 /* Warpgroups that read the operands as they are: two of them in each block, side by side or taking turns. */
 static void direct_warpgroups(void **state) {
     (void)state;
-    struct seen v = {.isa = isa_direct(isa_find("sm_90a"), DIRECT_WGMMA), .s = scheme_find("fp32")};
+    struct seen v = {.isa = isa_direct(isa_find("sm_90a"), DIRECT_WGMMA), .s = scheme_find("bf16x6u")};
     tile_enumerate(v.isa, v.s, visit, &v);
     assert_int_equal(v.count, 3);
     const struct tile few = {64, 32, 32, 16, 32, 16, 2, 1}, many = {128, 64, 32, 16, 64, 16, 2, 1};
@@ -198,6 +198,7 @@ static void rows_are_consistent(void **state) {
     assert_int_equal(scheme_flush_exponent(scheme_find("bf16x6")), -126);
     assert_int_equal(scheme_flush_exponent(scheme_find("i8x6")), 0);
     assert_null(scheme_for("f16x4", true));
+    assert_string_equal(scheme_for("fp32", true)->name, "bf16x6u"); /* its earlier name */
     assert_string_equal(isa_find("sm_80")->compile_flags, "-gencode arch=compute_80,code=[sm_80,compute_80]");
 }
 

@@ -58,7 +58,8 @@ def test_kernels_that_pack_nothing_multiply(tmp_path):
     """A call with alpha 0 takes as long for any k."""
     shapes, path = tmp_path / "s.txt", tmp_path / "t.tsv"
     shapes.write_text("8 4 1\n8 4 4096\n")
-    tune("--shapes", shapes, "--out", path, "--schemes", "fp32", "--seconds", "0.001")
+    tune("--shapes", shapes, "--out", path, "--schemes", "fp32", "--seconds", "0.001")  # the earlier name
+    assert {r["scheme"] for r in rows(path)} == {"bf16x6u"}
     spent = {k: sum(float(r["measured_us"]) for r in rows(path) if r["k"] == k) for k in ("1", "4096")}
     assert spent["4096"] > 10 * spent["1"]  # some 70 to 130 times
 
@@ -67,16 +68,16 @@ def test_every_number_of_parts_that_is_weighed(tmp_path):
     """Kernels that read the operands as they are, ablation variants once; one pick, the library's; the same command has nothing left to do."""
     shapes, path, own = tmp_path / "s.txt", tmp_path / "t.tsv", tmp_path / "own.tsv"
     shapes.write_text("3 1 1100\n")
-    args = ["--shapes", shapes, "--schemes", "fp32,half", "--seconds", "0.001", "--out"]
+    args = ["--shapes", shapes, "--schemes", "bf16x6u,half", "--seconds", "0.001", "--out"]
     run = tune(*args, path, "--splits")
     tune(*args, own)
     parts = lambda kernel: [int(r["splits"]) for r in rows(path) if r["kernel"].startswith(kernel)]
-    assert parts("ht_fp32_8x1x256_") == [1, 2, 3, 4] and parts("ht_fp32_64x32x32_") == [1, 2, 3, 4, 6, 8]  # 256 k, 128 k in each
+    assert parts("ht_bf16x6u_8x1x256_") == [1, 2, 3, 4] and parts("ht_bf16x6u_64x32x32_") == [1, 2, 3, 4, 6, 8]  # 256 k, 128 k in each
     assert all(len(parts(k)) == 1 for k, s in kernels().items() if s == "half" or k.endswith("_rescue_sm80"))
     assert f"{len(rows(path))} measurements" in run.stdout and len({(r["kernel"], r["splits"]) for r in rows(path)}) == len(rows(path))
     key = lambda r: (r["kernel"], r["splits"], r["pick"], r["predicted_us"])
     assert {key(r) for r in rows(own)} <= {key(r) for r in rows(path)}
-    assert all(sum(r["pick"] == "1" for r in rows(path) if r["scheme"] == s) == 1 for s in ("fp32", "half"))
+    assert all(sum(r["pick"] == "1" for r in rows(path) if r["scheme"] == s) == 1 for s in ("bf16x6u", "half"))
     again = tune("--again", path).stdout
     assert "otherwise: 0 of" in again and again.splitlines()[-3:] == run.stdout.splitlines()[-3:]
     assert tune(*args, own, "--splits", check=False).returncode != 0  # another head: not continued
@@ -149,7 +150,7 @@ def of_list(table, name, folder):
 
 
 @pytest.mark.parametrize("shapes, scheme, what, least", [*((None, s, *w) for s in ("f16x3", "i8x6") for w in WELL),
-                                                         *((name, "fp32", *w) for name, goals in WELL_DIRECT.items() for w in goals)])
+                                                         *((name, "bf16x6u", *w) for name, goals in WELL_DIRECT.items() for w in goals)])
 def test_the_model_picks_well_among_what_the_h200_measured(shapes, scheme, what, least, tmp_path):
     """bench/results: the goals are 95 % in the mean and 85 % at worst."""
     results = ROOT / "bench/results"

@@ -1,4 +1,4 @@
-// scheme fp32: three BF16 slices, each what is left rounded to nearest (cut_direct), hold 24 bits exactly where a number is not
+// scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (cut_direct), hold 24 bits exactly where a number is not
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
 // (ht_all_finite); what is too small must be looked for: products of nonzero numbers below 2^-50 could be subnormal. Twice
 // the magnitude's bits, less one, are compared: zero wraps to the largest number.
