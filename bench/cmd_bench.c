@@ -12,6 +12,7 @@
 #include "families.h"
 #include "narrow.h"
 #include "native.h"
+#include "outfile.h"
 #include "progress.h"
 #include "shapes.h"
 #include "stamp.h"
@@ -384,7 +385,7 @@ static double measure_copy(const struct round *r) {
     return timing.median_s > 0 ? 2.0 * (double)bytes / timing.median_s / 1e9 : -1;
 }
 
-/* The file is written after every shape, so that an interrupted run keeps what it measured. */
+/* The file is written after every shape, so that an interrupted run keeps what it measured; a pipe gets it once. */
 static int run_shape(struct bench *b, const struct shape *s, const char *trans, struct fault *f) {
     struct round r;
     int status = round_open(&r, b, s, trans, f);
@@ -394,7 +395,7 @@ static int run_shape(struct bench *b, const struct shape *s, const char *trans, 
         r.copy_gbps = measure_copy(&r);
         status = run_schemes(&r, f);
     }
-    if (status == 0 && b->out != NULL)
+    if (status == 0 && b->out != NULL && !outfile_is_stream(b->out))
         status = tsv_write(&b->table, b->out, b->comments, f);
     round_close(&r);
     return status;
@@ -460,8 +461,10 @@ static int run_all(struct bench *b, struct fault *f) {
         *f = print_fault;
         status = -1;
     }
+    if (status == 0 && b->out != NULL && outfile_is_stream(b->out))
+        status = tsv_write(&b->table, b->out, b->comments, f);
     if (status == 0 && b->out != NULL)
-        printf("wrote %s\n", b->out);
+        fprintf(outfile_remarks(b->out), "wrote %s\n", b->out);
     tsv_free(&b->table);
     yardstick_close(b->yardstick);
     facts_close(b->facts);
@@ -556,7 +559,7 @@ static int run(int argc, char **argv, struct fault *f) {
     if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
         return fault_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
     b.all_kernels = strcmp(kernels, "all") == 0;
-    int status = engine_open(&b.engine, f);
+    int status = outfile_check(b.out, f) == 0 ? engine_open(&b.engine, f) : -1;
     if (status == 0) {
         status = choose_shapes(&b, sizes, file, f);
         if (status == 0)

@@ -8,6 +8,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "native.h"
+#include "outfile.h"
 #include "progress.h"
 #include "special.h"
 #include "stamp.h"
@@ -184,7 +185,7 @@ static int write_table(const struct tsv *table, const char *path, const char *he
         return 0;
     if (tsv_write(table, path, head, f) != 0)
         return -1;
-    printf("wrote %s\n", path);
+    fprintf(outfile_remarks(path), "wrote %s\n", path);
     return 0;
 }
 
@@ -273,7 +274,8 @@ static int run(int argc, char **argv, struct fault *f) {
                                      {"--toolkit", &c.stamp.toolkit, NULL},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
-        args_number("--rows", rows, 2, 65536, &c.rows, f) != 0 || engine_open(&c.engine, f) != 0)
+        args_number("--rows", rows, 2, 65536, &c.rows, f) != 0 || outfile_check(c.out, f) != 0 ||
+        engine_open(&c.engine, f) != 0)
         return -1;
     const int simulated = c.engine.device.simulated;
     int status = args_numbers("--n",

@@ -7,6 +7,7 @@
 #include "contenders.h"
 #include "engine.h"
 #include "npy.h"
+#include "outfile.h"
 
 struct mm {
     const char *path[2], *output, *scheme, *accuracy;
@@ -79,7 +80,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
-        printf("%s: %lld x %lld, k = %lld, scheme %s, %s%s%s\n%s%s", t->output, (long long)rows,
+        fprintf(outfile_remarks(t->output), "%s: %lld x %lld, k = %lld, scheme %s, %s%s%s\n%s%s", t->output, (long long)rows,
                (long long)cols, (long long)k, plan.scheme, plan.kernel[0] ? plan.kernel : "no product to run",
                e->device.simulated ? ", in the simulator" : "", plan.kernel[0] ? "" : " (an extent is 0)",
                t->accuracy != NULL ? plan.why_scheme : "", t->accuracy != NULL ? "\n" : "");
@@ -92,7 +93,7 @@ static int read_and_multiply(struct mm *t, struct fault *f) {
     for (int i = 0; i < 2; i++)
         if (npy_read(t->path[i], &t->input[i], f) != 0)
             return -1;
-    if (check_extents(t, f) != 0 || engine_open(&e, f) != 0)
+    if (check_extents(t, f) != 0 || outfile_check(t->output, f) != 0 || engine_open(&e, f) != 0)
         return -1;
     int status = multiply(t, &e, f);
     engine_close(&e);

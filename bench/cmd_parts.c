@@ -131,7 +131,7 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct faul
     for (int i = 0; i < j->set->schemes; i++)
         j->scheme = strcmp(j->set->scheme[i].name, scheme) == 0 ? &j->set->scheme[i] : j->scheme;
     if (j->scheme == NULL || j->scheme->pack == NULL)
-        return fault_set(f, "this set has no scheme '%s' that packs", scheme);
+        return fault_usage(f, "this set has no scheme '%s' that packs", scheme);
     j->rescue = ht_pick_rescue(j->set, "bf16x6u");
     j->checks = !plain && j->scheme->pack_tiles > 0 && j->rescue >= 0;
     return 0;
@@ -306,7 +306,7 @@ static int run(int argc, char **argv, struct fault *f) {
         return -1;
     const struct family *family = family_find(name);
     if (family == NULL)
-        return fault_set(f, "no family '%s'; halftone report lists them", name);
+        return fault_usage(f, "no family '%s'; `halftone report --list` prints them", name);
     int status = engine_open(&e, f);
     struct job model = {.set = e.set, .family = family};
     plan.simulated = status == 0 && e.device.simulated;

@@ -48,7 +48,7 @@ static int run(int argc, char **argv, struct fault *f) {
         return -1;
     if (out == NULL)
         return fault_usage(f, "--out NAME.gpu is missing; see --help");
-    if (name_of(out, name, f) != 0)
+    if (name_of(out, name, f) != 0 || outfile_check(out, f) != 0)
         return -1;
     const struct probe_device *device = &probe_device_cuda;
     if (device == NULL) {

@@ -9,6 +9,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "engine.h"
+#include "outfile.h"
 #include "profile_run.h"
 #include "profile_search.h"
 #include "progress.h"
@@ -221,7 +222,7 @@ static int run(int argc, char **argv, struct fault *f) {
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         (tiles != NULL && args_number("--tiles", tiles, 1, 1000000, &r.random, f) != 0) ||
         (seed != NULL && args_number("--seed", seed, 0, INT32_MAX, &r.seed, f) != 0) ||
-        open_device(&r, f) != 0)
+        outfile_check(out, f) != 0 || open_device(&r, f) != 0)
         return -1;
     tsv_init(&r.table, columns, (int)(sizeof columns / sizeof *columns));
     printf("device: %s\n", r.engine.device.name);

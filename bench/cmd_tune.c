@@ -6,6 +6,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "engine.h"
+#include "outfile.h"
 #include "progress.h"
 #include "split_call.h"
 #include "timing.h"
@@ -378,7 +379,7 @@ static int run(int argc, char **argv, struct fault *f) {
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
     float *fill = make_fill();
     t.fill = fill;
-    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : 0;
+    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : outfile_check(html, f);
     if (status == 0 && file != NULL)
         status = shapes_read(&t.shapes, file, f);
     if (status == 0 && schemes != NULL)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char tune_columns[] =
@@ -113,6 +114,9 @@ int tune_open(struct tune_log *log, const char *path, const char *head, struct f
     int is_short = 0, status;
     memset(log, 0, sizeof *log);
     log->path = path;
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return fault_set(f, "%s: is no ordinary file, and a table that is continued must be one; name another", path);
     log->stream = fopen(path, "r+");
     if (log->stream == NULL && errno == ENOENT)
         log->stream = fopen(path, "w+");
