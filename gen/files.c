@@ -274,30 +274,43 @@ bool files_emit(const struct files *f, const char *folder) {
 
 /* ---- one file */
 
+/* Where `path` leads: a link stays, the file behind it is replaced. False after err_user. */
+static bool find_target(const char *path, char *target, bool *exists, struct stat *status) {
+    char *const real = realpath(path, NULL);
+    const bool is_link = lstat(path, status) == 0 && S_ISLNK(status->st_mode);
+    *exists = real != NULL && stat(real, status) == 0;
+    const int n = snprintf(target, PATH_BYTES, "%s", real ? real : path);
+    free(real);
+    if (*exists ? S_ISREG(status->st_mode) && access(target, W_OK) == 0 : !is_link && n < PATH_BYTES)
+        return true;
+    err_user(path, 0, "%s and stays as it is; name another",
+             !*exists                    ? is_link ? "is a link that leads to no file" : "has too long a name"
+             : S_ISREG(status->st_mode) ? "may not be written" /* a rename would replace it all the same */
+                                         : "is no ordinary file");
+    return false;
+}
+
+/* A file with a name of its own beside `target`, with that one's permissions, or those of any new file. */
+static bool make_neighbour(char *temporary, const char *target, const struct stat *old) {
+    const char *slash = strrchr(target, '/');
+    const int n = snprintf(temporary, PATH_BYTES, "%.*s.halftone-XXXXXX", slash ? (int)(slash - target) + 1 : 0, target);
+    const int file = n < PATH_BYTES ? mkstemp(temporary) : -1;
+    const mode_t mask = umask(0);
+    umask(mask);
+    return file >= 0 && fchmod(file, old ? old->st_mode & 0777 : 0666 & ~mask) == 0 && close(file) == 0;
+}
+
 bool files_write_one(const struct text *text, const char *path) {
-    char temporary[PATH_BYTES];
+    char target[PATH_BYTES], temporary[PATH_BYTES] = "";
     struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        err_user(
-            path, 0,
-            "is no ordinary file and stays as it is; name another"); /* a rename would replace a device */
+    bool exists;
+    if (!find_target(path, target, &exists, &status))
         return false;
-    }
-    char *const target = realpath(path, NULL);
-    bool is_ours = false;
-    errno = EEXIST;
-    for (int i = 0; i < NAMES_TRIED && !is_ours && errno == EEXIST; i++) {
-        const int n = snprintf(temporary, sizeof temporary, "%s.tmp-%ld-%d", target ? target : path, (long)getpid(), i);
-        if (n >= PATH_BYTES)
-            errno = ENAMETOOLONG;
-        const int fd = n < PATH_BYTES ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-        is_ours = fd >= 0 && close(fd) == 0;
-    }
-    const bool written = is_ours && text_write_file(text, temporary) && rename(temporary, target ? target : path) == 0;
-    if (!written)
-        err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable", strerror(errno));
-    if (!written && is_ours)
+    if (make_neighbour(temporary, target, exists ? &status : NULL) && text_write_file(text, temporary) &&
+        rename(temporary, target) == 0)
+        return true;
+    err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable", strerror(errno));
+    if (temporary[0] != '\0')
         unlink(temporary);
-    free(target);
-    return written;
+    return false;
 }
