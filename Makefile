@@ -155,6 +155,13 @@ out/obj/runtime/sim/%.o: CXX_FLAGS += -O3 $(OWN_CALLS)
 
 out/obj/bench/stamp.o: C_FLAGS += -include out/obj/build.h
 out/obj/bench/stamp.o: out/obj/build.h
+# The scripts of `halftone report` as strings in the command, which must not look for them where it is run.
+out/obj/bench/plot.o: C_FLAGS += -Iout/obj/bench
+out/obj/bench/plot.o: out/obj/bench/plot_scripts.h
+out/obj/bench/plot_scripts.h: bench/plots/error.gp bench/plots/histogram.gp
+	@mkdir -p $(@D)
+	@for s in error histogram; do echo "const char plot_$$s[] ="; \
+	    sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' bench/plots/$$s.gp; echo ";"; done >$@.tmp && mv $@.tmp $@
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "args.h"
 #include "cmd.h"
@@ -236,24 +235,24 @@ static void append_word(char *list, const char *word) {
     }
 }
 
-/* Runs one script, which writes NAME.tmp, and renames it. */
+/* A picture that cannot be had is a remark, not a failure: the tables are there. */
 static int draw(const struct report *r, const char *script, const char *name, const char *settings,
                 struct fault *f) {
-    char temporary_name[64];
-    snprintf(temporary_name, sizeof temporary_name, "%s.tmp", name);
-    char *temporary = outfile_join(r->out, temporary_name), *final = outfile_join(r->out, name);
-    int status = temporary == NULL || final == NULL ? fault_memory(f, 100, "a file name") : 0;
+    struct outfile o;
+    char *path = outfile_join(r->out, name);
+    int status = path == NULL ? fault_memory(f, 100, "a file name") : outfile_open(&o, path, f);
     if (status == 0) {
-        const char *missing = plot_run(script, settings, r->out);
-        if (missing == NULL && rename(temporary, final) == 0) {
-            printf("wrote %s\n", final);
+        const char *missing = plot_run(script, settings, r->out, o.stream);
+        if (missing != NULL) {
+            outfile_discard(&o);
+            printf("no %s: %s\n", path, missing);
         } else {
-            printf("no %s: %s\n", final, missing != NULL ? missing : "it could not be renamed");
-            unlink(temporary);
+            status = outfile_commit(&o, f);
+            if (status == 0)
+                printf("wrote %s\n", path);
         }
     }
-    free(temporary);
-    free(final);
+    free(path);
     return status;
 }
 
@@ -268,13 +267,13 @@ static int draw_plots(const struct report *r, struct fault *f) {
     int columns = r->families < GRID_COLUMNS ? r->families : GRID_COLUMNS;
     snprintf(settings, sizeof settings, "families='%s'; contenders='%s'; columns=%d; rows=%d", families,
              contenders, columns, (r->families + columns - 1) / columns);
-    if (draw(r, "error.gp", "error.svg", settings, f) != 0)
+    if (draw(r, plot_error, "error.svg", settings, f) != 0)
         return -1;
     if (r->histogram.rows == 0)
         return 0;
     snprintf(settings, sizeof settings, "family='%s'; n=%lld; contenders='%s'; columns=3; rows=%d",
              r->histogram_family, (long long)r->histogram_size, contenders, (count + 2) / 3);
-    return draw(r, "histogram.gp", "histogram.svg", settings, f);
+    return draw(r, plot_histogram, "histogram.svg", settings, f);
 }
 
 static void write_note(const struct report *r, char *out, size_t size) {
@@ -302,7 +301,7 @@ static int write_page(const struct report *r, struct fault *f) {
                                        range,   contenders, family, text,   r->families};
     if (report_page(&sheet, r->html, f) != 0)
         return -1;
-    printf("wrote %s\n", r->html);
+    fprintf(outfile_remarks(r->html), "wrote %s\n", r->html);
     return 0;
 }
 
@@ -326,6 +325,20 @@ static int write_all(const struct report *r, struct fault *f) {
         write_file(r, &r->histogram, "histogram.tsv", f) != 0)
         return -1;
     return draw_plots(r, f);
+}
+
+/* All files that will be written, before anything is measured. */
+static int check_outputs(const struct report *r, struct fault *f) {
+    static const char *const names[] = {"report.tsv", "histogram.tsv", "error.svg", "histogram.svg"};
+    int status = outfile_check(r->html, f);
+    if (status == 0 && r->out != NULL)
+        status = outfile_folder(r->out, f);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && r->out != NULL && status == 0; i++) {
+        char *path = outfile_join(r->out, names[i]);
+        status = path == NULL ? fault_memory(f, 100, "a file name") : outfile_check(path, f);
+        free(path);
+    }
+    return status;
 }
 
 static int compare_sizes(const void *a, const void *b) {
@@ -417,8 +430,8 @@ static int run(int argc, char **argv, struct fault *f) {
     int status = trial_families(families, &family_names, r.family, &r.families, f);
     if (status == 0)
         r.histogram_family = r.family[0]->name;
-    if (status == 0 && r.out != NULL)
-        status = outfile_folder(r.out, f);
+    if (status == 0)
+        status = check_outputs(&r, f);
     if (status == 0 && engine_open(&r.engine, f) == 0) {
         const char *usual = r.engine.device.simulated ? "32,64,128" : "64,256,1024,4096";
         if (sizes == NULL)

@@ -1,51 +1,42 @@
 /* plot: runs gnuplot as a child process. See plot.h. */
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700
 #include "plot.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, NO_GNUPLOT = 127 };
+#include "plot_scripts.h" /* made by make from bench/plots */
 
-/* Absolute path of bench/plots/SCRIPT; the program is out/NAME/halftone of the same repository. NULL: not
- * there. */
-static char *find_script(const char *script) {
-    char path[PATH_BYTES + 256];
-    char program[PATH_BYTES];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length > 0) {
-        program[length] = '\0';
-        char *slash = strrchr(program, '/');
-        if (slash != NULL) {
-            *slash = '\0';
-            snprintf(path, sizeof path, "%s/../../bench/plots/%s", program, script);
-            if (access(path, R_OK) == 0)
-                return realpath(path, NULL);
-        }
-    }
-    snprintf(path, sizeof path, "bench/plots/%s", script);
-    return access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
-}
+enum { NO_GNUPLOT = 127 };
 
-static void become_gnuplot(const char *folder, const char *settings, const char *path) {
-    if (chdir(folder) == 0)
-        execlp("gnuplot", "gnuplot", "-e", settings, path, (char *)NULL);
+/* -d: the user's own settings (~/.gnuplot) would change the picture. */
+static void become_gnuplot(const char *folder, const char *settings, int input, int output) {
+    if (chdir(folder) == 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0)
+        execlp("gnuplot", "gnuplot", "-d", "-e", settings, "/dev/stdin", (char *)NULL);
     _exit(NO_GNUPLOT);
 }
 
-const char *plot_run(const char *script, const char *settings, const char *folder) {
-    char *path = find_script(script);
-    if (path == NULL)
-        return "its script was not found; run the command from the repository's top folder";
+/* A file without a name that holds the script. */
+static FILE *script_file(const char *script) {
+    FILE *input = tmpfile();
+    if (input == NULL || fputs(script, input) == EOF || fflush(input) != 0 || fseek(input, 0, SEEK_SET) != 0) {
+        if (input != NULL)
+            fclose(input);
+        return NULL;
+    }
+    return input;
+}
+
+const char *plot_run(const char *script, const char *settings, const char *folder, FILE *out) {
+    FILE *input = script_file(script);
+    if (input == NULL)
+        return "no temporary file for its script could be made; check the free space of /tmp";
     fflush(NULL); /* the child must not repeat buffered output */
     pid_t child = fork();
     if (child == 0)
-        become_gnuplot(folder, settings, path);
-    free(path);
+        become_gnuplot(folder, settings, fileno(input), fileno(out));
+    fclose(input);
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child)
         return "gnuplot could not be started";

@@ -1,8 +1,7 @@
 # error.gp: error against n, log-log, one panel per family, one line per contender.
-# Reads report.tsv (columns: family exact n k rows contender frob ...), writes error.svg.tmp, renamed by the caller.
+# Reads report.tsv (columns: family exact n k rows contender frob ...), prints the picture. Part of the command (bench/plot.c).
 # Given with -e: families = "uniform normal ...", contenders = "cublas-sgemm half ...", rows and columns of the grid.
 set terminal svg size 340 * columns, 260 * rows + 60 font "sans-serif,11" background "white"
-set output "error.svg.tmp"
 set datafile separator "\t"
 set datafile missing NaN
 set logscale xy

@@ -1,8 +1,7 @@
 # histogram.gp: LE-GEMM figs. 12 and 13: how often each signed error C - R occurs, one panel per contender.
-# Reads histogram.tsv (columns: family n contender error count fraction), writes histogram.svg.tmp, renamed by the caller.
+# Reads histogram.tsv (columns: family n contender error count fraction), prints the picture. Part of the command (bench/plot.c).
 # Given with -e: family, contenders, rows and columns of the grid.
 set terminal svg size 340 * columns, 240 * rows + 60 font "sans-serif,11" background "white"
-set output "histogram.svg.tmp"
 set datafile separator "\t"
 set datafile missing NaN
 set style fill solid 0.7 noborder
