@@ -50,7 +50,7 @@ SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
 CORE_OBJ := out/obj/runtime/halftone.o out/obj/runtime/ht_pick.o out/obj/runtime/ht_accuracy.o
 BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard bench/*.c)))
-TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h
+TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 
@@ -219,9 +219,7 @@ $(SET)/libhalftone.so: $(LIB_OBJ) $(SET)/rules.mk
 $(SET)/libhalftone-sim.a: $(SIM_LIB_OBJ) $(SET)/rules.mk
 	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $(SIM_LIB_OBJ))
 
-$(SET)/halftone.h: runtime/halftone.h
-	@mkdir -p $(@D)
-	@cp $< $@
+$(SET)/halftone.h: $(SET)/manifest ;
 
 # What `halftone probe` measures with: every NVIDIA GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
 PROBE_TARGETS := arch=compute_75,code=compute_75 arch=compute_80,code=[sm_80,compute_80] arch=compute_90a,code=sm_90a

@@ -9,6 +9,7 @@
 #include "text.h"
 
 #define HT_GENERATOR_VERSION "0.1.0"
+#define HT_RECREATE "Recreate: out/bin/halftone-gen " /* in front of the command, from the repository's root */
 
 struct tuned;
 

@@ -290,6 +290,7 @@ static int run_emit(const struct options *o) {
         snprintf(file, sizeof file, "%s.%s", u->name, u->context->isa->extension);
         unit_emit(files_add(&files, file), u);
     }
+    manifest_header(files_add(&files, "halftone.h"), &library);
     manifest_dispatch(files_add(&files, "dispatch.c"), &library);
     manifest_rules(files_add(&files, "rules.mk"), &library);
     manifest_table(files_add(&files, "manifest"), &library);

@@ -35,8 +35,12 @@ static bool is_declared(const struct rename *r, const char *word, size_t len) {
 
 static bool is_renamed(const struct rename *r, const char *word, size_t len, enum rename_scope scope,
                        const char *kernel) {
-    if (begins(word, len, "HT_SIMULATOR"))
-        return false; /* a switch of the compiler's command line */
+    /* of the compiler's command line: one name whatever the prefix; the last two are refused there */
+    static const char *const switches[] = {"HT_SIMULATOR", "HT_JOIN", "HT_JOINING", "HT_MORE_SETS", "HT_SETS_ELSEWHERE"};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+        if (len == strlen(switches[i]) && begins(word, len, switches[i]))
+            return false;
+    }
     return scope != RENAME_KERNEL || begins(word, len, kernel) || is_declared(r, word, len);
 }
 

@@ -40,6 +40,7 @@ struct vendor {
     const struct toolchain *toolchain;
     struct rename rename;
     struct text abi; /* what kernels and runtime both declare */
+    unsigned desc_sum; /* of ht_desc.h */
 };
 
 bool vendor_prefix_ok(const char *prefix) {
@@ -82,18 +83,23 @@ static const char *const runtime_files[] = {"halftone.h", "ht_desc.h", "ht_dev.h
                                             "ht_pick.c", "ht_accuracy.c", "halftone.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
-static void write_banner(struct text *out, const struct vendor *v) {
-    text_addf(out,
-              "/* Written by halftone-gen %s; halftone-gen verify finds edited copies.\n"
-              " * Recreate: halftone-gen %s */\n",
-              HT_GENERATOR_VERSION, v->library->recreate);
+/* What the runtime copy of a folder says before ht_desc.h's own text: its list of sets is that of this folder's dispatch.c, not
+ * of any in the archive, and folders are joined only where both have the same text. */
+static void write_identity(struct text *out, const struct vendor *v) {
+    struct text raw = {0};
+    text_addf(&raw, "#ifndef HT_DESC_SUM\n#define HT_DESC_SUM %uu\n#define ht_sets ht_sets_of_%s\n#endif\n", v->desc_sum,
+              v->library->set[0].gpu.name);
+    rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
+    text_free(&raw);
 }
 
 static void copy_runtime(struct vendor *v, const char *name) {
     struct text raw = {0};
     if (read_source(&raw, v, "runtime", name)) {
         struct text *out = add_file(v, name);
-        write_banner(out, v);
+        manifest_banner(out, v->library, "MIT (file LICENSE)");
+        if (strcmp(name, "ht_desc.h") == 0)
+            write_identity(out, v);
         rename_text(out, &v->rename, raw.data, raw.len, RENAME_ALL, NULL);
     }
     text_free(&raw);
@@ -110,6 +116,9 @@ static void add_kernel(struct text *out, const struct vendor *v, const struct un
 static void add_dispatch(struct text *out, const struct vendor *v) {
     struct text raw = {0};
     manifest_dispatch(&raw, v->library);
+    if (!v->request->amalgamation)
+        text_addf(&raw, "#if HT_DESC_SUM != %uu\n#error \"this folder and the one it joins were written by different versions\"\n#endif\n",
+                  v->desc_sum);
     rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
     text_free(&raw);
 }
@@ -124,9 +133,7 @@ static void add_folder(struct vendor *v) {
         snprintf(name, sizeof name, "%s.%s", u->name, u->context->isa->extension);
         add_kernel(add_file(v, name), v, u);
     }
-    struct text *dispatch = add_file(v, "dispatch.c");
-    write_banner(dispatch, v);
-    add_dispatch(dispatch, v);
+    add_dispatch(add_file(v, "dispatch.c"), v);
 }
 
 /* ---- the amalgamation */
@@ -197,7 +204,7 @@ static void add_amalgamation(struct vendor *v) {
     emit_head(&guard, isa);
     snprintf(name, sizeof name, "halftone.%s", isa->extension);
     struct text *out = add_file(v, name);
-    write_banner(out, v);
+    manifest_banner(out, v->library, "MIT (file LICENSE), of the kernels MIT-0");
     text_add(out, "/* Everything in one file; only the functions of the header are exported. */\n");
     text_add_bytes(out, guard.data, guard.len);
     text_add_bytes(out, system.data, system.len);
@@ -253,6 +260,10 @@ static void compile_line(struct text *out, const struct vendor *v, const struct 
         text_addf(out, "-c *_%s.%s && ", isa->suffix, isa->extension);
 }
 
+static void archive_line(struct text *out, const struct vendor *v) {
+    text_addf(out, "rm -f lib%s.a && ar rcs lib%s.a *.o", v->rename.stem, v->rename.stem);
+}
+
 static void hole_c_flags(struct text *out, const struct vendor *v) {
     if (v->toolchain->c_target)
         text_addf(out, " %s%s", v->toolchain->c_target, v->library->set[0].context.isa->suffix);
@@ -265,7 +276,29 @@ static void hole_compile(struct text *out, const struct vendor *v) {
         hole_c_flags(out, v);
         text_add(out, " -c *.c && ");
     }
-    text_addf(out, "rm -f lib%s.a && ar rcs lib%s.a *.o", v->rename.stem, v->rename.stem);
+    archive_line(out, v);
+}
+
+/* How this folder and another are made one library: its line as the second of them, then as the first. */
+static void hole_join(struct text *out, const struct vendor *v) {
+    const struct toolchain *t = v->toolchain;
+    struct text kernels = {0};
+    if (v->request->amalgamation) {
+        text_add(out, "An amalgamation cannot be joined with another; give each a prefix of its own.");
+        return;
+    }
+    each_isa(&kernels, v, compile_line);
+    text_addf(out,
+              "A second folder with the same prefix, written by the same version for other GPUs, can go into the same library. There\n"
+              "compile the kernels alone, by the line that its README has here; this folder's line, where it is the second:\n\n"
+              "    %.*s\n\nThen in this folder, where it is the first, with the other one's path:\n\n    OTHER=path/of/the/other; %s%s -O3",
+              (int)kernels.len - 4, kernels.data ? kernels.data : "    ", kernels.data ? kernels.data : "", t->compiler);
+    hole_c_flags(out, v);
+    text_add(out, " -DHT_JOIN=\"\\\"$OTHER/dispatch.c\\\"\" -c *.c && ");
+    archive_line(out, v); /* the runtime's objects end otherwise */
+    text_addf(out, " \"$OTHER\"/*_%s*.o\n\n`%sgpus` lists all sets of a library.", t->c_target ? "gfx" : "sm", v->rename.prefix);
+    out->failed = out->failed || kernels.failed;
+    text_free(&kernels);
 }
 
 static void cmake_set(struct text *out, const struct vendor *v, const struct isa *isa) {
@@ -351,7 +384,7 @@ static void hole_schemes(struct text *out, const struct vendor *v) {
 }
 
 static void hole_recreate(struct text *out, const struct vendor *v) {
-    text_addf(out, "halftone-gen %s", v->library->recreate);
+    text_addf(out, "out/bin/halftone-gen %s", v->library->recreate);
 }
 
 static void hole_exports(struct text *out, const struct vendor *v) {
@@ -366,7 +399,8 @@ static const struct hole {
     void (*write)(struct text *out, const struct vendor *v);
 } holes[] = {{"COMPILE", hole_compile}, {"CMAKE", hole_cmake},       {"OBJECTS", hole_objects},
              {"RULES", hole_rules},     {"GPUS", hole_gpus},         {"SCHEMES", hole_schemes},
-             {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate}, {"C_FLAGS", hole_c_flags}};
+             {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate}, {"C_FLAGS", hole_c_flags},
+             {"JOIN", hole_join}};
 
 /* Length of "NAME@" at the text; 0: something else. */
 static size_t hole_length(const char *text, const char *name) {
@@ -380,7 +414,7 @@ static size_t fill_hole(struct text *out, const struct vendor *v, const char *at
     const char *const words[][2] = {{"STEM", v->rename.stem},   {"PREFIX", v->rename.prefix},
                                     {"UPPER", v->rename.upper}, {"COMPILER", t->compiler},
                                     {"LANGUAGE", t->language},  {"PACKAGE", t->package},
-                                    {"LINK", t->link}};
+                                    {"LINK", t->link},          {"VERSION", HT_GENERATOR_VERSION}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (hole_length(at, words[i][0]) > 0) {
             text_add(out, words[i][1]);
@@ -440,7 +474,7 @@ static void add_manifest(struct vendor *v) {
                   v->files->name[i]);
     }
     struct text *out = files_add(v->files, "manifest");
-    text_addf(out, "# Recreate: halftone-gen %s\n", v->library->recreate);
+    text_addf(out, "# " HT_RECREATE "%s\n# Licence: MIT-0\n", v->library->recreate);
     text_add_bytes(out, sums.data, sums.len);
     text_add_bytes(out, table.data, table.len);
     text_free(&raw);
@@ -456,6 +490,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct library
     if (read_source(&desc, &v, "runtime", "ht_desc.h") &&
         tpl_section(&v.abi, "runtime/ht_desc.h", desc.data, desc.len, "abi")) {
         rename_init(&v.rename, r->prefix, v.abi.data);
+        v.desc_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, desc.data, desc.len);
         if (r->amalgamation)
             add_amalgamation(&v);
         else

@@ -152,19 +152,84 @@ def test_two_prefixes_in_one_program(tmp_path, compilers):
     assert run.returncode == 0 and run.stdout == "15 15\n", run.stdout + run.stderr
 
 
-def test_two_folders_of_one_prefix_joined(tmp_path, compilers):
-    """The second folder's kernels and tables join the first folder's list; its runtime is not compiled."""
-    path = compilers["simulator"]
-    vendor(tmp_path / "a", *SMALL, gpu="a800")
-    vendor(tmp_path / "b", *SMALL, gpu="t4")
-    run = shell(f"""set -e
-        nvcc -c ../a/*.cu ../b/*.cu ../a/halftone.c ../a/ht_pick.c ../a/ht_accuracy.c ../a/dev_cuda.c
-        nvcc -c '-DHT_MORE_SETS(X)=X(t4)' -o one.o ../a/dispatch.c
-        nvcc -c -DHT_SETS_ELSEWHERE -o two.o ../b/dispatch.c
-        ar rcs libhalftone.a *.o && cp ../a/halftone.h .""", (tmp_path / "c", (tmp_path / "c").mkdir())[0], path)
+def join_lines(folder):
+    """The README's line for the second of two folders, and for the first."""
+    text = (folder / "README.md").read_text().split("## Several GPUs")[1]
+    return re.search(r"(?m)^    (nvcc .*)$", text)[1], re.search(r"(?m)^    (OTHER=.*)$", text)[1]
+
+
+@pytest.mark.parametrize("prefix", [None, "my_"])
+def test_two_folders_of_one_prefix_joined(tmp_path, compilers, prefix):
+    """By the lines of their READMEs: the second folder's kernels and tables join the first's; its runtime is not compiled."""
+    path, stem, a, b = compilers["simulator"], (prefix or "halftone_")[:-1], tmp_path / "a", tmp_path / "b b"
+    kind = ("--prefix", prefix) if prefix else ()
+    vendor(a, *SMALL, *kind, gpu="a800")
+    vendor(b, *SMALL, *kind, gpu="t4")
+    run = shell(join_lines(b)[0], b, path)
+    assert run.returncode == 0 and not (b / "dispatch.o").exists(), run.stderr
+    run = shell(join_lines(a)[1].replace("path/of/the/other", "'../b b'"), a, path)
     assert run.returncode == 0, run.stderr
-    assert "kernels of a800" in app(tmp_path / "c", path, device="sm80").stdout
-    assert "kernels of t4" in app(tmp_path / "c", path, device="sm75").stdout
+    assert "kernels of a800" in app(a, path, stem, "sm80").stdout
+    assert "kernels of t4" in app(a, path, stem, "sm75").stdout
+    assert gen("verify", b).returncode == 0
+
+
+def test_two_folders_joined_wrongly_are_no_library(tmp_path, compilers):
+    """No way of joining loses the GPUs of the first folder, and none that names the second loses those in silence."""
+    path, a, b, c = compilers["simulator"], tmp_path / "a", tmp_path / "b", tmp_path / "c"
+    vendor(a, *SMALLER, "--prefix", "my_", gpu="a800")
+    vendor(b, *SMALLER, "--prefix", "my_", gpu="t4")
+    vendor(c, *SMALLER, "--prefix", "other_", gpu="t4")
+
+    def table(folder, macro):
+        run = shell(f"nvcc {macro} -o x.o -c dispatch.c", folder, path)
+        return run.returncode == 0, run.stderr
+    assert table(a, "-D'HT_JOIN=\"../b/dispatch.c\"'")[0]
+    for macro, words in (("-D'HT_MORE_SETS(X)=X(t4)'", "HT_JOIN"), ("-DHT_SETS_ELSEWHERE", "HT_JOIN"), # the prefix or not: one name
+                         ("-D'HT_JOIN=\"../c/dispatch.c\"'", "another prefix"), ("-D'HT_JOIN=\"../d/dispatch.c\"'", "d/dispatch.c"),
+                         ("-D'HT_JOIN=\"../a/dispatch.c\"'", "redefin")):
+        ok, said = table(a, macro)
+        assert not ok and words in said, (macro, said)
+    text = (b / "dispatch.c").read_text()
+    (b / "dispatch.c").write_text(re.sub(r"(HT_DESC_SUM != )\d+", r"\g<1>1", text))
+    ok, said = table(a, "-D'HT_JOIN=\"../b/dispatch.c\"'")
+    assert not ok and "different versions" in said, said
+    (b / "dispatch.c").write_text(text)
+    (tmp_path / "list.c").write_text('#include <stdio.h>\n#include "my.h"\nint main(void) { puts(my_gpus(0)); return my_gpus(1) != 0; }\n')
+    (tmp_path / "first").mkdir()
+    run = shell("nvcc -c ../a/*.cu ../a/[!d]*.c ../a/dev_cuda.c ../b/*.cu && nvcc -o two.o -c ../b/dispatch.c && nvcc -o one.o -c ../a/dispatch.c",
+                tmp_path / "first", path) # both tables as if alone
+    assert run.returncode == 0, run.stderr
+    for tables in ("one.o two.o", "two.o one.o"): # of an archive the linker takes what the first folder's runtime asks for
+        run = shell(f"rm -f libmy.a && ar rcs libmy.a {tables} my*.o dev*.o && nvcc -I../a -o list ../list.c libmy.a && ./list",
+                    tmp_path / "first", path)
+        assert run.returncode == 0 and run.stdout == "a800\n", run.stdout + run.stderr
+    run = shell("nvcc -I../a -o list ../list.c one.o two.o my*.o dev*.o", tmp_path / "first", path)
+    assert run.returncode != 0 and "my_ht_list" in run.stderr, run.stderr
+    run = shell("rm -f libmy.a one.o && ar rcs libmy.a *.o && nvcc -I../a -o list ../list.c libmy.a", tmp_path / "first", path)
+    assert run.returncode != 0 and "my_ht_sets_of_a800" in run.stderr, run.stderr # two.o in the place of one.o
+
+
+def test_every_file_names_licence_origin_and_command(tmp_path, emitted):
+    """All of out/SET's and of vendored folders; the command, run, gives the same bytes."""
+    folders = [emitted("a800"), emitted("mi210")]
+    for at, kind in enumerate(((), ("--prefix", "my_"), ("--amalgamation",))):
+        folders.append(tmp_path / str(at))
+        vendor(folders[-1], *SMALLER, *kind)
+    for folder in folders:
+        commands = set()
+        for name, data in contents(folder).items():
+            if name == "LICENSE":
+                continue
+            text = data.decode()
+            assert "halftone-gen 0." in text or name == "README.md" and "halftone 0." in text, name
+            assert re.search(r"\bMIT\b", text), name
+            commands.add(re.search(r"out/bin/halftone-gen ((emit|vendor) --gpu .*?)(?: \*/)?$", text, re.M)[1])
+        (command,) = commands
+        again = tmp_path / "again"
+        gen(*[again if w == "DIR" else w for w in command.split()])
+        assert contents(again) == contents(folder)
+        shutil.rmtree(again)
 
 
 def test_make_fragment(tmp_path, compilers):
