@@ -109,6 +109,10 @@ static bool read_shape(struct shape *shape, const char *s) {
         *part[i] = v;
         at++;
     }
+    if (ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k)) == INT64_MAX) {
+        err_user(NULL, 0, "--shape %s is too large: 2 m n k must stay below 2^63, as in 1000000x1000000x1000000", s);
+        return false;
+    }
     return true;
 }
 

@@ -266,7 +266,7 @@ struct halftone_plan {
     int stages;                  /* shared-memory buffers */
     int splits;                  /* ordered parts of k */
     int64_t pack_ns;             /* predicted packing of A and B */
-    int64_t kernel_ns;           /* predicted product, split-K reduction included */
+    int64_t kernel_ns;           /* predicted product, split-K reduction included; about 2^60, 36 years, stands for anything longer */
     int64_t predicted_ns;        /* their sum */
     size_t workspace_bytes;
     int64_t bound_units; /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */

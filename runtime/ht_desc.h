@@ -290,6 +290,13 @@ static inline int64_t ht_mul(int64_t a, int64_t b) {
     return b != 0 && a > INT64_MAX / b ? INT64_MAX : a * b;
 }
 
+/* The longest time that is predicted, 36 years: a call that takes longer is said to take this, and sums of a few predictions
+ * still fit 64 bits. */
+#define HT_NS_MOST (INT64_C(1) << 60)
+static inline int64_t ht_cycles_ns(int64_t cycles, int64_t clock_mhz) {
+    return cycles > INT64_MAX / 1000 ? ht_mul(cycles / clock_mhz, 1000) : cycles * 1000 / clock_mhz;
+}
+
 /* k as it is packed, and the atoms of one row block. */
 static inline int64_t ht_padded_k(const struct ht_scheme_desc *s, int64_t k) {
     const int64_t unit = s->atom_k > HT_K_PAD ? s->atom_k : HT_K_PAD;
@@ -400,7 +407,9 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  *
  * Worked line, columns that read a matrix again: tiles of 128 x 1, 108 SMs at 1000 MHz, whole_k, step_k 32, busy 1, stream 1000 GB/s,
  * m = 128000, n = 2, k = 64: A, B and C are 33792512 bytes, 33792 ns; 2000 tiles of two steps, 16512 bytes each, read
- * 32255488 more, 32255: 66047. */
+ * 32255488 more, 32255: 66047.
+ *
+ * At most HT_NS_MOST. */
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
@@ -433,21 +442,22 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         int64_t l2 = blocks * step_bytes * 256 / l2_gbps * clock_mhz / 1000;
         int64_t step = busy > latency ? busy : latency;
         step = l2 > step ? l2 : step;
-        cycles = ht_add(cycles, ht_mul(waves, ht_add(tile + per_sm * c->block_cycles, ht_mul(steps, step) / 256)));
-        if (c->stream_gbps > 0) /* blocks of one SM are not at the same place: after the first wave one starts beside another */
-            cycles -= (waves - (last ? full == 0 : 1)) * (tile - tile / c->blocks_per_sm);
+        cycles = ht_add(cycles, ht_mul(waves, ht_add(per_sm * c->block_cycles, ht_mul(steps, step) / 256)));
+        /* blocks of one SM are not at the same place: after the first wave one starts beside another */
+        const int64_t whole = c->stream_gbps == 0 ? waves : last ? full == 0 : 1;
+        cycles = ht_add(cycles, ht_add(ht_mul(whole, tile), ht_mul(waves - whole, tile / c->blocks_per_sm)));
     }
-    int64_t ns = cycles > INT64_MAX / 1000 ? cycles / clock_mhz * 1000 : cycles * 1000 / clock_mhz;
+    int64_t ns = ht_cycles_ns(cycles, clock_mhz);
     if (c->stream_gbps > 0) {
         const int64_t read = ht_mul(ht_mul(tiles, steps), step_bytes);
         const int rereads = c->blocks_per_sm == 1 || c->row_parts > 0 || c->whole_k;
         const int64_t again = rereads && read > once ? (read - once) / (c->whole_k ? c->stream_gbps : l2_gbps) : 0;
         const int64_t start = c->start_cycles > c->fixed_cycles ? c->start_cycles : c->fixed_cycles;
-        const int64_t rounds = c->row_parts > 0 ? full * c->fixed_cycles : 0; /* blocks of a matrix and a vector load, then add up */
-        const int64_t dram = once / c->stream_gbps + again + (start + rounds) * 1000 / clock_mhz;
+        const int64_t rounds = c->row_parts > 0 ? ht_mul(full, c->fixed_cycles) : 0; /* blocks of a matrix and a vector load, then add up */
+        const int64_t dram = ht_add(once / c->stream_gbps + again, ht_cycles_ns(ht_add(start, rounds), clock_mhz));
         ns = ns > dram ? ns : dram;
-        if (swapped && m > 1 && c->swapped_percent > 0)
-            ns = ht_mul(ns, c->swapped_percent) / 100;
+        if (swapped && m > 1 && c->swapped_percent > 0) /* ns * percent / 100, which may be more than 64 bits hold */
+            ns = ht_add(ht_mul(ns / 100, c->swapped_percent), ns % 100 * c->swapped_percent / 100);
     }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
         int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
@@ -458,7 +468,7 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
         ns = ht_add(ns, ht_mul(splits + 1, part) / dram_gbps);
         ns = ht_add(ns, ht_mul(splits, part) / dram_gbps);
     }
-    return ns;
+    return ns < HT_NS_MOST ? ns : HT_NS_MOST;
 }
 
 /* The same of a kernel of a set. */

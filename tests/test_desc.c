@@ -42,6 +42,43 @@ static void test_narrow_stores_worked_lines(void **state) {
     assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1000, 4000, 2000, 3000, 64, 63, 32, 1, 1), 1500 + 2000 + 1536);
 }
 
+/* Whatever the library accepts: never less than nothing, never less than a smaller product takes, at most HT_NS_MOST. The
+ * kernels: of panels, of a matrix and a vector, of a tall matrix whose columns are exchanged; a slow clock. */
+static void test_absurd_sizes_saturate(void **state) {
+    (void)state;
+    struct ht_cost_coefficients panels = WORKED, thin = WORKED, tall = WORKED;
+    panels.start_cycles = 1500;
+    panels.narrow_cycles = 7680;
+    thin.stream_gbps = 4000;
+    thin.row_parts = 8;
+    thin.blocks_per_sm = 3;
+    tall.stream_gbps = 1000;
+    tall.swapped_percent = 230;
+    tall.blocks_per_sm = 2;
+    const struct ht_cost_coefficients *const kernels[] = {&panels, &thin, &tall};
+    static const int tiles[][2] = {{128, 128}, {8, 1}, {64, 1}};
+    static const int64_t clocks[] = {500, 1410};
+    const int64_t most = INT64_C(2146435072);
+    for (int kernel = 0; kernel < 3; kernel++)
+        for (int clock = 0; clock < 2; clock++)
+            for (int shape = 0; shape < 16; shape++) {
+                const int64_t large_m = shape & 1 ? most : 3, large_n = shape & 2 ? most : 5, large_k = shape & 4 ? most : 64;
+                const int64_t batch = shape & 8 ? most : 1;
+                int64_t before = 0;
+                for (int shift = 31; shift >= 0; shift--) {
+                    const int64_t ns =
+                        ht_cost_ns(kernels[kernel], tiles[kernel][0], tiles[kernel][1], 108, clocks[clock], 4000, 2000, 3000,
+                                   large_m, large_n, large_k, (batch >> shift) + (batch == 1 || shift == 31), 1);
+                    assert_true(ns > 0 && ns >= before && ns <= HT_NS_MOST);
+                    before = ns;
+                }
+            }
+    for (int kernel = 0; kernel < 3; kernel++)
+        for (int splits = 1; splits < 129; splits += 127)
+            assert_int_equal(ht_cost_ns(kernels[kernel], tiles[kernel][0], tiles[kernel][1], 108, 500, 4000, 2000, 3000, most, most, most,
+                                        most, splits), HT_NS_MOST);
+}
+
 static void test_thin_worked_lines(void **state) {
     (void)state;
     struct ht_cost_coefficients c = {.blocks_per_sm = 1, .step_busy_x256 = 100 * 256, .step_latency_x256 = 500 * 256,
@@ -471,7 +508,7 @@ int main(void) {
         cmocka_unit_test(test_pack_tiles),
         cmocka_unit_test(test_cost_worked_lines),
         cmocka_unit_test(test_narrow_stores_worked_lines),
-        cmocka_unit_test(test_thin_worked_lines),
+        cmocka_unit_test(test_absurd_sizes_saturate), cmocka_unit_test(test_thin_worked_lines),
         cmocka_unit_test(test_a_block_alone_waits_for_what_l2_does_not_keep),
         cmocka_unit_test(test_a_block_alone_waits_for_what_it_reads_again),
         cmocka_unit_test(test_columns_that_read_a_matrix_again),

@@ -104,6 +104,8 @@ def test_bad_requests_say_the_cure_and_leave_nothing(tmp_path):
     assert run.returncode == 1 and "f32x1" in run.stderr and not list(tmp_path.iterdir())
     run = gen("explain", "--gpu", "a800", "--shape", "4096x4096", check=False)
     assert run.returncode == 1 and "MxNxK" in run.stderr
+    run = gen("explain", "--gpu", "a800", "--shape", "2147483647x2147483647x2147483647", check=False)
+    assert run.returncode == 1 and "too large" in run.stderr and not run.stdout
     run = subprocess.run(["make", "generate", "GPU=h2000"], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode != 0 and "a800" in run.stderr
     run = subprocess.run(["make", "generate"], cwd=ROOT, capture_output=True, text=True)
