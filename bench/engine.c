@@ -20,9 +20,10 @@ static const char *cure_of(int code) {
 int engine_check(const struct engine *e, int code, const char *what, struct fault *f) {
     if (code == HALFTONE_OK)
         return 0;
-    const char *detail = halftone_last_detail(e->handle);
-    fault_set(f, "%s: %s%s%s%s%s", what, halftone_strerror(code), detail[0] ? " (" : "", detail,
-              detail[0] ? ")" : "", cure_of(code));
+    const char *detail = halftone_last_detail(e->handle), *text = halftone_strerror(code);
+    const char *see = strstr(text, "; see halftone_"); /* advice for programs: a user of the command reads the detail here */
+    fault_set(f, "%s: %.*s%s%s%s%s", what, (int)(see != NULL ? (size_t)(see - text) : strlen(text)), text, detail[0] ? " (" : "",
+              detail, detail[0] ? ")" : "", cure_of(code));
     if (code == HALFTONE_NO_GPU || code == HALFTONE_WRONG_GPU)
         f->code = EXIT_NO_DEVICE;
     return -1;

@@ -28,6 +28,16 @@ def test_what_keeps_the_contract_passes_and_what_does_not_fails(tmp_path):
     assert [r["verdict"] for r in rows(tmp_path / "c.tsv")] == ["frob grade", "frob grade", "kept", "kept"]
 
 
+def test_a_refusal_is_told_in_full(tmp_path):
+    """The command's user has no halftone_last_detail to look into: what it says is printed, once, and no advice for programs."""
+    for name, rows, cols in ("a.npy", 64, 2048), ("b.npy", 2048, 64):
+        head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}".ljust(117) + "\n"
+        (tmp_path / name).write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + head.encode() + bytes(4 * rows * cols))
+    run = halftone("mm", tmp_path / "a.npy", tmp_path / "b.npy", "-o", tmp_path / "c.npy", "--accuracy", "bits=23")
+    assert run.returncode == 1 and "no scheme of this library has that accuracy for this k (bits=23 is at most 2 units" in run.stderr
+    assert "halftone_" not in run.stderr and len(run.stderr.splitlines()) == 1
+
+
 def test_parts_of_a_call_are_timed_one_by_one():
     """Checked rows for f16x3 alone, whole calls and their halves for every scheme that packs; nothing is printed of one that there is not."""
     plain = ["packing", "product", "packing, product", "packing, product: 32 and 32", "packing within such calls", "product within such calls"]
