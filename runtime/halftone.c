@@ -466,6 +466,12 @@ static int64_t blob_bytes(const struct operand *o) {
     return ht_add(ht_add(o->exponent_bytes, o->panel_bytes), ht_add(o->tame_bytes, o->copy_bytes));
 }
 
+static int check_blob_bytes(halftone *h, int64_t bytes) {
+    if (bytes >= INT64_MAX / 2 || (uint64_t)bytes > SIZE_MAX)
+        return fail(h, HALFTONE_TOO_LARGE, "the packed operands need more bytes than an address can count");
+    return HALFTONE_OK;
+}
+
 /* Entries of a batch that one launch takes. */
 static int64_t grid_batch(int64_t entries) {
     return entries < HT_GRID_BATCH ? entries : (int64_t)HT_GRID_BATCH;
@@ -653,9 +659,7 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     p->partials_at =
         place(&p->bytes, round_up(ht_partial_bytes(m, n, slice, p->splits, ht_part_bytes(p->scheme->exact_k)),
                                   PIECE_ALIGNMENT));
-    if (p->bytes >= INT64_MAX / 2 || (uint64_t)p->bytes > SIZE_MAX)
-        return fail(h, HALFTONE_TOO_LARGE, "the packed operands need more bytes than an address can count");
-    return HALFTONE_OK;
+    return check_blob_bytes(h, p->bytes);
 }
 
 /* ---- workspace ---- */
@@ -1172,6 +1176,16 @@ static int plan_call(halftone *h, const struct call *x, int64_t a_entries, int64
     return code;
 }
 
+/* The scheme of packed operands, of which there are none as large as no address could span. */
+static int check_packed(halftone *h, const struct call *x, const struct ht_scheme_desc **scheme) {
+    int code = packing_scheme_of_call(h, scheme);
+    for (int i = 0; i < 2 && code == HALFTONE_OK; i++) {
+        const struct operand o = blob_of(h, *scheme, i == 0 ? x->m : x->n, x->k);
+        code = check_blob_bytes(h, blob_bytes(&o));
+    }
+    return code;
+}
+
 static int multiply(halftone *h, const struct call *x, bool is_packed) {
     const struct plan *p = NULL;
     struct panels at;
@@ -1179,7 +1193,7 @@ static int multiply(halftone *h, const struct call *x, bool is_packed) {
     int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
     int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
     const struct ht_scheme_desc *scheme = NULL;
-    int code = is_packed ? packing_scheme_of_call(h, &scheme) : HALFTONE_OK;
+    int code = is_packed ? check_packed(h, x, &scheme) : HALFTONE_OK;
     if (code == HALFTONE_OK)
         code = plan_call(h, x, a_entries, b_entries, &p);
     if (code == HALFTONE_OK)
@@ -1306,10 +1320,10 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
         return code;
     struct operand o = blob_of(handle, scheme, rows, k);
     int64_t total = ht_mul(blob_bytes(&o), batch);
-    if (total >= INT64_MAX / 2 || (uint64_t)total > SIZE_MAX)
-        return fail(handle, HALFTONE_TOO_LARGE, "the blobs need more bytes than an address can count");
-    *bytes = (size_t)total;
-    return HALFTONE_OK;
+    code = check_blob_bytes(handle, total);
+    if (code == HALFTONE_OK)
+        *bytes = (size_t)total;
+    return code;
 }
 
 /* One side of a pack call: what is packed, and whether there is anything. */
@@ -1343,6 +1357,9 @@ static int check_blob(halftone *h, const struct call *x, bool is_a, void *packed
         return code;
     out->operand = blob_of(h, scheme, rows, x->k);
     const struct operand *o = &out->operand;
+    code = check_blob_bytes(h, blob_bytes(o));
+    if (code != HALFTONE_OK)
+        return code;
     const bool checked = has_check(h, scheme);
     char *blob = (char *)packed, *panels = blob + o->exponent_bytes, *tame = panels + o->panel_bytes;
     const struct source source = {o, src, ld, 0, is_a == trans, blob, panels, tame, checked ? tame : NULL,

@@ -805,7 +805,8 @@ static void test_null_handle(void **state) {
 
 static void test_huge_sizes_are_refused(void **state) {
     halftone *h = *state;
-    float s = 1, x[64] = {0};
+    float s = 1;
+    static _Alignas(HALFTONE_ALIGNMENT) float x[64];
     const int64_t big = INT64_C(1) << 31, huge = INT64_MAX, max = HALFTONE_SIZE_MAX;
     size_t bytes;
     assert_int_equal(halftone_sgemm(h, 'N', 'N', big, 1, 1, &s, x, big, x, 1, &s, x, big),
@@ -828,6 +829,13 @@ static void test_huge_sizes_are_refused(void **state) {
     assert_int_equal(halftone_packed_bytes(h, 'A', max, max, max, &bytes), HALFTONE_TOO_LARGE);
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', max, max, max, 1, &bytes), HALFTONE_TOO_LARGE);
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', max, 1, 65536, 1, &bytes), HALFTONE_OK);
+    /* a matrix that an address could span, and blobs that none could */
+    const int64_t deep = INT64_C(1) << 30;
+    assert_int_equal(halftone_packed_bytes(h, 'A', deep, deep, 1, &bytes), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_pack_a(h, 'N', deep, deep, x, deep, x), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_pack_b(h, 'N', deep, deep, x, deep, x), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_pack_ab(h, 'N', 'N', 1, deep, deep, x, 1, x, deep, x, x), HALFTONE_TOO_LARGE);
+    assert_int_equal(halftone_sgemm_packed(h, 1, deep, deep, &s, x, x, &s, x, 1), HALFTONE_TOO_LARGE);
     assert_int_equal(dev.calls, 0);
 }
 
