@@ -72,8 +72,9 @@ int ht_dev_free(void *memory) {
     return memory == NULL ? HT_DEV_OK : report(cudaFree(memory), "free");
 }
 
-int ht_dev_upload(void *device, const void *host, size_t bytes) {
-    return report(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "copy to the device");
+int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
+    const int code = report(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, (cudaStream_t)stream), "copy to the device");
+    return code == HT_DEV_OK ? report(cudaStreamSynchronize((cudaStream_t)stream), "copy to the device") : code;
 }
 
 int ht_dev_download(void *host, const void *device, size_t bytes) {

@@ -76,8 +76,9 @@ int ht_dev_free(void *memory) {
     return memory == NULL ? HT_DEV_OK : report(hipFree(memory), "free");
 }
 
-int ht_dev_upload(void *device, const void *host, size_t bytes) {
-    return report(hipMemcpy(device, host, bytes, hipMemcpyHostToDevice), "copy to the device");
+int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
+    const int code = report(hipMemcpyAsync(device, host, bytes, hipMemcpyHostToDevice, (hipStream_t)stream), "copy to the device");
+    return code == HT_DEV_OK ? report(hipStreamSynchronize((hipStream_t)stream), "copy to the device") : code;
 }
 
 int ht_dev_download(void *host, const void *device, size_t bytes) {

@@ -86,7 +86,8 @@ int ht_dev_free(void *memory) {
     return HT_DEV_OK;
 }
 
-int ht_dev_upload(void *device, const void *host, size_t bytes) {
+int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
+    (void)stream;
     memcpy(device, host, bytes);
     return HT_DEV_OK;
 }

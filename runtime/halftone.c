@@ -4,6 +4,7 @@
  * amalgamations. */
 #include "halftone.h"
 
+#include <math.h> /* INFINITY, no function */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -1455,46 +1456,44 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
 enum { PROBES = 8 };
 
 /* For a random x of +-1 the mean of ||M x||^2 is ||M||_F^2. Device memory: x n x PROBES; k x 2 PROBES, more random vectors and
- * y = B x; m x 2 PROBES, A by both. */
+ * y = B x; m x 2 PROBES, A by both. Host memory: vectors to upload, and what comes back. */
 struct probe {
     float *x, *y, *z;
-    float *host; /* the largest of the three */
+    float *vectors, *back;
 };
 
 static void probe_close(struct probe *p) {
     (void)ht_dev_free(p->x);
     (void)ht_dev_free(p->y);
     (void)ht_dev_free(p->z);
-    free(p->host);
+    free(p->vectors);
+    free(p->back);
 }
 
-/* Signs from a multiplicative generator (Knuth's MMIX constants): equal calls ask with equal vectors. */
-static int upload_signs(halftone *h, struct probe *p, float *to, int64_t count, uint64_t seed) {
+/* From a multiplicative generator (Knuth's MMIX constants): equal calls ask with equal vectors. */
+static void fill_signs(float *to, int64_t count, uint64_t seed) {
     for (int64_t i = 0; i < count; i++) {
         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        p->host[i] = seed >> 63 ? 1.0f : -1.0f;
+        to[i] = seed >> 63 ? 1.0f : -1.0f;
     }
-    return fail_device(h, ht_dev_upload(to, p->host, (size_t)count * sizeof *to));
 }
 
 static int probe_open(halftone *h, const struct call *x, struct probe *p) {
     const int64_t sizes[] = {x->n, 2 * x->k, 2 * x->m};
     float **const memory[] = {&p->x, &p->y, &p->z};
-    int64_t most = 0;
     int code = HALFTONE_OK;
     memset(p, 0, sizeof *p);
     for (int i = 0; i < 3 && code == HALFTONE_OK; i++) {
         void *got = NULL;
         code = fail_device(h, ht_dev_alloc(&got, (size_t)(sizes[i] * PROBES) * sizeof(float)));
         *memory[i] = (float *)got;
-        most = sizes[i] > most ? sizes[i] : most;
     }
-    p->host = (float *)malloc((size_t)(most * PROBES) * sizeof(float));
-    if (code == HALFTONE_OK && p->host == NULL)
-        code = HALFTONE_OUT_OF_HOST_MEMORY;
-    if (code == HALFTONE_OK)
-        code = upload_signs(h, p, p->x, x->n * PROBES, 1);
-    return code == HALFTONE_OK ? upload_signs(h, p, p->y, x->k * PROBES, 2) : code;
+    if (code != HALFTONE_OK)
+        return code;
+    const int64_t up = x->n > 2 * x->k ? x->n : 2 * x->k, down = x->k > 2 * x->m ? x->k : 2 * x->m;
+    p->vectors = (float *)malloc((size_t)(up * PROBES) * sizeof(float));
+    p->back = (float *)malloc((size_t)(down * PROBES) * sizeof(float));
+    return p->vectors != NULL && p->back != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
 }
 
 /* C = op(A) B of dense vectors, whatever the handle is set to. */
@@ -1518,34 +1517,78 @@ static int probe_product(halftone *h, char trans, int64_t m, int64_t k, int64_t 
     return code;
 }
 
-static int sum_of_squares(halftone *h, struct probe *p, const float *from, int64_t count, double *sum) {
-    int code = fail_device(h, ht_dev_download(p->host, from, (size_t)count * sizeof *from));
-    *sum = 0;
-    for (int64_t i = 0; i < count && code == HALFTONE_OK; i++)
-        *sum += (double)p->host[i] * (double)p->host[i];
-    return code;
+/* The largest magnitude; 2^200, which no float is, where one is NaN or Inf. */
+static double largest_of(const float *x, int64_t count) {
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double size = x[i] < 0 ? -(double)x[i] : (double)x[i];
+        if (!(size < 0x1p128))
+            return 0x1p200;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+static void scale_by(float *x, int64_t count, double scale) {
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (float)((double)x[i] * scale);
+}
+
+/* The power of two that brings a magnitude into [1, 2); 1 for none. */
+static double normalizing(double most) {
+    double scale = 1;
+    for (; most * scale >= 2; scale /= 2) {}
+    for (; most > 0 && most * scale < 1; scale *= 2) {}
+    return scale;
+}
+
+/* p->back = op(M) p->vectors, of magnitudes up to 2, times a power of two that a ratio of norms does not see: where sums overflow or
+ * are lost among subnormal numbers, the vectors are made 2^64 times smaller or larger and multiplied again. */
+static int probe_scaled(halftone *h, struct probe *p, char trans, int64_t rows, int64_t k, int64_t vectors, const float *m,
+                        int64_t ld, float *in, float *out, const char *name) {
+    double most = 0;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        int code = fail_device(h, ht_dev_upload_on(in, p->vectors, (size_t)(k * vectors) * sizeof *in, h->stream));
+        if (code == HALFTONE_OK)
+            code = probe_product(h, trans, rows, k, vectors, m, ld, in, out);
+        if (code == HALFTONE_OK)
+            code = fail_device(h, ht_dev_stream_sync(h->stream));
+        if (code == HALFTONE_OK)
+            code = fail_device(h, ht_dev_download(p->back, out, (size_t)(rows * vectors) * sizeof *out));
+        if (code != HALFTONE_OK)
+            return code;
+        most = largest_of(p->back, rows * vectors);
+        if (most >= 0x1p-64 && most < 0x1p128)
+            return HALFTONE_OK;
+        scale_by(p->vectors, k * vectors, most < 1 ? 0x1p64 : 0x1p-64);
+    }
+    return most < 0x1p128 ? HALFTONE_OK : fail(h, HALFTONE_NOT_SUPPORTED, "%s holds NaN or Inf: it has no norm", name);
+}
+
+static double sum_of_squares(const float *x, int64_t count) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
 }
 
 static int probe_run(halftone *h, const struct call *x, struct probe *p, double *rho) {
-    float *y = p->y + x->k * PROBES, *z = p->z + x->m * PROBES;
-    double of_a = 0, of_b = 0, of_ab = 0;
-    int code = probe_product(h, x->transb, x->k, x->n, PROBES, x->b, x->ldb, p->x, y);
-    if (code == HALFTONE_OK)
-        code = probe_product(h, x->transa, x->m, x->k, 2 * PROBES, x->a, x->lda, p->y, p->z);
-    if (code == HALFTONE_OK)
-        code = fail_device(h, ht_dev_stream_sync(h->stream));
-    if (code == HALFTONE_OK)
-        code = sum_of_squares(h, p, p->z, x->m * PROBES, &of_a);
-    if (code == HALFTONE_OK)
-        code = sum_of_squares(h, p, y, x->k * PROBES, &of_b);
-    if (code == HALFTONE_OK)
-        code = sum_of_squares(h, p, z, x->m * PROBES, &of_ab);
+    const int64_t in = x->k * PROBES, out = x->m * PROBES;
+    fill_signs(p->vectors, x->n * PROBES, 1);
+    int code = probe_scaled(h, p, x->transb, x->k, x->n, PROBES, x->b, x->ldb, p->x, p->y, "B");
     if (code != HALFTONE_OK)
         return code;
+    scale_by(p->back, in, normalizing(largest_of(p->back, in)));
+    const double of_b = sum_of_squares(p->back, in);
+    fill_signs(p->vectors, in, 2);
+    memcpy(p->vectors + in, p->back, (size_t)in * sizeof(float));
+    code = probe_scaled(h, p, x->transa, x->m, x->k, 2 * PROBES, x->a, x->lda, p->y, p->z, "A");
+    if (code != HALFTONE_OK)
+        return code;
+    const double of_a = sum_of_squares(p->back, out), of_ab = sum_of_squares(p->back + out, out);
     const double square = of_a * of_b == 0 ? 1 : of_a * of_b / of_ab / (double)PROBES;
     if (!(square <= 1e60))
-        return fail(h, HALFTONE_NOT_SUPPORTED, "squared norms %g of A, %g of B, %g of the product: no ratio", of_a / (double)PROBES,
-                    of_b / (double)PROBES, of_ab / (double)PROBES);
+        return fail(h, HALFTONE_NOT_SUPPORTED, "nothing is left of the product: no ratio");
     double root = 1; /* Newton's method from below: no libm for one square root */
     for (int i = 0; i < 200; i++)
         root = 0.5 * (root + square / root);
@@ -1556,6 +1599,8 @@ static int probe_run(halftone *h, const struct call *x, struct probe *p, double 
 int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *a,
                           int64_t lda, const float *b, int64_t ldb, double *rho) {
     int code = begin(handle), capturing = 0;
+    if (rho != NULL)
+        *rho = INFINITY; /* of which no accuracy follows */
     if (code != HALFTONE_OK)
         return code;
     const float one = 1;
@@ -1585,12 +1630,15 @@ int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m,
         code = fail(handle, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and rho is needed on the host");
     if (code != HALFTONE_OK)
         return code;
-    *rho = 1;
+    if (m == 0 || n == 0 || k == 0) {
+        *rho = 1;
+        return HALFTONE_OK;
+    }
     struct probe p;
-    if (m > 0 && n > 0 && k > 0 && (code = probe_open(handle, &x, &p)) == HALFTONE_OK)
+    code = probe_open(handle, &x, &p);
+    if (code == HALFTONE_OK)
         code = probe_run(handle, &x, &p, rho);
-    if (m > 0 && n > 0 && k > 0)
-        probe_close(&p);
+    probe_close(&p);
     return code;
 }
 

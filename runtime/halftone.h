@@ -250,8 +250,10 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
  * multiplied by B and A (a few thousandths of the product's work). That is at least || |A||B| ||_F / ||AB||_F, 1.3 to 1.6
  * times it on data with random signs and equal to it on constant matrices; more where large elements meet small ones. The
  * estimate is within a factor of two of it, nearly always; the same data give the same number. At least 1; 1 where a size is 0 or
- * A or B is zero. Unlike products this call allocates, waits for the stream and is refused (HALFTONE_NOT_SUPPORTED)
- * while the stream is being captured; also where the matrices hold NaN or Inf, or nothing is left of AB at all. */
+ * A or B is zero. Norms may lie anywhere, also where those of A, B or AB overflow or underflow in FP32. Unlike products this call
+ * allocates, waits for the stream and is refused (HALFTONE_NOT_SUPPORTED)
+ * while the stream is being captured; also where the matrices hold NaN or Inf, or nothing is left of AB at all. Whenever it
+ * fails *rho is INFINITY, from which no accuracy follows. */
 int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *a,
                           int64_t lda, const float *b, int64_t ldb, double *rho);
 

@@ -51,7 +51,12 @@ HT_LOCAL const char *ht_dev_detail(void);
 
 HT_LOCAL int ht_dev_alloc(void **memory, size_t bytes); /* aligned to 256 bytes; *memory NULL on failure */
 HT_LOCAL int ht_dev_free(void *memory);                 /* NULL is allowed */
-HT_LOCAL int ht_dev_upload(void *device, const void *host, size_t bytes);   /* host -> device, done on return */
+/* host -> device behind what the stream already holds, done on return. Never a plain copy: of pageable memory that may return
+ * while the device still waits for the data, and nothing orders it before kernels of a stream that does not block. */
+HT_LOCAL int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream);
+static inline int ht_dev_upload(void *device, const void *host, size_t bytes) {
+    return ht_dev_upload_on(device, host, bytes, NULL);
+}
 HT_LOCAL int ht_dev_download(void *host, const void *device, size_t bytes); /* device -> host, done on return */
 HT_LOCAL int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream);
 

@@ -359,6 +359,32 @@ static void rho_is_estimated(void **state) {
     }
 }
 
+/* Elements near both ends of FP32's range, whose norms overflow or vanish in FP32: the ratio is that of ordinary ones. */
+static void rho_at_the_ends_of_the_range(void **state) {
+    (void)state;
+    static const double scales[][2] = {{0x1p126, 1}, {1, 0x1p126}, {0x1p126, 0x1p126}, {0x1p-118, 1},
+                                       {1, 0x1p-118}, {0x1p-118, 0x1p-118}, {0x1p126, 0x1p-118}};
+    struct data x;
+    double plain = 0, rho = 0;
+    open_data(&x, "uniform", 40, 50, 300);
+    float *const a = malloc(40 * 300 * sizeof *a), *const b = malloc(300 * 50 * sizeof *b);
+    assert_true(a != NULL && b != NULL);
+    assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', x.m, x.n, x.k, x.da, x.m, x.db, x.k, &plain), HALFTONE_OK);
+    for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
+        for (int i = 0; i < 40 * 300; i++)
+            a[i] = (float)((double)x.a[i] * scales[s][0]);
+        for (int i = 0; i < 300 * 50; i++)
+            b[i] = (float)((double)x.b[i] * scales[s][1]);
+        assert_int_equal(ht_dev_upload(x.da, a, 40 * 300 * sizeof *a) + ht_dev_upload(x.db, b, 300 * 50 * sizeof *b), HT_DEV_OK);
+        check_code(halftone_estimate_rho(handle, 'N', 'N', x.m, x.n, x.k, x.da, x.m, x.db, x.k, &rho), "rho");
+        if (!(rho > 0.999 * plain && rho < 1.001 * plain))
+            fail_msg("A times %g, B times %g: rho %g, not %g", scales[s][0], scales[s][1], rho, plain);
+    }
+    free(a);
+    free(b);
+    close_data(&x);
+}
+
 static void rho_of_nothing(void **state) {
     (void)state;
     struct data x;
@@ -373,6 +399,8 @@ static void rho_of_nothing(void **state) {
         x.a[i] = i == 3 ? NAN : 1;
     assert_int_equal(ht_dev_upload(x.da, x.a, 5 * 7 * sizeof(float)), HT_DEV_OK);
     assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 7, x.da, 5, x.db, 7, &rho), HALFTONE_NOT_SUPPORTED);
+    assert_string_equal(halftone_last_detail(handle), "A holds NaN or Inf: it has no norm");
+    assert_true(isinf(rho));
     memset(x.a, 0, 5 * 7 * sizeof(float));
     assert_int_equal(ht_dev_upload(x.da, x.a, 5 * 7 * sizeof(float)), HT_DEV_OK);
     assert_int_equal(halftone_estimate_rho(handle, 'N', 'N', 5, 6, 7, x.da, 5, x.db, 7, &rho), HALFTONE_OK);
@@ -430,6 +458,7 @@ int main(void) {
         cmocka_unit_test(errors_keep_every_number_of_bits),
         cmocka_unit_test(query_names_what_runs),
         cmocka_unit_test(rho_is_estimated),
+        cmocka_unit_test(rho_at_the_ends_of_the_range),
         cmocka_unit_test(rho_of_nothing),
         cmocka_unit_test(a_relative_target_counts_what_cancels),
     };

@@ -28,6 +28,8 @@ static struct {
     int64_t packed_entries, packed_rows;
     size_t limit_bytes, last_alloc_bytes;
     bool capturing, dry; /* dry: launches are only counted */
+    void *stream;        /* where uploads belong */
+    long uploads_elsewhere;
     int open_code, launch_code, init_code, capability;
     struct ht_pack_args pack_log[4]; /* the last four, newest first */
     struct ht_gemm_args last_args;
@@ -95,8 +97,9 @@ int ht_dev_stream_sync(void *stream) {
     return HT_DEV_OK;
 }
 
-int ht_dev_upload(void *device, const void *host, size_t bytes) {
+int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
     dev.calls++;
+    dev.uploads_elsewhere += stream != dev.stream;
     memcpy(device, host, bytes);
     return HT_DEV_OK;
 }
@@ -1376,8 +1379,15 @@ static void test_rho_needs_memory_and_no_capture(void **state) {
     dev.capturing = true;
     assert_int_equal(halftone_estimate_rho(h, 'N', 'T', 2, 2, 3, a, 2, a, 2, &rho), HALFTONE_NOT_SUPPORTED);
     dev.capturing = false;
-    assert_true(rho == -1 || rho == 1);
+    assert_true(isinf(rho));
+    rho = 1;
+    assert_int_equal(halftone_estimate_rho(h, 'N', 'T', 2, 2, 3, a, 1, a, 2, &rho), -8);
+    assert_true(isinf(rho)); /* never the most hopeful value */
     assert_int_equal(halftone_estimate_rho(NULL, 'N', 'T', 2, 2, 3, a, 2, a, 2, &rho), HALFTONE_NULL_HANDLE);
+    dev.stream = &rho;
+    assert_int_equal(halftone_set_stream(h, dev.stream), HALFTONE_OK);
+    assert_int_equal(halftone_estimate_rho(h, 'N', 'T', 2, 2, 3, a, 2, a, 2, &rho), HALFTONE_OK);
+    assert_true(dev.uploads_elsewhere == 0 && rho >= 1 && rho < 2); /* one-signed: nothing cancels */
 }
 
 static void test_accuracy_texts(void **state) {
