@@ -42,9 +42,29 @@ static void print_device(const struct engine *e) {
     yardstick_close(y);
 }
 
-static int print_schemes(const struct ht_set_desc *set, struct fault *f) {
+/* For a terminal, or with every column. */
+static int print_table(const struct tsv *t, const char *title, int raw, struct fault *f) {
+    printf("\n%s%s\n", raw ? "# " : "", title);
+    return raw ? tsv_print_raw(t, stdout, NULL, f) : tsv_print(t, stdout, f);
+}
+
+static int print_ranges(const struct ht_set_desc *set, struct fault *f) {
+    static const struct tsv_column columns[] = {{"scheme", 1}, {"range", 1}};
+    struct tsv t;
+    tsv_init(&t, columns, 2);
+    for (int i = 0; i < set->schemes; i++) {
+        tsv_text(&t, set->scheme[i].name);
+        tsv_text(&t, set->scheme[i].range_text);
+        tsv_end_row(&t);
+    }
+    int status = print_table(&t, "Ranges (the data for which these bounds hold)", 0, f);
+    tsv_free(&t);
+    return status;
+}
+
+static int print_schemes(const struct ht_set_desc *set, int raw, struct fault *f) {
     static const struct tsv_column columns[] = {{"scheme", 1},          {"slices", 1}, {"products", 1},
-                                                {"units at k=1024", 1}, {"bound", 1},  {"range", 1}};
+                                                {"units at k=1024", 1}, {"bound", 1},  {"range", 0}};
     struct tsv t;
     tsv_init(&t, columns, 6);
     for (int i = 0; i < set->schemes; i++) {
@@ -57,15 +77,15 @@ static int print_schemes(const struct ht_set_desc *set, struct fault *f) {
         tsv_text(&t, s->range_text);
         tsv_end_row(&t);
     }
-    puts("\nSchemes (bound: |C - AB| <= units * 2^-24 * |A||B|, componentwise, in range)");
-    int status = tsv_print(&t, stdout, f);
+    int status = print_table(&t, "Schemes (bound: |C - AB| <= units * 2^-24 * |A||B|, componentwise, in range)", raw, f);
     tsv_free(&t);
-    return status;
+    return status != 0 || raw ? status : print_ranges(set, f);
 }
 
-static int print_kernels(const struct ht_set_desc *set, struct fault *f) {
-    static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 1},    {"tile", 1},
-                                                {"warp", 1},   {"stages", 1},     {"threads", 1},
+static int print_kernels(const struct ht_set_desc *set, int raw, struct fault *f) {
+    /* what is not shown stands in the name */
+    static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 0},    {"tile", 0},
+                                                {"warp", 0},   {"stages", 0},     {"threads", 1},
                                                 {"regs", 1},   {"smem bytes", 1}, {"why", 1}};
     struct tsv t;
     char text[64];
@@ -85,8 +105,8 @@ static int print_kernels(const struct ht_set_desc *set, struct fault *f) {
         tsv_text(&t, k->why);
         tsv_end_row(&t);
     }
-    puts("\nKernels (regs: planned; variants run by name only)");
-    int status = tsv_print(&t, stdout, f);
+    int status = print_table(&t, "Kernels (scheme_tile_warp tile_stages; regs: planned; nointerleave, nopipeline, plain: run by name only)",
+                             raw, f);
     tsv_free(&t);
     return status;
 }
@@ -125,7 +145,7 @@ static void add_accuracy(struct tsv *t, const struct engine *e, const char *text
     tsv_end_row(t);
 }
 
-static int print_accuracies(const struct engine *e, struct fault *f) {
+static int print_accuracies(const struct engine *e, int raw, struct fault *f) {
     static const struct tsv_column columns[] = {{"accuracy", 1},
                                                 {"512 x 512 x 512", 1},
                                                 {"4096 x 4096 x 4096", 1},
@@ -140,17 +160,18 @@ static int print_accuracies(const struct engine *e, struct fault *f) {
             add_accuracy(&t, e, halftone_accuracies(i));
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
         add_accuracy(&t, e, examples[i]);
-    puts("\nAccuracies: the cheapest scheme that has it (units of its bound, predicted time); none: HALFTONE_ACCURACY; up to k:\n"
-         "the largest k at 4096 x 4096, of 16777216");
-    int status = tsv_print(&t, stdout, f);
+    if (!raw)
+        puts("\nAn accuracy gives the cheapest scheme that has it (in brackets: units of its bound, predicted time);\n"
+             "none: HALFTONE_ACCURACY; up to k: the largest k at 4096 x 4096, of 16777216");
+    int status = print_table(&t, "Accuracies", raw, f);
     tsv_free(&t);
     return status;
 }
 
 static int run(int argc, char **argv, struct fault *f) {
-    const struct option options[] = {{NULL, NULL, NULL}};
+    int raw = 0, count = 0;
+    const struct option options[] = {{"--tsv", NULL, &raw}, {NULL, NULL, NULL}};
     const char *none[1];
-    int count = 0;
     struct engine e;
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
@@ -161,11 +182,11 @@ static int run(int argc, char **argv, struct fault *f) {
         print_device(&e);
     const struct ht_set_desc *set = has_device ? e.set : ht_sets[0];
     struct fault table_fault;
-    int status = print_schemes(set, &table_fault);
+    int status = print_schemes(set, raw, &table_fault);
     if (status == 0 && has_device)
-        status = print_accuracies(&e, &table_fault);
+        status = print_accuracies(&e, raw, &table_fault);
     if (status == 0)
-        status = print_kernels(set, &table_fault);
+        status = print_kernels(set, raw, &table_fault);
     if (has_device)
         engine_close(&e);
     if (status != 0)
@@ -174,9 +195,10 @@ static int run(int argc, char **argv, struct fault *f) {
 }
 
 const struct command cmd_info = {"info", "version, device, schemes and kernels of this build",
-                                 "Usage: halftone info\n\n"
+                                 "Usage: halftone info [--tsv]\n\n"
                                  "Prints version, backend, device, schemes with their bounds and ranges, "
                                  "accuracies with the scheme that each "
                                  "gives\nat three shapes and up to which k it can be had, and kernels.\n"
+                                 "--tsv: tables with every column, tab-separated, one line a row.\n"
                                  "Exit code 3 when there is no usable GPU.\n",
                                  run};

@@ -7,6 +7,8 @@
 
 #include "outfile.h"
 
+enum { LINE_COLUMNS = 110, LEAST_COLUMNS = 30 };
+
 void tsv_init(struct tsv *t, const struct tsv_column *columns, int count) {
     memset(t, 0, sizeof *t);
     t->column = columns;
@@ -86,6 +88,23 @@ static int failed(const struct tsv *t, struct fault *f) {
     return t->failed ? fault_memory(f, (double)t->capacity * 16, "a table") : 0;
 }
 
+/* Words from column `start` on, in lines that end before LINE_COLUMNS where they can. */
+static void print_wrapped(FILE *out, const char *text, int start) {
+    const size_t room = start < LINE_COLUMNS - LEAST_COLUMNS ? (size_t)(LINE_COLUMNS - start) : LEAST_COLUMNS;
+    while (strlen(text) > room) {
+        size_t end = room;
+        while (end > 0 && text[end] != ' ')
+            end--;
+        if (end == 0)
+            end = strcspn(text, " "); /* one word is longer than a line */
+        if (text[end] == '\0')
+            break;
+        fprintf(out, "%.*s\n%*s", (int)end, text, start, "");
+        text += end + 1;
+    }
+    fputs(text, out);
+}
+
 int tsv_print(const struct tsv *t, FILE *out, struct fault *f) {
     int width[TSV_COLUMNS_MOST] = {0}, right[TSV_COLUMNS_MOST] = {0};
     if (failed(t, f) != 0)
@@ -98,31 +117,46 @@ int tsv_print(const struct tsv *t, FILE *out, struct fault *f) {
         }
     for (int r = -1; r < t->rows; r++) {
         const char *gap = "";
+        int start = 0;
         for (int c = 0; c < t->columns; c++) {
             if (!t->column[c].shown)
                 continue;
             int last = c + 1;
             while (last < t->columns && !t->column[last].shown)
                 last++;
-            int pad = last == t->columns && !right[c] ? 0 : width[c]; /* no blanks at the end of a line */
-            fprintf(out, "%s%*s", gap, right[c] ? pad : -pad, cell_at(t, r, c));
+            fputs(gap, out);
+            start += (int)strlen(gap);
             gap = "  ";
+            if (last == t->columns && !right[c]) /* no blanks at the end of a line */
+                print_wrapped(out, cell_at(t, r, c), start);
+            else
+                fprintf(out, "%*s", right[c] ? width[c] : -width[c], cell_at(t, r, c));
+            start += width[c];
         }
         fputc('\n', out);
     }
     return 0;
 }
 
-int tsv_write(const struct tsv *t, const char *path, const char *comments, struct fault *f) {
-    struct outfile o;
-    if (failed(t, f) != 0 || outfile_open(&o, path, f) != 0)
+int tsv_print_raw(const struct tsv *t, FILE *out, const char *comments, struct fault *f) {
+    if (failed(t, f) != 0)
         return -1;
     if (comments != NULL)
-        fputs(comments, o.stream);
+        fputs(comments, out);
     for (int r = -1; r < t->rows; r++)
         for (int c = 0; c < t->columns; c++)
-            fprintf(o.stream, "%s%c", cell_at(t, r, c), c + 1 < t->columns ? '\t' : '\n');
-    return outfile_commit(&o, f);
+            fprintf(out, "%s%c", cell_at(t, r, c), c + 1 < t->columns ? '\t' : '\n');
+    return 0;
+}
+
+int tsv_write(const struct tsv *t, const char *path, const char *comments, struct fault *f) {
+    struct outfile o;
+    if (outfile_open(&o, path, f) != 0)
+        return -1;
+    if (tsv_print_raw(t, o.stream, comments, f) == 0)
+        return outfile_commit(&o, f);
+    outfile_discard(&o);
+    return -1;
 }
 
 void tsv_free(struct tsv *t) {
