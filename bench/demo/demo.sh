@@ -25,6 +25,8 @@ fi
 if [ ! -f "$folder/digits.npy" ]; then
     exec "$halftone" demo
 fi
-# The .npy route by itself: the 64 x 64 matrix X'X.
+# The .npy route by itself.
+echo "halftone mm multiplies .npy files: X'X of the digits, mm digits.npy digits.npy --ta -o xtx.npy"
 "$halftone" mm "$folder/digits.npy" "$folder/digits.npy" --ta -o "$folder/xtx.npy"
+echo
 exec "$halftone" demo --data "$folder/digits.npy"
