@@ -444,6 +444,10 @@ static int run_all(struct bench *b, struct fault *f) {
     b->plan.facts = b->facts;
     b->plan.singles = SINGLES;
     make_comments(b);
+    if (b->engine.device.simulated)
+        fputs("halftone bench: this is the simulator, whose times say nothing of a GPU; the command `halftone`, built with nvcc, "
+              "measures one\n",
+              stderr);
     fputs(b->comments, stdout);
     if (b->yardstick == NULL) {
         memset(b->times, 0, sizeof b->times);

@@ -130,7 +130,8 @@ const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "integers are rounded to float32.\n\n"
                                "  -o FILE      where the result goes; written whole or not at all\n"
                                "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
-                               "  --accuracy A half, tf32, fp32-fast, fp32, reproducible, bits=N or bound=X: the "
-                               "cheapest scheme that has it\n"
+                               "  --accuracy A half, tf32, fp32-fast, fp32, reproducible, bits=N, bound=X or "
+                               "relative=X:rho=Y (halftone.h, section 7):\n"
+                               "               the cheapest scheme that has it\n"
                                "  --ta, --tb   transpose A, B\n",
                                run};

@@ -7,16 +7,24 @@
 #include "cmd.h"
 #include "fault.h"
 
-static const struct command *const commands[] = {&cmd_mm, &cmd_report, &cmd_bench, &cmd_info, &cmd_demo,
+static const struct command *const commands[] = {&cmd_mm, &cmd_report, &cmd_info, &cmd_bench, &cmd_demo,
                                                 &cmd_probe, &cmd_profile, &cmd_tune, &cmd_contract, &cmd_parts};
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+enum { COMMANDS = sizeof commands / sizeof commands[0], FOR_USERS = 5 }; /* the others are for authors of budgets and kernels */
+
+static void print_summaries(FILE *out, int from, int to) {
+    for (int i = from; i < to; i++)
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+}
 
 static void print_help(FILE *out) {
     fputs("halftone: single-precision matrix products on tensor cores, and what they are worth\n\n"
           "Usage: halftone COMMAND [options]; `halftone COMMAND --help` tells more.\n\n",
           out);
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    print_summaries(out, 0, FOR_USERS);
+    fputs("\nFirst: `halftone mm A.npy B.npy -o C.npy`, `halftone report --sizes 64`, `halftone info`.\n\n"
+          "For authors of kernels and of budget files (descriptions of GPUs):\n\n",
+          out);
+    print_summaries(out, FOR_USERS, COMMANDS);
     fputs("\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 no usable GPU.\n", out);
 }
 

@@ -1,0 +1,70 @@
+"""What the command prints for people: the demo's point, help, tables that fit a terminal."""
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+COMMAND = ROOT / "out/a800/halftone-sim"
+
+
+def halftone(*args, **options):
+    return subprocess.run([str(COMMAND), *map(str, args)], capture_output=True, text=True, timeout=120, **options)
+
+
+def tables(text):
+    """Rows of each table by contender."""
+    found = []
+    for block in re.split(r"\n(?=contender)", text)[1:]:
+        head, *lines = block.split("\n\n")[0].splitlines()
+        names = [n.strip() for n in re.split(r"\s{2,}", head)]
+        found.append({line.split()[0]: dict(zip(names, line.split())) for line in lines})
+    return found
+
+
+def test_the_demo_shows_what_it_is_for():
+    """On the generated set: FP16 and BF16 lose neighbours that emulation keeps, and long sums are better than native FP32's.
+    The last lines say what the tables have."""
+    text = halftone("demo").stdout
+    neighbours, features = tables(text)
+    assert "all 17 are exact here: small whole numbers" in text
+    changed = {c: int(r["other neighbours"]) for c, r in neighbours.items()}
+    assert changed["half"] > 40 and changed["bf16"] > 2 * changed["half"]
+    assert max(changed["f16x3"], changed["bf16x6u"], changed["cpu-fp32"]) < changed["half"] / 4
+    errors = {c: float(r["frob"]) for c, r in features.items()}
+    assert errors["f16x3"] < errors["cpu-fp32"] / 4 and errors["half"] > 100 * errors["f16x3"]
+    assert f"at mean 10: cpu-fp32 {changed['cpu-fp32']}, half {changed['half']}, f16x3 {changed['f16x3']}, bf16 {changed['bf16']}\n" in text
+    assert f"X'X, k = 1797: cpu-fp32 {errors['cpu-fp32']:.2g}," in text
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_the_demo_of_two_rows():
+    """Fewer rows than neighbours are asked for."""
+    run = halftone("demo", "--rows", 2)
+    assert run.returncode == 0 and "rows of 2 with other neighbours, at mean 10: cpu-fp32 0," in run.stdout
+
+
+@pytest.mark.parametrize("gpu", ["a800", "h200"])
+def test_info_fits_a_terminal_and_keeps_every_word(gpu):
+    command = ROOT / "out" / gpu / "halftone-sim"
+    shown, raw = (subprocess.run([str(command), "info", *o], capture_output=True, text=True).stdout for o in ((), ("--tsv",)))
+    assert max(map(len, shown.splitlines())) <= 110
+    words = " ".join(shown.split())
+    rows = [line.split("\t") for line in raw.splitlines() if "\t" in line]
+    schemes = [r for r in rows if len(r) == 6 and r[0] != "scheme"]
+    kernels = [r for r in rows if len(r) == 9 and r[0] != "kernel"]
+    assert len(schemes) > 10 and len(kernels) > 50
+    assert all(r[4] in words and r[5] in words for r in schemes) and all(r[0] in words and r[8] in words for r in kernels)
+
+
+def test_help_says_what_to_take_first_and_every_accuracy():
+    first, authors = halftone("--help").stdout.split("For authors")
+    assert re.findall(r"(?m)^  (\w+) ", first) == ["mm", "report", "info", "bench", "demo"]
+    assert re.findall(r"(?m)^  (\w+) ", authors) == ["probe", "profile", "tune", "contract", "parts"]
+    text = halftone("mm", "--help").stdout
+    assert all(word in text for word in ("half", "tf32", "fp32-fast", "reproducible", "bits=N", "bound=X", "relative=X:rho=Y"))
+
+
+def test_bench_in_the_simulator_says_so_in_one_line():
+    run = halftone("bench", "--schemes", "half", "--seconds", "0.001")
+    assert run.returncode == 0 and run.stderr.count("\n") == 1 and "say nothing of a GPU" in run.stderr
