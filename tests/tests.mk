@@ -73,8 +73,9 @@ $(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a o
 	@$(MAKE) test-set GPU=$*
 
 # xdist runs the tests on all cores, those of a file in one process: they share what they build.
-out/venv/pytest-xdist: out/venv/bin/pip
-	$(call run,PIP,pytest pytest-xdist,out/venv/bin/python -m pip install -q --disable-pip-version-check pytest pytest-xdist && touch $@)
+out/venv/pytest-xdist: tests/requirements.txt | out/venv/bin/pip
+	$(call run,PIP,pytest pytest-xdist,out/venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes \
+	    --only-binary=:all: -r tests/requirements.txt && touch $@)
 
 # $(call program,LABEL,COMMAND): a cmocka program.
 define program
