@@ -8,6 +8,24 @@ ifeq ($(MAKELEVEL)$(findstring -j,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
 export LC_ALL := C
+comma := ,
+space := $() $()
+define newline
+
+
+endef
+joined = $(subst $(space),$(1),$(strip $(2)))
+# $(call q,TEXT): one word of the shell, whatever TEXT holds.
+q = '$(subst ','\'',$(1))'
+
+# ---- what the command line may set; a slip is an error with the nearest name. INSTALL, AM_UPDATE_INFO_DIR: Debian's dh sets them everywhere.
+KNOWN := GPU SCHEMES LEAN TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX DESTDIR MODEL SHAPE TSV HTML \
+         COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
+         TEST_SETS WARN COMMIT SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
+given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
+$(foreach v,$(filter-out $(KNOWN) -%,$(given)),$(error unknown variable $(v): do you mean \
+    $(shell awk -v word=$(call q,$(v)) -v known='$(KNOWN)' -f gen/nearest.awk)=? Plain `make` lists them all))
+$(foreach v,$(given),$(if $(findstring $(newline),$(value $(v))),$(error $(v) holds a line break)))
 
 # ---- tools
 ifeq ($(origin CC),default)
@@ -16,22 +34,34 @@ endif
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
+ifeq ($(origin AR),default)
+AR := ar
+endif
 PYTHON ?= python3
-NVCC ?= $(firstword $(wildcard out/toolchain/nvidia/cu13/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
-        $(wildcard /usr/local/cuda/bin/nvcc))
-NVCC := $(NVCC)
+NVCC ?= $(or $(wildcard out/toolchain/nvidia/cu13/bin/nvcc),$(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 HIPCC ?= $(shell command -v hipcc 2>/dev/null)
-HIPCC := $(HIPCC)
-CUDA := $(if $(NVCC),$(abspath $(dir $(realpath $(shell command -v $(NVCC))))/..))
-CUDA_LIB := $(firstword $(wildcard $(CUDA)/lib64 $(CUDA)/lib))
-CUDA_LINK := -L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread
+# Words of the shell, as CC; but a path with a blank is one word.
+as_words = $(if $(findstring $(space),$(1)),$(if $(shell [ -x $(call q,$(1)) ] && echo 1),$(call q,$(1)),$(1)),$(1))
+override NVCC := $(call as_words,$(NVCC))
+override HIPCC := $(call as_words,$(HIPCC))
+# The toolkit's folder: two above the program that the last word of NVCC names (the first may be ccache).
+CUDA := $(if $(NVCC),$(shell set -- $(NVCC); for last; do :; done; at=$$(command -v "$$last") && at=$$(readlink -f "$$at") && \
+        cd "$$(dirname "$$at")/.." && pwd))
+ifneq ($(NVCC),)
+ifeq ($(CUDA),)
+$(error NVCC=$(NVCC) is no program that can be run)
+endif
+endif
+CUDA_LIB := $(shell cd $(call q,$(CUDA)) 2>/dev/null && for at in lib64 lib; do [ ! -d $$at ] || { echo $$at; break; }; done)
+CUDA_LINK := $(if $(CUDA_LIB),-L$(call q,$(CUDA)/$(CUDA_LIB))) -lcudart_static -ldl -lrt -lpthread
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null || echo unknown)
 TOOLKIT = $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release .*, V/nvcc /p'),none)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2
-C_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(WARN) -fPIC -MMD -MP
-CXX_FLAGS := -std=c++17 $(CFLAGS) $(WARN) -fPIC -MMD -MP
+CXXFLAGS ?= $(CFLAGS)
+C_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CPPFLAGS) $(CFLAGS) $(WARN) -fPIC -MMD -MP
+CXX_FLAGS := -std=c++17 $(CPPFLAGS) $(CXXFLAGS) $(WARN) -fPIC -MMD -MP
 # The simulator tells calls apart by where they return to: gcc must not make two of one, by threading jumps
 # nor by placing a short block twice (clang: convergent in ht_sim.h).
 NO_COPIES := $(if $(findstring clang,$(CXX)),,-fno-thread-jumps -freorder-blocks-algorithm=simple)
@@ -54,17 +84,20 @@ TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 
-# ---- the GPUs asked for: names, or paths of budget files
-comma := ,
-space := $() $()
-joined = $(subst $(space),$(1),$(strip $(2)))
-GEN_OPTIONS := $(if $(SCHEMES),--scheme $(call joined,$(comma),$(SCHEMES))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(TUNED),--tuned $(TUNED)) $(if $(TILES),--tiles $(TILES)) $(if $(PROMOTE),--promote $(PROMOTE))
+# ---- the GPUs asked for: names, paths of budget files
+schemes := $(subst $(comma), ,$(SCHEMES))
+GEN_OPTIONS := $(if $(schemes),--scheme $(call q,$(call joined,$(comma),$(schemes)))) $(if $(filter-out 0,$(LEAN)),--lean) \
+    $(if $(TUNED),--tuned $(call q,$(TUNED))) $(if $(TILES),--tiles $(call q,$(TILES))) $(if $(PROMOTE),--promote $(call q,$(PROMOTE)))
 ifneq ($(strip $(GPU)),)
 SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
 BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))
-unknown := $(foreach b,$(BUDGET),$(if $(wildcard $(b)),,$(notdir $(basename $(b)))))
+unknown := $(foreach b,$(BUDGET),$(if $(filter $(b),$(wildcard $(b))),,$(notdir $(basename $(b)))))
 ifneq ($(strip $(unknown)),)
 $(error unknown GPU '$(strip $(unknown))'; known budgets: $(GPU_NAMES), or the path of a .gpu file)
+endif
+# These names stand in rules and in commands; bytes from 128 on are letters of other alphabets.
+ifneq ($(shell printf '%s\n' $(call q,$(BUDGET)) | tr -d 'A-Za-z0-9_./+@~ \200-\377-')$(filter .%,$(notdir $(basename $(BUDGET)))),)
+$(error the path of a budget may hold letters, digits and _ . / + @ ~ -, and its name may not begin with a dot: $(BUDGET))
 endif
 ifneq ($(filter bin data dev obj pages test toolchain venv,$(notdir $(SET))),)
 $(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder of that name already)
@@ -97,49 +130,66 @@ GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
 no_compiler := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
 endif
 define need_compiler
-@if [ -z "$(DEVICE_CC)" ]; then echo "$(no_compiler)" >&2; exit 2; fi
+@$(if $(DEVICE_CC),:,echo $(call q,$(no_compiler)) >&2; exit 2)
 endef
-
+# DEVICE=0: the simulator's half alone.
+WITH_DEVICE := $(if $(filter 0,$(DEVICE)),,$(DEVICE_CC))
 .PHONY: pages vendor verify-vendored install help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
 	@echo "halftone: single-precision matrix products emulated on tensor cores (AMD: Matrix Cores), generated for your GPU"
 	@echo
 	@echo "  make demo GPU=a800       handwritten digits, every scheme beside native FP32 (simulator if there is no GPU)"
-	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone"
+	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone; needs nvcc"
+	@echo "                           (AMD: hipcc). Without it only the simulator's half, out/a800/halftone-sim, and exit code 2"
+	@echo "  make GPU=a800 DEVICE=0   the simulator's half alone, as make build-sim; make build-device is the other half alone"
 	@echo "  make generate GPU=a800   only the sources (needs nothing but a C compiler)"
-	@echo "  make GPU=a800 TUNED=f.tsv  the same, but for the shapes that 'halftone tune' measured takes the fastest kernel"
-	@echo "  make explain GPU=a800    every candidate tile, what it uses, and why one won (SCHEME=f16x3 MODEL=halftone SHAPE=MxNxK)"
-	@echo "                           HTML=page.html writes a page; WHAT_IF='l2_gbps=3000' or COMPARE=h200 holds it against that"
+	@echo "  make explain GPU=a800    every candidate tile, what it uses, and why one won"
 	@echo "  make pages               such pages of $(PAGES) into out/pages, with screenshots where Chromium is"
-	@echo "  make vendor GPU=a800 DEST=dir   sources for your own project (SCHEMES=f16x3,legemm PREFIX=myproj_ LEAN=1 AMALGAMATION=1)"
+	@echo "  make vendor GPU=a800 DEST=dir   sources for your own project"
 	@echo "  make verify-vendored DIR=dir    whether such a folder is still as it was written"
-	@echo "  make install GPU=a800 PREFIX=/usr/local   library, header, command, pkg-config file and CMake package"
-	@echo "  make test                all tests, no GPU needed; installs what they use (apt-get)"
-	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included"
-	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU (BENCH_ARGS='--sizes 1024,4096')"
+	@echo "  make install GPU=a800    library, header, command, pkg-config file and CMake package"
+	@echo "  make test                all tests, no GPU needed: installs packages as root or by sudo (apt-get), then about 17 minutes on 2 cores"
+	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included (sh tests/setup.sh first)"
+	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU"
 	@echo "  make setup               Debian or Ubuntu packages for the tests (apt-get)"
-	@echo "  make toolchain           NVIDIA's compiler into out/toolchain, where there is no CUDA toolkit"
+	@echo "  make toolchain           NVIDIA's compiler into out/toolchain, where there is no CUDA toolkit; says what to put on PATH"
 	@echo "  make clean               removes what was built in out/; keeps out/data, out/toolchain, out/venv"
 	@echo
-	@echo "GPU: $(GPU_NAMES), or the path of a budget file; several in quotes: one library for all"
-	@echo "SCHEMES=f16x3,legemm and LEAN=1 (only the tiles that are chosen for some shape) make a library small"
-	@echo "V=1 shows whole commands; CC, CXX, NVCC, HIPCC, PYTHON choose the tools"
+	@echo "What is built       (default)"
+	@echo "  GPU=a800          (none)        $(GPU_NAMES);"
+	@echo "                                  or the path of a budget file; several in quotes:"
+	@echo "                                  one library for all. A set is one folder, out/GPU: other SCHEMES replace what is there"
+	@echo "  SCHEMES=f16x3,bf16x6u  (all)       fewer make a library small; explain: which (f16x3)"
+	@echo "  LEAN=1            (0)           only the tiles that are chosen for some shape, no ablations"
+	@echo "  TILES=64x128x32_w64x64_s3 (none)  more tiles, as explain names them"
+	@echo "  TUNED=t.tsv       (none)        for the shapes that 'halftone tune' measured, the fastest kernel"
+	@echo "  PROMOTE=128       (the scheme's)  promotion interval, an ablation; none: no promotion"
+	@echo "explain: SHAPE=MxNxK (4096x4096x4096)  MODEL=halftone|egemm|legemm (halftone)  TSV=1 (0): a table  HTML=page.html (none): a page"
+	@echo "         WHAT_IF='l2_gbps=3000 sms=60' or COMPARE=h200 (none): held against that"
+	@echo "vendor:  SYMBOLS=myproj_ (halftone_): what exported names begin with  AMALGAMATION=1 (0): one source and one header"
+	@echo "install: PREFIX=/usr/local  DESTDIR= (for packagers)"
+	@echo "bench:   BENCH_ARGS='--sizes 1024,4096' (none; see out/GPU/halftone bench --help)"
+	@echo "pages:   PAGES='$(PAGES)'"
+	@echo "Tools:   CC=$(CC) CXX=$(CXX) CFLAGS='$(CFLAGS)' CPPFLAGS LDFLAGS NVCC HIPCC PYTHON=$(PYTHON); V=1 shows whole commands"
 
 # ---- what objects depend on besides sources: a changed compiler or flag rebuilds, a changed commit only what prints it
-out/obj/flags: facts = $(CC) $(CXX) $(CFLAGS)
-out/obj/nvcc: facts = $(NVCC) $(HIPCC)
-out/obj/build.h: facts = \#define HALFTONE_COMMIT "$(COMMIT)"\n\#define HALFTONE_TOOLKIT "$(TOOLKIT)"
-out/obj/options-%: facts = options: $(GEN_OPTIONS)
+out/obj/flags: facts = $(call q,$(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS))
+out/obj/nvcc: facts = $(call q,$(NVCC) $(HIPCC))
+out/obj/build.h: facts = '\#define HALFTONE_COMMIT "$(COMMIT)"' '\#define HALFTONE_TOOLKIT "$(TOOLKIT)"'
+out/obj/options-%: facts = $(call q,options: $(GEN_OPTIONS)) $(if $(TUNED),"$$(cksum 2>/dev/null <$(call q,$(TUNED)))")
+define note_facts
+@mkdir -p $(@D); printf '%s\n' $(facts) | cmp -s - $@ || printf '%s\n' $(facts) >$@
+endef
 out/obj/options-%: FORCE
-	@mkdir -p $(@D); printf '$(facts)\n' | cmp -s - $@ || printf '$(facts)\n' >$@
+	$(note_facts)
 out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
-	@mkdir -p $(@D); printf '$(facts)\n' | cmp -s - $@ || printf '$(facts)\n' >$@
+	$(note_facts)
 
 # ---- generator
 out/bin/halftone-gen: $(GEN_OBJ) out/obj/gen/main.o
 	@mkdir -p $(@D)
-	$(call run,LINK,$@,$(CC) -o $@ $^)
+	$(call run,LINK,$@,$(CC) $(LDFLAGS) -o $@ $^)
 
 out/obj/%.o: %.c out/obj/flags
 	@mkdir -p $(@D)
@@ -162,31 +212,33 @@ out/obj/bench/plot_scripts.h: bench/plots/error.gp bench/plots/histogram.gp
 	@mkdir -p $(@D)
 	@for s in error histogram; do echo "const char plot_$$s[] ="; \
 	    sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' bench/plots/$$s.gp; echo ";"; done >$@.tmp && mv $@.tmp $@
-out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(CUDA)/include
+out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
 
 # The simulator alone, for sources that come from elsewhere (tests/vendored/nvcc-sim).
 out/obj/libsim.a: $(SIM_OBJ)
-	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $^)
+	$(call run,AR,$@,rm -f $@ && $(AR) rcsD $@ $^)
 
 generate: $(SET)/manifest
 	@:
 
 # Equal files keep their times, so that only changed kernels are compiled; the manifest's time says "up to date".
 ifneq ($(GPU),)
-$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET) $(TUNED) out/obj/options-$(notdir $(SET))
+$(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET) out/obj/options-$(notdir $(SET))
 	$(call run,GEN,$(SET),out/bin/halftone-gen emit --gpu $(call joined,$(comma),$(GPU)) --out $(SET) $(GEN_OPTIONS))
 	@touch $@
 endif
 
 # ---- library and command; a second make reads the kernel list that the first one generated
 all: generate
-	@$(MAKE) $(if $(DEVICE_CC),build-device) build-sim GPU='$(GPU)'
-	@$(if $(DEVICE_CC),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)",\
-	echo "$(no_compiler)"; echo "Built for the simulator only: $(SET)/halftone-sim")
+	@$(MAKE) $(if $(WITH_DEVICE),build-device) build-sim GPU=$(call q,$(GPU))
+	@$(if $(WITH_DEVICE),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)",\
+	$(if $(filter 0,$(DEVICE)),echo "$(SET): libhalftone-sim.a halftone.h halftone-sim (the command$(comma) in the simulator)",\
+	echo $(call q,$(no_compiler)) >&2; \
+	echo "Without it only the simulator's half was built: $(SET)/halftone-sim has the same commands. DEVICE=0 asks for that half alone" >&2; exit 2))
 
-build-device: $(SET)/libhalftone.a $(SET)/libhalftone.so $(SET)/halftone.h $(SET)/halftone
-	@:
+build-device: $(if $(DEVICE_CC),$(SET)/libhalftone.a $(SET)/libhalftone.so $(SET)/halftone.h $(SET)/halftone)
+	$(need_compiler)
 
 build-sim: $(SET)/libhalftone-sim.a $(SET)/halftone.h $(SET)/halftone-sim
 	@:
@@ -208,16 +260,16 @@ LIB_OBJ := $(KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) $(DEVICE_OBJ)
 SIM_LIB_OBJ := $(SIM_KERNEL_OBJ) $(SET)/obj/dispatch.o $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ)
 
 $(SET)/libhalftone.a: $(LIB_OBJ) $(SET)/rules.mk
-	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $(LIB_OBJ))
+	$(call run,AR,$@,rm -f $@ && $(AR) rcsD $@ $(LIB_OBJ))
 
 # Only the names of halftone.h leave the shared library; the CUDA runtime is inside it, the HIP runtime is not.
 $(SET)/libhalftone.so: $(LIB_OBJ) $(SET)/rules.mk
 	@echo '{ global: halftone_*; local: *; };' >$(SET)/obj/exports
 	$(call run,LINK,$@,$(CXX) -shared -static-libstdc++ -static-libgcc -Wl$(comma)-soname$(comma)libhalftone.so \
-	    -Wl$(comma)--version-script=$(SET)/obj/exports -o $@ $(LIB_OBJ) $(DEVICE_LINK))
+	    -Wl$(comma)--version-script=$(SET)/obj/exports $(LDFLAGS) -o $@ $(LIB_OBJ) $(DEVICE_LINK))
 
 $(SET)/libhalftone-sim.a: $(SIM_LIB_OBJ) $(SET)/rules.mk
-	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $(SIM_LIB_OBJ))
+	$(call run,AR,$@,rm -f $@ && $(AR) rcsD $@ $(SIM_LIB_OBJ))
 
 $(SET)/halftone.h: $(SET)/manifest ;
 
@@ -246,47 +298,59 @@ out/obj/bench/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard
 	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -c $< -o $@)
 
 $(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
-	$(call run,LINK,$@,$(CXX) -o $@ $^ $(DEVICE_LINK) -lm)
+	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(DEVICE_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/profile_kernels-sim.o $(SET)/libhalftone-sim.a
-	$(call run,LINK,$@,$(CXX) -o $@ $^ -ldl -lpthread -lm)
+	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
 endif
 # ---- using it
 # The demo builds for the GPU only where it can run; a GPU that the set does not fit also ends in the simulator.
 demo: generate
-	@$(MAKE) $(if $(DEVICE_CC),$(if $(GPU_HERE),build-device)) build-sim GPU='$(GPU)'
+	@$(MAKE) $(if $(DEVICE_CC),$(if $(GPU_HERE),build-device)) build-sim GPU=$(call q,$(GPU))
 	@[ -f out/data/digits.npy ] || $(MAKE) out/venv/bin/pip >/dev/null 2>&1 || true
 	@echo
 	@command=$(SET)/halftone-sim; \
 	$(if $(GPU_HERE),$(if $(DEVICE_CC),if why=$$($(SET)/halftone info 2>&1 >/dev/null); then command=$(SET)/halftone; \
-	    else echo "$$why"; fi,echo "$(no_compiler)"), \
-	    echo "No $(VENDOR) GPU was found on this machine."; $(if $(DEVICE_CC),:,echo "$(no_compiler)")); \
+	    else echo "$$why"; fi,echo $(call q,$(no_compiler))), \
+	    echo "No $(VENDOR) GPU was found on this machine."; $(if $(DEVICE_CC),:,echo $(call q,$(no_compiler)))); \
 	[ $$command = $(SET)/halftone ] || echo "The same kernels now run in the simulator: the same arithmetic bit for bit, but its times mean nothing."; \
-	PYTHON=$(PYTHON) sh bench/demo/demo.sh $$command out/data
+	PYTHON=$(call q,$(PYTHON)) sh bench/demo/demo.sh $$command out/data
 
-bench: generate
+bench:
 	$(need_compiler)
-	@$(MAKE) build-device GPU='$(GPU)'
+	@$(MAKE) generate GPU=$(call q,$(GPU))
+	@$(MAKE) build-device GPU=$(call q,$(GPU))
 	@$(SET)/halftone bench $(BENCH_ARGS)
 
 # ---- for other people's projects
-# PREFIX: of the exported names. The folder: out/bin/halftone-gen writes all of it, or nothing.
+# The folder: out/bin/halftone-gen writes all of it, or nothing.
+ifneq ($(filter vendor,$(MAKECMDGOALS)),)
+ifeq ($(origin PREFIX),command line)
+$(error PREFIX is the folder of make install; what exported names begin with is SYMBOLS=$(PREFIX))
+endif
+endif
 vendor: out/bin/halftone-gen
-	@if [ -z "$(DEST)" ]; then echo "DEST is missing: make vendor GPU=$(firstword $(GPU)) DEST=folder [SCHEMES=f16x3,legemm] [PREFIX=myproj_] [LEAN=1] [AMALGAMATION=1]" >&2; exit 2; fi
-	@out/bin/halftone-gen vendor --gpu $(call joined,$(comma),$(GPU)) --out '$(DEST)' $(GEN_OPTIONS) \
-	    $(if $(PREFIX),--prefix '$(PREFIX)') $(if $(filter-out 0,$(AMALGAMATION)),--amalgamation)
+	@dest=$(call q,$(DEST)); while [ "$${dest%/}" != "$$dest" ] && [ "$$dest" != / ]; do dest=$${dest%/}; done; \
+	if [ -z "$$dest" ]; then echo "DEST is missing: make vendor GPU=$(firstword $(GPU)) DEST=folder [SCHEMES=f16x3,bf16x6u] [SYMBOLS=myproj_] [LEAN=1] [AMALGAMATION=1]" >&2; exit 2; fi; \
+	out/bin/halftone-gen vendor --gpu $(call q,$(call joined,$(comma),$(GPU))) --out "$$dest" $(GEN_OPTIONS) \
+	    $(if $(SYMBOLS),--prefix $(call q,$(SYMBOLS))) $(if $(filter-out 0,$(AMALGAMATION)),--amalgamation)
 
 verify-vendored: out/bin/halftone-gen
-	@if [ -z "$(DIR)" ]; then echo "DIR is missing: make verify-vendored DIR=folder" >&2; exit 2; fi
-	@out/bin/halftone-gen verify '$(DIR)'
+	@$(if $(DIR),,echo "DIR is missing: make verify-vendored DIR=folder" >&2; exit 2)
+	@out/bin/halftone-gen verify $(call q,$(DIR))
 
-# PREFIX: /usr/local unless given; DESTDIR for packagers. Without nvcc only the simulator's library is there to install.
+# PREFIX: /usr/local unless given; DESTDIR for packagers. DEVICE=0: the simulator's half alone.
 install: all
-	@sh runtime/install.sh $(SET) '$(or $(PREFIX),/usr/local)' '$(DESTDIR)'
+	@sh runtime/install.sh $(SET) $(call q,$(or $(PREFIX),/usr/local)) $(call q,$(DESTDIR))
 
+# Each GPU by each scheme; a page or a table is of one.
+EXPLAIN_OPTIONS = $(if $(MODEL),--model $(call q,$(MODEL))) $(if $(SHAPE),--shape $(call q,$(SHAPE))) $(if $(filter-out 0,$(TSV)),--tsv) \
+    $(if $(HTML),--html $(call q,$(HTML))) $(if $(COMPARE),--compare $(call q,$(COMPARE))) $(foreach w,$(WHAT_IF),--what-if $(call q,$(w)))
 explain: out/bin/halftone-gen
-	@out/bin/halftone-gen explain --gpu $(GPU) $(if $(SCHEME),--scheme $(SCHEME)) $(if $(MODEL),--model $(MODEL)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(TSV),--tsv) $(if $(HTML),--html $(HTML)) \
-	    $(if $(COMPARE),--compare $(COMPARE)) $(WHAT_IF:%=--what-if %)
+	@$(if $(HTML)$(filter-out 0,$(TSV)),$(if $(word 2,$(GPU))$(word 2,$(schemes)),\
+	    echo "HTML and TSV are of one GPU and one scheme: give GPU= and SCHEMES= one name each" >&2; exit 2))
+	@$(foreach g,$(GPU),$(foreach s,$(or $(schemes),f16x3),\
+	    out/bin/halftone-gen explain --gpu $(call q,$(g)) --scheme $(call q,$(s)) $(EXPLAIN_OPTIONS) &&)) :
 
 # Pages of explain for three GPUs, and what they look like where Chromium is installed (apt-get install chromium).
 PAGES := a800 h200 mi210
@@ -298,13 +362,13 @@ out/pages/%.html: gen/gpus/%.gpu out/bin/halftone-gen
 	@mkdir -p $(@D)
 	$(call run,PAGE,$@,out/bin/halftone-gen explain --gpu $* --html $@ >/dev/null)
 	$(if $(CHROMIUM),$(call run,SHOT,$(@:.html=.png),$(CHROMIUM) --headless --no-sandbox --disable-gpu \
-	    --screenshot=$(@:.html=.png) --window-size=920$(comma)2700 file://$(abspath $@) >/dev/null 2>&1))
+	    --screenshot=$(@:.html=.png) --window-size=920$(comma)2700 "file://$$PWD/$@" >/dev/null 2>&1))
 
 # ---- what is fetched
 out/venv/bin/pip:
 	@rm -rf out/venv
 	$(call run,VENV,out/venv,$(PYTHON) -m venv out/venv || { rm -rf out/venv; \
-	    echo "$(PYTHON) cannot make a virtual environment; Debian and Ubuntu: sh tests/setup.sh demo" >&2; exit 1; })
+	    echo $(call q,$(PYTHON))" cannot make a virtual environment; Debian and Ubuntu: sh tests/setup.sh demo" >&2; exit 1; })
 
 toolchain: out/venv/bin/pip
 	@sh tests/toolchain.sh out/toolchain out/venv/bin/python

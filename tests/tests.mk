@@ -21,7 +21,7 @@ out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/t
 # ---- programs without a kernel set
 out/test/libtest.a: $(TEST_LIB)
 	@mkdir -p $(@D)
-	$(call run,AR,$@,rm -f $@ && ar rcsD $@ $^)
+	$(call run,AR,$@,rm -f $@ && $(AR) rcsD $@ $^)
 
 out/test/%: tests/%.c out/test/libtest.a out/obj/flags
 	@mkdir -p $(@D)
@@ -36,7 +36,7 @@ out/test/%.o: tests/%.c out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CC,$<,$(CC) $(C_FLAGS) -c $< -o $@)
 
-out/test/graph.o: C_FLAGS += -isystem $(CUDA)/include
+out/test/graph.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 
 SET_TEST_OBJ := $(patsubst %,out/obj/bench/%.o,families metrics reference threads)
 there = $(patsubst tests/%.c,%,$(wildcard $(1:%=tests/%.c)))
@@ -55,13 +55,14 @@ endif
 
 # ---- without a GPU: packages first, then everything is built, then all of it runs, whatever fails.
 test:
+	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs all tests: about 17 minutes on 2 cores"
 	@sh tests/setup.sh
 	@$(MAKE) test-build
 	@$(MAKE) -k test-programs; programs=$$?; $(MAKE) test-python && exit $$programs
 
 # MAKEFLAGS: these tests start make themselves, not as a part of this one.
 test-python:
-	@MAKEFLAGS= MAKELEVEL= NVCC='$(NVCC)' out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadfile tests
+	@MAKEFLAGS= MAKELEVEL= NVCC=$(if $(CUDA),$(call q,$(CUDA)/bin/nvcc)) out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadfile tests
 
 test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/one_product.o test-sets out/venv/pytest-xdist
 test-sets: $(TEST_SETS:%=test-set-%)
@@ -114,7 +115,7 @@ run-products-a800-on-sm90:
 # ---- on a GPU
 check-gpu: generate
 	$(need_compiler)
-	@$(MAKE) check-gpu-build GPU='$(GPU)'
+	@$(MAKE) check-gpu-build GPU=$(call q,$(GPU))
 	@sh tests/check_gpu.sh $(SET)
 
 check-gpu-build: build-device build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)
