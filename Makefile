@@ -83,8 +83,16 @@ BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard ben
 TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
+# ---- the GPUs asked for: names, paths of budget files, or `native`: the set for this machine's GPU
+ifneq ($(filter native,$(GPU)),)
+native := $(shell mkdir -p out/bin && $(CC) -o out/bin/card runtime/card.c -ldl && sh gen/card.sh pick out/bin/card 2>&1)
+ifneq ($(.SHELLSTATUS),0)
+$(error GPU=native: $(native))
+endif
+$(info GPU=native: $(native))
+override GPU := $(patsubst native,$(lastword $(native)),$(GPU))
+endif
 
-# ---- the GPUs asked for: names, paths of budget files
 schemes := $(subst $(comma), ,$(SCHEMES))
 GEN_OPTIONS := $(if $(schemes),--scheme $(call q,$(call joined,$(comma),$(schemes)))) $(if $(filter-out 0,$(LEAN)),--lean) \
     $(if $(TUNED),--tuned $(call q,$(TUNED))) $(if $(TILES),--tiles $(call q,$(TILES))) $(if $(PROMOTE),--promote $(call q,$(PROMOTE)))
@@ -93,7 +101,7 @@ SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
 BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))
 unknown := $(foreach b,$(BUDGET),$(if $(filter $(b),$(wildcard $(b))),,$(notdir $(basename $(b)))))
 ifneq ($(strip $(unknown)),)
-$(error unknown GPU '$(strip $(unknown))'; known budgets: $(GPU_NAMES), or the path of a .gpu file)
+$(error unknown GPU '$(strip $(unknown))'; known budgets: $(GPU_NAMES), or native, or the path of a .gpu file)
 endif
 # These names stand in rules and in commands; bytes from 128 on are letters of other alphabets.
 ifneq ($(shell printf '%s\n' $(call q,$(BUDGET)) | tr -d 'A-Za-z0-9_./+@~ \200-\377-')$(filter .%,$(notdir $(basename $(BUDGET)))),)
@@ -109,7 +117,7 @@ SIM_KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/sim/%.o)
 else
 asked := $(firstword $(filter all generate build-device build-sim test-set demo check-gpu bench explain vendor install,$(MAKECMDGOALS)))
 ifneq ($(asked),)
-$(error GPU is missing: make $(asked) GPU=NAME, NAME one of: $(GPU_NAMES), or the path of a .gpu file)
+$(error GPU is missing: make $(asked) GPU=NAME, NAME one of: $(GPU_NAMES), or native, or the path of a .gpu file)
 endif
 endif
 
@@ -134,6 +142,11 @@ define need_compiler
 endef
 # DEVICE=0: the simulator's half alone.
 WITH_DEVICE := $(if $(filter 0,$(DEVICE)),,$(DEVICE_CC))
+# Before anything is compiled for a GPU that will be used here.
+define need_gpu
+@sh gen/card.sh fits out/bin/card $(BUDGET)
+endef
+
 .PHONY: pages vendor verify-vendored install help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
@@ -158,7 +171,7 @@ help:
 	@echo
 	@echo "What is built       (default)"
 	@echo "  GPU=a800          (none)        $(GPU_NAMES);"
-	@echo "                                  or the path of a budget file; several in quotes:"
+	@echo "                                  native: the set for this machine's GPU; or the path of a budget file; several in quotes:"
 	@echo "                                  one library for all. A set is one folder, out/GPU: other SCHEMES replace what is there"
 	@echo "  SCHEMES=f16x3,bf16x6u  (all)       fewer make a library small; explain: which (f16x3)"
 	@echo "  LEAN=1            (0)           only the tiles that are chosen for some shape, no ablations"
@@ -190,6 +203,11 @@ out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
 out/bin/halftone-gen: $(GEN_OBJ) out/obj/gen/main.o
 	@mkdir -p $(@D)
 	$(call run,LINK,$@,$(CC) $(LDFLAGS) -o $@ $^)
+
+# Names this machine's GPUs.
+out/bin/card: out/obj/runtime/card.o
+	@mkdir -p $(@D)
+	$(call run,LINK,$@,$(CC) $(LDFLAGS) -o $@ $^ -ldl)
 
 out/obj/%.o: %.c out/obj/flags
 	@mkdir -p $(@D)
@@ -316,7 +334,9 @@ demo: generate
 	[ $$command = $(SET)/halftone ] || echo "The same kernels now run in the simulator: the same arithmetic bit for bit, but its times mean nothing."; \
 	PYTHON=$(call q,$(PYTHON)) sh bench/demo/demo.sh $$command out/data
 
-bench:
+# The GPU is looked for first: what would run there takes minutes to compile.
+bench: out/bin/card
+	$(need_gpu)
 	$(need_compiler)
 	@$(MAKE) generate GPU=$(call q,$(GPU))
 	@$(MAKE) build-device GPU=$(call q,$(GPU))

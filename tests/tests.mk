@@ -113,8 +113,12 @@ run-products-a800-on-sm90:
 	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim errors)
 
 # ---- on a GPU
-check-gpu: generate
+check-gpu: out/bin/card
+	$(need_gpu)
 	$(need_compiler)
+	@echo '#include <cmocka.h>' | $(CC) $(CPPFLAGS) -include stddef.h -include stdarg.h -include stdint.h -include setjmp.h -E - >/dev/null 2>&1 || \
+	    { echo "the tests need cmocka: sh tests/setup.sh (Debian and Ubuntu: libcmocka-dev)" >&2; exit 2; }
+	@$(MAKE) generate GPU=$(call q,$(GPU))
 	@$(MAKE) check-gpu-build GPU=$(call q,$(GPU))
 	@sh tests/check_gpu.sh $(SET)
 
