@@ -19,7 +19,7 @@ joined = $(subst $(space),$(1),$(strip $(2)))
 q = '$(subst ','\'',$(1))'
 
 # ---- what the command line may set; a slip is an error with the nearest name. INSTALL, AM_UPDATE_INFO_DIR: Debian's dh sets them everywhere.
-KNOWN := GPU SCHEMES LEAN TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX DESTDIR MODEL SHAPE TSV HTML \
+KNOWN := GPU SCHEMES LEAN TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX LIBDIR DESTDIR MODEL SHAPE TSV HTML \
          COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
          TEST_SETS WARN COMMIT SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
@@ -83,6 +83,10 @@ BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard ben
 TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
+VERSION := $(shell sed -n 's/^\#define HT_GENERATOR_VERSION "\(.*\)"/\1/p' gen/emit.h)
+# Names what the shared library's users load: the major version.
+SONAME := libhalftone.so.$(firstword $(subst ., ,$(VERSION)))
+
 # ---- the GPUs asked for: names, paths of budget files, or `native`: the set for this machine's GPU
 ifneq ($(filter native,$(GPU)),)
 native := $(shell mkdir -p out/bin && $(CC) -o out/bin/card runtime/card.c -ldl && sh gen/card.sh pick out/bin/card 2>&1)
@@ -147,7 +151,7 @@ define need_gpu
 @sh gen/card.sh fits out/bin/card $(BUDGET)
 endef
 
-.PHONY: pages vendor verify-vendored install help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
+.PHONY: pages vendor verify-vendored install uninstall help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
 	@echo "halftone: single-precision matrix products emulated on tensor cores (AMD: Matrix Cores), generated for your GPU"
@@ -161,7 +165,7 @@ help:
 	@echo "  make pages               such pages of $(PAGES) into out/pages, with screenshots where Chromium is"
 	@echo "  make vendor GPU=a800 DEST=dir   sources for your own project"
 	@echo "  make verify-vendored DIR=dir    whether such a folder is still as it was written"
-	@echo "  make install GPU=a800    library, header, command, pkg-config file and CMake package"
+	@echo "  make install GPU=a800    library, header, command, licence, pkg-config file and CMake package; make uninstall"
 	@echo "  make test                all tests, no GPU needed: installs packages as root or by sudo (apt-get), then about 17 minutes on 2 cores"
 	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included (sh tests/setup.sh first)"
 	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU"
@@ -181,7 +185,7 @@ help:
 	@echo "explain: SHAPE=MxNxK (4096x4096x4096)  MODEL=halftone|egemm|legemm (halftone)  TSV=1 (0): a table  HTML=page.html (none): a page"
 	@echo "         WHAT_IF='l2_gbps=3000 sms=60' or COMPARE=h200 (none): held against that"
 	@echo "vendor:  SYMBOLS=myproj_ (halftone_): what exported names begin with  AMALGAMATION=1 (0): one source and one header"
-	@echo "install: PREFIX=/usr/local  DESTDIR= (for packagers)"
+	@echo "install: PREFIX=/usr/local  LIBDIR=lib (below PREFIX, or a path)  DESTDIR= (for packagers)"
 	@echo "bench:   BENCH_ARGS='--sizes 1024,4096' (none; see out/GPU/halftone bench --help)"
 	@echo "pages:   PAGES='$(PAGES)'"
 	@echo "Tools:   CC=$(CC) CXX=$(CXX) CFLAGS='$(CFLAGS)' CPPFLAGS LDFLAGS NVCC HIPCC PYTHON=$(PYTHON); V=1 shows whole commands"
@@ -283,8 +287,9 @@ $(SET)/libhalftone.a: $(LIB_OBJ) $(SET)/rules.mk
 # Only the names of halftone.h leave the shared library; the CUDA runtime is inside it, the HIP runtime is not.
 $(SET)/libhalftone.so: $(LIB_OBJ) $(SET)/rules.mk
 	@echo '{ global: halftone_*; local: *; };' >$(SET)/obj/exports
-	$(call run,LINK,$@,$(CXX) -shared -static-libstdc++ -static-libgcc -Wl$(comma)-soname$(comma)libhalftone.so \
+	$(call run,LINK,$@,$(CXX) -shared -static-libstdc++ -static-libgcc -Wl$(comma)-soname$(comma)$(SONAME) \
 	    -Wl$(comma)--version-script=$(SET)/obj/exports $(LDFLAGS) -o $@ $(LIB_OBJ) $(DEVICE_LINK))
+	@ln -sf libhalftone.so $(SET)/$(SONAME)
 
 $(SET)/libhalftone-sim.a: $(SIM_LIB_OBJ) $(SET)/rules.mk
 	$(call run,AR,$@,rm -f $@ && $(AR) rcsD $@ $(SIM_LIB_OBJ))
@@ -359,9 +364,14 @@ verify-vendored: out/bin/halftone-gen
 	@$(if $(DIR),,echo "DIR is missing: make verify-vendored DIR=folder" >&2; exit 2)
 	@out/bin/halftone-gen verify $(call q,$(DIR))
 
-# PREFIX: /usr/local unless given; DESTDIR for packagers. DEVICE=0: the simulator's half alone.
+# DESTDIR for packagers. DEVICE=0: the simulator's half alone.
+INSTALL_FACTS = PREFIX=$(call q,$(or $(PREFIX),/usr/local)) LIBDIR=$(call q,$(or $(LIBDIR),lib)) DESTDIR=$(call q,$(DESTDIR)) SONAME=$(SONAME)
 install: all
-	@sh runtime/install.sh $(SET) $(call q,$(or $(PREFIX),/usr/local)) $(call q,$(DESTDIR))
+	@$(INSTALL_FACTS) VERSION=$(VERSION) SET=$(SET) VENDOR=$(if $(WITH_DEVICE),$(VENDOR)) \
+	    CUDA=$(call q,$(CUDA)) CUDA_LIB=$(CUDA_LIB) sh runtime/install.sh install
+
+uninstall:
+	@$(INSTALL_FACTS) sh runtime/install.sh uninstall
 
 # Each GPU by each scheme; a page or a table is of one.
 EXPLAIN_OPTIONS = $(if $(MODEL),--model $(call q,$(MODEL))) $(if $(SHAPE),--shape $(call q,$(SHAPE))) $(if $(filter-out 0,$(TSV)),--tsv) \

@@ -24,6 +24,19 @@ def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
     return run
 
 
+def copy_of_repository(folder, built=False):
+    """The repository in a folder of its own, for tests that build beside others; built: with what is compiled already."""
+    left_out = shutil.ignore_patterns("results", "golden", "__pycache__")
+    for name in ("gen", "runtime", "templates", "bench", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
+    for name in ("Makefile", "LICENSE", "README.md"):
+        shutil.copy2(ROOT / name, folder)
+    for name in ("obj", "bin"):
+        if built and (ROOT / "out" / name).is_dir():
+            shutil.copytree(ROOT / "out" / name, folder / "out" / name)
+    return folder
+
+
 def full_disk(bytes_left):
     """preexec_fn: files of the child may not grow beyond this; writing more fails as on a full disk."""
     def limit():
@@ -35,7 +48,8 @@ def full_disk(bytes_left):
 def nvcc():
     """The compiler that `make` found; without make the same search: wheels, PATH, the usual folder."""
     if "NVCC" in os.environ:
-        return os.environ["NVCC"] or None
+        found = shutil.which(os.environ["NVCC"])
+        return found and str(ROOT / found)
     wheels = ROOT / "out/toolchain/nvidia/cu13/bin/nvcc"
     return str(wheels) if wheels.is_file() else shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 

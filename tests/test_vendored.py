@@ -1,4 +1,4 @@
-"""Vendored folders, amalgamations and installed packages, used as other projects use them. Without nvcc the commands of the
+"""Vendored folders and amalgamations, used as other projects use them. Without nvcc the commands of the
 README written into each folder run with tests/vendored/nvcc-sim in nvcc's place, in the simulator."""
 import os
 import pathlib
@@ -243,31 +243,6 @@ def test_make_fragment(tmp_path, compilers):
         assert run.returncode == 0, run.stderr
         assert app(out, path, stem).returncode == 0
         assert not list((tmp_path / stem).glob("*.o"))
-
-
-@pytest.fixture(scope="session")
-def installed(tmp_path_factory):
-    prefix = tmp_path_factory.mktemp("install")
-    gpu = tmp_path_factory.mktemp("budget") / "installed.gpu" # a set of its own below out/: others build a800 meanwhile
-    gpu.write_text(re.sub(r"(?m)^name\s*=\s*a800", "name = installed", (ROOT / "gen/gpus/a800.gpu").read_text()))
-    subprocess.run(["make", "install", f"GPU={gpu}", f"PREFIX={prefix}", "SCHEMES=f16x3", "LEAN=1", "NVCC="], cwd=ROOT, check=True,
-                   stdout=subprocess.DEVNULL)
-    return prefix
-
-
-def test_installed_package_by_pkg_config(installed, tmp_path):
-    env = {**os.environ, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")}
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "halftone-sim"], env=env, capture_output=True, text=True, check=True).stdout
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", str(HERE / "app.c"), "-o", str(tmp_path / "app"), *flags.split()], check=True)
-    run = subprocess.run([tmp_path / "app"], capture_output=True, text=True)
-    assert run.returncode == 0 and "kernels of installed" in run.stdout, run.stdout
-
-
-def test_installed_package_by_cmake(installed, tmp_path):
-    subprocess.run(["cmake", "-S", str(HERE), "-B", str(tmp_path), f"-DCMAKE_PREFIX_PATH={installed}"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
-    run = subprocess.run([tmp_path / "app"], capture_output=True, text=True)
-    assert run.returncode == 0 and "kernels of installed" in run.stdout, run.stdout
 
 
 def test_verify_names_what_was_edited(tmp_path):
