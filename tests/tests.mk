@@ -5,6 +5,7 @@
 #   tests/same_bits.c       kernels of two blocks against those of one, bit by bit: on_gpu_cluster.sh runs it
 #   tests/bits.c            prints bits of results: check-gpu compares the GPU's with the simulator's
 #   tests/test_*.py         pytest
+#   tests/fuzz              fuzzers: make fuzz, make test-all
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
@@ -125,3 +126,5 @@ check-gpu: out/bin/card
 check-gpu-build: build-device build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)
 	@:
 .PHONY: check-gpu-build
+
+include tests/fuzz/fuzz.mk

@@ -1,0 +1,392 @@
+/* api: random calls of one set's library in the simulator. A case makes a handle and up to three products on it, of random shapes,
+ * layouts, scalars, data, schemes, accuracies and kernels, each held against truth.h; or it asks and calls with arguments that are
+ * wrong, each held against what halftone.h says of it. Linked with --wrap=ht_dev_alloc,--wrap=ht_dev_free: allocations may fail. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/ht_desc.h"
+#include "../../runtime/ht_dev.h"
+#include "fuzz.h"
+#include "hostile.h"
+#include "problem.h"
+#include "truth.h"
+
+struct totals {
+    int64_t products, scaled, refused, starved, packed, repeated, hostile, estimates;
+    struct worst worst[TRUTH_SCHEMES];
+};
+
+static halftone *h;
+static const struct ht_set_desc *set;
+static struct totals *totals;
+static int64_t case_index;
+
+/* ---- device memory that fails */
+
+static int64_t allocations_until_failure; /* 0: none fails */
+static int64_t allocated;
+
+int __real_ht_dev_alloc(void **memory, size_t bytes);
+int __real_ht_dev_free(void *memory);
+int __wrap_ht_dev_alloc(void **memory, size_t bytes);
+int __wrap_ht_dev_free(void *memory);
+
+int __wrap_ht_dev_alloc(void **memory, size_t bytes) {
+    *memory = NULL;
+    if (allocations_until_failure > 0 && --allocations_until_failure == 0)
+        return HT_DEV_MEMORY;
+    const int code = __real_ht_dev_alloc(memory, bytes);
+    allocated += code == HT_DEV_OK;
+    return code;
+}
+
+int __wrap_ht_dev_free(void *memory) {
+    allocated -= memory != NULL;
+    return __real_ht_dev_free(memory);
+}
+
+/* ---- what is asked for */
+
+struct asked {
+    char text[96];
+    int every_input;      /* what was asked for holds on every input */
+    double units, per_k;  /* most that its bound may have at k; 0: nothing was said */
+};
+
+static void ok(int code, const char *what) {
+    FUZZ_CHECK(code == HALFTONE_OK, "%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
+}
+
+static void ask_for_accuracy(struct fuzz_rng *r, struct asked *asked) {
+    static const struct {
+        const char *text;
+        int every_input;
+        double units, per_k;
+    } classes[] = {{"half", 0, 16448, 2},      {"tf32", 0, 16448, 2},        {"fp32-fast", 0, 256, 1},     {"fp32", 1, 0, 0},
+                   {"reproducible", 0, 17, 0}, {"reproducible:3", 0, 2065, 0}, {"reproducible:10", 0, 5, 0}};
+    char text[64];
+    const int64_t kind = fuzz_below(r, 10);
+    if (kind < 7) {
+        snprintf(text, sizeof text, "%s", classes[kind].text);
+        asked->every_input = classes[kind].every_input;
+        asked->units = classes[kind].units;
+        asked->per_k = classes[kind].per_k;
+    } else if (kind == 7) {
+        const int bits = (int)fuzz_from(r, 1, 22);
+        snprintf(text, sizeof text, "bits=%d", bits);
+        asked->units = ldexp(1, 24 - bits);
+    } else {
+        const double rho = (double)fuzz_from(r, 1, 30), bound = ldexp((double)fuzz_from(r, 1, 999), -(int)fuzz_from(r, 10, 26));
+        snprintf(text, sizeof text, kind == 8 ? "bound=%.17g" : "relative=%.17g:rho=%g", bound, rho);
+        asked->units = ldexp(kind == 8 ? bound : bound / rho, 24) * (1 + 1e-9);
+    }
+    const int code = halftone_set_accuracy(h, text);
+    FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_ACCURACY, "accuracy %s: %s: %s", text, halftone_strerror(code), halftone_last_detail(h));
+    FUZZ_CHECK(code == HALFTONE_OK || asked->per_k == 0, "accuracy %s is out of reach: %s", text, halftone_last_detail(h));
+    if (code == HALFTONE_OK)
+        snprintf(asked->text, sizeof asked->text, "accuracy %s", text);
+    else
+        *asked = (struct asked){"auto, since nothing has that accuracy", 1, 0, 0};
+}
+
+static void ask_for_kernel(struct fuzz_rng *r, struct asked *asked, const char *only_scheme) {
+    const struct ht_kernel_desc *kernel = NULL;
+    for (int tries = 0; tries < 400 && (kernel == NULL || (only_scheme != NULL && strcmp(kernel->scheme, only_scheme) != 0)); tries++)
+        kernel = &set->kernel[fuzz_below(r, set->kernels)];
+    ok(halftone_set_kernel(h, kernel->name), kernel->name);
+    snprintf(asked->text, sizeof asked->text, "%s%s", only_scheme != NULL ? "auto, " : "", kernel->name);
+    asked->every_input = only_scheme != NULL && strcmp(kernel->scheme, only_scheme) == 0;
+}
+
+static struct asked ask(struct fuzz_rng *r) {
+    struct asked asked = {"auto", 1, 0, 0};
+    const int64_t kind = fuzz_below(r, 20);
+    ok(halftone_set_kernel(h, NULL), "no kernel");
+    ok(halftone_set_scheme(h, "auto"), "auto");
+    if (kind < 4)
+        return asked;
+    asked.every_input = 0;
+    if (kind < 11) {
+        const char *name = halftone_schemes(h, (int)fuzz_below(r, set->schemes));
+        ok(halftone_set_scheme(h, name), name);
+        snprintf(asked.text, sizeof asked.text, "scheme %s", name);
+    } else if (kind < 14) {
+        ask_for_accuracy(r, &asked);
+    } else if (kind < 17) {
+        ask_for_kernel(r, &asked, "f16x3");
+    } else {
+        ask_for_kernel(r, &asked, NULL);
+    }
+    return asked;
+}
+
+/* ---- calls */
+
+/* Where the call finds its scalars. */
+struct scalars {
+    int on_device;
+    float host[2], *device;
+};
+
+static int multiply(const struct problem *p, const struct scalars *s) {
+    const float *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
+    float *const c = p->c.device + p->c.lead;
+    if (p->batch == 1)
+        return halftone_sgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, beta, c,
+                              p->c.ld);
+    return halftone_sgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, p->a.stride,
+                                          matrix_data(&p->b), p->b.ld, p->b.stride, beta, c, p->c.ld, p->c.stride, p->batch);
+}
+
+static void check_c_is_old(const struct problem *p, const char *after) {
+    float *now = problem_read_c(p);
+    FUZZ_CHECK(memcmp(now, p->c.host, (size_t)p->c.floats * 4) == 0, "C changed although the call failed (%s)", after);
+    free(now);
+}
+
+static void check_bits(const struct problem *p, const float *want, const char *what) {
+    float *now = problem_read_c(p);
+    for (int64_t i = 0; i < p->c.floats; i++)
+        FUZZ_CHECK(memcmp(&now[i], &want[i], 4) == 0, "%s: float %lld of C is %a, before %a", what, (long long)(i - p->c.lead), (double)now[i],
+                   (double)want[i]);
+    free(now);
+}
+
+/* The schedule of the simulator's warps: no result may depend on it. */
+static void set_schedule(int64_t seed) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)seed);
+    setenv("HALFTONE_SIM_SEED", text, 1);
+}
+
+static const struct ht_scheme_desc *scheme_named(const char *name) {
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, name) == 0)
+            return &set->scheme[i];
+    fuzz_fail("the plan names '%s', which is no scheme of this set", name);
+}
+
+/* ---- packed operands */
+
+static void *pack_guarded(size_t bytes) {
+    return device_make((int64_t)bytes + HALFTONE_ALIGNMENT);
+}
+
+static void check_guard(const char *blob, size_t bytes) {
+    unsigned char guard[HALFTONE_ALIGNMENT];
+    FUZZ_CHECK(ht_dev_download(guard, blob + bytes, sizeof guard) == HT_DEV_OK, "download");
+    for (size_t i = 0; i < sizeof guard; i++)
+        FUZZ_CHECK(guard[i] == 0xff, "byte %zu behind a packed operand was written", i);
+}
+
+/* The same product from packed operands: the same bits. */
+static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const float *want) {
+    size_t bytes_a = 0, bytes_b = 0;
+    const float *alpha = s->on_device ? s->device : s->host;
+    const int code = halftone_packed_bytes(h, 'A', p->m, p->k, 1, &bytes_a);
+    if (code == HALFTONE_NOT_SUPPORTED)
+        return;
+    ok(code, "packed_bytes A");
+    ok(halftone_packed_bytes(h, 'b', p->n, p->k, 1, &bytes_b), "packed_bytes B");
+    char *a = pack_guarded(bytes_a), *b = pack_guarded(bytes_b);
+    if (fuzz_one_in(r, 2)) {
+        ok(halftone_pack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, a, b), "pack_ab");
+    } else {
+        ok(halftone_pack_a(h, p->ta, p->m, p->k, matrix_data(&p->a), p->a.ld, a), "pack_a");
+        ok(halftone_pack_b(h, p->tb, p->k, p->n, matrix_data(&p->b), p->b.ld, b), "pack_b");
+    }
+    problem_reset_c(p);
+    ok(halftone_sgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, p->c.device + p->c.lead, p->c.ld), "sgemm_packed");
+    check_bits(p, want, "packed");
+    check_guard(a, bytes_a);
+    check_guard(b, bytes_b);
+    device_free(a);
+    device_free(b);
+    totals->packed++;
+}
+
+/* ---- a product */
+
+static struct scalars scalars_make(struct fuzz_rng *r, const struct problem *p) {
+    struct scalars s = {fuzz_one_in(r, 6), {p->alpha, p->beta}, device_make(2 * sizeof(float))};
+    FUZZ_CHECK(ht_dev_upload(s.device, s.host, sizeof s.host) == HT_DEV_OK, "upload");
+    ok(halftone_set_pointer_mode(h, s.on_device ? HALFTONE_DEVICE : HALFTONE_HOST), "pointer mode");
+    return s;
+}
+
+/* What query says is what was asked for. */
+static void check_plan(const struct problem *p, const struct asked *asked, const struct halftone_plan *plan) {
+    size_t bytes = 0;
+    ok(halftone_workspace_bytes(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &bytes), "workspace_bytes");
+    FUZZ_CHECK(bytes == plan->workspace_bytes, "workspace_bytes %zu, query %zu", bytes, plan->workspace_bytes);
+    const int runs = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0;
+    FUZZ_CHECK((plan->kernel[0] != '\0') == runs, "kernel '%s'", plan->kernel);
+    FUZZ_CHECK(!runs || (plan->splits >= 1 && plan->bm > 0 && plan->bound_units > 0 && plan->predicted_ns >= plan->kernel_ns && plan->kernel_ns > 0),
+               "splits %d, units %lld, %lld of %lld ns", plan->splits, (long long)plan->bound_units, (long long)plan->kernel_ns,
+               (long long)plan->predicted_ns);
+    const double most = asked->units + asked->per_k * (double)p->k;
+    FUZZ_CHECK(!runs || most == 0 || (double)plan->bound_units <= most, "%s: %lld units, at most %g were asked for", plan->scheme,
+               (long long)plan->bound_units, most);
+    FUZZ_CHECK(memchr(plan->why_scheme, '\0', HALFTONE_WHY_BYTES) != NULL, "why_scheme has no end");
+}
+
+/* A workspace of the fuzzer's that is exactly large enough, at first one that is not; NULL: the handle's own. */
+static void *give_workspace(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, size_t need) {
+    if (!fuzz_one_in(r, 4))
+        return NULL;
+    void *memory = device_make((int64_t)need + (need == 0));
+    /* operands that entries share need less, so that what is less than nearly all may suffice */
+    const int shares = p->batch > 1 && (p->a.stride == 0 || p->b.stride == 0);
+    if (need > 0 && !shares) {
+        ok(halftone_set_workspace(h, memory, (size_t)fuzz_below(r, fuzz_one_in(r, 2) ? (int64_t)need : 1) ), "workspace");
+        const int code = multiply(p, s);
+        FUZZ_CHECK(code == HALFTONE_WORKSPACE, "a workspace that is too small: %s", halftone_strerror(code));
+        check_c_is_old(p, "workspace");
+        ok(halftone_set_workspace(h, memory, need - 1), "workspace");
+        FUZZ_CHECK(multiply(p, s) == HALFTONE_WORKSPACE, "a workspace one byte too small suffices");
+        check_c_is_old(p, "workspace");
+    }
+    ok(halftone_set_workspace(h, memory, need), "workspace");
+    return memory;
+}
+
+/* With an allocation of the library's that fails: an error and C as it was, or no error and C as it should be. */
+static int starve(struct fuzz_rng *r, const struct problem *p, const struct scalars *s) {
+    allocations_until_failure = fuzz_from(r, 1, 3);
+    const int code = multiply(p, s);
+    allocations_until_failure = 0;
+    FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_OUT_OF_DEVICE_MEMORY, "without memory: %s: %s", halftone_strerror(code), halftone_last_detail(h));
+    totals->starved += code != HALFTONE_OK;
+    if (code != HALFTONE_OK)
+        check_c_is_old(p, "memory");
+    return code == HALFTONE_OK;
+}
+
+static void check_result(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct asked *asked,
+                         const struct halftone_plan *plan) {
+    float *c = problem_read_c(p);
+    if (p->alpha == 0.0f || p->k == 0) {
+        truth_check_scaled(p, c);
+        totals->scaled++;
+    } else if (p->m > 0 && p->n > 0 && p->batch > 0) {
+        const struct ht_scheme_desc *scheme = scheme_named(plan->scheme);
+        const int every_input = asked->every_input || scheme->range == HT_RANGE_ALL || strncmp(plan->range, "any input", 9) == 0;
+        const struct promise promise = {asked->every_input ? "auto" : plan->scheme, every_input, plan, set->arch >= 0x900};
+        truth_check(p, &promise, c, case_index, totals->worst);
+        totals->products++;
+    }
+    if (fuzz_one_in(r, 4)) {
+        set_schedule(fuzz_from(r, 0, 1000000));
+        problem_reset_c(p);
+        ok(multiply(p, s), "again");
+        check_bits(p, c, "again, by another schedule");
+        totals->repeated++;
+    }
+    if (p->batch == 1 && p->m * p->n * p->k > 0 && fuzz_one_in(r, 3))
+        check_packed(r, p, s, c);
+    free(c);
+}
+
+static void run_product(struct fuzz_rng *r, const struct problem *p, const struct asked *asked) {
+    struct halftone_plan plan;
+    struct scalars s = scalars_make(r, p);
+    const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0f);
+    const int code = halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
+    set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
+    if (code != HALFTONE_OK) { /* so the product is refused as well, where there is one */
+        FUZZ_CHECK(code == HALFTONE_ACCURACY, "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
+        const int refused = multiply(p, &s);
+        FUZZ_CHECK(refused == (multiplies ? code : HALFTONE_OK), "query says %s, the product %s", halftone_strerror(code), halftone_strerror(refused));
+        if (multiplies)
+            check_c_is_old(p, "accuracy");
+        totals->refused++;
+    } else {
+        check_plan(p, asked, &plan);
+        void *workspace = multiplies ? give_workspace(r, p, &s, plan.workspace_bytes) : NULL;
+        if (workspace != NULL || !multiplies || !fuzz_one_in(r, 5) || !starve(r, p, &s))
+            ok(multiply(p, &s), "product");
+        check_result(r, p, &s, asked, &plan);
+        ok(halftone_set_workspace(h, NULL, 0), "own workspace");
+        device_free(workspace);
+    }
+    device_free(s.device);
+}
+
+/* ---- how much cancels */
+
+static void run_estimate(const struct problem *p) {
+    double rho = -7, again = -7;
+    const int code = halftone_estimate_rho(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, &rho);
+    const int repeated = halftone_estimate_rho(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, &again);
+    FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_NOT_SUPPORTED, "rho: %s: %s", halftone_strerror(code), halftone_last_detail(h));
+    FUZZ_CHECK(code == repeated && (code != HALFTONE_OK || rho == again), "rho is %g and %g", rho, again);
+    FUZZ_CHECK(code == HALFTONE_OK ? rho >= 1 && isfinite(rho) : isinf(rho) && rho > 0, "code %d, rho is %g", code, rho);
+    if (p->m > 0 && p->n > 0 && p->k > 0)
+        truth_check_rho(p, code != HALFTONE_OK, rho);
+    else
+        FUZZ_CHECK(code == HALFTONE_OK && rho == 1, "rho of nothing is %g", rho);
+    float *c = problem_read_c(p); /* A and B are as they were */
+    free(c);
+    totals->estimates++;
+}
+
+/* ---- a case */
+
+static int64_t random_work(struct fuzz_rng *r) {
+    const int64_t kind = fuzz_below(r, 100), tile = 64 * 64 * 64;
+    return kind < 60 ? 2 * tile : kind < 93 ? 8 * tile : kind < 99 ? 24 * tile : 100 * tile;
+}
+
+static void run_products(struct fuzz_rng *r) {
+    const int64_t count = fuzz_one_in(r, 3) ? fuzz_from(r, 1, 3) : 1;
+    for (int64_t i = 0; i < count; i++) {
+        struct problem p;
+        problem_make(&p, r, random_work(r));
+        const struct asked asked = ask(r);
+        problem_note(&p, "product", asked.text);
+        if (p.batch > 0 && fuzz_one_in(r, 20))
+            run_estimate(&p);
+        run_product(r, &p, &asked);
+        problem_free(&p);
+    }
+}
+
+static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
+    totals = context;
+    case_index = index;
+    allocated = 0;
+    ok(halftone_create(&h), "create");
+    for (int i = 0; ht_sets[i] != NULL; i++)
+        set = strcmp(ht_sets[i]->gpu, halftone_gpu(h)) == 0 ? ht_sets[i] : set;
+    if (fuzz_one_in(r, 3)) {
+        ask(r);
+        hostile_run(h, r);
+        totals->hostile++;
+    } else {
+        run_products(r);
+    }
+    ok(halftone_destroy(h), "destroy");
+    FUZZ_CHECK(allocated == 0, "%lld allocations of device memory are left", (long long)allocated);
+}
+
+static void report(const void *context) {
+    const struct totals *t = context;
+    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed, %lld repeated, %lld hostile, "
+           "%lld estimates\n  worst share of the bound (case, results):",
+           (long long)t->products, (long long)t->scaled, (long long)t->refused, (long long)t->starved, (long long)t->packed,
+           (long long)t->repeated, (long long)t->hostile, (long long)t->estimates);
+    for (int i = 0; i < TRUTH_SCHEMES && t->worst[i].name[0] != '\0'; i++)
+        printf("%s %s %.3f (%lld, %lld)", i > 0 ? "," : "", t->worst[i].name, t->worst[i].share, (long long)t->worst[i].index,
+               (long long)t->worst[i].elements);
+    printf("\n");
+}
+
+int main(int argc, char **argv) {
+    char name[64];
+    snprintf(name, sizeof name, "api of %s", ht_sets[0]->gpu);
+    const struct fuzz f = {name, sizeof(struct totals), run_case, report};
+    setenv("HALFTONE_SIM_THREADS", "1", 0); /* cases are small, and other fuzzers run beside this one */
+    return fuzz_main(&f, argc, argv);
+}

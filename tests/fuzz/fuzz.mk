@@ -1,0 +1,58 @@
+# Fuzzers: random calls of the four simulated sets, mutated budgets and .npy files. A case is a function of the seed and its number; what
+# fails prints the line that repeats it alone.
+#   make fuzz                                   two minutes on two cores, with what `make test` has built
+#   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FILES='--count 10000' FUZZ_GEN=out/test/fuzz/halftone-gen
+# The last is the generator built with sanitizers; the reader of .npy files always is.
+
+FUZZ_SEED ?= 1
+FUZZ_API ?= --seconds 50
+FUZZ_FILES ?= --seconds 20
+FUZZ_GEN ?= out/bin/halftone-gen
+FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth fuzz)
+FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/npy.c bench/outfile.c bench/fault.c
+SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+.PHONY: test-all fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%)
+
+test-all: test
+	@$(MAKE) fuzz
+
+# The wrapped functions: allocations that fail (tests/fuzz/api.c).
+ifneq ($(GPU),)
+$(SET)/fuzz-sim: $(FUZZ_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
+	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ -Wl$(comma)--wrap=ht_dev_alloc -Wl$(comma)--wrap=ht_dev_free -ldl -lpthread -lm)
+endif
+
+out/test/fuzz/%.o: tests/fuzz/%.c out/obj/flags
+	@mkdir -p $(@D)
+	$(call run,CC,$<,$(CC) $(C_FLAGS) -c $< -o $@)
+
+out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/*.h)
+	@mkdir -p $(@D)
+	$(call run,TEST,$@,$(SANITIZED) $(LDFLAGS) -o $@ $(FUZZ_NPY) -lm)
+
+out/test/fuzz/halftone-gen: $(wildcard gen/*.[ch]) runtime/ht_desc.h
+	@mkdir -p $(@D)
+	$(call run,LINK,$@,$(SANITIZED) $(LDFLAGS) -o $@ $(filter %.c,$^))
+
+$(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/main.o $(FUZZ_OBJ) $(SET_TEST_OBJ)
+	@$(MAKE) generate GPU=$*
+	@$(MAKE) build-sim out/$*/fuzz-sim GPU=$*
+
+fuzz-build: out/test/fuzz/npy $(FUZZ_GEN) $(TEST_SETS:%=fuzz-build-%)
+
+# $(call fuzzer,LABEL,COMMAND): its closing lines, all of them when a case failed.
+define fuzzer
+log=out/test/fuzz-$(1).log; if $(2) --seed $(FUZZ_SEED) >$$log 2>&1; then sed -n '/^fuzz /,$$p' $$log; \
+else cat $$log; echo '$(1) FAILED (out/test/fuzz-$(1).log)' >&2; exit 1; fi
+endef
+
+fuzz:
+	@$(MAKE) fuzz-build
+	@$(MAKE) -k $(TEST_SETS:%=fuzz-%) fuzz-npy fuzz-budgets
+
+$(TEST_SETS:%=fuzz-%): fuzz-%:
+	@$(call fuzzer,$*,out/$*/fuzz-sim $(FUZZ_API))
+fuzz-npy:
+	@$(call fuzzer,npy,out/test/fuzz/npy $(FUZZ_FILES))
+fuzz-budgets:
+	@$(call fuzzer,budgets,$(PYTHON) tests/fuzz/budgets.py --generator $(FUZZ_GEN) $(FUZZ_FILES))

@@ -1,0 +1,357 @@
+/* problem: see problem.h. */
+#include "problem.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bench/families.h"
+#include "../../runtime/ht_dev.h"
+
+static const uint32_t POISON = 0x7fc5a5a5; /* a NaN */
+
+/* ---- memory */
+
+void *device_make(int64_t bytes) {
+    void *memory = NULL;
+    FUZZ_CHECK(ht_dev_alloc(&memory, (size_t)bytes) == HT_DEV_OK, "no memory for the fuzzer itself: %lld bytes", (long long)bytes);
+    return memory;
+}
+
+void device_free(void *memory) {
+    (void)ht_dev_free(memory);
+}
+
+static void *host_make(int64_t bytes) {
+    void *p = malloc((size_t)bytes + 1);
+    FUZZ_CHECK(p != NULL, "no memory for the fuzzer itself");
+    return p;
+}
+
+int64_t matrix_at(const struct matrix *x, int64_t entry, int64_t row, int64_t col) {
+    return x->lead + entry * x->stride + col * x->ld + row;
+}
+
+/* Layout is there; takes memory, all of it poisoned. */
+static void matrix_make(struct matrix *x, struct fuzz_rng *r) {
+    const int64_t last = x->rows * x->cols * x->entries > 0 ? (x->entries - 1) * x->stride + (x->cols - 1) * x->ld + x->rows : 0;
+    x->lead = fuzz_one_in(r, 2) ? fuzz_from(r, 0, 67) : 0;
+    x->floats = x->lead + last + (fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, 64));
+    x->host = host_make(x->floats * 4);
+    x->device = device_make(x->floats * 4 + (x->floats == 0));
+    for (int64_t i = 0; i < x->floats; i++)
+        memcpy(&x->host[i], &POISON, 4);
+}
+
+static void matrix_up(const struct matrix *x) {
+    FUZZ_CHECK(ht_dev_upload(x->device, x->host, (size_t)x->floats * 4) == HT_DEV_OK, "upload");
+}
+
+const float *matrix_data(const struct matrix *x) {
+    return x->device + x->lead;
+}
+
+static float *matrix_now(const struct matrix *x) {
+    float *now = host_make(x->floats * 4);
+    FUZZ_CHECK(ht_dev_download(now, x->device, (size_t)x->floats * 4) == HT_DEV_OK, "download");
+    return now;
+}
+
+static void check_untouched(const char *name, const struct matrix *x) {
+    float *now = matrix_now(x);
+    FUZZ_CHECK(memcmp(now, x->host, (size_t)x->floats * 4) == 0, "%s was written", name);
+    free(now);
+}
+
+void problem_reset_c(const struct problem *p) {
+    matrix_up(&p->c);
+}
+
+float *problem_read_c(const struct problem *p) {
+    const struct matrix *c = &p->c;
+    float *now = matrix_now(c), *want = host_make(c->floats * 4);
+    memcpy(want, c->host, (size_t)c->floats * 4);
+    for (int64_t e = 0; e < c->entries; e++)
+        for (int64_t j = 0; j < c->cols; j++)
+            memcpy(&want[matrix_at(c, e, 0, j)], &now[matrix_at(c, e, 0, j)], (size_t)c->rows * 4);
+    for (int64_t i = 0; i < c->floats; i++)
+        FUZZ_CHECK(memcmp(&want[i], &now[i], 4) == 0, "float %lld of C's memory, outside of C, became %a", (long long)(i - c->lead),
+                   (double)now[i]);
+    free(want);
+    check_untouched("A", &p->a);
+    check_untouched("B", &p->b);
+    return now;
+}
+
+void problem_free(struct problem *p) {
+    struct matrix *const all[] = {&p->a, &p->b, &p->c};
+    for (int i = 0; i < 3; i++) {
+        free(all[i]->host);
+        device_free(all[i]->device);
+    }
+}
+
+/* ---- elements */
+
+static int is_trans(char t) {
+    return strchr("TtCc", t) != NULL;
+}
+
+static int64_t at_a(const struct problem *p, int64_t entry, int64_t i, int64_t l) {
+    return is_trans(p->ta) ? matrix_at(&p->a, entry, l, i) : matrix_at(&p->a, entry, i, l);
+}
+
+static int64_t at_b(const struct problem *p, int64_t entry, int64_t l, int64_t j) {
+    return is_trans(p->tb) ? matrix_at(&p->b, entry, j, l) : matrix_at(&p->b, entry, l, j);
+}
+
+float problem_a(const struct problem *p, int64_t entry, int64_t i, int64_t l) {
+    return p->a.host[at_a(p, entry, i, l)];
+}
+
+float problem_b(const struct problem *p, int64_t entry, int64_t l, int64_t j) {
+    return p->b.host[at_b(p, entry, l, j)];
+}
+
+float problem_c(const struct problem *p, int64_t entry, int64_t i, int64_t j) {
+    return p->c.host[matrix_at(&p->c, entry, i, j)];
+}
+
+/* ---- data. site: outer is the row of A or the column of B. */
+
+struct site {
+    uint64_t seed;
+    int64_t outer, l;
+    int side;
+};
+
+static uint64_t bits_of(const struct site *s, uint64_t stream) {
+    return family_bits(s->seed, stream + (s->side ? 100 : 0), (uint64_t)s->outer, (uint64_t)s->l);
+}
+
+static double signed_unit(const struct site *s) {
+    return 2 * family_uniform(bits_of(s, 0)) - 1;
+}
+
+/* The same for all of a row of A or column of B. */
+static int64_t of_row(const struct site *s, uint64_t stream, int64_t n) {
+    return (int64_t)(family_bits(s->seed, stream + (s->side ? 100 : 0), (uint64_t)s->outer, 77) % (uint64_t)n);
+}
+
+/* Any finite number, every exponent as likely as every other. */
+static double any_exponent(const struct site *s) {
+    const uint64_t b = bits_of(s, 1);
+    const uint32_t bits = (uint32_t)(b & 0x807fffff) | (uint32_t)((b >> 32) % 255) << 23;
+    float x;
+    memcpy(&x, &bits, 4);
+    return (double)x;
+}
+
+static double row_exponents(const struct site *s) {
+    return ldexp(signed_unit(s), (int)of_row(s, 2, 250) - 140);
+}
+
+static double one_signed(const struct site *s) {
+    return 1 + ldexp((double)(bits_of(s, 3) % 5) - 2, -23);
+}
+
+static double powers(const struct site *s) {
+    const uint64_t b = bits_of(s, 4);
+    return ldexp(1 - ldexp((double)(b >> 8 & 1), -24), (int)(b % 14) - 7) * (b >> 9 & 1 ? 1 : -1);
+}
+
+static double sparse(const struct site *s) {
+    return bits_of(s, 5) % 7 == 0 ? signed_unit(s) : bits_of(s, 5) & 8 ? 0.0 : -0.0;
+}
+
+static double subnormal(const struct site *s) {
+    return ldexp(signed_unit(s), -126 - (int)(bits_of(s, 6) % 23));
+}
+
+static double near_the_end(const struct site *s) {
+    return signed_unit(s) * (bits_of(s, 7) % 3 == 0 ? (double)FLT_MAX : 0x1p60);
+}
+
+static double outliers(const struct site *s) {
+    return bits_of(s, 8) % 23 == 0 ? ldexp(signed_unit(s), (int)(bits_of(s, 8) % 30)) : signed_unit(s);
+}
+
+static double plain(const struct site *s) {
+    const double x = signed_unit(s);
+    return 3 * x + (x < 0 ? -0.5 : 0.5);
+}
+
+/* Some rows hold few exponents, others many: verdicts of auto's check differ between blocks of 64. */
+static double mixed_rows(const struct site *s) {
+    const uint64_t block = family_bits(s->seed, 9, (uint64_t)(s->outer / 64), (uint64_t)s->side);
+    return block % 2 == 0 && of_row(s, 9, 9) == 0 ? ldexp(signed_unit(s), (int)(bits_of(s, 9) % 40) - 20) : signed_unit(s);
+}
+
+static double zero_blocks(const struct site *s) {
+    return family_bits(s->seed, 10, (uint64_t)(s->outer / 16), (uint64_t)(s->l / 64)) % 2 == 0 ? 0.0 : signed_unit(s);
+}
+
+static double whole_numbers(const struct site *s) {
+    return (double)(bits_of(s, 11) % 17) - 8;
+}
+
+static double one_large_product(const struct site *s) {
+    return s->l == 0 ? 0x1p12 : ldexp(1 + (double)(bits_of(s, 12) % 2048) * 0x1p-11, -(int)(bits_of(s, 12) >> 20 & 3));
+}
+
+static const struct kind {
+    const char *name;
+    double (*value)(const struct site *s);
+} kinds[] = {
+    {"plain", plain},           {"uniform", signed_unit},         {"any exponent", any_exponent}, {"row exponents", row_exponents},
+    {"one-signed", one_signed}, {"powers", powers},               {"sparse", sparse},             {"subnormal", subnormal},
+    {"large", near_the_end},    {"outliers", outliers},           {"mixed rows", mixed_rows},     {"zero blocks", zero_blocks},
+    {"whole", whole_numbers},   {"large first", one_large_product}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+struct filler {
+    const struct kind *kind[2]; /* NULL: the family */
+    const struct family *family;
+    uint64_t seed;
+    int64_t entry;
+};
+
+static float value_of(const struct filler *f, const struct problem *p, int side, int64_t outer, int64_t l) {
+    const struct site s = {f->seed + (uint64_t)f->entry, outer, l, side};
+    if (f->kind[side] != NULL)
+        return (float)f->kind[side]->value(&s);
+    const struct family_site site = {s.seed,    side ? 'B' : 'A',     p->m, p->n, p->k, side ? l : outer,
+                                     side ? outer : l, f->family->parameter};
+    return f->family->value(&site);
+}
+
+static void fill_entry(struct problem *p, struct filler *f, int64_t entry) {
+    f->entry = entry;
+    for (int64_t l = 0; l < p->k; l++) {
+        for (int64_t i = 0; i < p->m && (entry == 0 || p->a.stride > 0); i++)
+            p->a.host[at_a(p, entry, i, l)] = value_of(f, p, 0, i, l);
+        for (int64_t j = 0; j < p->n && (entry == 0 || p->b.stride > 0); j++)
+            p->b.host[at_b(p, entry, l, j)] = value_of(f, p, 1, j, l);
+    }
+}
+
+static float special(struct fuzz_rng *r) {
+    static const float values[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0f, -0.0f, FLT_MAX, -FLT_MAX, FLT_TRUE_MIN, FLT_MIN};
+    return FUZZ_PICK(r, values);
+}
+
+static void add_specials(struct problem *p, struct fuzz_rng *r) {
+    const int64_t count = fuzz_from(r, 1, 3);
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t entry = fuzz_below(r, p->batch), l = fuzz_below(r, p->k);
+        float *const at = fuzz_one_in(r, 2) ? &p->a.host[at_a(p, entry, fuzz_below(r, p->m), l)]
+                                            : &p->b.host[at_b(p, entry, l, fuzz_below(r, p->n))];
+        *at = special(r);
+    }
+    p->exact = 0;
+}
+
+static void fill(struct problem *p, struct fuzz_rng *r) {
+    struct filler f = {{NULL, NULL}, NULL, fuzz_next(r) >> 8, 0};
+    if (fuzz_one_in(r, 3)) {
+        f.family = &family_table[fuzz_below(r, family_count)];
+        p->data = f.family->name;
+        p->exact = f.family->exact;
+    } else {
+        f.kind[0] = &kinds[fuzz_below(r, KINDS)];
+        f.kind[1] = fuzz_one_in(r, 3) ? &kinds[fuzz_below(r, KINDS)] : f.kind[0];
+        p->data = f.kind[0]->name;
+        p->exact = f.kind[0]->value == whole_numbers && f.kind[1]->value == whole_numbers;
+    }
+    for (int64_t entry = 0; entry < p->batch && p->m * p->n * p->k > 0; entry++)
+        fill_entry(p, &f, entry);
+    if (p->m * p->n * p->k * p->batch > 0 && fuzz_one_in(r, 6))
+        add_specials(p, r);
+    for (int64_t entry = 0; entry < p->batch; entry++)
+        for (int64_t j = 0; j < p->n; j++)
+            for (int64_t i = 0; i < p->m && p->beta != 0.0f; i++)
+                p->c.host[matrix_at(&p->c, entry, i, j)] = fuzz_one_in(r, 500) ? special(r) : (float)fuzz_from(r, -9, 9) * 0.25f;
+}
+
+/* ---- shape and layout */
+
+static int64_t random_size(struct fuzz_rng *r) {
+    static const int64_t edges[] = {15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 192, 255, 256, 257};
+    const int64_t kind = fuzz_below(r, 100);
+    return kind < 3    ? 0
+           : kind < 48 ? fuzz_from(r, 1, 8)
+           : kind < 68 ? fuzz_from(r, 1, 48)
+           : kind < 90 ? FUZZ_PICK(r, edges)
+                       : fuzz_from(r, 1, 260);
+}
+
+static int64_t random_k(struct fuzz_rng *r) {
+    const int64_t kind = fuzz_below(r, 100);
+    return kind < 80 ? random_size(r) : kind < 95 ? fuzz_from(r, 200, 700) : fuzz_from(r, 700, 5000);
+}
+
+static int64_t up(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+static void random_shape(struct problem *p, struct fuzz_rng *r, int64_t work_most) {
+    p->m = random_size(r);
+    p->n = random_size(r);
+    p->k = random_k(r);
+    p->batch = fuzz_one_in(r, 5) ? fuzz_from(r, 0, 5) : 1;
+    while (up(p->m, 64) * up(p->n, 64) * up(p->k, 64) * p->batch > work_most) {
+        int64_t *const all[] = {&p->m, &p->n, &p->k};
+        int64_t *most = all[fuzz_below(r, 3)];
+        *most = *most > 64 ? *most * 2 / 3 : *most;
+        p->batch = p->batch > 1 ? p->batch - 1 : 1;
+    }
+}
+
+static void random_layout(struct matrix *x, int64_t rows, int64_t cols, int64_t batch, int is_c, struct fuzz_rng *r) {
+    memset(x, 0, sizeof *x);
+    x->rows = rows;
+    x->cols = cols;
+    x->entries = batch;
+    x->ld = (rows > 1 ? rows : 1) + (fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, fuzz_one_in(r, 3) ? 70 : 4));
+    if (batch > 1 && rows > 0 && fuzz_one_in(r, 6)) { /* entries side by side, as columns of one large matrix */
+        x->stride = rows + fuzz_from(r, 0, 3);
+        x->ld = x->stride * batch + fuzz_from(r, 0, 3);
+    } else if (batch > 1) {
+        x->stride = cols > 0 ? x->ld * (cols - 1) + rows + fuzz_from(r, 0, 5) : rows;
+    }
+    if (!is_c && batch > 1 && fuzz_one_in(r, 4))
+        x->stride = fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, x->ld); /* one matrix, or matrices that overlap */
+}
+
+static float random_scalar(struct fuzz_rng *r, float usual) {
+    static const float odd[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.0f, 3.0f, 1e-3f, 1e30f, 1e-30f, FLT_MIN, FLT_TRUE_MIN, 1e-40f, FLT_MAX, NAN, INFINITY, -INFINITY};
+    return fuzz_one_in(r, 2) ? usual : fuzz_one_in(r, 2) ? odd[fuzz_below(r, 8)] : FUZZ_PICK(r, odd);
+}
+
+void problem_make(struct problem *p, struct fuzz_rng *r, int64_t work_most) {
+    static const char ops[] = "NTNTNTntCc";
+    memset(p, 0, sizeof *p);
+    random_shape(p, r, work_most);
+    p->ta = ops[fuzz_below(r, 10)];
+    p->tb = ops[fuzz_below(r, 10)];
+    p->alpha = random_scalar(r, 1);
+    p->beta = random_scalar(r, 0);
+    random_layout(&p->a, is_trans(p->ta) ? p->k : p->m, is_trans(p->ta) ? p->m : p->k, p->batch, 0, r);
+    random_layout(&p->b, is_trans(p->tb) ? p->n : p->k, is_trans(p->tb) ? p->k : p->n, p->batch, 0, r);
+    random_layout(&p->c, p->m, p->n, p->batch, 1, r);
+    struct matrix *const all[] = {&p->a, &p->b, &p->c};
+    for (int i = 0; i < 3; i++)
+        matrix_make(all[i], r);
+    fill(p, r);
+    for (int i = 0; i < 3; i++)
+        matrix_up(all[i]);
+}
+
+void problem_note(const struct problem *p, const char *what, const char *how) {
+    fuzz_note("%s %c%c %lld x %lld x %lld, batch %lld, alpha %a, beta %a, ld %lld %lld %lld, strides %lld %lld %lld, leads %lld %lld %lld, data '%s'; %s",
+              what, p->ta, p->tb, (long long)p->m, (long long)p->n, (long long)p->k, (long long)p->batch, (double)p->alpha, (double)p->beta,
+              (long long)p->a.ld, (long long)p->b.ld, (long long)p->c.ld, (long long)p->a.stride, (long long)p->b.stride,
+              (long long)p->c.stride, (long long)p->a.lead, (long long)p->b.lead, (long long)p->c.lead, p->data, how);
+}
