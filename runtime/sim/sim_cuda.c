@@ -105,6 +105,11 @@ cudaError_t cudaMemset(void *memory, int byte, size_t bytes) {
     return cudaSuccess;
 }
 
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+    (void)stream;
+    return cudaMemcpy(to, from, bytes, kind);
+}
+
 cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t stream) {
     (void)stream;
     return cudaMemset(memory, byte, bytes);
