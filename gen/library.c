@@ -2,7 +2,6 @@
 #include "library.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -89,10 +88,10 @@ static void plan_schemes(struct kernel_set *set, const struct library_request *r
 
 /* The instruction set with another promotion interval: names and banners say so, bounds follow. */
 static const struct isa *change_interval(struct kernel_set *set, const struct isa *isa, const char *promote) {
-    char *end = NULL;
+    int64_t k = 0;
     const bool none = strcmp(promote, "none") == 0;
-    const long k = none ? 0 : strtol(promote, &end, 10);
-    if (!none && (*end != 0 || k < 16 || k > 65536))
+    const char *end = none ? "" : text_number(promote, 65536, &k);
+    if (!end || *end != 0 || (!none && k < 16))
         err_user(NULL, 0, "--promote '%s' is neither a number of k from 16 to 65536 nor none", promote);
     if (isa->other_shape)
         err_user(set->gpu.name, 0, "--promote: chains of %s are never promoted; it is for NVIDIA", isa->name);
@@ -127,6 +126,17 @@ const struct isa *library_isa(const struct gpu *g, const char *place) {
     return NULL;
 }
 
+/* A budget that comes by path gives its name to commands, lists and the folder below out/. */
+static bool is_budget_name(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    bool ok = dot && dot > name && strcmp(dot, ".gpu") == 0 && *name != '.' && *name != '-';
+    for (const char *c = name; *c; c++)
+        ok = ok && (strchr("_.+@~-", *c) || (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') || (unsigned char)*c >= 128);
+    if (!ok && (slash || dot))
+        err_user(path, 0, "a budget file is called NAME.gpu, NAME of letters, digits and _ + @ ~ - . from a letter or digit on");
+    return ok || !(slash || dot);
+}
+
 static void load_set(struct library *l, const struct library_request *r, const char *name) {
     if (l->sets == LIBRARY_SETS_MAX) {
         err_user(NULL, 0, "more than %d GPUs in one library", LIBRARY_SETS_MAX);
@@ -134,7 +144,7 @@ static void load_set(struct library *l, const struct library_request *r, const c
     }
     struct kernel_set *set = &l->set[l->sets];
     memset(set, 0, sizeof *set);
-    if (!gpu_load(&set->gpu, r->root, name))
+    if (!is_budget_name(name) || !gpu_load(&set->gpu, r->root, name))
         return;
     const struct isa *isa = library_isa(&set->gpu, name);
     for (int i = 0; i < l->sets; i++) {
@@ -198,7 +208,22 @@ static void read_tuned(struct library *l, const char *path) {
         set->context.tuned = &l->tuned;
 }
 
+/* A tile that no scheme of any set has is a user's fault; said once, of the first scheme. */
+static void check_tiles(const struct library *l, const char *list) {
+    struct tile t;
+    for (int used; list && *list && (used = tile_scan(list, &t)) > 0; list += used + (list[used] == ',')) {
+        bool found = false;
+        for (int i = 0; i < l->sets; i++)
+            found = found || plan_has_tile(&l->set[i].plans, &t);
+        const struct kernel_set *set = &l->set[0];
+        if (!found && l->sets > 0 && set->plans.count > 0)
+            plan_refuse_tile(&set->gpu, set->context.isa, set->plans.plan[0].scheme, &t);
+    }
+}
+
 bool library_plan(struct library *l, const struct library_request *r) {
+    if (r->tiles && !plan_tiles_ok(r->tiles))
+        return false;
     l->sets = l->units = 0;
     memset(&l->tuned, 0, sizeof l->tuned);
     write_recreate(l, r);
@@ -209,6 +234,8 @@ bool library_plan(struct library *l, const struct library_request *r) {
         load_set(l, r, name);
         at += len + (at[len] != 0);
     }
+    if (err_count() == 0)
+        check_tiles(l, r->tiles);
     if (err_count() == 0 && r->tuned)
         read_tuned(l, r->tuned);
     for (int i = 0; i < l->sets; i++)

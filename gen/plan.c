@@ -59,9 +59,9 @@ int plan_promote_k(const struct scheme *s, const struct isa *isa) {
 }
 
 static void plan_name(struct plan *p) {
-    const struct tile *t = &p->tile;
-    snprintf(p->name, sizeof p->name, "ht_%s_%dx%dx%d_w%dx%d_s%d%s%s%s_%s", p->scheme->name, t->bm, t->bn,
-             t->bk, t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "", p->variant == VARIANT_PIPELINE ? "" : "_",
+    char tile[TILE_NAME_MAX];
+    tile_name(tile, &p->tile);
+    snprintf(p->name, sizeof p->name, "ht_%s_%s%s%s_%s", p->scheme->name, tile, p->variant == VARIANT_PIPELINE ? "" : "_",
              variant_name(p->variant), p->isa->suffix);
 }
 
@@ -192,38 +192,93 @@ static bool is_in_space(const struct tile *t, const struct isa *isa, const struc
     return w.found;
 }
 
-/* Bytes of a tile "128x128x32_w64x32_s4", with "_c2" behind where two blocks share panels; 0: it is none. */
-static int scan_tile(const char *text, struct tile *t) {
-    int used = 0, more = 0;
-    t->cluster = 1;
-    if (sscanf(text, "%dx%dx%d_w%dx%d_s%d%n", &t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &used) != 6)
-        return 0;
-    return sscanf(text + used, "_c%d%n", &t->cluster, &more) == 1 ? used + more : used;
+/* The instruction set whose search space of the scheme has the tile, wk filled in; NULL: none. */
+static const struct isa *isa_of_tile(struct tile *t, const struct isa *isa, const struct scheme *s) {
+    const struct isa *const plain = model_scheme_isa(isa, s), *const warpgroups = model_warpgroup_isa(plain, s);
+    t->wk = isa_mma_k(plain, s->slice);
+    return warpgroups && is_in_space(t, warpgroups, s) ? warpgroups : is_in_space(t, plain, s) ? plain : NULL;
 }
 
-void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                const char *list) {
-    isa = model_scheme_isa(isa, s);
-    const struct isa *const warpgroups = model_warpgroup_isa(isa, s);
-    struct best b = {.g = g, .isa = isa, .s = s};
-    while (*list) {
-        struct tile t = {.wk = isa_mma_k(isa, s->slice)};
-        const int used = scan_tile(list, &t);
-        if (used == 0 || (list[used] != ',' && list[used] != 0)) {
+bool plan_tiles_ok(const char *list) {
+    struct tile t;
+    for (const char *at = list; *at;) {
+        const int used = tile_scan(at, &t);
+        if (used == 0) {
             err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w64x64_s8_c2", list);
-            return;
+            return false;
         }
-        b.isa = warpgroups && is_in_space(&t, warpgroups, s) ? warpgroups : isa;
-        if (!is_in_space(&t, b.isa, s))
-            err_user(NULL, 0, "tile %.*s is not in the search space of scheme %s; see `explain`", used, list,
-                     s->name);
-        else if (!plan_fixed(&b, &t))
-            err_user(NULL, 0, "tile %.*s does not fit %s with scheme %s: %s", used, list, g->name, s->name,
-                     b.cost.reason);
-        else
-            plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
-        list += used + (list[used] == ',');
+        at += used + (at[used] == ',');
     }
+    return true;
+}
+
+void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s, const char *list) {
+    struct tile t;
+    for (int used; *list && (used = tile_scan(list, &t)) > 0; list += used + (list[used] == ',')) {
+        struct best b = {.g = g, .isa = isa_of_tile(&t, isa, s), .s = s};
+        if (b.isa && plan_fixed(&b, &t))
+            plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
+    }
+}
+
+bool plan_has_tile(const struct plan_set *set, const struct tile *t) {
+    for (int i = 0; i < set->count; i++) {
+        struct tile wanted = *t;
+        wanted.wk = set->plan[i].tile.wk;
+        if (set->plan[i].variant == VARIANT_PIPELINE && tile_compare(&wanted, &set->plan[i].tile) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum { NEAR_TILES = 3 };
+
+struct near {
+    struct best *b;
+    const struct tile *wanted;
+    struct tile tile[NEAR_TILES];
+    int distance[NEAR_TILES], count;
+};
+
+/* Keeps the tiles that fit and are nearest by the sum of relative differences. */
+static void visit_near(void *context, const struct tile *t) {
+    struct near *n = context;
+    const struct tile *w = n->wanted;
+    const int pairs[][2] = {{t->bm, w->bm}, {t->bn, w->bn}, {t->bk, w->bk}, {t->wm, w->wm}, {t->wn, w->wn}, {t->stages, w->stages}, {t->cluster, w->cluster}};
+    int distance = 0, at = n->count;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        distance += (pairs[i][0] > pairs[i][1] ? pairs[i][0] - pairs[i][1] : pairs[i][1] - pairs[i][0]) * 256 / (pairs[i][0] + pairs[i][1]);
+    while (at > 0 && n->distance[at - 1] > distance)
+        at--;
+    if (at == NEAR_TILES || !plan_fixed(n->b, t))
+        return;
+    n->count += n->count < NEAR_TILES;
+    for (int i = n->count - 1; i > at; i--) {
+        n->tile[i] = n->tile[i - 1];
+        n->distance[i] = n->distance[i - 1];
+    }
+    n->tile[at] = *t;
+    n->distance[at] = distance;
+}
+
+void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
+    struct tile wanted = *t;
+    struct best b = {.g = g, .isa = isa_of_tile(&wanted, isa, s), .s = s};
+    char name[TILE_NAME_MAX], other[TILE_NAME_MAX], list[NEAR_TILES * TILE_NAME_MAX] = "";
+    tile_name(name, t);
+    if (b.isa && !plan_fixed(&b, &wanted)) {
+        err_user(NULL, 0, "tile %s does not fit %s with scheme %s: %s", name, g->name, s->name, b.cost.reason);
+        return;
+    }
+    struct near n = {.b = &b, .wanted = t};
+    const struct isa *const plain = model_scheme_isa(isa, s), *const warpgroups = model_warpgroup_isa(plain, s);
+    b.isa = warpgroups ? warpgroups : plain;
+    tile_enumerate(b.isa, s, visit_near, &n);
+    for (int i = 0; i < n.count; i++) {
+        tile_name(other, &n.tile[i]);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 0 ? ", " : "", other);
+    }
+    err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name, s->name, g->name, n.count > 0 ? list : "none");
 }
 
 /* Kernels that read the operands as they are: a tile for each kind of shape. Operands may change places, so 64 x 32 is 32 x 64 as well. What others

@@ -30,10 +30,14 @@ struct plan_set {
 
 const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" | "rescue" */
 
-/* Appends plans for the tiles of a list "128x128x32_w64x32_s4,...": what `emit --tiles` adds for comparisons. A tile that
- * does not fit is a user's fault, with the model's reason. */
+/* Whether a list reads "128x128x32_w64x32_s4,..."; err_user if not. */
+bool plan_tiles_ok(const char *list);
+/* Appends plans for those tiles of the list that the scheme has and the GPU holds: what `emit --tiles` adds for comparisons. */
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list);
+bool plan_has_tile(const struct plan_set *set, const struct tile *t); /* wk aside, not as an ablation */
+/* Reports why the scheme has no such kernel on this GPU: the model's reason, or the nearest tiles. */
+void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t);
 
 /* Appends the plans of one scheme to the set. */
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);

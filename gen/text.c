@@ -112,6 +112,19 @@ bool text_write_file(const struct text *t, const char *path) {
     return ok;
 }
 
+const char *text_number(const char *s, int64_t high, int64_t *value) {
+    const char *at = s;
+    int64_t number = 0;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        const int digit = *at - '0';
+        if (number > (high - digit) / 10 || (at > s && *s == '0'))
+            return NULL;
+        number = number * 10 + digit;
+    }
+    *value = number;
+    return at > s ? at : NULL;
+}
+
 uint64_t text_checksum(uint64_t seed, const char *bytes, size_t len) {
     uint64_t hash = seed;
     for (size_t i = 0; i < len; i++) {

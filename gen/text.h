@@ -25,6 +25,9 @@ bool text_read_file(struct text *t, const char *path);
 /* Writes the buffer to path, closing it; false on any error, full disk included. */
 bool text_write_file(const struct text *t, const char *path);
 
+/* Reads a plain decimal number from 0 to high: no sign, no blank, no leading zero. What stands behind it; NULL: none there. */
+const char *text_number(const char *s, int64_t high, int64_t *value);
+
 /* FNV-1a, 64 bits: the checksum in banners and manifests. */
 uint64_t text_checksum(uint64_t seed, const char *bytes, size_t len);
 #define TEXT_CHECKSUM_SEED UINT64_C(0xcbf29ce484222325)

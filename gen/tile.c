@@ -8,7 +8,11 @@
  * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
 #include "tile.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "../runtime/ht_desc.h"
+#include "text.h"
 
 enum { WARPS_MAX = 16, K_MAX = 64, COPY_BYTES = 16 };
 
@@ -68,6 +72,27 @@ int tile_compare(const struct tile *x, const struct tile *y) {
             return differences[i] < 0 ? -1 : 1;
     }
     return 0;
+}
+
+void tile_name(char name[TILE_NAME_MAX], const struct tile *t) {
+    snprintf(name, TILE_NAME_MAX, "%dx%dx%d_w%dx%d_s%d%s", t->bm, t->bn, t->bk, t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "");
+}
+
+int tile_scan(const char *text, struct tile *t) {
+    enum { LARGEST = 65536 };
+    int *const field[] = {&t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &t->cluster};
+    static const char *const before[] = {"", "x", "x", "_w", "x", "_s", "_c"};
+    const char *at = text;
+    t->cluster = 1;
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        int64_t number;
+        if (i == 6 && strncmp(at, "_c", 2) != 0)
+            break;
+        if (strncmp(at, before[i], strlen(before[i])) != 0 || !(at = text_number(at + strlen(before[i]), LARGEST, &number)))
+            return 0;
+        *field[i] = (int)number;
+    }
+    return *at == 0 || *at == ',' ? (int)(at - text) : 0;
 }
 
 /* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */

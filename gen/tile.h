@@ -35,6 +35,12 @@ int tile_cluster_n(const struct tile *t);
 /* Total order on geometry (bm, bn, bk, wm, wn, wk, stages, cluster), for ties. */
 int tile_compare(const struct tile *x, const struct tile *y);
 
+/* Its name, as in kernels' names and in `emit --tiles`: 64x128x32_w64x64_s8_c2, without _c1. */
+enum { TILE_NAME_MAX = 64 };
+void tile_name(char name[TILE_NAME_MAX], const struct tile *t);
+/* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is none. */
+int tile_scan(const char *text, struct tile *t);
+
 /* Calls visit(context, tile) for every tile of the project's search space, in tile_compare order. */
 void tile_enumerate(const struct isa *isa, const struct scheme *s,
                     void (*visit)(void *context, const struct tile *t), void *context);

@@ -65,14 +65,16 @@ static bool read_header(struct reader *r, char *line) {
 /* "12.345" microseconds, or "1.2e+03", as nanoseconds; 0: no such number. */
 static int64_t nanoseconds(const char *text) {
     char *end;
+    if (*text < '0' || *text > '9' || text[strspn(text, "0123456789.e+-")] != 0)
+        return 0;
     const double us = strtod(text, &end); /* the process keeps the C locale */
     return *end || end == text || !(us > 0 && us < 1e12) ? 0 : (int64_t)(us * 1000 + 0.5);
 }
 
 static int64_t number(const char *text) {
-    char *end;
-    const long long value = strtoll(text, &end, 10);
-    return *end || end == text || value < 1 || value > INT32_MAX ? 0 : value;
+    int64_t value = 0;
+    const char *end = text_number(text, INT32_MAX, &value);
+    return end && *end == 0 ? value : 0;
 }
 
 static int plan_of(const struct plan_set *set, const char *name) {
@@ -104,6 +106,25 @@ static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, con
     return &t->entry[t->count++];
 }
 
+/* Whether the library may run the row's kernel for its shape by itself: no ablation, and as many parts of k as the kernel's
+ * bound and buffers are made for. */
+static bool may_run(const struct reader *r, const struct plan *p, const struct shape *s, int64_t splits) {
+    const struct ht_cost_coefficients *c = &p->cost.coefficients;
+    const int64_t steps = ht_ceil_div(s->k, c->step_k), most = c->whole_k ? 1 : steps < HT_PICK_SPLITS_MAX ? steps : HT_PICK_SPLITS_MAX;
+    if (p->variant != VARIANT_PIPELINE)
+        err_user(r->path, r->line, "kernel '%s' is never dispatched for a shape: it is the variant '%s'; remove the row", p->name,
+                 variant_name(p->variant));
+    else if (splits > most)
+        err_user(r->path, r->line, "splits %" PRId64 ": kernel '%s' can cut k = %" PRId64 " into %" PRId64 " parts at most (steps of %d); remove the row",
+                 splits, p->name, s->k, most, (int)c->step_k);
+    else if (c->exact_k > 0 && ht_ceil_div(steps, splits) > c->exact_k / c->step_k)
+        err_user(r->path, r->line, "splits %" PRId64 ": the sums of kernel '%s' are exact up to %d k, so k = %" PRId64 " needs more parts; remove the row",
+                 splits, p->name, (int)c->exact_k, s->k);
+    else
+        return true;
+    return false;
+}
+
 static bool read_row(struct reader *r, char *line) {
     char *cell[COLUMNS_MAX];
     const int count = cut(line, cell);
@@ -126,7 +147,9 @@ static bool read_row(struct reader *r, char *line) {
     else if (plan < 0)
         err_user(r->path, r->line, "this set has no kernel '%s'; tune the set that this generator makes",
                  cell[r->at[COL_KERNEL]]);
-    else {
+    else if (r->set->plan[plan].isa->direct == DIRECT_WGMMA && shape.k <= r->set->plan[plan].scheme->fma_k)
+        return true; /* tune times it, but its bound holds from there on only: the library's choice passes it over too */
+    else if (may_run(r, &r->set->plan[plan], &shape, splits)) {
         struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].scheme);
         if (e && strcmp(cell[r->at[COL_PICK]], "1") == 0)
             e->pick_ns = ns;
