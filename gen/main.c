@@ -1,6 +1,6 @@
 /* main: arguments and the list of passes. Level 5. */
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,30 +10,10 @@
 #include "files.h"
 #include "library.h"
 #include "manifest.h"
+#include "options.h"
 #include "page.h"
 #include "tuned.h"
 #include "vendor.h"
-
-static const char usage[] =
-    "halftone-gen " HT_GENERATOR_VERSION ": from a GPU's budget to kernels for emulated matrix products\n"
-    "  halftone-gen list gpus|schemes|isas\n"
-    "  halftone-gen explain --gpu G --scheme S [--model halftone|egemm|legemm] [--shape MxNxK]\n"
-    "                       [--tsv | --html FILE] [--what-if KEY=VALUE]... [--compare G2]\n"
-    "  halftone-gen emit --gpu G,... --out DIR [--scheme S,...] [--lean] [--tiles BMxBNxBK_wWMxWN_sS,...]\n"
-    "                    [--tuned FILE.tsv] [--promote K|none, an ablation]\n"
-    "  halftone-gen vendor --gpu G,... --out DIR [--scheme S,...] [--lean] [--prefix P_] [--amalgamation]\n"
-    "  halftone-gen verify DIR\n"
-    "G is a name from `list gpus` or the path of a budget file; --root DIR names the folder with gen/ and "
-    "templates/.\n";
-
-enum { WHAT_IFS_MAX = 32 };
-
-struct options {
-    const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *prefix, *html, *compare, *tuned, *promote;
-    const char *what_if[WHAT_IFS_MAX];
-    int what_ifs;
-    bool tsv, lean, amalgamation;
-};
 
 /* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
 static const char *default_root(void) {
@@ -49,71 +29,20 @@ static const char *default_root(void) {
     return path;
 }
 
-static bool read_options(struct options *o, int argc, char **argv) {
-    const struct {
-        const char *name;
-        const char **value;
-    } known[] = {{"--gpu", &o->gpu},     {"--scheme", &o->scheme}, {"--model", &o->model},
-                 {"--shape", &o->shape}, {"--out", &o->out},       {"--root", &o->root},
-                 {"--tiles", &o->tiles}, {"--html", &o->html},     {"--compare", &o->compare},
-                 {"--tuned", &o->tuned}, {"--prefix", &o->prefix},
-                 {"--promote", &o->promote}, {"--what-if", NULL}};
-    const struct {
-        const char *name;
-        bool *value;
-    } flags[] = {{"--tsv", &o->tsv}, {"--lean", &o->lean}, {"--amalgamation", &o->amalgamation}};
-    for (int i = 2; i < argc; i++) {
-        size_t k = 0;
-        size_t flag = 0;
-        while (flag < sizeof flags / sizeof *flags && strcmp(argv[i], flags[flag].name) != 0)
-            flag++;
-        if (flag < sizeof flags / sizeof *flags) {
-            *flags[flag].value = true;
-            continue;
-        }
-        while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0)
-            k++;
-        if (k == sizeof known / sizeof *known || i + 1 == argc) {
-            err_user(NULL, 0, "%s '%s'; see halftone-gen --help",
-                     k == sizeof known / sizeof *known ? "unknown option" : "a value is missing after",
-                     argv[i]);
-            return false;
-        }
-        if (known[k].value)
-            *known[k].value = argv[++i];
-        else if (o->what_ifs < WHAT_IFS_MAX)
-            o->what_if[o->what_ifs++] = argv[++i];
-        else {
-            err_user(NULL, 0, "--what-if stands more than %d times; a budget file says it better",
-                     (int)WHAT_IFS_MAX);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool read_shape(struct shape *shape, const char *s) {
+static void read_shape(struct shape *shape, const char *s) {
     int64_t *const part[] = {&shape->m, &shape->n, &shape->k};
     const char *at = s;
     for (int i = 0; i < 3; i++) {
-        int64_t v = 0;
-        const char *start = at;
-        while (*at >= '0' && *at <= '9' && v < 1000000000)
-            v = v * 10 + (*at++ - '0');
-        if (at == start || v < 1 || v > 2147483647 || *at != (i < 2 ? 'x' : 0)) {
+        at = text_number(at, 2147483647, part[i]);
+        if (!at || *part[i] < 1 || *at++ != (i < 2 ? 'x' : 0)) {
             err_user(
                 NULL, 0,
                 "--shape '%s' is not MxNxK with whole numbers from 1 to 2147483647, as in 4096x4096x4096", s);
-            return false;
+            return;
         }
-        *part[i] = v;
-        at++;
     }
-    if (ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k)) == INT64_MAX) {
+    if (ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k)) == INT64_MAX)
         err_user(NULL, 0, "--shape %s is too large: 2 m n k must stay below 2^63, as in 1000000x1000000x1000000", s);
-        return false;
-    }
-    return true;
 }
 
 static const struct isa *load_budget(struct gpu *g, const char *root, const char *name) {
@@ -158,16 +87,24 @@ static void list_isa(struct text *out, const struct isa *isa) {
                   isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later");
 }
 
+/* Name, what a product takes, its bound (|C - AB| <= units * 2^-24 * |A||B|, on sm_80), and for which numbers that holds. */
+static void list_scheme(struct text *out, const struct scheme *s) {
+    enum { K = 1024 };
+    text_addf(out, "%-9s %d x %s, %2d product%s, bound %6" PRId64 "%s at k = %d: %.*s\n", s->name, s->slices, slice_title(s->slice),
+              s->products, s->products > 1 ? "s" : " ", manifest_bound_units(s, isa_find("sm_80"), K), s->exact_k > 0 ? " k" : "  ",
+              (int)K, (int)strcspn(s->range_text, ";"), s->range_text);
+}
+
 static int run_list(const char *what, const char *root) {
     struct text out = {0};
-    if (what && strcmp(what, "gpus") == 0) {
+    if (strcmp(what, "gpus") == 0) {
         list_gpus(&out, root);
-    } else if (what && strcmp(what, "schemes") == 0) {
+    } else if (strcmp(what, "schemes") == 0) {
         for (int i = 0; i < scheme_count; i++) {
             if (scheme_find(scheme_table[i].name) == &scheme_table[i])
-                text_addf(&out, "%s\n", scheme_table[i].name);
+                list_scheme(&out, &scheme_table[i]);
         }
-    } else if (what && strcmp(what, "isas") == 0) {
+    } else if (strcmp(what, "isas") == 0) {
         for (int i = 0; i < isa_count; i++)
             list_isa(&out, &isa_table[i]);
     } else {
@@ -217,7 +154,7 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
     return ok && fflush(stdout) == 0 && !ferror(stdout);
 }
 
-static int run_explain(const struct options *o) {
+static int explain_one(const struct options *o) {
     struct gpu g, changed;
     struct listing l = {.g = &g, .shape = {4096, 4096, 4096}}, other;
     l.isa = load_budget(&g, o->root, o->gpu);
@@ -242,6 +179,27 @@ static int run_explain(const struct options *o) {
     explain_free(&l);
     explain_free(&other);
     return !ok;
+}
+
+/* Each GPU of a list by itself, one report behind the other. */
+static int run_explain(const struct options *o) {
+    struct options one = *o;
+    struct text list = {0};
+    int code = 0;
+    if (!o->gpu || !strchr(o->gpu, ','))
+        return explain_one(o);
+    if (o->html || o->tsv || o->compare || o->what_ifs > 0) {
+        err_user(NULL, 0, "--html, --tsv, --compare and --what-if are for one GPU, but --gpu names several: %s", o->gpu);
+        return 1;
+    }
+    text_add(&list, o->gpu);
+    for (char *name = list.data ? strtok(list.data, ",") : NULL; name && code == 0; name = strtok(NULL, ",")) {
+        one.gpu = name;
+        printf(name == list.data ? "" : "\n");
+        code = explain_one(&one);
+    }
+    text_free(&list);
+    return code;
 }
 
 static struct library library;
@@ -285,8 +243,6 @@ static void print_left_out(const struct options *o) {
 static int run_emit(const struct options *o) {
     char file[FILE_NAME_MAX];
     struct library_request request;
-    if (o->prefix || o->amalgamation)
-        err_user(NULL, 0, "--prefix and --amalgamation are for vendor");
     if (!plan_library(o, "emit", &request))
         return 1;
     for (int i = 0; i < library.units; i++) {
@@ -313,8 +269,6 @@ static int run_emit(const struct options *o) {
 
 static int run_vendor(const struct options *o) {
     struct library_request request;
-    if (o->tuned || o->promote)
-        err_user(NULL, 0, "%s is for emit", o->tuned ? "--tuned" : "--promote");
     if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
         vendor_write(&files, o->out)) {
         print_left_out(o);
@@ -340,13 +294,13 @@ static int run_verify(const char *folder, const char *root) {
     enum { WORDS_MAX = 32 };
     struct text command = {0}, gpus = {0};
     struct library_request request;
-    char *words[WORDS_MAX] = {NULL, NULL};
-    int count = 2;
+    char *words[WORDS_MAX];
+    int count = 0;
     if (vendor_command(&command, folder)) {
         for (char *w = strtok(command.data, " "); w && count < WORDS_MAX; w = strtok(NULL, " "))
             words[count++] = w;
         struct options o = {.root = root};
-        if (read_options(&o, count, words)) {
+        if (options_read(&o, VERB_VENDOR, count, words)) {
             place_budgets(&gpus, o.gpu, folder);
             o.gpu = gpus.data;
             if (plan_library(&o, "vendor", &request) && vendor_files(&files, &library, &request) &&
@@ -364,23 +318,20 @@ static int run_verify(const char *folder, const char *root) {
 int main(int argc, char **argv) {
     struct options o = {.root = default_root()};
     const char *command = argc > 1 ? argv[1] : "--help";
-    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
-        fputs(usage, stdout);
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0) {
+        options_help(VERBS);
         return argc == 1;
     }
-    if (strcmp(command, "list") == 0)
-        return run_list(argc > 2 ? argv[2] : NULL,
-                        argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
-    if (strcmp(command, "verify") == 0 && argc > 2)
-        return run_verify(argv[2], argc > 4 && strcmp(argv[3], "--root") == 0 ? argv[4] : o.root);
-    if (!read_options(&o, argc, argv))
+    const enum verb verb = options_verb(command);
+    if (verb == VERBS || !options_read(&o, verb, argc - 2, argv + 2))
         return 1;
-    if (strcmp(command, "explain") == 0)
-        return run_explain(&o);
-    if (strcmp(command, "emit") == 0)
-        return run_emit(&o);
-    if (strcmp(command, "vendor") == 0)
-        return run_vendor(&o);
-    err_user(NULL, 0, "unknown command '%s'; see halftone-gen --help", command);
-    return 1;
+    if (o.help) {
+        options_help(verb);
+        return 0;
+    }
+    return verb == VERB_LIST      ? run_list(o.operand, o.root)
+           : verb == VERB_EXPLAIN ? run_explain(&o)
+           : verb == VERB_EMIT    ? run_emit(&o)
+           : verb == VERB_VENDOR  ? run_vendor(&o)
+                                  : run_verify(o.operand, o.root);
 }

@@ -116,6 +116,14 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
     return b;
 }
 
+int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k) {
+    const struct isa *of = model_scheme_isa(isa, s);
+    const struct bound_terms b = bound_terms_of(s, of);
+    const struct ht_scheme_desc desc = {.mma_k = isa_fragment_k(of, s->slice), .align_units = b.step_units, .split_units = b.once_units,
+                                        .promote_k = b.promote_k, .exact_k = s->exact_k, .fma_k = s->fma_k};
+    return ht_bound_units(&desc, k);
+}
+
 static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX];
     int count = 0;

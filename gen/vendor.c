@@ -43,18 +43,43 @@ struct vendor {
     unsigned desc_sum; /* of ht_desc.h */
 };
 
+/* Without its '_' a prefix is a type, a header and a library: words of C and C++ and headers of theirs it cannot be. */
+static bool is_taken(const char *stem) {
+    static const char *const words[] = {
+        "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const "
+        "consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else "
+        "enum explicit export extern false float for friend goto if inline int long main mutable namespace new noexcept not not_eq nullptr "
+        "operator or or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof static "
+        "static_assert static_cast std struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned "
+        "using virtual void volatile wchar_t while xor xor_eq",
+        "assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint "
+        "stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix"};
+    const size_t len = strlen(stem);
+    bool taken = len > 2 && strcmp(stem + len - 2, "_t") == 0; /* POSIX keeps these for types */
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        for (const char *at = words[i]; (at = strstr(at, stem)) != NULL && !taken; at += len)
+            taken = (at == words[i] || at[-1] == ' ') && (at[len] == ' ' || at[len] == 0);
+    }
+    return taken;
+}
+
 bool vendor_prefix_ok(const char *prefix) {
     const size_t len = strlen(prefix);
+    char stem[RENAME_PREFIX_MAX] = "";
     bool ok = len >= 2 && len < RENAME_PREFIX_MAX && !isdigit((unsigned char)prefix[0]) && prefix[0] != '_' &&
-              prefix[len - 1] == '_';
+              prefix[len - 1] == '_' && !strstr(prefix, "__");
     for (size_t i = 0; i < len; i++)
         ok = ok && (isalnum((unsigned char)prefix[i]) || prefix[i] == '_') && (unsigned char)prefix[i] < 128;
     if (!ok)
         err_user(
             NULL, 0,
-            "PREFIX '%s' cannot begin C names; letters, digits and '_', from a letter to a '_', as myproj_",
+            "PREFIX '%s' cannot begin C names; letters, digits and '_', from a letter to a '_', no two of these in a row, as myproj_",
             prefix);
-    return ok;
+    snprintf(stem, sizeof stem, "%.*s", ok ? (int)len - 1 : 0, prefix);
+    if (ok && is_taken(stem))
+        err_user(NULL, 0, "PREFIX '%s': %s, the name of the handle's type and of the header, is a word or header of C, C++ or the "
+                          "compiler; choose another, as myproj_", prefix, stem);
+    return ok && !is_taken(stem);
 }
 
 static bool read_source(struct text *out, const struct vendor *v, const char *folder, const char *name) {
@@ -457,7 +482,11 @@ static void add_budgets(struct vendor *v) {
         snprintf(path, sizeof path, "%.*s", (int)len, at);
         at += len + (at[len] != 0);
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        if ((slash || strchr(path, '.')) && !text_read_file(files_add(v->files, name), path))
+        if (!slash && !strchr(path, '.'))
+            continue;
+        if (files_index(v->files, name) >= 0)
+            err_user(path, 0, "the folder has a file of the name %s already; rename the budget file", name);
+        else if (!text_read_file(files_add(v->files, name), path))
             err_user(path, 0, "cannot be read");
     }
 }

@@ -9,7 +9,7 @@ import pytest
 from conftest import AMD, GEN, NVIDIA, ROOT, gen, nvcc
 
 GOLDEN = ROOT / "tests" / "golden"
-SCHEMES = gen("list", "schemes").stdout.split()
+SCHEMES = [line.split()[0] for line in gen("list", "schemes").stdout.splitlines()]
 FP16 = {"half", "markidis", "ootomo", "egemm", "legemm", "f16x3"}
 
 
@@ -20,6 +20,9 @@ def folder_bytes(folder):
 def test_lists():
     assert {line.split()[0] for line in gen("list", "gpus").stdout.splitlines()} == {*NVIDIA, *AMD}
     assert {*FP16, "i8x3", "i8x6", "i8x10"} <= set(SCHEMES)
+    schemes = gen("list", "schemes").stdout # slices, products, bound at k = 1024 as the library has it on sm_80, what for
+    assert re.search(r"f16x3 +2 x FP16, +3 products, bound +121 +at k = 1024: finite input of any exponent", schemes)
+    assert re.search(r"i8x6 +3 x INT8, +6 products, bound +17 k at k = 1024: .*2\^-22", schemes)
     isas = {line.split()[0]: line for line in gen("list", "isas").stdout.splitlines()}
     assert "mma.sync  NVIDIA compute capability 8.0 or later" in isas["sm_80"] and "9.0 alone" in isas["sm_90a"]
     assert "RTX 30" in next(line for line in gen("list", "gpus").stdout.splitlines() if line.startswith("rtx3090"))
@@ -155,6 +158,86 @@ def test_emit_takes_only_folders_of_its_own(tmp_path):
     before = folder_bytes(tmp_path / "vendored")
     assert gen("emit", "--gpu", "a800", "--out", tmp_path / "vendored", check=False).returncode == 1
     assert folder_bytes(tmp_path / "vendored") == before
+
+
+def test_help_of_each_verb():
+    """A line and an example for each; its own options by VERB --help; every example works."""
+    text = gen("--help").stdout
+    for verb in ("list", "explain", "emit", "vendor", "verify"):
+        assert re.search(rf"(?m)^  {verb} +\w.*\n +out/bin/halftone-gen {verb} ", text)
+        run = subprocess.run([GEN, verb, "--help"], capture_output=True, text=True)
+        assert run.returncode == 0 and f"out/bin/halftone-gen {verb} " in run.stdout and "--root DIR" in run.stdout
+    for option in ("--gpu", "--out", "--tiles", "--tuned", "--promote", "--lean"):
+        assert option in gen("emit", "--help").stdout
+    assert "--html" not in gen("emit", "--help").stdout
+
+
+@pytest.mark.parametrize("words, said", [
+    (["vendor", "--gpu", ""], "--gpu"), (["emit", "--gpu", "a800", "--scheme", ""], "--scheme"), (["emit", "--gpu", "a800", "--tiles", ""], "--tiles"),
+    (["emit", "--gpu", "a800", "--tuned", ""], "--tuned"), (["emit", "--gpu", "--lean"], "--gpu"),
+    (["emit", "--gpu", "a800", "--promote", " 64"], "' 64'"), (["emit", "--gpu", "a800", "--promote", "+064"], "'+064'"),
+    (["emit", "--gpu", "a800", "--promote", "064"], "'064'"), (["emit", "--gpu", "a800", "--tiles", "+128x128x32_w64x32_s4"], "+128"),
+    (["emit", "--gpu", "a800", "--tiles", "128x128x32_w64x32_s4 "], "--tiles"), (["emit", "--gpu", "a800", "--prefix", "x_"], "--prefix is for vendor"),
+    (["emit", "--gpu", "a800", "more"], "more"), (["emit", "--gpu", "a800\x1b[31m"], "control byte"), (["emit", "--gpu", "a'b.gpu"], "quote"),
+    (["emit", "--gpu", "a800", "--tuned", 'a"b.tsv'], "quote"),
+])
+def test_empty_values_and_loose_numbers_are_errors(words, said, tmp_path):
+    run = gen(*words, "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and said in run.stderr and len(run.stderr.splitlines()) == 1 and not list(tmp_path.iterdir()), run.stderr
+    assert run.stderr.isprintable() or run.stderr.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize("name", ["...gpu", ".gpu", "-x.gpu", "a b.gpu", "budget.txt"])
+def test_names_of_budget_files(name, tmp_path):
+    (tmp_path / name).write_text((ROOT / "gen/gpus/a800.gpu").read_text())
+    run = gen("emit", "--gpu", tmp_path / name, "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and "NAME.gpu" in run.stderr and len(run.stderr.splitlines()) == 1 and not (tmp_path / "x").exists()
+
+
+def test_tiles_that_no_scheme_has(tmp_path):
+    """One line, with the nearest in the spelling that the option takes; a tile is for the schemes that have it."""
+    run = gen("emit", "--gpu", "a800", "--tiles", "64x128x32_w64x64_s8_c2", "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and len(run.stderr.splitlines()) == 1 and not (tmp_path / "x").exists(), run.stderr
+    near = re.search(r"64x128x32_w64x64_s8_c2 is not .* near it are (\S+), (\S+), (\S+)$", run.stderr, re.M).groups()
+    gen("emit", "--gpu", "a800", "--tiles", ",".join(near), "--out", tmp_path / "x")
+    assert all(list((tmp_path / "x").glob(f"ht_*_{tile}_sm80.cu")) for tile in near)
+    gen("emit", "--gpu", "h200", "--tiles", "64x128x32_w64x64_s8_c2", "--out", tmp_path / "y")
+    assert list((tmp_path / "y").glob("ht_f16x3_64x128x32_w64x64_s8_c2_sm90a.cu"))
+    run = gen("emit", "--gpu", "t4", "--scheme", "f16x3", "--tiles", "256x256x32_w64x64_s2", "--out", tmp_path / "z", check=False)
+    assert run.returncode == 1 and "does not fit t4" in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
+
+
+def test_explain_of_several_gpus():
+    both = gen("explain", "--gpu", "a800,t4", "--scheme", "f16x3").stdout
+    assert both == gen("explain", "--gpu", "a800", "--scheme", "f16x3").stdout + "\n" + gen("explain", "--gpu", "t4", "--scheme", "f16x3").stdout
+    for option in (["--tsv"], ["--html", "x.html"], ["--compare", "h200"], ["--what-if", "sms=60"]):
+        run = gen("explain", "--gpu", "a800,t4", *option, check=False)
+        assert run.returncode == 1 and "one GPU" in run.stderr and not run.stdout
+
+
+HEAD = "# halftone tune 0.1.0, set a800 (sm_80)\nm\tn\tk\tkernel\tvariant\tsplits\tpick\tmeasured_us\n"
+
+
+def tuned_kernels(emitted):
+    rows = [line.split("\t")[:3] for line in (emitted("a800") / "manifest").read_text().splitlines()[2:]]
+    return {kind: next(n for n, s, v in rows if s == scheme and v == kind) for kind, scheme in
+            (("-", "i8x6"), ("rescue", "bf16x6u"), ("plain", "legemm"), ("nointerleave", "egemm"))}
+
+
+@pytest.mark.parametrize("kind, k, splits, said", [
+    ("-", 64, 100, "at most"), ("-", 400000, 1, "exact up to"), ("-", 4096, 129, "at most"), ("rescue", 4096, 1, "'rescue'"),
+    ("plain", 4096, 1, "'plain'"), ("nointerleave", 4096, 1, "'nointerleave'"), ("-", " 64", 1, "positive"), ("-", "+64", 1, "positive")])
+def test_a_tuned_table_is_not_believed(kind, k, splits, said, emitted, tmp_path):
+    """What the library would never choose: too many parts of k, too few for exact sums, ablations, the fallback."""
+    name = tuned_kernels(emitted)[kind]
+    table = tmp_path / "t.tsv"
+    table.write_text(HEAD + f"128\t128\t4096\t{tuned_kernels(emitted)['-']}\t-\t2\t1\t10\n" + f"128\t128\t{k}\t{name}\t-\t{splits}\t1\t10\n")
+    run = gen("emit", "--gpu", "a800", "--tuned", table, "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and run.stderr.startswith(f"{table}:4: ") and said in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
+    assert not (tmp_path / "x").exists()
+    table.write_text("".join(table.read_text().splitlines(True)[:3]))
+    gen("emit", "--gpu", "a800", "--tuned", table, "--out", tmp_path / "x")
+    assert "Recreate: out/bin/halftone-gen emit --gpu a800 --out DIR --tuned t.tsv" in (tmp_path / "x/dispatch.c").read_text()
 
 
 def explain_rows(*args):

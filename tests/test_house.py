@@ -8,13 +8,13 @@ from conftest import ROOT
 # a file of gen/ includes only files of lower levels; the same level only where named
 LEVEL = {"err": 0, "text": 0, "slice": 0, "rename": 1, "gpu": 1, "isa": 1, "scheme": 1, "tile": 2, "model": 2, "model_parts": 2, "model_egemm": 2,
          "model_legemm": 2, "model_halftone": 2, "plan": 3, "sched": 3, "tpl_expr": 4, "tpl": 4, "emit": 4,
-         "library": 4, "emit_wgmma": 4, "model_wgmma": 2, "model_direct": 2, "model_fma": 2, "model_f64": 2, "manifest": 4, "vendor": 4, "vendored": 4, "files": 4, "explain": 3, "contrast": 4,
+         "library": 4, "emit_wgmma": 4, "model_wgmma": 2, "model_direct": 2, "model_fma": 2, "model_f64": 2, "manifest": 4, "vendor": 4, "vendored": 4, "files": 4, "options": 4, "explain": 3, "contrast": 4,
          "chart": 4, "page": 4, "tuned": 4, "main": 5}
 SIDEWAYS = {("model", "tile"), ("model_egemm", "model"), ("model_legemm", "model"), ("model_halftone", "model"),
             ("model_parts", "model"), ("model", "model_parts"), ("model_egemm", "model_parts"),
             ("model_legemm", "model_parts"), ("model_halftone", "model_parts"), ("model_parts", "tile"), ("gpu", "text"), ("sched", "plan"),
             ("tpl", "tpl_expr"), ("tpl_expr", "tpl"), ("emit", "tpl"), ("manifest", "library"), ("library", "emit"), ("emit", "emit_wgmma"), ("model_wgmma", "model"), ("model_direct", "model"), ("model_fma", "model"), ("model_f64", "model"), ("vendor", "manifest"), ("vendor", "library"), ("vendor", "files"),
-            ("vendor", "tpl"), ("vendored", "vendor"), ("page", "chart"), ("page", "contrast"), ("manifest", "tuned"), ("library", "tuned")}
+            ("vendor", "tpl"), ("vendored", "vendor"), ("page", "chart"), ("page", "contrast"), ("manifest", "tuned"), ("library", "tuned"), ("options", "emit")}
 
 
 def includes(path):

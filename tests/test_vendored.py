@@ -453,10 +453,27 @@ def test_a_read_only_destination_stays_as_it_was():
         shutil.rmtree(place)
 
 
-@pytest.mark.parametrize("prefix", ["myproj", "my-", "9x_", "_x_", "", "a b_", "x" * 60 + "_"])
+@pytest.mark.parametrize("prefix", ["myproj", "my-", "9x_", "_x_", "", "a b_", "x" * 60 + "_", "int_", "class_", "std_", "size_t_", "stdio_",
+                                    "main_", "my__", "x'_", "my\n_"])
 def test_a_prefix_begins_c_names(tmp_path, prefix):
     run = vendor(tmp_path / "set", *SMALL, "--prefix", prefix, check=False)
-    assert run.returncode == 1 and "PREFIX" in run.stderr and not list(tmp_path.iterdir())
+    assert run.returncode == 1 and "prefix" in run.stderr.lower() and not list(tmp_path.iterdir())
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_a_prefix_may_hold_a_word(tmp_path):
+    vendor(tmp_path / "set/", *SMALLER, "--prefix", "int4_") # the slash is no part of the name
+    assert (tmp_path / "set/int4.h").exists() and [p.name for p in tmp_path.iterdir()] == ["set"]
+
+
+def test_a_budget_of_the_same_name_as_a_file_is_refused(tmp_path):
+    """Budgets that come by path travel with the folder."""
+    text = (ROOT / "gen/gpus/a800.gpu").read_text()
+    for at in ("x", "y"):
+        (tmp_path / at).mkdir()
+        (tmp_path / at / "mine.gpu").write_text(re.sub(r"(?m)^name\s*=\s*a800", f"name = {at}", text))
+    run = vendor(tmp_path / "set", *SMALLER, gpu=f"{tmp_path}/x/mine.gpu,{tmp_path}/y/mine.gpu", check=False)
+    assert run.returncode == 1 and "mine.gpu" in run.stderr and not (tmp_path / "set").exists()
 
 
 def test_make_says_what_is_missing(tmp_path):
