@@ -227,7 +227,7 @@ static bool plan_library(const struct options *o, const char *command, struct li
     return err_count() == 0 && library_plan(&library, request);
 }
 
-/* The schemes that nobody named and that a set lacks. */
+/* The schemes that nobody named and that a set lacks; and what a set's `auto` cannot promise for want of a scheme. */
 static void print_left_out(const struct options *o) {
     for (int i = 0; i < library.sets && !o->scheme; i++) {
         const struct kernel_set *set = &library.set[i];
@@ -238,6 +238,9 @@ static void print_left_out(const struct options *o) {
                        slice_title(s->slice), set->context.isa->name);
         }
     }
+    for (int i = 0; i < library.sets; i++)
+        if (plan_lacks_rescue(&library.set[i].plans))
+            printf("%s: no scheme bf16x6u: auto checks no data, and accuracy fp32 is an error\n", library.set[i].gpu.name);
 }
 
 static int run_emit(const struct options *o) {

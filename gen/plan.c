@@ -351,14 +351,31 @@ static void rescue_in_fp64(struct best *b) {
     b->cost.coefficients.blocks_per_sm = b->cost.blocks_per_sm;
 }
 
-void plan_rescue(struct plan_set *set) {
-    bool checks = false;
+/* The plan that the kernel for data that fail a check is made of; -1: none. */
+static int rescue_base(const struct plan_set *set) {
     int at = -1;
-    for (int i = 0; i < set->count; i++) {
-        checks = checks || set->plan[i].scheme->checked;
+    for (int i = 0; i < set->count; i++)
         at = is_for_rescue(&set->plan[i]) ? i : at;
-    }
-    if (!checks || at < 0)
+    return at;
+}
+
+static bool plan_has_check(const struct plan_set *set) {
+    for (int i = 0; i < set->count; i++)
+        if (set->plan[i].scheme->checked)
+            return true;
+    return false;
+}
+
+bool plan_lacks_rescue(const struct plan_set *set) {
+    for (int i = 0; i < set->count; i++)
+        if (set->plan[i].variant == VARIANT_RESCUE)
+            return false;
+    return plan_has_check(set);
+}
+
+void plan_rescue(struct plan_set *set) {
+    const int at = rescue_base(set);
+    if (!plan_has_check(set) || at < 0)
         return;
     const struct plan *p = &set->plan[at];
     struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
@@ -412,6 +429,9 @@ void plan_lean(struct plan_set *set, int first) {
                                    1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
     enum { POINTS = sizeof grid / sizeof *grid };
     bool kept[PLANS_MAX] = {false};
+    const int base = rescue_base(set);
+    if (base >= first)
+        kept[base] = true; /* else `auto` could not look at data */
     for (int i = 0; i < POINTS * POINTS * POINTS; i++) {
         const int at = pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
         if (at >= 0)

@@ -44,8 +44,10 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
 
 /* Where a scheme of the set checks its data and another can compute what fails: the kernel that does, behind the latter's. */
 void plan_rescue(struct plan_set *set);
+/* Whether the set's `auto` starts from a scheme whose data it cannot check, for want of that kernel. */
+bool plan_lacks_rescue(const struct plan_set *set);
 
-/* Of the plans from `first` on, all of one scheme, keeps those that ht_pick takes for some shape of a dense grid: LEAN=1.
+/* Of the plans from `first` on, all of one scheme, keeps those that ht_pick takes for some shape of a dense grid, and what plan_rescue needs: LEAN=1.
  * A shape between the grid's points gets the best of what was kept. */
 void plan_lean(struct plan_set *set, int first);
 

@@ -328,3 +328,14 @@ def test_tiles_of_warpgroups_can_be_asked_for(tmp_path):
         gen("emit", "--gpu", gpu, "--scheme", "bf16x6u", "--tiles", "64x32x32_w16x32_s2", "--out", tmp_path / gpu)
         text = next((tmp_path / gpu).glob("ht_bf16x6u_64x32x32_w16x32_s2_*.cu")).read_text()
         assert ("ht_wgmma_rows" in text) == ours and ("ht_mma_bf16_16816(" in text) != ours
+
+
+@pytest.mark.parametrize("verb", ["emit", "vendor"])
+def test_a_set_whose_auto_checks_no_data_is_named(tmp_path, verb):
+    """One line, for f16x3 without the kernels of bf16x6u; LEAN=1 keeps the one that computes what fails the check."""
+    line = "no scheme bf16x6u: auto checks no data"
+    for gpu, schemes, said in (("a800", "f16x3,i8x6", 1), ("a800,h200", "f16x3", 2), ("a800", "f16x3,bf16x6u", 0), ("mi210", "f16x3,fp32", 0), ("t4", "half", 0)):
+        out = gen(verb, "--gpu", gpu, "--scheme", schemes, "--lean", "--out", tmp_path / f"{gpu}-{schemes}").stdout
+        assert out.count(line) == said, out
+    if verb == "emit":
+        assert list((tmp_path / "mi210-f16x3,fp32").glob("ht_bf16x6u_*_rescue_*"))
