@@ -111,6 +111,13 @@ static int print_kernels(const struct ht_set_desc *set, int raw, struct fault *f
     return status;
 }
 
+static void print_auto(const struct engine *e) {
+    struct halftone_plan plan;
+    if (halftone_set_scheme(e->handle, "auto") == HALFTONE_OK &&
+        halftone_query(e->handle, 'N', 'N', 4096, 4096, 4096, 1, &plan) == HALFTONE_OK)
+        printf("\nDefault scheme: %s\n", plan.why_scheme);
+}
+
 /* Largest k at which the accuracy that is set can be had, for m = n = 4096; 0: none. */
 static int64_t largest_k(const struct engine *e) {
     struct halftone_plan plan;
@@ -161,8 +168,9 @@ static int print_accuracies(const struct engine *e, int raw, struct fault *f) {
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
         add_accuracy(&t, e, examples[i]);
     if (!raw)
-        puts("\nAn accuracy gives the cheapest scheme that has it (in brackets: units of its bound, predicted time);\n"
-             "none: HALFTONE_ACCURACY; up to k: the largest k at 4096 x 4096, of 16777216");
+        puts("\nAn accuracy is what a result must keep (its name is no scheme's) and gives the cheapest scheme that has it\n"
+             "(in brackets: units of its bound, predicted time); none: HALFTONE_ACCURACY; up to k: the largest k at\n"
+             "4096 x 4096, of 16777216");
     int status = print_table(&t, "Accuracies", raw, f);
     tsv_free(&t);
     return status;
@@ -183,6 +191,8 @@ static int run(int argc, char **argv, struct fault *f) {
     const struct ht_set_desc *set = has_device ? e.set : ht_sets[0];
     struct fault table_fault;
     int status = print_schemes(set, raw, &table_fault);
+    if (status == 0 && has_device && !raw)
+        print_auto(&e);
     if (status == 0 && has_device)
         status = print_accuracies(&e, raw, &table_fault);
     if (status == 0)

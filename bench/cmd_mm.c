@@ -1,6 +1,7 @@
 /* cmd_mm: `halftone mm`: the product of two .npy files into a third. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "args.h"
 #include "cmd.h"
@@ -70,6 +71,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     if (engine_problem_open(&p, memory_trans(t, 1), memory_trans(t, 0), cols, rows, k, b->data, memory_ld(b),
                             a->data, memory_ld(a), f) != 0)
         return -1;
+    const int explained = t->accuracy != NULL || strcmp(scheme, "auto") == 0;
     int status = engine_select(e, contender, NULL, f);
     if (status == 0)
         status = engine_query(e, &p, &plan, f);
@@ -83,7 +85,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
         fprintf(outfile_remarks(t->output), "%s: %lld x %lld, k = %lld, scheme %s, %s%s%s\n%s%s", t->output, (long long)rows,
                (long long)cols, (long long)k, plan.scheme, plan.kernel[0] ? plan.kernel : "no product to run",
                e->device.simulated ? ", in the simulator" : "", plan.kernel[0] ? "" : " (an extent is 0)",
-               t->accuracy != NULL ? plan.why_scheme : "", t->accuracy != NULL ? "\n" : "");
+               explained ? plan.why_scheme : "", explained ? "\n" : "");
     engine_problem_close(&p);
     return status;
 }
@@ -130,8 +132,9 @@ const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "integers are rounded to float32.\n\n"
                                "  -o FILE      where the result goes; written whole or not at all\n"
                                "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
-                               "  --accuracy A half, tf32, fp32-fast, fp32, reproducible, bits=N, bound=X or "
-                               "relative=X:rho=Y (halftone.h, section 7):\n"
-                               "               the cheapest scheme that has it\n"
+                               "  --accuracy A what the result must keep, not a scheme's name: half, tf32, fp32-fast, fp32 "
+                               "(what auto promises),\n"
+                               "               reproducible, bits=N, bound=X or relative=X:rho=Y (halftone.h, section 7); the cheapest "
+                               "scheme that has it runs\n"
                                "  --ta, --tb   transpose A, B\n",
                                run};

@@ -450,6 +450,12 @@ static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc
     return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 && ht_pick_rescue(set, RESCUE_SCHEME) != NO_KERNEL;
 }
 
+/* Whether `auto` is for every input: it looks at the data, or starts from a scheme that need not. */
+static bool auto_takes_all(const struct ht_set_desc *set) {
+    const struct ht_scheme_desc *s = find_scheme(set, auto_scheme(set));
+    return s != NULL && (s->range == HT_RANGE_ALL || can_check(set, s));
+}
+
 /* Whether packed operands are for `auto` with its check. */
 static bool has_check(const halftone *h, const struct ht_scheme_desc *s) {
     return h->is_auto && can_check(h->set, s);
@@ -601,9 +607,8 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
         return fail_accuracy_text(handle, text);
     const char *automatic = auto_scheme(handle->set);
     const struct ht_accuracy_choice least = choose_scheme(handle, &accuracy, 1, 1, 1, 1);
-    if (accuracy.is_auto && find_scheme(handle->set, automatic) == NULL)
-        return fail(handle, HALFTONE_ACCURACY, "%s is what auto takes, and this library was generated without %s",
-                    accuracy.text, automatic);
+    if (accuracy.is_auto && !auto_takes_all(handle->set))
+        return fail(handle, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks", accuracy.text, RESCUE_SCHEME);
     if (!accuracy.is_auto && least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
         return fail_accuracy(handle, &accuracy, &least, 1);
     handle->accuracy = accuracy;
@@ -1680,13 +1685,23 @@ static void describe(const halftone *h, const struct plan *p, const struct call 
     out->why = kernel->why;
 }
 
+/* What `auto` does in this library. */
+static const char *explain_auto(const struct ht_set_desc *set) {
+    if (!auto_takes_all(set))
+        return ", unchecked: nothing looks at the data, because this library lacks scheme bf16x6u";
+    return strcmp(auto_scheme(set), AUTO_SCHEME) != 0
+               ? ": bf16x6u, which takes every input; this library lacks f16x3"
+               : ": data are checked; f16x3 for what suits it, bf16x6u for the rest and where it is faster";
+}
+
 static void explain_scheme(const halftone *h, const struct call *x, char *line, size_t bytes) {
+    const char *text = h->accuracy.text;
     if (h->forced_kernel != NO_KERNEL) {
         snprintf(line, bytes, "the kernel was set by name");
+    } else if (h->scheme != NULL && h->is_auto) {
+        snprintf(line, bytes, "%s%sauto%s", text, text[0] != '\0' ? " by " : "", explain_auto(h->set));
     } else if (h->scheme != NULL) {
-        const char *text = h->accuracy.text;
-        snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : h->is_auto ? "auto" : "set by name",
-                 text[0] == '\0' ? "" : h->accuracy.is_auto ? ": what auto takes" : ": whatever the shape");
+        snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name", text[0] != '\0' ? ": whatever the shape" : "");
     } else {
         const struct ht_accuracy_choice choice = choose_scheme(h, &h->accuracy, x->m, x->n, x->k, x->batch);
         ht_accuracy_explain(&h->accuracy, &choice, at_least_one(x->k), line, bytes);

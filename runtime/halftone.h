@@ -157,7 +157,7 @@ extern "C" {
     X(DEVICE_ERROR, 11, "the device reported an error; see halftone_last_detail")          \
     X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail") \
     X(UNKNOWN_ACCURACY, 13, "no accuracy is called that; see halftone_last_detail")        \
-    X(ACCURACY, 14, "no scheme of this library has that accuracy for this k; see halftone_last_detail")
+    X(ACCURACY, 14, "no scheme of this library has that accuracy; see halftone_last_detail")
 /* clang-format on */
 
 enum halftone_code {

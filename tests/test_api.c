@@ -1278,7 +1278,7 @@ static void assert_query(halftone *h, int64_t k, const char *scheme) {
 
 static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
     static const char *const expected[][2] = {
-        {"half", "half"},     {"tf32", "wide"},    {"fp32-fast", "f16x3"}, {"fp32", "f16x3"},
+        {"half", "half"},     {"tf32", "wide"},    {"fp32-fast", "f16x3"},
         {"bits=12", "wide"},  {"bits=17", "wide"}, {"bound=1", "wide"},    {"bound=1e-5", "wide"},
         {"bits=1", "wide"}};
     halftone *h = *state;
@@ -1297,9 +1297,6 @@ static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
     assert_string_equal(plan.why_scheme, "fp32-fast: at most 4352 units; cheapest of 2: f16x3 (119 units, "
                                          "7.09e-06; 1579 us), then wide (154 units, 9.18e-06; 5054 us)");
     assert_string_equal(halftone_accuracies(0), "half");
-    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
-    assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
-    assert_string_equal(plan.why_scheme, "fp32: what auto takes");
     assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
     assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
     assert_string_equal(plan.why_scheme, "set by name");
@@ -1331,13 +1328,44 @@ static void test_the_later_of_scheme_and_accuracy_holds(void **state) {
     assert_query(h, 64, "half");
     assert_int_equal(halftone_set_scheme(h, "wide"), HALFTONE_OK);
     assert_query(h, 64, "wide");
-    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
+    assert_int_equal(halftone_set_accuracy(h, "fp32-fast"), HALFTONE_OK);
     assert_query(h, 64, "f16x3");
     assert_int_equal(halftone_set_accuracy(h, "bits=12"), HALFTONE_OK);
     assert_int_equal(halftone_set_kernel(h, "ht_fake_half"), HALFTONE_OK); /* wins over both */
     assert_query(h, 64, "half");
     assert_int_equal(halftone_set_kernel(h, NULL), HALFTONE_OK);
     assert_query(h, 64, "wide");
+}
+
+static void assert_why(halftone *h, const char *why) {
+    struct halftone_plan plan;
+    assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.why_scheme, why);
+}
+
+/* Accuracy fp32 is for every input, so it is refused where nothing looks at the data: no call runs f16x3 in its place. */
+static void test_fp32_needs_the_check(void **state) {
+    static const char unchecked[] = "auto, unchecked: nothing looks at the data, because this library lacks scheme bf16x6u",
+                      checked[] = "auto: data are checked; f16x3 for what suits it, bf16x6u for the rest and where it is faster";
+    halftone *h = *state; /* of fake_set, which lacks bf16x6u */
+    assert_why(h, unchecked);
+    assert_int_equal(halftone_set_accuracy(h, "half"), HALFTONE_OK);
+    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_ACCURACY);
+    assert_string_equal(halftone_last_detail(h), "fp32 needs scheme bf16x6u, which this library lacks");
+    assert_null(strstr(halftone_strerror(HALFTONE_ACCURACY), " k"));
+    assert_query(h, 64, "half"); /* as it was */
+    assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
+    assert_why(h, unchecked);
+    h = checked_handle();
+    char by_auto[HALFTONE_WHY_BYTES];
+    snprintf(by_auto, sizeof by_auto, "fp32 by %s", checked);
+    assert_why(h, checked);
+    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
+    assert_why(h, by_auto);
+    assert_int_equal(halftone_set_scheme(h, "fp32"), HALFTONE_OK); /* a scheme's earlier name */
+    assert_query(h, 64, "bf16x6u");
+    assert_why(h, "set by name");
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 static void test_what_no_scheme_reaches_is_refused(void **state) {
@@ -1446,9 +1474,12 @@ static void test_packed_operands_want_one_scheme(void **state) {
     assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, x, 2, x, 2, blob, blob), HALFTONE_NOT_SUPPORTED);
     assert_int_equal(halftone_sgemm_packed(h, 2, 2, 2, &one, blob, blob, &zero, c, 2), HALFTONE_NOT_SUPPORTED);
     assert_int_equal(dev.launches, 0);
-    assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
-    assert_int_equal(halftone_packed_bytes(h, 'A', 2, 2, 1, &bytes), HALFTONE_OK);
-    assert_int_equal(halftone_pack_a(h, 'N', 2, 2, x, 2, blob), HALFTONE_OK);
+    halftone *checked = checked_handle();
+    assert_int_equal(halftone_set_accuracy(checked, "fp32"), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(checked, 'A', 2, 2, 1, &bytes), HALFTONE_OK);
+    assert_true(bytes <= 1 << 16);
+    assert_int_equal(halftone_pack_a(checked, 'N', 2, 2, x, 2, blob), HALFTONE_OK);
+    assert_int_equal(halftone_destroy(checked), HALFTONE_OK);
     free(blob);
 }
 
@@ -1591,6 +1622,7 @@ int main(void) {
         API_TEST(test_query_tells_what_runs),
         API_TEST(test_an_accuracy_is_a_cheapest_scheme),
         API_TEST(test_fp32_fast_wants_its_inputs),
+        API_TEST(test_fp32_needs_the_check),
         API_TEST(test_the_later_of_scheme_and_accuracy_holds),
         API_TEST(test_what_no_scheme_reaches_is_refused),
         API_TEST(test_accuracy_texts),

@@ -1,6 +1,8 @@
 """`halftone contract` and `report --html` of the simulator's build, and the sets of the promotion study: what they say is what
 other commands say, and what breaks the contract fails."""
 import re
+import shutil
+import struct
 import subprocess
 
 import pytest
@@ -13,6 +15,12 @@ COMMAND = ROOT / "out/a800/halftone-sim"
 
 def halftone(*args):
     return subprocess.run([str(COMMAND), *map(str, args)], capture_output=True, text=True)
+
+
+def write_npy(path, rows):
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows))
 
 
 def test_what_keeps_the_contract_passes_and_what_does_not_fails(tmp_path):
@@ -31,10 +39,9 @@ def test_what_keeps_the_contract_passes_and_what_does_not_fails(tmp_path):
 def test_a_refusal_is_told_in_full(tmp_path):
     """The command's user has no halftone_last_detail to look into: what it says is printed, once, and no advice for programs."""
     for name, rows, cols in ("a.npy", 64, 2048), ("b.npy", 2048, 64):
-        head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}".ljust(117) + "\n"
-        (tmp_path / name).write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + head.encode() + bytes(4 * rows * cols))
+        write_npy(tmp_path / name, [[0.0] * cols] * rows)
     run = halftone("mm", tmp_path / "a.npy", tmp_path / "b.npy", "-o", tmp_path / "c.npy", "--accuracy", "bits=23")
-    assert run.returncode == 1 and "no scheme of this library has that accuracy for this k (bits=23 is at most 2 units" in run.stderr
+    assert run.returncode == 1 and "no scheme of this library has that accuracy (bits=23 is at most 2 units" in run.stderr
     assert "halftone_" not in run.stderr and len(run.stderr.splitlines()) == 1
 
 
@@ -176,3 +183,27 @@ def test_the_simulator_has_the_gpus_errors():
     both = simulated.keys() & measured.keys()
     assert len(both) > 100
     assert all(0.95 < measured[key] / simulated[key] < 1.05 for key in both)
+
+
+def test_a_library_without_bf16x6u_refuses_fp32_and_calls_auto_unchecked(tmp_path):
+    budget, built = tmp_path / "unchecked.gpu", ROOT / "out/unchecked"
+    budget.write_text(re.sub(r"(?m)^name\s*=\s*t4", "name = unchecked", (ROOT / "gen/gpus/t4.gpu").read_text()))
+    write_npy(tmp_path / "a.npy", [[1.0] * 9] * 5)
+    mm = [built / "halftone-sim", "mm", tmp_path / "a.npy", tmp_path / "a.npy", "--tb", "-o", tmp_path / "c.npy"]
+    try:
+        for goal in "generate", "build-sim":
+            made = subprocess.run(["make", goal, f"GPU={budget}", "SCHEMES=f16x3", "LEAN=1"], cwd=ROOT, capture_output=True, text=True)
+            assert made.returncode == 0, made.stderr
+            assert goal == "build-sim" or "no scheme bf16x6u: auto checks no data" in made.stdout, made.stdout
+        asked = subprocess.run([*mm, "--accuracy", "fp32"], capture_output=True, text=True)
+        assert asked.returncode != 0 and "fp32 needs scheme bf16x6u, which this library lacks" in asked.stderr and " k " not in asked.stderr
+        assert asked.stdout == "" and not (tmp_path / "c.npy").exists()
+        default = subprocess.run(mm, capture_output=True, text=True)
+        assert default.returncode == 0 and "\nauto, unchecked: " in default.stdout, default.stdout + default.stderr
+        info = subprocess.run([built / "halftone-sim", "info"], capture_output=True, text=True).stdout
+        assert "Default scheme: auto, unchecked: " in info and re.search(r"(?m)^fp32 +none +none +none +0$", info), info
+    finally:
+        shutil.rmtree(built, ignore_errors=True)
+    whole = subprocess.run([COMMAND, *mm[1:], "--accuracy", "fp32"], capture_output=True, text=True).stdout
+    assert "\nfp32 by auto: " in whole and "data are checked" in whole
+    assert "scheme bf16x6u, " in subprocess.run([COMMAND, *mm[1:], "--scheme", "fp32"], capture_output=True, text=True).stdout  # its earlier name
