@@ -42,28 +42,38 @@
  *    call. Handles share nothing.
  *
  * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
- *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise. The fixed-point schemes i8x3, i8x6,
- *    i8x10 have exact integer sums: their results are the same bits on every device and in the simulator, whatever
- *    kernel, split, batch or packing. "bf16x6u" reads the matrices as they are, packs nothing and holds on all data: FP32 with
- *    NaN and Inf where native SGEMM has them; for small and skinny products, by name. The fixed-point ones never switch to another scheme by themselves, so look at their range. Named
- *    schemes run their paper's algorithm as it is, without a look at the data.
+ *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise; within the range the bound always holds. Named schemes run their
+ *    paper's algorithm as it is, without a look at the data. The fixed-point schemes i8x3, i8x6, i8x10 have exact integer
+ *    sums: their results are the same bits on every device and in the simulator, whatever kernel, split, batch or packing;
+ *    they never switch to another scheme by themselves, so look at their range. "bf16x6u" (u: unpacked) reads the matrices as
+ *    they are, packs nothing and takes every input, with NaN and Inf where native FP32 has them; it is the fastest for small
+ *    and skinny products. On GPUs without BF16 tensor cores the same scheme is FP32 multiply-adds, on AMD's FP32 MFMAs.
  *
- *    "auto", the default, is for every input. It promises: errors (largest and Frobenius) at most twice those of native
- *    FP32 on any finite data, not above them on uniform and normal data; NaN and Inf where native FP32 has them; overflow,
- *    underflow and subnormal results as native. Short k, small and skinny shapes run scheme bf16x6u, which holds this by
- *    itself. The others run f16x3, and packing looks at the data: 64 x 64 blocks of C whose rows of A and columns of B
- *    hold too few elements within 2^-7 of their largest, or NaN or Inf, are computed from the matrices: by a kernel of scheme bf16x6u in a
- *    launch of their own, or, where that launch would count (small products, on Hopper), by the product's own blocks; on Hopper both ways in FP64, rounded once;
- *    halftone_query says in `range` which of both. This is decided on the device: no call waits, and graphs may hold it. It
- *    costs a few instructions in packing and, for larger products, one launch that finds nothing to do. It is slow where much
- *    fails: then a product takes three to five times as long as native FP32 (on an H200, by MMAs of FP64, 1.1 to 2 times as long at n = 512 to 2048). That is so for sparse or one-hot rows, for a few elements 100 times larger than the others of their
- *    row, for exponents that run over more than a few binades. Ask for scheme "bf16x6u" where you know that; halftone_query says
- *    which scheme a shape begins with, not what the data will make of it. Libraries without bf16x6u have no check:
- *    there "auto" is f16x3, and outside its range (see halftone_query) small elements lose bits silently.
+ *    "auto", the default, is for every input: it looks at the data. Ordinary data run f16x3. Blocks of C (64 x 64) whose rows of A
+ *    or columns of B are uneven, that is, hold too few elements within 2^-7 of their largest, or hold NaN or Inf, are computed
+ *    from the matrices themselves, as bf16x6u does (on Hopper in FP64, rounded once): by a launch between packing and product, or,
+ *    where a launch would count, by the product's own blocks; halftone_query says in `range` which. Small k, small and skinny
+ *    shapes run bf16x6u alone. This is decided on the device: no call waits, and graphs may hold it. On ordinary data it costs a few
+ *    instructions in packing and, for larger products, one launch that finds nothing to do. Where every block is uneven a
+ *    product takes three to five times as long as native FP32 (on an H200 1.1 to 2 times, at n = 512 to 2048): sparse or one-hot
+ *    rows, a few elements 100 times larger than the others of their row, exponents that run over more than a few binades. Ask for
+ *    scheme "bf16x6u" where you know that; halftone_query says which scheme a shape begins with, not what the data will make
+ *    of it. A library without bf16x6u has no check: its "auto" is f16x3, unchecked, as `why_scheme` says, and outside
+ *    f16x3's range small elements lose bits silently; accuracy "fp32" is an error there (7).
+ *
+ *    What "auto" promises on every input: the bound that halftone_query reports; NaN and Inf where native FP32 has them; overflow,
+ *    underflow and subnormal results as native. What is tested beside that, on the families of inputs of
+ *    `halftone report --families` (uniform, normal, one-signed, wide exponents, scaled rows, cancellation and others): errors
+ *    (largest and Frobenius) at most twice those of native FP32, not above them on uniform and normal data. That is no promise
+ *    for all data: where native FP32 happens to round next to nothing, other orders of summation are worse. An example are rows
+ *    x, -nextafter(x), x, ... times ones: added one after the other they are exact, and auto's errors, though a hundredth of
+ *    the bound, are as large as the result, which is about 2^-24 |A||B|; bf16x6u's may be, too. Where so much cancels use
+ *    i8x10, whose sums are exact (its error is 0 there), or FP64.
  *
  * 7. Asking for an accuracy. halftone_set_accuracy takes, instead of a scheme's name, what the result must keep;
  *    each call then runs the scheme that is predicted to be fastest for its m, n, k and batch, packing included,
- *    among those whose a-priori bound at this k suffices. u = 2^-24; all bounds are componentwise.
+ *    among those whose a-priori bound at this k suffices. u = 2^-24; all bounds are componentwise. Names of accuracies and
+ *    of schemes are different lists: what is called "half" or "tf32" in both is a demand here, and there a way to compute.
  *
  *      text            |C - R| is at most           for inputs
  *      half            (2^14 + 64 + 2k) u |A||B|    in the scheme's range; magnitudes in [2^-14, 65504] always are
@@ -72,7 +82,8 @@
  *      fp32-fast       (256 + k) u |A||B|, and      whose elements are no smaller than 2^-16 of the largest in
  *                      slices keep 22 bits          their row of A or column of B: SGEMM's accuracy for ordinary
  *                                                   data, nothing is checked
- *      fp32            what "auto" promises (6)     what "auto" takes; the default
+ *      fp32            what "auto" promises (6)     of every kind: by "auto", the default; without scheme bf16x6u, which
+ *                                                   auto's check needs, HALFTONE_ACCURACY
  *      reproducible    17 u k max|a| max|b|         that are finite, k <= 2^24; see below
  *      bits=N          2^-N |A||B|                  of all FP32 exponents
  *      bound=X         X |A||B|                     of all FP32 exponents
@@ -90,9 +101,9 @@
  *    with the scheme's constants on this GPU (ht_desc.h: split_units, align_units, promote_k, mma_k), rounded down
  *    where it divides; without promotion the chain is k long and the last two terms vanish.
  *
- *    What no scheme reaches at this k is the error HALFTONE_ACCURACY, never a silent downgrade; halftone_last_detail
- *    names the best scheme and its bound. Asked for when even k = 1 is out of reach, halftone_set_accuracy itself
- *    says so. More bits never give a larger bound. A worst case is pessimistic: bits=17 is out of reach for most k,
+ *    What no scheme reaches at this k, or what this library lacks the scheme for, is the error HALFTONE_ACCURACY, never a silent
+ *    downgrade; halftone_last_detail names the best scheme and its bound, or the scheme that is missing.
+ *    Asked for when even k = 1 is out of reach, halftone_set_accuracy itself says so. More bits never give a larger bound. A worst case is pessimistic: bits=17 is out of reach for most k,
  *    while random data keep 22 bits. halftone_query says in `why_scheme` what was compared.
  *
  *    reproducible: the same bits on every GPU and on the CPU, whatever kernel, split, batch or packing, because all
