@@ -824,6 +824,7 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     struct params written = {0};
     const bool exact = s && scheme_is_exact(s);
     emit_reduce_name(name, sizeof name, s, c->isa);
+    param(&written, "WAVE", c->isa->wave_size);
     param(&written, "SCALES_SUMS", exact);
     param(&written, "SCALES_ROWS", exact);
     param(&written, "ACCS", exact ? s->accumulators : 1);

@@ -6,10 +6,11 @@
 // parts than one thread loads at once four lanes of a warp take every fourth, eight elements a warp, and lane 0 .. 7 adds up what they have.
 constexpr int REDUCE_THREADS = 128, PARTS_AHEAD = 16, SHARING = 4, SHARED_ELEMENTS = 8;
 
-// Under the data check a warp has rows of one block of 64, so that it asks for one verdict: the last rows of a column are empty.
+// Under the data check the rows of a column are rounded up to whole warps (64 lanes on gfx90a): a warp then has rows of one block of
+// 64 and asks for one verdict, which all its lanes must do together.
 HT_DEVICE int rows_of(const ht_gemm_args &g)
 {
-    return CHECKS && g.a_tame ? (g.m + 31) / 32 * 32 : g.m;
+    return CHECKS && g.a_tame ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
 }
 
 // Parts `from`, from + step, ... of the element whose part 0 lies at `first`.
@@ -77,7 +78,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const long long count = (long long)((g.m + 31) / 32 * 32) * g.n; // enough for both countings of rows
+    const long long count = (long long)((g.m + WAVE - 1) / WAVE * WAVE) * g.n; // enough for both countings of rows
     const int each = g.splits > PARTS_AHEAD ? REDUCE_THREADS / SHARING : REDUCE_THREADS;
     return ht_launch_dependent(reduce, (unsigned)((count + each - 1) / each), 1, (unsigned)g.batch,
                                REDUCE_THREADS, 0, stream, g);

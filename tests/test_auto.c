@@ -340,10 +340,13 @@ static void only_blocks_that_fail_are_computed_again(void **state) {
     if (long_k == 0)
         skip();
     struct product p = mixed(150, 72, long_k), q = mixed(128, 8, 4096); /* the second is split along k */
+    struct product r = mixed(96, 8, 4096); /* of 3 times 32 rows: warps of 64 lanes, see reduce.cu */
     check_mixed(&p, 1);
     check_mixed(&q, 2);
+    check_mixed(&r, 2);
     product_free(&p);
     product_free(&q);
+    product_free(&r);
 }
 
 /* ---- the same bits whatever the way */

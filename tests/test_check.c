@@ -416,6 +416,31 @@ static void kernels_leave_blocks_that_are_not_tame(void **state) {
     guard_close(&g);
 }
 
+/* The lanes of a warp of the reduction have rows of one 64 x 64 block: one row block has nothing to add up, the next one has. M has
+ * an odd number of 32 rows, so that the columns of a warp of 64 lanes would meet where they are not rounded up to it. */
+static void a_warp_of_the_reduction_asks_for_one_verdict(void **state) {
+    (void)state;
+    if (f16x3->pack_tiles == 0)
+        skip();
+    assert_int_equal((M + 31) / 32 % 2, 1);
+    struct guard g = guard_open(&BY_K);
+    memset(g.a_tame.host, 0, g.a_tame.bytes);
+    memset(g.b_tame.host, 0, g.b_tame.bytes);
+    ((int *)g.a_tame.host)[(A_BLOCKS - 1) * PIECES] = -1; /* the last rows of entry 0 */
+    numbers_up(&g, 1, 0);
+    const struct ht_kernel_desc *kernel = set->kernel;
+    while (strcmp(kernel->scheme, "f16x3") != 0)
+        kernel++;
+    guard_run(&g, kernel, 2, 0, NULL, &g.whole);
+    guard_run(&g, kernel, 2, 1, NULL, &g.guarded);
+    for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
+        const int left_out = i < M * N && i % M / 64 == A_BLOCKS - 1;
+        const uint32_t want = left_out ? UINT32_MAX : ((const uint32_t *)g.whole.host)[i];
+        assert_int_equal(((const uint32_t *)g.guarded.host)[i], want);
+    }
+    guard_close(&g);
+}
+
 static uint32_t bits_of(const struct block *c, int64_t i) {
     return ((const uint32_t *)c->host)[i];
 }
@@ -551,6 +576,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_counts_what_is_large),
         cmocka_unit_test(kernels_leave_blocks_that_are_not_tame),
+        cmocka_unit_test(a_warp_of_the_reduction_asks_for_one_verdict),
         cmocka_unit_test(the_rescue_computes_the_rest),
         cmocka_unit_test(the_product_computes_the_rest_itself),
     };
