@@ -1,10 +1,12 @@
 """Shared by the Python tests: where the repository and its tools are. Built by `make test` before pytest starts."""
+import hashlib
 import os
 import pathlib
 import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -54,10 +56,22 @@ def nvcc():
     return str(wheels) if wheels.is_file() else shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
-def sampled(digest, one_in):
-    """Whether a source with this digest is among those that are compiled although a table knows it: others with each commit."""
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout or "0"
-    return int(digest, 16) % one_in == int(head[:8], 16) % one_in
+def sampled(digests, one_in):
+    """Those of the sources with these digests that are compiled although a table knows them: all digests together decide, so that
+    equal sources have the same sample and every change of a kernel another one."""
+    digests = sorted(digests)
+    seed = int(hashlib.sha256("".join(digests).encode()).hexdigest(), 16)
+    return {digest for digest in digests if int(digest, 16) % one_in == seed % one_in}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_tmpdir():
+    """hipcc leaves folders behind in TMPDIR: what tests start has one that goes with them."""
+    before = os.environ.get("TMPDIR")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TMPDIR"] = folder
+        yield
+    os.environ.pop("TMPDIR") if before is None else os.environ.update(TMPDIR=before)
 
 
 @pytest.fixture(scope="session")
