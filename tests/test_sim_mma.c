@@ -272,26 +272,39 @@ static void wide_formats(void **state) {
 }
 
 /* A zero c does not hold the alignment at -126, a subnormal one does (bits of the H200: sim_mma.h). */
-/* Terms align at -133 or above, whatever c is: what the H200 does (bench/results/profile-h200.txt). */
+/* Terms align at a least exponent or above, whatever c is: -133 on the H200 (bench/results/profile-h200.txt), -132 in the models
+ * of A100, A2, Ada and L40S that Khattak and Mikaitis publish (MATLAB-tensor-core, min_exp_limit). */
 static void the_least_exponent_of_the_alignment(void **state) {
     (void)state;
-    static const char *const names[] = {"sm80", "sm90"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[] = {"sm80", "sm86", "sm89", "sm90"};
+    for (int i = 0; i < 4; i++) {
         const struct sim_mma_model *m = sim_mma_find(names[i]);
-        const int f = m->fraction_bits;
+        const int f = m->fraction_bits, e = i < 3 ? -132 : -133;
         const struct sim_term a[2] = {sim_mma_decode(sim_format_tf32, 0x3f800000u >> 13),
                                       sim_mma_decode(sim_format_tf32, 0xbf800000u >> 13)};
-        /* 2^-133 - 2^(-133 - f): kept, so FP32 cuts the difference to 2^-133 - 2^-149. */
-        const struct sim_term at[2] = {{1 << 10, -133}, {1 << 10, -133 - f}};
-        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, at), (1u << 16) - 1);
-        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0x80000000u, a, at), (1u << 16) - 1);
-        /* 2^-134 - 2^(-134 - f): the small one is below the last bit. */
-        const struct sim_term below[2] = {{1 << 10, -134}, {1 << 10, -134 - f}};
-        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, below), 1u << 15);
-        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 1u, a, below), (1u << 15) + 1);
+        /* 2^e - 2^(e - f): kept, so FP32 cuts the difference to 2^e - 2^-149. */
+        const struct sim_term at[2] = {{1 << 10, e}, {1 << 10, e - f}};
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, at), (1u << (149 + e)) - 1);
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0x80000000u, a, at), (1u << (149 + e)) - 1);
+        /* 2^(e - 1) - 2^(e - 1 - f): the small one is below the last bit. */
+        const struct sim_term below[2] = {{1 << 10, e - 1}, {1 << 10, e - 1 - f}};
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, below), 1u << (148 + e));
+        assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 1u, a, below), (1u << (148 + e)) + 1);
         /* What is cut to nothing is +0, whatever its sign was. */
         const struct sim_term far[2] = {{1 << 10, -240}, {1 << 10, -150}};
         assert_int_equal(sim_mma_dot(m, sim_format_tf32, 4, 2, 0, a, far), 0);
+    }
+}
+
+/* The same through whole MMAs of BF16: 255 * 2^-157 and 2^-157 make 2^-149 where nothing is cut. */
+static void the_least_exponent_of_whole_mmas(void **state) {
+    (void)state;
+    static const char *const names[] = {"sm80", "sm86", "sm89", "sm90"};
+    for (int i = 0; i < 4; i++) {
+        uint16_t a[16 * 16] = {0x1b7f, 0x1780}, b[8 * 16] = {0x1900, 0x1900};
+        float d[16 * 8] = {0};
+        assert_int_equal(sim_mma_bf16(sim_mma_find(names[i]), 16, d, a, b), 0);
+        assert_int_equal(bits_of(d[0]), i < 3 ? 0 : 1);
     }
 }
 
@@ -472,6 +485,7 @@ int main(void) {
         cmocka_unit_test(infinities_and_nans),
         cmocka_unit_test(wide_formats),
         cmocka_unit_test(the_least_exponent_of_the_alignment),
+        cmocka_unit_test(the_least_exponent_of_whole_mmas),
         cmocka_unit_test(random_dots),
         cmocka_unit_test(matrices_are_dots),
         cmocka_unit_test(other_types_are_dots),
