@@ -30,7 +30,7 @@ static int report(int code, const char *text) {
 
 int ht_dev_check(int backend_code) {
     if (ht_sim_error()[0] != '\0') {
-        int code = report(HT_DEV_VIOLATION, ht_sim_error());
+        int code = report(backend_code == HT_SIM_NO_MEMORY ? HT_DEV_MEMORY : HT_DEV_VIOLATION, ht_sim_error());
         ht_sim_clear_error();
         return code;
     }
@@ -43,8 +43,10 @@ int ht_dev_check(int backend_code) {
 int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     memset(info, 0, sizeof *info);
     info->backend = "simulator";
-    if (ht_sim_set_model(set->sim_model) != 0)
-        return report(HT_DEV_FAILED, "the simulator has no matrix arithmetic of this name");
+    const int refused = ht_sim_set_model(set->sim_model);
+    if (refused != 0)
+        return report(HT_DEV_FAILED, refused == HT_SIM_BAD_ENVIRONMENT ? HT_SIM_BAD_MODEL
+                                                                       : "the simulator has no matrix arithmetic of this name");
     snprintf(info->name, sizeof info->name, "simulator of %s (%s)", set->gpu, set->sim_model);
     info->capability = set->arch;
     info->sms = set->sms;
@@ -69,8 +71,12 @@ int ht_dev_alloc(void **memory, size_t bytes) {
     }
     memset(block, 0xff, padded);
     memcpy(block, &padded, sizeof padded);
+    if (ht_sim_register(block + BLOCK_ALIGNMENT, bytes) != 0) {
+        atomic_fetch_sub(&used_bytes, padded);
+        free(block);
+        return report(HT_DEV_MEMORY, "allocation: the host has no memory left");
+    }
     *memory = block + BLOCK_ALIGNMENT;
-    ht_sim_register(*memory, bytes);
     return HT_DEV_OK;
 }
 

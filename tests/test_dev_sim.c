@@ -14,12 +14,14 @@ static struct {
     void *last;
     size_t last_bytes;
     const char *error, *model;
+    int bad_environment, no_memory;
 } sim = {.error = ""};
 
-void ht_sim_register(void *p, size_t bytes) {
+int ht_sim_register(void *p, size_t bytes) {
     sim.registered++;
     sim.last = p;
     sim.last_bytes = bytes;
+    return sim.no_memory;
 }
 
 void ht_sim_unregister(void *p) {
@@ -37,7 +39,7 @@ void ht_sim_clear_error(void) {
 
 int ht_sim_set_model(const char *name) {
     sim.model = name;
-    return strcmp(name, "sm80") != 0;
+    return sim.bad_environment ? HT_SIM_BAD_ENVIRONMENT : strcmp(name, "sm80") != 0;
 }
 
 static void test_open_plays_the_set(void **state) {
@@ -52,6 +54,10 @@ static void test_open_plays_the_set(void **state) {
     assert_int_equal(info.simulated, 1);
     set.sim_model = "abacus";
     assert_int_equal(ht_dev_open(&set, &info), HT_DEV_FAILED);
+    sim.bad_environment = 1;
+    assert_int_equal(ht_dev_open(&set, &info), HT_DEV_FAILED);
+    assert_string_equal(ht_dev_detail(), HT_SIM_BAD_MODEL);
+    sim.bad_environment = 0;
 }
 
 static void test_memory(void **state) {
@@ -82,6 +88,10 @@ static void test_the_card_has_an_end(void **state) {
     assert_null(p);
     assert_int_equal(ht_dev_alloc(&p, 2 * half + 1), HT_DEV_MEMORY);
     assert_string_not_equal(ht_dev_detail(), "");
+    sim.no_memory = 1;
+    assert_int_equal(ht_dev_alloc(&q, 1024), HT_DEV_MEMORY);
+    assert_null(q);
+    sim.no_memory = 0;
     /* what failed was not counted */
     assert_int_equal(ht_dev_alloc(&q, 1024), HT_DEV_OK);
     assert_int_equal(ht_dev_free(q), HT_DEV_OK);
@@ -97,6 +107,10 @@ static void test_launch_codes(void **state) {
     assert_int_equal(ht_dev_check(0), HT_DEV_OK); /* reported once */
     sim.error = "found late";
     assert_int_equal(ht_dev_check(0), HT_DEV_VIOLATION);
+    sim.error = "no memory left for a launch"; /* the host's state, no kernel's fault */
+    assert_int_equal(ht_dev_check(HT_SIM_NO_MEMORY), HT_DEV_MEMORY);
+    assert_string_equal(ht_dev_detail(), "no memory left for a launch");
+    assert_int_equal(ht_dev_check(0), HT_DEV_OK);
 }
 
 static void test_streams_and_events(void **state) {

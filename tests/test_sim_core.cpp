@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 extern "C" {
 #include <cmocka.h>
@@ -355,10 +357,52 @@ static void model_is_chosen(void **) {
     assert_int_not_equal(
         ht_launch(small_mma, 1, 1, 1, 32, 0, nullptr, (small_mma_args{nullptr, nullptr, c.v.data()})), 0);
     expect_text("HALFTONE_SIM_MODEL names no model");
-    assert_int_not_equal(ht_sim_set_model("sm42"), 0);
-    assert_int_not_equal(ht_sim_set_model(nullptr), 0);
+    assert_int_equal(ht_sim_set_model("sm80"), HT_SIM_BAD_ENVIRONMENT);
     unsetenv("HALFTONE_SIM_MODEL");
+    assert_int_equal(ht_sim_set_model("sm42"), 1);
+    assert_int_equal(ht_sim_set_model(nullptr), 1);
     assert_true(run_model_case() == 1.0f + 0x1p-23f);
+}
+
+/* ---- too little memory ---- */
+
+struct many_args {
+    float *out;
+};
+static void many_threads(many_args a) {
+    ht_barrier();
+    ht_stg4(a.out + threadIdx.x, 1.0f);
+}
+
+/* The process may map no more than it has and `more` bytes. */
+static void limit_memory(size_t more) {
+    rlimit limit;
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    assert_non_null(statm);
+    assert_int_equal(fscanf(statm, "%lu", &pages), 1);
+    fclose(statm);
+    assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+    limit.rlim_cur = more == SIZE_MAX ? limit.rlim_max : pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + more;
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+/* Stacks for 1024 threads do not fit: an error of its own, which blames no kernel, and the next launch works. */
+static void want_of_memory_is_no_violation(void **) {
+    device_array<float> out(1024);
+    for (const char *threads : {"1", "4"}) {
+        set_schedule("0", threads);
+        ht_sim_clear_error();
+        limit_memory(1 << 20);
+        const int code = ht_launch(many_threads, 8, 1, 1, 1024, 0, nullptr, many_args{out.v.data()});
+        limit_memory(SIZE_MAX);
+        assert_int_equal(code, HT_SIM_NO_MEMORY);
+        expect_text("the simulator has no memory left for a launch");
+        assert_null(strstr(ht_sim_error(), "many_threads"));
+    }
+    ht_sim_clear_error();
+    EXPECT_OK(ht_launch(many_threads, 8, 1, 1, 1024, 0, nullptr, many_args{out.v.data()}));
+    assert_true(out.v[1023] == 1.0f);
 }
 
 /* ---- reductions, words between blocks, built-in variables ---- */
@@ -883,6 +927,7 @@ int main() {
         TEST(small_mma_is_right),
         TEST(fp64_mma_is_right),
         TEST(model_is_chosen),
+        TEST(want_of_memory_is_no_violation),
         TEST(reductions_are_right),
         TEST(single_violations),
         TEST(allowed_accesses),

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Global memory that kernels may touch. Not while a kernel runs. */
-void ht_sim_register(void *p, size_t bytes);
+/* Global memory that kernels may touch. Not while a kernel runs. Nonzero: no memory to remember it. */
+int ht_sim_register(void *p, size_t bytes);
 void ht_sim_unregister(void *p);
 
 /* The first violation since the last clear ("" when there was none): kernel, block, thread, what, where,
@@ -18,9 +18,12 @@ void ht_sim_unregister(void *p);
 const char *ht_sim_error(void);
 void ht_sim_clear_error(void);
 
-/* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90", "gfx90a"; default "sm80"); nonzero for an unknown
- * name. */
+/* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90", "gfx90a"; default "sm80"): 0; 1 for an unknown
+ * name; HT_SIM_BAD_ENVIRONMENT where HALFTONE_SIM_MODEL, which would win, names none. */
 int ht_sim_set_model(const char *name);
+enum { HT_SIM_BAD_ENVIRONMENT = 2 };
+#define HT_SIM_BAD_MODEL \
+    "HALFTONE_SIM_MODEL names no model of the matrix unit (sm75, sm80, sm86, sm89, sm90, gfx90a)"
 
 /* Environment, read at each launch:
  *   HALFTONE_SIM_MODEL    wins over ht_sim_set_model;
@@ -31,7 +34,9 @@ int ht_sim_set_model(const char *name);
  *                         shared among the host threads; with 0 most wait in vain.
  * No result depends on the last three unless the kernel is wrong. */
 
-enum { HT_SIM_VIOLATION = 717 }; /* what ht_launch returns for a kernel that broke a rule */
+/* What ht_launch returns for a kernel that broke a rule, and where the host has no memory to simulate one (CUDA's
+ * number of that); ht_sim_error has the words of both. */
+enum { HT_SIM_VIOLATION = 717, HT_SIM_NO_MEMORY = 2 };
 
 #ifdef __cplusplus
 }

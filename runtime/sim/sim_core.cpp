@@ -19,7 +19,7 @@ namespace ht_sim {
 
 __thread engine *current_engine;
 
-enum { ERROR_INVALID_VALUE = 1, ERROR_NO_MEMORY = 2, ERROR_INVALID_CONFIGURATION = 9 }; /* CUDA's numbers */
+enum { ERROR_INVALID_VALUE = 1, ERROR_INVALID_CONFIGURATION = 9 }; /* CUDA's numbers */
 
 /* ---- threads ---- */
 
@@ -65,8 +65,7 @@ static void thread_main(void *arg) {
         try {
             info.invoke(info.kernel, info.args);
         } catch (const std::bad_alloc &) {
-            engine_fail(*self.owner, self.index, 0, "give the process more memory",
-                        "the simulator has no memory for the block's state");
+            self.owner->failed = self.owner->no_memory = true;
         }
         self.at.kind = CALL_EXIT;
         self.at.line = 0;
@@ -375,7 +374,7 @@ static void prepare_cluster(engine &e, uint64_t block) {
     e.random = e.launch->seed ^ (block << 20);
     e.lane_start = 0;
     e.epoch = 1;
-    e.failed = false;
+    e.failed = e.no_memory = false;
     prepare_threads(e, thread_count(e));
     prepare_warps(e);
     shared_reset(e, info.smem_bytes);
@@ -440,20 +439,28 @@ struct progress {
     std::atomic<bool> stop{false};
     std::mutex mutex;
     uint64_t failed_block = UINT64_MAX;
-    std::string error;
+    char error[1024] = "";
+    bool no_memory = false;
 };
 
 /* Of this host thread. */
 static thread_local progress *now_running;
 static thread_local uint64_t now_waiting; /* blocks, each on a stack of the one before it */
 
-static void note_failure(progress &p, uint64_t block, const std::string &error) {
+static void note_failure(progress &p, uint64_t block, const char *error) {
     p.stop.store(true);
     std::lock_guard<std::mutex> lock(p.mutex);
     if (block < p.failed_block) {
         p.failed_block = block;
-        p.error = error;
+        snprintf(p.error, sizeof p.error, "%s", error);
     }
+}
+
+/* Decides whatever else failed: what a launch without memory does says nothing about its kernel. */
+static void note_no_memory(progress &p) {
+    p.stop.store(true);
+    std::lock_guard<std::mutex> lock(p.mutex);
+    p.no_memory = true;
 }
 
 /* Runs the launch's blocks, at most so many, until none is left. */
@@ -469,13 +476,17 @@ static void work(progress &p, uint64_t most) {
             uint64_t block = p.next.fetch_add(p.launch->info->cluster);
             if (block >= p.blocks)
                 break;
-            if (!run_cluster(*e, block))
+            if (run_cluster(*e, block))
+                continue;
+            if (e->no_memory)
+                note_no_memory(p);
+            else
                 note_failure(p, block, e->error);
         }
         e->launch = nullptr;
         return_engine(std::move(e));
     } catch (const std::bad_alloc &) {
-        note_failure(p, 0, "the simulator has no memory for the stacks of a block");
+        note_no_memory(p);
     }
 }
 
@@ -565,7 +576,7 @@ static int launch_checked(const ht_sim_launch_info &info) {
     l.info = &info;
     l.model = chosen_model();
     if (l.model == nullptr)
-        why = "HALFTONE_SIM_MODEL names no model of the matrix unit (sm75, sm80, sm86, sm89, sm90, gfx90a)";
+        why = HT_SIM_BAD_MODEL;
     else
         code = refuse(info, *l.model, why);
     if (code != 0) {
@@ -579,11 +590,16 @@ static int launch_checked(const ht_sim_launch_info &info) {
     p.launch = &l;
     p.blocks = static_cast<uint64_t>(info.grid.x) * info.grid.y * info.grid.z;
     run_blocks(p);
-    if (!grid_end(l) && p.failed_block == UINT64_MAX)
-        p.error = kernel_label(info) + ": no thread has called ht_grid_wait, so the end of this launch says nothing of the one before it";
-    if (p.error.empty())
+    const bool waited = grid_end(l);
+    if (p.no_memory)
+        throw std::bad_alloc();
+    if (!waited && p.failed_block == UINT64_MAX)
+        why = kernel_label(info) + ": no thread has called ht_grid_wait, so the end of this launch says nothing of the one before it";
+    else
+        why = p.error;
+    if (why.empty())
         return 0;
-    error_keep(p.error.c_str());
+    error_keep(why.c_str());
     return HT_SIM_VIOLATION;
 }
 
@@ -591,12 +607,17 @@ static int launch_checked(const ht_sim_launch_info &info) {
 
 using namespace ht_sim;
 
+static int out_of_memory() {
+    error_keep("the simulator has no memory left for a launch (stacks and state of its blocks): give the process more, or "
+               "HALFTONE_SIM_THREADS=1");
+    return HT_SIM_NO_MEMORY;
+}
+
 int ht_sim_launch(const ht_sim_launch_info *info) {
     try {
         return launch_checked(*info);
     } catch (const std::exception &) {
-        error_keep("the simulator has no memory for the launch");
-        return ERROR_NO_MEMORY;
+        return out_of_memory();
     }
 }
 
@@ -608,7 +629,7 @@ int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {
         std::lock_guard<std::mutex> lock(idle_mutex);
         allowed_smem[kernel] = smem_bytes;
     } catch (const std::exception &) {
-        return ERROR_NO_MEMORY;
+        return out_of_memory();
     }
     return 0;
 }

@@ -32,7 +32,9 @@ const char *cudaGetErrorName(cudaError_t error) {
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
-    return ht_sim_error()[0] != '\0' ? ht_sim_error() : cudaGetErrorName(error);
+    if (ht_sim_error()[0] != '\0')
+        return ht_sim_error();
+    return ht_sim_set_model(NULL) == HT_SIM_BAD_ENVIRONMENT ? HT_SIM_BAD_MODEL : cudaGetErrorName(error);
 }
 
 cudaError_t cudaGetLastError(void) {
@@ -69,8 +71,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     properties->minor = atoi(wish + 2) % 10;
     properties->multiProcessorCount = 108;
     properties->totalGlobalMem = (size_t)4 << 30;
-    (void)ht_sim_set_model(wish);
-    return cudaSuccess;
+    return keep(ht_sim_set_model(wish) == HT_SIM_BAD_ENVIRONMENT ? cudaErrorInvalidValue : cudaSuccess);
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
@@ -83,7 +84,11 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
     if (*memory == NULL)
         return keep(cudaErrorMemoryAllocation);
     memset(*memory, 0xff, padded); /* NaN: a result that depends on it shows */
-    ht_sim_register(*memory, bytes);
+    if (ht_sim_register(*memory, bytes) != 0) {
+        free(*memory);
+        *memory = NULL;
+        return keep(cudaErrorMemoryAllocation);
+    }
     return cudaSuccess;
 }
 

@@ -106,16 +106,21 @@ static void forget(uintptr_t first) {
 
 using namespace ht_sim;
 
-extern "C" void ht_sim_register(void *p, size_t bytes) {
+extern "C" int ht_sim_register(void *p, size_t bytes) {
     if (p == nullptr || bytes == 0)
-        return;
+        return 0;
     uintptr_t first = reinterpret_cast<uintptr_t>(p);
     std::lock_guard<std::mutex> lock(state_mutex);
     forget(first);
     allocation entry = {first, first + bytes};
     auto place = std::lower_bound(registered.begin(), registered.end(), entry,
                                   [](const allocation &a, const allocation &b) { return a.first < b.first; });
-    registered.insert(place, entry);
+    try {
+        registered.insert(place, entry);
+    } catch (const std::bad_alloc &) {
+        return 1;
+    }
+    return 0;
 }
 
 extern "C" void ht_sim_unregister(void *p) {
@@ -134,6 +139,9 @@ extern "C" void ht_sim_clear_error(void) {
 
 extern "C" int ht_sim_set_model(const char *name) {
     const sim_mma_model *model = name != nullptr ? sim_mma_find(name) : nullptr;
+    const char *wish = getenv("HALFTONE_SIM_MODEL");
+    if (wish != nullptr && wish[0] != '\0' && sim_mma_find(wish) == nullptr)
+        return HT_SIM_BAD_ENVIRONMENT;
     if (model == nullptr)
         return 1;
     std::lock_guard<std::mutex> lock(state_mutex);

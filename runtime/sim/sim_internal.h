@@ -162,7 +162,7 @@ struct engine {
     unsigned next_recent = 0;
     bool waited = false, released = false; /* some thread of the cluster has */
     std::unique_ptr<struct async_state> async; /* NULL: never needed */
-    bool failed = false;
+    bool failed = false, no_memory = false; /* no_memory: and for want of it */
     char error[800] = "";
 };
 
