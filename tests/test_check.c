@@ -14,6 +14,7 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "choose.h"
 #include "fp64_sum.h"
 #include "handle.h"
 
@@ -569,10 +570,7 @@ static int open_handle(void **state) {
     return set == NULL || f16x3 == NULL;
 }
 
-/* An argument names the tests to run: a pattern with *. */
 int main(int argc, char **argv) {
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_counts_what_is_large),
         cmocka_unit_test(kernels_leave_blocks_that_are_not_tame),
@@ -580,5 +578,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_rescue_computes_the_rest),
         cmocka_unit_test(the_product_computes_the_rest_itself),
     };
-    return cmocka_run_group_tests(tests, open_handle, close_handle);
+    const struct choice all = CHOICE(tests);
+    const int code = choose_tests(argc, argv, &all, 1);
+    return code != CHOOSE_RUN ? code : cmocka_run_group_tests(tests, open_handle, close_handle);
 }

@@ -16,6 +16,7 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "choose.h"
 #include "fp64_sum.h"
 #include "handle.h"
 
@@ -717,14 +718,9 @@ static int has_bf16x6u(void) {
     return 0;
 }
 
-/* `test_direct NAME`: only the tests of that name. */
+enum { SKIPPED = 77 }; /* the exit code that says so */
+
 int main(int argc, char **argv) {
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    if (!has_bf16x6u()) {
-        puts("[  PASSED  ] 0 test(s): the set has no scheme bf16x6u");
-        return 0;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_k_is_a_loop_of_multiply_adds),
         cmocka_unit_test(sums_keep_what_is_rounded_off),
@@ -741,5 +737,13 @@ int main(int argc, char **argv) {
         cmocka_unit_test(blocks_that_failed_a_check),
         cmocka_unit_test(there_is_nothing_to_pack),
     };
+    const struct choice all = CHOICE(tests);
+    const int code = choose_tests(argc, argv, &all, 1);
+    if (code != CHOOSE_RUN)
+        return code;
+    if (!has_bf16x6u()) {
+        puts("[  SKIPPED ] all tests: the set has no scheme bf16x6u");
+        return SKIPPED;
+    }
     return cmocka_run_group_tests(tests, open_handle, close_handle);
 }

@@ -18,6 +18,7 @@
 #include "../runtime/halftone.h"
 #include "../runtime/ht_desc.h"
 #include "../runtime/ht_dev.h"
+#include "choose.h"
 #include "handle.h"
 
 static int on_gpu, small;
@@ -838,7 +839,7 @@ static int open_handle(void **state) {
 }
 
 /* `test_product errors`: only the tests whose verdict depends on the matrix unit's arithmetic. The others compare one way
- * to a result with another, bit for bit, or check what no product has a part in. Another word: the tests of that name. */
+ * to a result with another, bit for bit, or check what no product has a part in. Other words: choose.h. */
 int main(int argc, char **argv) {
     const struct CMUnitTest errors[] = {
         cmocka_unit_test(every_scheme_shape_transpose),
@@ -856,11 +857,11 @@ int main(int argc, char **argv) {
         cmocka_unit_test(scalars_in_device_memory), cmocka_unit_test(batches_with_strides),
         cmocka_unit_test(long_rows_are_packed_alike),
     };
-    if (argc > 1 && strcmp(argv[1], "errors") != 0)
-        cmocka_set_test_filter(argv[1]);
-    int failed = argc > 1 && strcmp(argv[1], "errors") == 0
-                     ? 0
-                     : cmocka_run_group_tests(ways, open_handle, close_handle);
-    failed += cmocka_run_group_tests(errors, open_handle, close_handle);
-    return failed;
+    const struct choice groups[] = {CHOICE(ways), CHOICE(errors)};
+    const int only_errors = argc > 1 && strcmp(argv[1], "errors") == 0;
+    const int code = only_errors ? CHOOSE_RUN : choose_tests(argc, argv, groups, 2);
+    if (code != CHOOSE_RUN)
+        return code;
+    const int failed = only_errors ? 0 : cmocka_run_group_tests(ways, open_handle, close_handle);
+    return failed + cmocka_run_group_tests(errors, open_handle, close_handle);
 }

@@ -79,9 +79,10 @@ out/venv/pytest-xdist: tests/requirements.txt | out/venv/bin/pip
 	$(call run,PIP,pytest pytest-xdist,out/venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes \
 	    --only-binary=:all: -r tests/requirements.txt && touch $@)
 
-# $(call program,LABEL,COMMAND): a cmocka program.
+# $(call program,LABEL,COMMAND): a cmocka program. One in which no test ran has failed.
 define program
-log=out/test/$(1).log; if $(2) >$$log 2>&1; then \
+log=out/test/$(1).log; if { $(2); } >$$log 2>&1 && { grep -qE '^\[=+\] [1-9][0-9]* test\(s\) run' $$log || \
+        { echo 'no test ran' >>$$log; false; }; }; then \
     printf '%-22s ' '$(1)'; grep -E '^\[  (PASSED|SKIPPED) +\]' $$log | tr '\n' ' '; echo; \
 else cat $$log; echo '$(1) FAILED (out/test/$(1).log)' >&2; exit 1; fi
 endef

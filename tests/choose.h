@@ -1,0 +1,40 @@
+/* choose.h: which tests of a program run. Its argument is a pattern of names, in which * stands for anything, or --list. A
+ * pattern that names no test is an error: cmocka alone would pass. Include it after cmocka.h. */
+#ifndef TESTS_CHOOSE_H
+#define TESTS_CHOOSE_H
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHOOSE_RUN = -1, CHOOSE_NOTHING = 2 };
+
+/* A group of tests, as cmocka_run_group_tests takes it. */
+struct choice {
+    const struct CMUnitTest *tests;
+    size_t count;
+};
+#define CHOICE(tests) {(tests), sizeof(tests) / sizeof *(tests)}
+
+/* CHOOSE_RUN: the groups are to be run, of which cmocka leaves out what was not named; or the exit code of a program that has
+ * done what its argument asks. */
+static inline int choose_tests(int argc, char **argv, const struct choice *group, int groups) {
+    const char *pattern = argc > 1 ? argv[1] : "*";
+    const int lists = strcmp(pattern, "--list") == 0;
+    int named = 0;
+    for (int i = 0; i < groups; i++) {
+        for (size_t j = 0; j < group[i].count; j++) {
+            if (lists)
+                puts(group[i].tests[j].name);
+            named += fnmatch(pattern, group[i].tests[j].name, 0) == 0;
+        }
+    }
+    if (lists)
+        return 0;
+    if (named == 0) {
+        fprintf(stderr, "%s: no test is called '%s'; --list names them all\n", argv[0], pattern);
+        return CHOOSE_NOTHING;
+    }
+    cmocka_set_test_filter(pattern);
+    return CHOOSE_RUN;
+}
+#endif
