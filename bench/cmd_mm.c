@@ -49,6 +49,18 @@ static int check_extents(const struct mm *t, struct fault *f) {
                   : "no transpose makes them fit: give other files");
 }
 
+/* What ran, why, and whether anything looked at the data. */
+static void print_result(const struct mm *t, const struct halftone_plan *plan, int64_t k, int is_named, int simulated) {
+    FILE *out = outfile_remarks(t->output);
+    fprintf(out, "%s: %lld x %lld, k = %lld, scheme %s, %s%s\n", t->output, (long long)t->result.rows,
+            (long long)t->result.cols, (long long)k, plan->scheme,
+            plan->kernel[0] ? plan->kernel : "no product to run (an extent is 0)", simulated ? ", in the simulator" : "");
+    if (is_named)
+        fprintf(out, "set by name: nothing looks at the data, which must be in its range: %s\n", plan->range);
+    else
+        fprintf(out, "%s\n", plan->why_scheme);
+}
+
 static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     const struct npy_matrix *a = &t->input[0], *b = &t->input[1];
     int64_t rows = op_rows(t, 0), cols = op_cols(t, 1), k = op_cols(t, 0);
@@ -71,7 +83,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     if (engine_problem_open(&p, memory_trans(t, 1), memory_trans(t, 0), cols, rows, k, b->data, memory_ld(b),
                             a->data, memory_ld(a), f) != 0)
         return -1;
-    const int explained = t->accuracy != NULL || strcmp(scheme, "auto") == 0;
+    const int is_named = t->accuracy == NULL && strcmp(scheme, "auto") != 0;
     int status = engine_select(e, contender, NULL, f);
     if (status == 0)
         status = engine_query(e, &p, &plan, f);
@@ -82,10 +94,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
-        fprintf(outfile_remarks(t->output), "%s: %lld x %lld, k = %lld, scheme %s, %s%s%s\n%s%s", t->output, (long long)rows,
-               (long long)cols, (long long)k, plan.scheme, plan.kernel[0] ? plan.kernel : "no product to run",
-               e->device.simulated ? ", in the simulator" : "", plan.kernel[0] ? "" : " (an extent is 0)",
-               explained ? plan.why_scheme : "", explained ? "\n" : "");
+        print_result(t, &plan, k, is_named, e->device.simulated);
     engine_problem_close(&p);
     return status;
 }

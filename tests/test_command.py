@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
+from test_outputs import npy
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 
@@ -68,3 +69,15 @@ def test_help_says_what_to_take_first_and_every_accuracy():
 def test_bench_in_the_simulator_says_so_in_one_line():
     run = halftone("bench", "--schemes", "half", "--seconds", "0.001")
     assert run.returncode == 0 and run.stderr.count("\n") == 1 and "say nothing of a GPU" in run.stderr
+
+
+@pytest.mark.parametrize("options,says", [
+    ((), "auto: data are checked"),
+    (("--accuracy", "fp32"), "fp32 by auto: data are checked"),
+    (("--accuracy", "bits=12"), "bits=12: at most 4096 units; cheapest of"),
+    (("--scheme", "half"), "set by name: nothing looks at the data, which must be in its range: elements with magnitude in [2^-14, 65504]")])
+def test_mm_says_what_ran_and_whether_it_was_checked(options, says, tmp_path):
+    (tmp_path / "a.npy").write_bytes(npy(3, 3))
+    run = halftone("mm", "a.npy", "a.npy", "-o", "c.npy", *options, cwd=tmp_path)
+    first, second = run.stdout.splitlines()
+    assert re.fullmatch(r"c\.npy: 3 x 3, k = 3, scheme (\w+), ht_\1_\w+, in the simulator", first) and second.startswith(says), run.stdout
