@@ -83,7 +83,7 @@ BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard ben
 TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
-VERSION := $(shell sed -n 's/^\#define HT_GENERATOR_VERSION "\(.*\)"/\1/p' gen/emit.h)
+VERSION := $(shell sed -n 's/^\#define HALFTONE_VERSION_TEXT "\(.*\)"/\1/p' runtime/halftone.h)
 # Names what the shared library's users load: the major version.
 SONAME := libhalftone.so.$(firstword $(subst ., ,$(VERSION)))
 

@@ -5,10 +5,11 @@
 
 #include <stdbool.h>
 
+#include "../runtime/halftone.h"
 #include "plan.h"
 #include "text.h"
 
-#define HT_GENERATOR_VERSION "0.1.0"
+#define HT_GENERATOR_VERSION HALFTONE_VERSION_TEXT /* sets are of the runtime that they are generated for */
 #define HT_RECREATE "Recreate: out/bin/halftone-gen " /* in front of the command, from the repository's root */
 
 struct tuned;

@@ -128,6 +128,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of this header; halftone_version() is the library's. As a number for #if: 10000 major + 100 minor + patch. */
+#define HALFTONE_VERSION_MAJOR 0
+#define HALFTONE_VERSION_MINOR 1
+#define HALFTONE_VERSION_PATCH 0
+#define HALFTONE_VERSION (10000 * HALFTONE_VERSION_MAJOR + 100 * HALFTONE_VERSION_MINOR + HALFTONE_VERSION_PATCH)
+#define HALFTONE_VERSION_TEXT "0.1.0"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -305,7 +312,7 @@ const char *halftone_kernels(const halftone *handle, int index);
 /* What halftone_set_accuracy takes, NULL past the end; the last three are "bits=N", "bound=X" and "relative=X:rho=Y". */
 const char *halftone_accuracies(int index);
 
-const char *halftone_version(void);
+const char *halftone_version(void); /* HALFTONE_VERSION_TEXT of the library */
 /* Name of the budget with this index that this library has kernels for ("a800"), NULL past the end; the budget
  * whose kernels the handle runs (NULL handle: the first); the device that the handle runs on. */
 const char *halftone_gpus(int index);

@@ -441,6 +441,13 @@ static void a_relative_target_counts_what_cancels(void **state) {
     close_data(&x);
 }
 
+/* Header, runtime and generated set have one version between them. */
+static void the_version_is_the_headers(void **state) {
+    (void)state;
+    assert_string_equal(halftone_version(), HALFTONE_VERSION_TEXT);
+    assert_string_equal(set->version, HALFTONE_VERSION_TEXT);
+}
+
 static int open_handle(void **state) {
     (void)state;
     if (create_handle() != 0)
@@ -451,6 +458,7 @@ static int open_handle(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_version_is_the_headers),
         cmocka_unit_test(the_cheapest_that_meets_it),
         cmocka_unit_test(classes_hold_what_they_are_named_after),
         cmocka_unit_test(more_bits_never_give_less),
