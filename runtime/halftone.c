@@ -352,6 +352,56 @@ int halftone_set_kernel(halftone *handle, const char *name) {
     return fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
 }
 
+/* What the getters share: the handle, and where the answer goes. */
+static int begin_get(halftone *h, const void *result, const void *second) {
+    const int code = begin(h);
+    return code == HALFTONE_OK && (result == NULL || second == NULL) ? fail(h, -18, "the result is NULL") : code;
+}
+
+int halftone_get_stream(halftone *handle, void **stream) {
+    const int code = begin_get(handle, stream, stream);
+    if (code == HALFTONE_OK)
+        *stream = handle->stream;
+    return code;
+}
+
+int halftone_get_workspace(halftone *handle, void **workspace, size_t *bytes) {
+    const int code = begin_get(handle, workspace, bytes);
+    if (code == HALFTONE_OK) {
+        *workspace = handle->has_user ? handle->user : NULL;
+        *bytes = handle->has_user ? handle->user_bytes : 0;
+    }
+    return code;
+}
+
+int halftone_get_scheme(halftone *handle, const char **name) {
+    const int code = begin_get(handle, name, name);
+    if (code == HALFTONE_OK)
+        *name = handle->is_auto ? "auto" : handle->scheme;
+    return code;
+}
+
+int halftone_get_accuracy(halftone *handle, const char **text) {
+    const int code = begin_get(handle, text, text);
+    if (code == HALFTONE_OK)
+        *text = handle->accuracy.text[0] != '\0' ? handle->accuracy.text : NULL;
+    return code;
+}
+
+int halftone_get_pointer_mode(halftone *handle, int *mode) {
+    const int code = begin_get(handle, mode, mode);
+    if (code == HALFTONE_OK)
+        *mode = handle->pointer_mode;
+    return code;
+}
+
+int halftone_get_kernel(halftone *handle, const char **name) {
+    const int code = begin_get(handle, name, name);
+    if (code == HALFTONE_OK)
+        *name = handle->forced_kernel != NO_KERNEL ? handle->set->kernel[handle->forced_kernel].name : NULL;
+    return code;
+}
+
 static const struct ht_set_desc *set_of(const halftone *handle) {
     return handle != NULL ? handle->set : ht_sets[0];
 }

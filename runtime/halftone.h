@@ -223,6 +223,16 @@ int halftone_set_pointer_mode(halftone *handle, int mode);
  * a kernel of f16x3 has its data checked. */
 int halftone_set_kernel(halftone *handle, const char *name);
 
+/* What the handle is set to. Accuracy: NULL where a scheme was set by name, which `scheme` then is; else give it to
+ * halftone_set_accuracy to have the same again, `scheme` is NULL where it chooses by shape. Kernel: NULL where none was set.
+ * Workspace: NULL and 0 where the handle has its own. Texts last until the handle is set anew. */
+int halftone_get_stream(halftone *handle, void **stream);
+int halftone_get_workspace(halftone *handle, void **workspace, size_t *bytes);
+int halftone_get_scheme(halftone *handle, const char **name);
+int halftone_get_accuracy(halftone *handle, const char **text);
+int halftone_get_pointer_mode(halftone *handle, int *mode);
+int halftone_get_kernel(halftone *handle, const char **name);
+
 /* ---- products ---- */
 
 int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
