@@ -274,7 +274,7 @@ static int time_pieces(struct round *r, struct line *l, const char *kernel, cons
 static int run_scheme(struct round *r, const char *contender, const char *kernel, struct fault *f) {
     struct bench *b = r->bench;
     const struct ht_set_desc *set = b->engine.set;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, -1};
     step(r, kernel != NULL ? kernel : contender);
     if (engine_select(&b->engine, contender, kernel, f) != 0 ||

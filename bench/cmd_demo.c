@@ -157,7 +157,7 @@ static int run_yardstick(struct demo *d, struct gram *g, struct fault *f) {
 }
 
 static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct fault *f) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     double best = -1;
     progress_step(&d->progress, scheme);
     if (engine_select(&d->engine, scheme, NULL, f) != 0 ||

@@ -120,7 +120,7 @@ static void print_auto(const struct engine *e) {
 
 /* Largest k at which the accuracy that is set can be had, for m = n = 4096; 0: none. */
 static int64_t largest_k(const struct engine *e) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int64_t k = 0;
     for (int64_t step = INT64_C(1) << 24; step > 0; step /= 2)
         if (k + step <= INT64_C(1) << 24 &&
@@ -136,7 +136,7 @@ static void add_accuracy(struct tsv *t, const struct engine *e, const char *text
     tsv_text(t, text);
     for (int i = 0; i < 3; i++) {
         const int64_t *shape = shapes[i];
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         char cell[96];
         int code = set;
         if (code == HALFTONE_OK)

@@ -65,7 +65,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     const struct npy_matrix *a = &t->input[0], *b = &t->input[1];
     int64_t rows = op_rows(t, 0), cols = op_cols(t, 1), k = op_cols(t, 0);
     struct engine_problem p;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *scheme = t->scheme != NULL ? t->scheme : "auto";
     char contender[CONTENDER_NAME_BYTES];
     if ((t->accuracy != NULL ? engine_accuracy_known(e, t->accuracy, f) : engine_scheme_known(e, &scheme, f)) != 0)

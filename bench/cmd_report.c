@@ -120,7 +120,7 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
 }
 
 static int run_scheme(struct report *r, struct trial *t, int index, struct fault *f) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     if (engine_select(&r->engine, r->contenders.name[index], NULL, f) != 0 ||
         engine_query(&r->engine, &t->problem, &plan, f) != 0 ||
         engine_multiply(&r->engine, &t->problem, f) != 0 ||

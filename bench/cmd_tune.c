@@ -85,7 +85,7 @@ static double predicted_us(const struct ht_set_desc *set, const struct ht_kernel
 /* On packed operands, in as many parts as the library has. */
 static int time_own(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
                     struct tune_row *row, struct fault *f) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct call call = {&t->engine, p};
     if (engine_select(&t->engine, k->scheme, k->name, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
         return -1;
@@ -156,7 +156,7 @@ static int run_kernel(struct tuning *t, struct engine_problem *p, const struct h
 
 /* All kernels of one scheme; packs once. */
 static int run_scheme(struct tuning *t, struct engine_problem *p, const char *scheme, struct fault *f) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct pick pick;
     int packed = 0, status = 0;
     if (engine_select(&t->engine, scheme, NULL, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
@@ -300,7 +300,7 @@ static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
                                      .k = r->shape.k,
                                      .lda = r->shape.m,
                                      .ldb = r->shape.k};
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct ht_kernel_desc *kernel = NULL;
     const int splits = r->splits;
     for (int i = 0; i < t->engine.set->kernels; i++)

@@ -150,7 +150,7 @@ int engine_accuracy_known(const struct engine *e, const char *text, struct fault
 
 int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,
                  struct fault *f) {
-    memset(plan, 0, sizeof *plan);
+    *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
     return engine_check(e, halftone_query(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, 1, plan),
                         "query", f);
 }

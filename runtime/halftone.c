@@ -884,16 +884,23 @@ static int check_extents(halftone *h, const struct call *x, bool is_packed, enum
     return code;
 }
 
-/* Questions about a call: sizes, batch, and where the answer goes. */
+/* Arguments of questions about a call: sizes, batch, and where the answer goes. */
 static int check_question(halftone *h, const struct call *x, const void *result) {
     int code = check_sizes(h, x);
     if (code == HALFTONE_OK && x->batch < 0)
         code = fail(h, -17, "batch = %lld", (long long)x->batch);
     if (code == HALFTONE_OK && result == NULL)
         code = fail(h, -18, "the result is NULL");
-    if (code == HALFTONE_OK)
-        code = check_limits(h, x);
     return code;
+}
+
+/* Struct halftone_plan of 0.1.0, the least that is written; and far more than one will ever be. */
+enum { PLAN_BYTES_LEAST = sizeof(struct halftone_plan), PLAN_BYTES_MOST = 1 << 16 };
+
+static int check_plan(halftone *h, const struct halftone_plan *plan) {
+    if (plan->size >= (size_t)PLAN_BYTES_LEAST && plan->size <= (size_t)PLAN_BYTES_MOST)
+        return HALFTONE_OK;
+    return fail(h, -18, "plan->size is %zu, not sizeof(struct halftone_plan): begin with HALFTONE_PLAN_INIT", plan->size);
 }
 
 /* ---- launches ---- */
@@ -1371,6 +1378,8 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     const struct ht_scheme_desc *scheme = NULL;
     code = check_question(handle, &x, bytes);
     if (code == HALFTONE_OK)
+        code = check_limits(handle, &x);
+    if (code == HALFTONE_OK)
         code = packing_scheme_of_call(handle, &scheme);
     if (code != HALFTONE_OK)
         return code;
@@ -1775,11 +1784,16 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     bool is_auto = false;
     code = check_question(handle, &x, plan);
     if (code == HALFTONE_OK)
+        code = check_plan(handle, plan);
+    if (code == HALFTONE_OK)
+        code = check_limits(handle, &x);
+    if (code == HALFTONE_OK)
         code = scheme_of_call(handle, m, n, k, batch, &scheme, &is_auto);
     if (code != HALFTONE_OK)
         return code;
-    struct halftone_plan out;
-    memset(&out, 0, sizeof out);
+    struct halftone_plan out = HALFTONE_PLAN_INIT;
+    const size_t known = plan->size < sizeof out ? plan->size : sizeof out;
+    out.size = plan->size;
     out.scheme = scheme->name;
     out.kernel = "";
     out.why = "a size is 0: no product is run";
@@ -1793,13 +1807,13 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
             return code;
         describe(handle, p, &x, &out);
     }
-    *plan = out;
+    memcpy(plan, &out, known);
     return HALFTONE_OK;
 }
 
 int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                              int64_t batch, size_t *bytes) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int code = halftone_query(handle, transa, transb, m, n, k, batch, bytes != NULL ? &plan : NULL);
     if (code == HALFTONE_OK)
         *bytes = plan.workspace_bytes;

@@ -158,7 +158,7 @@ extern "C" {
     X(15, "stride B", "is negative")                                                       \
     X(16, "stride C", "is smaller than the rows of C, so that entries of the batch overlap") \
     X(17, "batch", "is negative")                                                          \
-    X(18, "result", "is a NULL pointer, not aligned to 256 bytes, or not a listed choice")
+    X(18, "result", "is a NULL pointer, not aligned to 256 bytes, not a listed choice, or a struct whose size is not set")
 
 #define HALFTONE_CODES(X)                                                                  \
     X(OK, 0, "success")                                                                    \
@@ -289,7 +289,10 @@ int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m,
 
 enum { HALFTONE_WHY_BYTES = 256 };
 
+/* Begin with HALFTONE_PLAN_INIT: `size` says how much of the struct the program knows, and the library writes no more, so one that
+ * was compiled with an older header runs with a newer library; a member that the library does not know yet stays 0. */
 struct halftone_plan {
+    size_t size;                 /* set by the caller: sizeof(struct halftone_plan) */
     const char *scheme, *kernel; /* kernel "": no product is run (a size is 0) */
     int bm, bn, bk;              /* tile of a block */
     int wm, wn;                  /* tile of a warp */
@@ -307,6 +310,9 @@ struct halftone_plan {
     const char *why;   /* what limits the kernel, and the runner-up */
     char why_scheme[HALFTONE_WHY_BYTES]; /* why this scheme, and the runner-up */
 };
+
+#define HALFTONE_PLAN_INIT                                                                                        \
+    { sizeof(struct halftone_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0} }
 
 /* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run. */
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,

@@ -129,7 +129,7 @@ static void case_name(const struct bits_case *x, char *name, size_t size) {
 
 static void run(const struct bits_case *x) {
     char name[96];
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int64_t lda, ldb, count_a, count_b;
     const int64_t ldc = x->m + x->pad, count_c = ldc * x->n;
     float *a = operand(x, 'A', &lda, &count_a), *b = operand(x, 'B', &ldb, &count_b),

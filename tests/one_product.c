@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     const float one = 1, zero = 0;
     struct reference r;
     struct metrics found;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     halftone *h = NULL;
     int code = argc >= 2 && argc <= 4 ? halftone_create(&h) : HALFTONE_UNKNOWN_KERNEL;
     const char ta = argc > 2 ? argv[2][0] : 'N', tb = argc > 2 ? argv[2][1] : 'N';

@@ -64,7 +64,7 @@ static float *operand(const struct shape *s, char side, int rows, int cols) {
 /* How many parts k had. */
 static int multiply(const struct problem *p, const char *kernel, float *result) {
     const float one = 1, zero = 0;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check(kernel, halftone_set_kernel(handle, kernel));
     check(kernel, halftone_query(handle, 'N', 'N', p->s->m, p->s->n, p->s->k, 1, &plan));
     check("clear", ht_dev_memset_async(p->c, 0xff, p->bytes, NULL));

@@ -75,7 +75,7 @@ static int64_t cheapest(const char *text, const struct shape *s) {
     int64_t best = -1;
     const char *name = "auto";
     for (int i = 0; name != NULL; name = halftone_schemes(handle, i++)) {
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         assert_int_equal(halftone_set_scheme(handle, name), HALFTONE_OK);
         if (halftone_query(handle, 'N', 'T', s->m, s->n, s->k, s->batch, &plan) != HALFTONE_OK || plan.fixed_point ||
             !meets(text, name, plan.bound_units, s->k))
@@ -96,7 +96,7 @@ static const char *chosen(const struct halftone_plan *plan) {
 }
 
 static void check_choice(const char *text, const struct shape *s) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const int64_t ns = cheapest(text, s);
     const int code = ask(text, s, &plan);
     if (ns < 0) {
@@ -148,7 +148,7 @@ static void classes_hold_what_they_are_named_after(void **state) {
 static void more_bits_never_give_less(void **state) {
     (void)state;
     for (int s = 0; s < SHAPES; s++) {
-        struct halftone_plan plan, before = {.bound_units = INT64_MAX};
+        struct halftone_plan plan = HALFTONE_PLAN_INIT, before = {.bound_units = INT64_MAX};
         int code = HALFTONE_OK;
         for (int bits = 1; bits <= BITS_MOST; bits++) {
             const int now = ask_bits(bits, &shapes[s], &plan);
@@ -169,7 +169,7 @@ static void the_same_shape_gives_the_same_scheme(void **state) {
     static const char *const texts[] = {"bits=9", "half", "bits=14", "tf32"};
     for (int t = 0; t < 4; t++) {
         const char *first[SHAPES];
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         for (int i = 0; i < SHAPES; i++)
             first[i] = ask(texts[t], &shapes[i], &plan) == HALFTONE_OK ? plan.kernel : "";
         if (halftone_set_accuracy(handle, texts[t]) != HALFTONE_OK)
@@ -274,7 +274,7 @@ static void errors_keep_every_number_of_bits(void **state) {
             char computed[32] = "";
             double error = 0;
             for (int bits = 8; bits <= 24; bits++) {
-                struct halftone_plan plan;
+                struct halftone_plan plan = HALFTONE_PLAN_INIT;
                 if (ask_bits(bits, &s, &plan) != HALFTONE_OK)
                     continue;
                 if (strcmp(chosen(&plan), computed) != 0) {
@@ -291,7 +291,7 @@ static void errors_keep_every_number_of_bits(void **state) {
         }
     }
     fprintf(stderr, "up to %d bits on all exponents\n", reached);
-    assert_true(reached >= 16 || ask_bits(8, &shapes[1], &(struct halftone_plan){0}) == HALFTONE_ACCURACY);
+    assert_true(reached >= 16 || ask_bits(8, &shapes[1], &(struct halftone_plan)HALFTONE_PLAN_INIT) == HALFTONE_ACCURACY);
 }
 
 /* What query names is what runs: the same bits as that scheme asked for by name, for the classes also within their bound. */
@@ -305,7 +305,7 @@ static void query_names_what_runs(void **state) {
     float *first = malloc((size_t)(x.m * x.n) * 4);
     assert_non_null(first);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         if (ask(texts[i], &s, &plan) != HALFTONE_OK)
             continue;
         multiply(&x);
@@ -352,7 +352,7 @@ static void rho_is_estimated(void **state) {
         assert_int_equal(halftone_set_pointer_mode(handle, HALFTONE_HOST), HALFTONE_OK);
         fprintf(stderr, "%s: rho %.4g, estimated %.4g\n", families[i], rho_of(&x), rho);
         assert_true(rho == again && rho > 0.5 * rho_of(&x) && rho < 4 * rho_of(&x));
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         assert_int_equal(halftone_query(handle, 'N', 'N', x.m, x.n, x.k, 1, &plan), HALFTONE_OK);
         assert_non_null(strstr(plan.why_scheme, "bits=12"));
         close_data(&x);
@@ -414,7 +414,7 @@ static void a_relative_target_counts_what_cancels(void **state) {
     static const char *const wrong[] = {"relative=1e-3", "relative=1e-3:rho=0.5", "relative=1e-3:rho=", "relative=:rho=2",
                                         "relative=2:rho=1", "relative=1e-3:rho=1e3x", "relative=0:rho=1"};
     const struct shape s = {500, 600, 300, 1};
-    struct halftone_plan plan, same;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT, same = HALFTONE_PLAN_INIT;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(halftone_set_accuracy(handle, wrong[i]), HALFTONE_UNKNOWN_ACCURACY);
     assert_int_equal(ask("bound=0.0625", &s, &same), HALFTONE_OK);

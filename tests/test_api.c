@@ -665,7 +665,7 @@ static void zero_sizes(halftone *h) {
     assert_non_null(blob);
     for (int zeros = 1; zeros < 16; zeros++) {
         const int64_t m = zeros & 1 ? 0 : 3, n = zeros & 2 ? 0 : 5, k = zeros & 4 ? 0 : 7, batch = zeros & 8 ? 0 : 1;
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         size_t bytes = 1;
         double rho = 0;
         assert_int_equal(halftone_sgemm_strided_batched(h, 'T', 'N', m, n, k, &s, x, 7, 21, x, 7, 35, &s, x, 3, 15, batch),
@@ -1086,7 +1086,7 @@ static bool says(const struct halftone_plan *plan, const char *what) {
 /* n x n x n of auto: whether the product is asked to rescue, with no launch for it, or a kernel before it. */
 static void rescued_by(halftone *h, int n, int inside, bool is_packed) {
     float one = 1, zero = 0, x = 0;
-    struct halftone_plan plan, named;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT, named = HALFTONE_PLAN_INIT;
     size_t bytes = 0;
     assert_int_equal(halftone_query(h, 'N', 'N', n, n, n, 1, &plan), HALFTONE_OK);
     assert_string_equal(plan.kernel, "ht_fake_rescues");
@@ -1225,9 +1225,89 @@ static void test_schemes_and_kernels_by_name(void **state) {
     assert_null(halftone_gpus(-1));
 }
 
+/* The numbers, the text and the #if of the header agree; that of a generated set is the same: test_accuracy. */
+static void test_version(void **state) {
+    (void)state;
+    char text[32];
+#if HALFTONE_VERSION < 100 || HALFTONE_VERSION != HALFTONE_VERSION_MAJOR * 10000 + HALFTONE_VERSION_MINOR * 100 + HALFTONE_VERSION_PATCH
+#error HALFTONE_VERSION is no number for the preprocessor
+#endif
+    snprintf(text, sizeof text, "%d.%d.%d", HALFTONE_VERSION_MAJOR, HALFTONE_VERSION_MINOR, HALFTONE_VERSION_PATCH);
+    assert_string_equal(text, HALFTONE_VERSION_TEXT);
+}
+
+static void expect_set(halftone *h, const char *scheme, const char *accuracy, const char *kernel) {
+    const char *text[3] = {"", "", ""}, *const wanted[3] = {scheme, accuracy, kernel};
+    assert_int_equal(halftone_get_scheme(h, &text[0]) + halftone_get_accuracy(h, &text[1]) + halftone_get_kernel(h, &text[2]), 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(wanted[i] == NULL ? text[i] == NULL : text[i] != NULL && strcmp(text[i], wanted[i]) == 0);
+}
+
+static void test_getters(void **state) {
+    halftone *h = *state;
+    static _Alignas(HALFTONE_ALIGNMENT) char memory[512];
+    void *stream = memory, *workspace = memory;
+    const char *text = "";
+    size_t bytes = 1;
+    int mode = -1;
+    expect_set(h, "auto", NULL, NULL);
+    assert_int_equal(halftone_get_stream(h, &stream) + halftone_get_workspace(h, &workspace, &bytes), 0);
+    assert_true(stream == NULL && workspace == NULL && bytes == 0);
+    assert_int_equal(halftone_set_stream(h, &mode) + halftone_set_workspace(h, memory, 512), 0);
+    assert_int_equal(halftone_set_pointer_mode(h, HALFTONE_DEVICE) + halftone_get_pointer_mode(h, &mode), 0);
+    assert_int_equal(halftone_get_stream(h, &stream) + halftone_get_workspace(h, &workspace, &bytes), 0);
+    assert_true(stream == &mode && workspace == memory && bytes == 512 && mode == HALFTONE_DEVICE);
+    assert_int_equal(halftone_set_workspace(h, NULL, 0) + halftone_get_workspace(h, &workspace, &bytes), 0);
+    assert_true(workspace == NULL && bytes == 0);
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    expect_set(h, "half", NULL, NULL);
+    assert_int_equal(halftone_set_accuracy(h, "bits=12") + halftone_set_kernel(h, "ht_fake_plain"), HALFTONE_OK);
+    expect_set(h, NULL, "bits=12", "ht_fake_plain");
+    assert_int_equal(halftone_set_kernel(h, NULL) + halftone_set_scheme(h, "auto"), HALFTONE_OK);
+    expect_set(h, "auto", NULL, NULL);
+    assert_int_equal(halftone_get_stream(h, NULL), -18);
+    assert_int_equal(halftone_get_workspace(h, &workspace, NULL), -18);
+    assert_int_equal(halftone_get_workspace(h, NULL, &bytes), -18);
+    assert_int_equal(halftone_get_scheme(h, NULL), -18);
+    assert_int_equal(halftone_get_accuracy(h, NULL), -18);
+    assert_int_equal(halftone_get_pointer_mode(h, NULL), -18);
+    assert_int_equal(halftone_get_kernel(h, NULL), -18);
+    assert_int_equal(halftone_get_stream(NULL, &stream), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_workspace(NULL, &workspace, &bytes), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_scheme(NULL, &text), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_accuracy(NULL, &text), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_pointer_mode(NULL, &mode), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_kernel(NULL, &text), HALFTONE_NULL_HANDLE);
+}
+
+/* No more is written than the program says it has, and nothing where it says nothing. */
+static void test_a_plan_has_its_size(void **state) {
+    halftone *h = *state;
+    struct {
+        struct halftone_plan plan;
+        char behind[64];
+    } x, before;
+    static const size_t wrong[] = {0, 1, sizeof(void *), sizeof x.plan - 1, (size_t)1 << 20, SIZE_MAX};
+    memset(&x, 0x5a, sizeof x);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        x.plan.size = wrong[i];
+        memcpy(&before, &x, sizeof x);
+        assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &x.plan), -18);
+        assert_non_null(strstr(halftone_last_detail(h), "HALFTONE_PLAN_INIT"));
+        assert_memory_equal(&before, &x, sizeof x);
+    }
+    for (size_t more = 0; more <= sizeof x.behind; more += sizeof x.behind) { /* a newer program's struct may be longer */
+        memset(&x, 0x5a, sizeof x);
+        x.plan.size = sizeof x.plan + more;
+        assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &x.plan), HALFTONE_OK);
+        assert_true(x.plan.size == sizeof x.plan + more && strcmp(x.plan.scheme, "f16x3") == 0);
+        assert_memory_equal(x.behind, before.behind, sizeof x.behind);
+    }
+}
+
 static void test_query(void **state) {
     halftone *h = *state;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     size_t bytes;
     assert_int_equal(halftone_query(h, 'N', 'T', 4096, 4096, 4096, 1, &plan), HALFTONE_OK);
     assert_string_equal(plan.scheme, "f16x3");
@@ -1259,7 +1339,7 @@ static void test_query_tells_what_runs(void **state) {
     float one = 1, zero = 0, *x = matrix(1 << 16);
     for (int i = 0; i < 40; i++) {
         int64_t m = 1 + next_random() % 200, n = 1 + next_random() % 200, k = 1 + next_random() % 200;
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         assert_int_equal(halftone_query(h, 'N', 'N', m, n, k, 1, &plan), HALFTONE_OK);
         assert_int_equal(halftone_sgemm(h, 'N', 'N', m, n, k, &one, x, m, x, k, &zero, x, m), HALFTONE_OK);
         assert_string_equal(plan.kernel, fake_set.kernel[dev.last_kernel].name);
@@ -1271,7 +1351,7 @@ static void test_query_tells_what_runs(void **state) {
 /* ---- accuracies; what real sets choose: test_accuracy.c ---- */
 
 static void assert_query(halftone *h, int64_t k, const char *scheme) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     assert_int_equal(halftone_query(h, 'N', 'N', 30, 30, k, 1, &plan), HALFTONE_OK);
     assert_string_equal(plan.scheme, scheme);
 }
@@ -1290,7 +1370,7 @@ static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
         check(h, &p);
         assert_string_equal(fake_kernels[dev.last_kernel].scheme, expected[i][1]);
     }
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     assert_int_equal(halftone_set_accuracy(h, "fp32-fast"), HALFTONE_OK);
     assert_int_equal(halftone_query(h, 'N', 'N', 4096, 4096, 4096, 1, &plan), HALFTONE_OK);
     assert_true(plan.error_bound == 119 * 0x1p-24);
@@ -1370,7 +1450,7 @@ static void test_fp32_needs_the_check(void **state) {
 
 static void test_what_no_scheme_reaches_is_refused(void **state) {
     halftone *h = *state;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     float one = 1, two = 2, *x = matrix(4096), c = 3;
     assert_int_equal(halftone_set_accuracy(h, "half"), HALFTONE_OK);
     assert_int_equal(halftone_set_accuracy(h, "bits=24"), HALFTONE_ACCURACY);
@@ -1437,14 +1517,14 @@ static void test_accuracy_texts(void **state) {
     assert_int_equal(halftone_set_accuracy(h, NULL), HALFTONE_UNKNOWN_ACCURACY);
     assert_query(h, 64, "half");
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         assert_int_equal(halftone_set_accuracy(h, same[i]), HALFTONE_OK);
         assert_int_equal(halftone_query(h, 'N', 'N', 8, 8, 8, 1, &plan), HALFTONE_OK);
         assert_non_null(strstr(plan.why_scheme, ": at most 16777.2 units;"));
     }
     /* a bound that query told is met by what it was told of, and not by less */
     for (int64_t k = 1; k < 100000; k *= 7) {
-        struct halftone_plan plan, again;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT, again = HALFTONE_PLAN_INIT;
         char text[40];
         assert_int_equal(halftone_set_scheme(h, "wide"), HALFTONE_OK);
         assert_int_equal(halftone_query(h, 'N', 'N', 8, 8, k, 1, &plan), HALFTONE_OK);
@@ -1545,7 +1625,7 @@ static void fuzz(halftone *h, int rounds) {
         char ta = fuzz_op(), tb = fuzz_op();
         void *blob = next_random() % 8 == 0 ? NULL : memory;
         size_t bytes;
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         int code[] = {
             halftone_sgemm(h, ta, tb, v[0], v[1], v[2], alpha, a, v[3], b, v[4], beta, c, v[5]),
             halftone_sgemm_strided_batched(h, ta, tb, v[0], v[1], v[2], alpha, a, v[3], v[6], b, v[4], v[7],
@@ -1618,6 +1698,9 @@ int main(void) {
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),
+        API_TEST(test_version),
+        API_TEST(test_getters),
+        API_TEST(test_a_plan_has_its_size),
         API_TEST(test_query),
         API_TEST(test_query_tells_what_runs),
         API_TEST(test_an_accuracy_is_a_cheapest_scheme),

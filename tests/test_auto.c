@@ -77,7 +77,7 @@ static void c_down(const struct product *p) {
 }
 
 static struct halftone_plan plan_of(const struct product *p, const char *scheme) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
     check_code(halftone_set_scheme(handle, scheme), scheme);
     check_code(halftone_query(handle, 'N', 'N', p->m, p->n, p->k, 1, &plan), "query");

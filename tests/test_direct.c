@@ -126,7 +126,7 @@ static const struct ht_kernel_desc *kernel_named(const char *name) {
 /* Of the kernel that runs p: tiles with MMAs; those of multiply-adds alone, which take fewer k at once; or a matrix and a few
  * vectors, which share k out to their lanes. AMD's MFMAs take a step at once. */
 static struct order order_of(const struct problem *p) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
     if (plan.bk > CHAIN || plan.splits > 1)
         return (struct order){0, 0, 0};
@@ -267,7 +267,7 @@ static void small_products_are_not_lost(int64_t k, float small, float scale, con
         p.b[i * k] = p.b[i * k + k - 1] = 1;
     }
     if (kernel == NULL) {
-        struct halftone_plan plan; /* kernels of a matrix and a few vectors lose some within their parts */
+        struct halftone_plan plan = HALFTONE_PLAN_INIT; /* kernels of a matrix and a few vectors lose some within their parts */
         check_code(halftone_query(handle, 'N', 'N', SIZE, SIZE, k, 1, &plan), "query");
         expect_units("parts of small products", &p, plan.bk == CHAIN ? 1.01 : FEW_UNITS);
     } else {
@@ -514,7 +514,7 @@ static void permutations_are_exact(void **state) {
 /* Few tiles and a long k: parts, each on its own way, and only the part that meets a wild number leaves the slices. The rescue and kernels of
  * tall matrices have all of k. */
 static void split_k(int has_parts, int64_t m, int64_t n, int64_t k) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct problem p = problem_of('T', 'N', m, n, k, "uniform");
     check_code(halftone_query(handle, 'T', 'N', m, n, k, 1, &plan), "query");
     assert_true(has_parts ? plan.splits > 1 && plan.workspace_bytes > 0 : plan.splits == 1);
@@ -681,7 +681,7 @@ static void blocks_that_failed_a_check(void **state) {
 /* Nothing is packed, nothing needs a workspace but split sums, and calls about packed operands say so. */
 static void there_is_nothing_to_pack(void **state) {
     (void)state;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     size_t bytes = 1;
     float x = 0;
     check_code(halftone_set_scheme(handle, "fp32"), "the scheme's earlier name");

@@ -154,7 +154,7 @@ static const struct ht_scheme_desc *scheme_named(const char *name) {
 }
 
 static struct halftone_plan run_product(const struct product *p, struct matrix *c) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct matrix a = operand(p, 'A', p->ta), b = operand(p, 'B', p->tb);
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
     check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, b.device,
@@ -726,7 +726,7 @@ static void adversaries_keep_the_bound(void **state) {
         check_code(halftone_set_scheme(handle, scheme), scheme);
         for (int64_t k = 16; k <= 256; k *= 4) {
             struct matrix a = matrix_make(1, k, 0), b = matrix_make(k, 1, 0), c = matrix_make(1, 1, 0);
-            struct halftone_plan plan;
+            struct halftone_plan plan = HALFTONE_PLAN_INIT;
             check_code(halftone_query(handle, 'N', 'N', 1, 1, k, 1, &plan), "query");
             for (uint64_t seed = 1; seed <= 4; seed++) {
                 double exact = 0;
@@ -786,7 +786,7 @@ static void batches_share_and_differ(void **state) {
 /* A few tiles and a long k: the pick splits k, and the split result keeps the bound. */
 static void few_tiles_split_k(void **state) {
     (void)state;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct product p = {'N', 'N', 64, 64, on_gpu && !small ? 65536 : 4096, 0, 1, 1, "llm"};
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
     check_code(halftone_query(handle, 'N', 'N', p.m, p.n, p.k, 1, &plan), "query");

@@ -229,7 +229,7 @@ static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_des
 static const struct ht_scheme_desc *next_scheme(int *i) {
     for (; *i < ht_sets[0]->schemes; (*i)++) {
         const struct ht_scheme_desc *s = &ht_sets[0]->scheme[*i];
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         char text[32];
         if (s->exact_k == 0)
             continue;
@@ -246,7 +246,7 @@ static const struct ht_scheme_desc *next_scheme(int *i) {
 /* Class `reproducible` without a number is i8x6. */
 static void the_class_is_the_scheme_of_six_products(void **state) {
     (void)state;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_set_accuracy(handle, "reproducible"), "reproducible");
     check_code(halftone_query(handle, 'N', 'N', 9, 9, 9, 1, &plan), "query");
     assert_string_equal(plan.scheme, "i8x6");
@@ -344,7 +344,7 @@ static void one_part_holds_what_it_promises(void **state) {
 static void long_k_is_cut_or_refused(void **state) {
     (void)state;
     const struct ht_scheme_desc *s;
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         const int64_t most = (int64_t)s->exact_k * HT_PICK_SPLITS_MAX, large = 20000;
         check_code(halftone_query(handle, 'N', 'N', large, large, s->exact_k, 1, &plan), "query");
@@ -405,7 +405,7 @@ static void adversaries_keep_the_bound(void **state) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         struct problem p = {.m = 1, .n = 1, .k = 2048, .alpha = 1, .beta = 0};
-        struct halftone_plan plan;
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
         float got;
         int64_t last = 64; /* 64, -128, -128, ... in units of the last digit */
         for (int d = 1; d < digits_of(s); d++)

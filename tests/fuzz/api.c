@@ -290,7 +290,7 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
 }
 
 static void run_product(struct fuzz_rng *r, const struct problem *p, const struct asked *asked) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct scalars s = scalars_make(r, p);
     const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0f);
     const int code = halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);

@@ -195,8 +195,14 @@ static void hostile_query(halftone *h, struct fuzz_rng *r) {
     }
     note("query", &x);
     memset(&before, 0xa5, sizeof before);
+    before.size = fuzz_one_in(r, 16) ? 0 : sizeof before;
     memcpy(&plan, &before, sizeof plan);
-    const int sizes = expected_sizes(&x), expected = sizes != 0 ? sizes : x.batch < 0 ? -17 : too_large(&x);
+    const int sizes = expected_sizes(&x), expected = sizes != 0 ? sizes : x.batch < 0 ? -17 : before.size == 0 ? -18 : too_large(&x);
+    if (before.size == 0) {
+        check_code(h, "query without a size", halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, &plan), expected);
+        check_same_plan(&plan, &before);
+        return;
+    }
     const int code = halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, &plan);
     const int again = halftone_workspace_bytes(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, &bytes);
     if (expected != 0)
@@ -271,7 +277,7 @@ static void wild_text(struct fuzz_rng *r, char *text, size_t size) {
 
 static void hostile_settings(halftone *h, struct fuzz_rng *r) {
     char text[400];
-    struct halftone_plan before, after;
+    struct halftone_plan before = HALFTONE_PLAN_INIT, after = HALFTONE_PLAN_INIT;
     wild_text(r, text, sizeof text);
     fuzz_note("settings: '%s'", text);
     const int asked = halftone_query(h, 'N', 'N', 70, 80, 90, 1, &before);
