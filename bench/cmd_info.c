@@ -112,7 +112,7 @@ static int print_kernels(const struct ht_set_desc *set, int raw, struct fault *f
 }
 
 static void print_auto(const struct engine *e) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     if (halftone_set_scheme(e->handle, "auto") == HALFTONE_OK &&
         halftone_query(e->handle, 'N', 'N', 4096, 4096, 4096, 1, &plan) == HALFTONE_OK)
         printf("\nDefault scheme: %s\n", plan.why_scheme);

@@ -1418,7 +1418,7 @@ static void test_the_later_of_scheme_and_accuracy_holds(void **state) {
 }
 
 static void assert_why(halftone *h, const char *why) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
     assert_string_equal(plan.why_scheme, why);
 }

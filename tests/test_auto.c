@@ -195,7 +195,7 @@ static struct product neighbours(void) {
 
 /* ||C - AB|| / ||AB||; fails where an element is beyond the bound that halftone_query published. */
 static double error_within_bound(const struct product *p, const struct reference *r, const char *scheme) {
-    struct halftone_plan plan;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const float *c = run_scheme(p, scheme);
     double errors = 0, exacts = 0;
     check_code(halftone_query(handle, 'N', 'N', p->m, p->n, p->k, 1, &plan), "query");
