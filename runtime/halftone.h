@@ -19,6 +19,15 @@
  *    must not overlap A or B. Sizes above HALFTONE_SIZE_MAX, or extents that no address could span, give
  *    HALFTONE_TOO_LARGE.
  *
+ *    Row-major matrices, as in C and NumPy, are the column-major transposes of themselves, and the transpose of op(A) op(B) is
+ *    op(B)^T op(A)^T. So exchange A and B with all that belongs to them, and m and n; nothing is copied or transposed. For a C of
+ *    m rows and n columns, leading dimensions being elements from row to row (n or more of C; of A k, or m if it is transposed):
+ *
+ *        halftone_sgemm(h, transb, transa, n, m, k, &alpha, B, ldb, A, lda, &beta, C, ldc);
+ *
+ *    Errors number the arguments as they stand in the call: -8 is then ldb. Batched calls likewise; of packed operands
+ *    halftone_pack_a takes B, and halftone_pack_b A.
+ *
  * 3. Order. Every call is asynchronous on the handle's stream (default: the null stream). alpha and beta
  *    are read by the host during the call, or, after halftone_set_pointer_mode(h, HALFTONE_DEVICE), by the
  *    device when it gets there. A call whose workspace suffices allocates nothing, waits for nothing, and

@@ -520,6 +520,35 @@ static void test_a_scheme_without_exponents(void **state) {
     check(*state, &p);
 }
 
+/* What the manual tells callers with row-major matrices to do, word by word (test_house compares): all four transposes, rows with
+ * room behind them. */
+static void test_row_major(void **state) {
+    enum { m = 7, n = 70, k = 45, lda = 50, ldb = 75, ldc = 73 };
+    halftone *h = *state;
+    const float alpha = 2, beta = -1;
+    for (int t = 0; t < 4; t++) {
+        const char transa = t & 1 ? 'T' : 'N', transb = t & 2 ? 'T' : 'N';
+        float *A = matrix(lda * 75), *B = matrix(ldb * 75), *C = matrix(m * ldc), *want = malloc(m * ldc * sizeof *want);
+        assert_non_null(want);
+        memcpy(want, C, m * ldc * sizeof *C);
+        for (int i = 0; i < m; i++)
+            for (int j = 0; j < n; j++) {
+                float sum = 0;
+                for (int l = 0; l < k; l++)
+                    sum += (t & 1 ? A[l * lda + i] : A[i * lda + l]) * (t & 2 ? B[j * ldb + l] : B[l * ldb + j]);
+                want[i * ldc + j] = alpha * sum + beta * want[i * ldc + j];
+            }
+        int code =
+            halftone_sgemm(h, transb, transa, n, m, k, &alpha, B, ldb, A, lda, &beta, C, ldc);
+        assert_int_equal(code, HALFTONE_OK);
+        assert_memory_equal(C, want, m * ldc * sizeof *C);
+        free(A);
+        free(B);
+        free(C);
+        free(want);
+    }
+}
+
 static void test_split_k(void **state) {
     struct problem p = problem_of('N', 'N', 3, 5, 10000, 1);
     p.batch = 3;
@@ -1670,6 +1699,7 @@ int main(void) {
         API_TEST(test_transposes_sizes_and_ld),
         API_TEST(test_alpha_and_beta),
         API_TEST(test_a_scheme_without_exponents),
+        API_TEST(test_row_major),
         API_TEST(test_split_k),
         API_TEST(test_batches),
         API_TEST(test_interleaved_batch),
