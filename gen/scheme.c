@@ -352,8 +352,8 @@ const struct scheme scheme_table[] = {
          "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "bf16x6u",
-     .paper = "halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 "
-              "multiply-adds where slices cannot hold the data, and alone without BF16 units (sm_75) or with FP32 ones (gfx90a)",
+     .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; FP32 FFMA where slices "
+              "cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; AMD (gfx90a): FP32 MFMA alone",
      .hooks = "scheme_bf16x6u",
      .slice = SLICE_BF16,
      .slices = 3,

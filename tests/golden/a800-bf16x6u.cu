@@ -1,7 +1,7 @@
 // ht_bf16x6u_128x64x32_w32x32_s2_sm80
 //
 // C(m x n) = alpha * A * B + beta * C in FP32 from the matrices as they are, scheme bf16x6u:
-//   halftone: the caller's matrices as they are, three BF16 slices cut on the way, six products; FP32 multiply-adds where slices cannot hold the data, and alone without BF16 units (sm_75) or with FP32 ones (gfx90a)
+//   halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; FP32 FFMA where slices cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; AMD (gfx90a): FP32 MFMA alone
 //
 // Tile: block 128 x 64 x 32, warp 32 x 32, 2 stages, 256 threads. Chosen: reads the operands as they are; many tiles.
 //
