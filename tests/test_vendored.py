@@ -462,7 +462,7 @@ def test_a_prefix_begins_c_names(tmp_path, prefix):
 
 
 def test_a_prefix_may_hold_a_word(tmp_path):
-    vendor(tmp_path / "set/", *SMALLER, "--prefix", "int4_") # the slash is no part of the name
+    vendor(f"{tmp_path}/set/", *SMALLER, "--prefix", "int4_") # the slash is no part of the name
     assert (tmp_path / "set/int4.h").exists() and [p.name for p in tmp_path.iterdir()] == ["set"]
 
 
