@@ -184,6 +184,25 @@ static void check_same_plan(const struct halftone_plan *x, const struct halftone
     FUZZ_CHECK(memcmp(x, y, sizeof *x) == 0, "a query that failed wrote its result");
 }
 
+/* Programs that know more of the struct than the library does; less than version 0.1.0 has none knows. */
+static void check_other_sizes(halftone *h, struct fuzz_rng *r, const struct arguments *x, const struct halftone_plan *whole) {
+    enum { MORE = 64 };
+    union {
+        struct halftone_plan plan;
+        unsigned char bytes[sizeof(struct halftone_plan) + MORE];
+    } other, before;
+    memset(&other, 0xa5, sizeof other);
+    other.plan.size = (size_t)fuzz_from(r, 1, sizeof other);
+    memcpy(&before, &other, sizeof before);
+    const int fits = other.plan.size >= sizeof *whole;
+    check_code(h, "query by another size", halftone_query(h, x->ta, x->tb, x->m, x->n, x->k, x->batch, &other.plan), fits ? HALFTONE_OK : -18);
+    FUZZ_CHECK(other.plan.size == before.plan.size, "the size became %zu", other.plan.size);
+    FUZZ_CHECK(!fits || memcmp(other.bytes + sizeof whole->size, (const unsigned char *)whole + sizeof whole->size, sizeof *whole - sizeof whole->size) == 0,
+               "a struct of %zu bytes is another", other.plan.size);
+    for (size_t i = fits ? sizeof *whole : 0; i < sizeof other; i++)
+        FUZZ_CHECK(other.bytes[i] == before.bytes[i], "byte %zu of a struct of %zu bytes was written", i, other.plan.size);
+}
+
 static void hostile_query(halftone *h, struct fuzz_rng *r) {
     struct halftone_plan plan, before;
     struct arguments x = wild_arguments(r);
@@ -219,6 +238,7 @@ static void hostile_query(halftone *h, struct fuzz_rng *r) {
     FUZZ_CHECK(plan.pack_ns >= 0 && plan.kernel_ns >= 0 && plan.predicted_ns >= plan.pack_ns && plan.predicted_ns >= plan.kernel_ns && plan.bound_units >= 0,
                "ns %lld + %lld = %lld, units %lld", (long long)plan.pack_ns, (long long)plan.kernel_ns, (long long)plan.predicted_ns,
                (long long)plan.bound_units);
+    check_other_sizes(h, r, &x, &plan);
     const int none = sizes != 0 ? sizes : x.batch < 0 ? -17 : -18;
     check_code(h, "query without a result", halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, NULL), none);
     check_code(h, "workspace_bytes without a result", halftone_workspace_bytes(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, NULL), none);
@@ -275,11 +295,49 @@ static void wild_text(struct fuzz_rng *r, char *text, size_t size) {
     text[at] = '\0';
 }
 
+/* All that a handle is set to. */
+struct settings {
+    const char *scheme, *accuracy, *kernel;
+    void *workspace, *stream;
+    size_t bytes;
+    int mode;
+};
+
+static struct settings settings_of(halftone *h) {
+    struct settings s;
+    memset(&s, 0, sizeof s);
+    const int codes[] = {halftone_get_scheme(h, &s.scheme),           halftone_get_accuracy(h, &s.accuracy), halftone_get_kernel(h, &s.kernel),
+                         halftone_get_workspace(h, &s.workspace, &s.bytes), halftone_get_stream(h, &s.stream),     halftone_get_pointer_mode(h, &s.mode)};
+    for (int i = 0; i < 6; i++)
+        check_code(h, "get", codes[i], HALFTONE_OK);
+    return s;
+}
+
+/* Another handle that is set to the same plans the same. */
+static void check_twin(halftone *h, struct fuzz_rng *r) {
+    const struct settings s = settings_of(h);
+    struct halftone_plan plan = HALFTONE_PLAN_INIT, other = HALFTONE_PLAN_INIT;
+    const int64_t m = fuzz_from(r, 1, 300), n = fuzz_from(r, 1, 300), k = fuzz_from(r, 1, 3000);
+    halftone *twin = NULL;
+    fuzz_note("a handle with the settings of another: scheme %s, accuracy %s, kernel %s", s.scheme != NULL ? s.scheme : "-",
+              s.accuracy != NULL ? s.accuracy : "-", s.kernel != NULL ? s.kernel : "-");
+    FUZZ_CHECK(s.scheme != NULL || s.accuracy != NULL, "neither scheme nor accuracy is set");
+    FUZZ_CHECK(halftone_create(&twin) == HALFTONE_OK, "no handle");
+    check_code(twin, "set", s.accuracy != NULL ? halftone_set_accuracy(twin, s.accuracy) : halftone_set_scheme(twin, s.scheme), HALFTONE_OK);
+    check_code(twin, "set_kernel", halftone_set_kernel(twin, s.kernel), HALFTONE_OK);
+    const int code = halftone_query(h, 'N', 'T', m, n, k, 1, &plan);
+    FUZZ_CHECK(halftone_query(twin, 'N', 'T', m, n, k, 1, &other) == code, "the plan of the one fails");
+    FUZZ_CHECK(memcmp(&plan, &other, sizeof plan) == 0, "%s and %s, %s and %s", plan.kernel, other.kernel, plan.why_scheme, other.why_scheme);
+    check_code(twin, "destroy", halftone_destroy(twin), HALFTONE_OK);
+}
+
 static void hostile_settings(halftone *h, struct fuzz_rng *r) {
     char text[400];
     struct halftone_plan before = HALFTONE_PLAN_INIT, after = HALFTONE_PLAN_INIT;
     wild_text(r, text, sizeof text);
+    check_twin(h, r);
     fuzz_note("settings: '%s'", text);
+    const struct settings set_before = settings_of(h);
     const int asked = halftone_query(h, 'N', 'N', 70, 80, 90, 1, &before);
     const int codes[] = {halftone_set_scheme(h, text), halftone_set_accuracy(h, text), halftone_set_kernel(h, text)};
     const int64_t which = fuzz_below(r, 8);
@@ -293,6 +351,8 @@ static void hostile_settings(halftone *h, struct fuzz_rng *r) {
     check_code(h, "a workspace that is not aligned", halftone_set_workspace(h, (char *)memory + 4 * (which + 1), 100), -18);
     if (codes[0] != 0 && codes[1] != 0 && codes[2] != 0) { /* nothing was set */
         FUZZ_CHECK(halftone_query(h, 'N', 'N', 70, 80, 90, 1, &after) == asked, "what failed changed the handle");
+        const struct settings set_after = settings_of(h);
+        FUZZ_CHECK(memcmp(&set_before, &set_after, sizeof set_after) == 0, "what failed changed the handle");
         FUZZ_CHECK(asked != 0 || (before.scheme == after.scheme && before.kernel == after.kernel), "what failed changed the handle");
     }
     FUZZ_CHECK(halftone_schemes(h, -1) == NULL && halftone_kernels(h, 1 << 30) == NULL && halftone_accuracies((int)which + 100) == NULL, "lists have no end");

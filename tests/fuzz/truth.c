@@ -53,14 +53,15 @@ struct line {
 };
 
 static double flushed_of(double x, int exponent) {
-    const double least_normal = 0x1p-14;
+    const double least_normal = exponent < -100 ? 0x1p-126 : 0x1p-14;
     return x < least_normal ? x : fmin(x, ldexp(1, exponent));
 }
 
-/* Section 10: what remains unscaled is cut to a normal number of FP16 at 2^exponent. */
+/* Section 10: what a normal number of the slices' type may lose where rows are not scaled; 0: nothing is flushed. */
 static int flush_exponent(const char *scheme) {
     return strcmp(scheme, "legemm") == 0   ? -24
            : strcmp(scheme, "ootomo") == 0 ? -25
+           : strcmp(scheme, "bf16") == 0   ? -149
            : strcmp(scheme, "markidis") == 0 || strcmp(scheme, "egemm") == 0 || strcmp(scheme, "half") == 0 ? -14
                                                                                                             : 0;
 }
