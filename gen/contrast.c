@@ -48,12 +48,10 @@ static void text_row(struct rows *r, const char *what, const char *left, const c
 }
 
 static void tile_cell(char cell[CONTRAST_CELL_MAX], const struct listing *l) {
-    const struct tile *t = &l->item[0].tile;
-    if (l->fits == 0)
-        snprintf(cell, CONTRAST_CELL_MAX, "none fits");
-    else
-        snprintf(cell, CONTRAST_CELL_MAX, "(%d,%d,%d),(%d,%d,%d) x%d%s", t->bm, t->bn, t->bk, t->wm, t->wn,
-                 t->wk, t->stages, t->cluster > 1 ? " c2" : "");
+    char name[TILE_NAME_MAX] = "none fits";
+    if (l->fits > 0)
+        tile_name(name, &l->item[0].tile);
+    snprintf(cell, CONTRAST_CELL_MAX, "%s", name);
 }
 
 /* Whatever k the instruction sets' MMAs have. */

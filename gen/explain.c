@@ -87,8 +87,9 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
 }
 
 void explain_add_tile(struct text *out, const struct tile *t) {
-    text_addf(out, "(%d,%d,%d),(%d,%d,%d) x%d%s", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk, t->stages,
-              t->cluster > 1 ? " c2" : "");
+    char name[TILE_NAME_MAX];
+    tile_name(name, t);
+    text_add(out, name);
 }
 
 /* ---- table for programs ---- */

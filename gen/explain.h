@@ -62,7 +62,7 @@ size_t explain_kind_length(const char *reason);
 int explain_count_kind(const struct listing *l, const char *kind);
 bool explain_is_first_of_kind(const struct listing *l, int at);
 
-/* Appends before, value / 1000 with three decimals, after; a tile as (bm,bn,bk),(wm,wn,wk) xSTAGES. */
+/* Appends before, value / 1000 with three decimals, after; a tile's name. */
 void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after);
 void explain_add_tile(struct text *out, const struct tile *t);
 

@@ -601,7 +601,8 @@ static void explain_has_one_pick_and_repeats(void **state) {
                     explain_print(&again, &g, isa, &scheme_table[s], (enum model_kind)m, &cube, tsv);
                     assert_false(once.failed || again.failed);
                     assert_string_equal(once.data, again.data);
-                    assert_int_equal(count_lines_starting(once.data, tsv ? "pick\t" : "Pick: ("), fits > 0);
+                    const int picks = count_lines_starting(once.data, tsv ? "pick\t" : "Pick: ");
+                    assert_int_equal(picks - count_lines_starting(once.data, "Pick: none"), fits > 0);
                     if (tsv)
                         assert_int_equal(count_lines_starting(once.data, "fit\t"), fits > 0 ? fits - 1 : 0);
                     text_free(&once);
@@ -634,9 +635,9 @@ static void explain_says_what_it_must(void **state) {
     g = budget("mi210");
     explain_print(&mi210, &g, isa_find(g.isa), scheme_for("f16x3", true), MODEL_HALFTONE, NULL, false);
     assert_non_null(strstr(mi210.data, "LE-GEMM Table 2, two buffers: (128,128,32) is accepted, rank "));
-    assert_non_null(strstr(mi210.data, "As (128,128,32),(64,"));
+    assert_non_null(strstr(mi210.data, "As 128x128x32_w64x"));
     assert_non_null(
-        strstr(t4.data, "  second is (128,128,32),(32,64,8) x1: as good, behind by the tie rule\n"));
+        strstr(t4.data, "  second is 128x128x32_w32x64_s1: as good, behind by the tie rule\n"));
     assert_non_null(strstr(a800.data, "objective is 75 % of the pick's\n"));
     text_free(&t4);
     g = budget("h200");

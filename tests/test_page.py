@@ -53,7 +53,7 @@ def page(tmp_path, *args):
 
 
 def tile_name(row):
-    return "(%(bm)s,%(bn)s,%(bk)s),(%(wm)s,%(wn)s,%(wk)s) x%(stages)s" % row + (" c2" if row["cluster"] == "2" else "")
+    return "%(bm)sx%(bn)sx%(bk)s_w%(wm)sx%(wn)s_s%(stages)s" % row + ("_c2" if row["cluster"] == "2" else "")
 
 
 @pytest.mark.parametrize("gpu", [*NVIDIA, *AMD])
@@ -90,7 +90,7 @@ def test_turning_points_turn(gpu, tmp_path):
     budget = ROOT / "gen/gpus" / f"{gpu}.gpu"
     checked = 0
     text = (tmp_path / "p.html").read_text()
-    for rival, table in re.findall(r"For rank \d+, (\(\S+ x\d(?: c2)?), to beat the pick.*?<table>(.*?)</table>", text, re.S):
+    for rival, table in re.findall(r"For rank \d+, (\d+x\S+), to beat the pick.*?<table>(.*?)</table>", text, re.S):
         for row in Page(table).rows[1:6]:
             key, then, winner = row[0], int(row[3]), row[5]
             for value, wins in ((then, True), (then + (1 if row[2] == "at most" else -1), False)):
