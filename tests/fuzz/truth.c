@@ -171,18 +171,20 @@ static float finish(const struct problem *p, float sum, float old) {
     return p->beta != 0.0f ? fmaf(p->beta, old, v) : v;
 }
 
-/* The classes that sums of finite numbers may have in FP32: in some order all positive products come first, or all negative. */
+/* The classes that a sum may have in FP32 where it overflows on the way: in some order all positive products come first, in another all
+ * negative ones, and partial sums of both kinds may meet. An Inf that went in stays. */
 static int classes_of_orders(const struct problem *p, const struct element *e, double old) {
     const int above = e->above >= (double)FLT_MAX, below = e->below <= -(double)FLT_MAX;
-    return (above ? 1 << class_of((double)finish(p, INFINITY, (float)old)) : 0) |
-           (below ? 1 << class_of((double)finish(p, -INFINITY, (float)old)) : 0) | (above && below ? 1 << class_of((double)NAN) : 0);
+    return (above && !isinf(e->below) ? 1 << class_of((double)finish(p, INFINITY, (float)old)) : 0) |
+           (below && !isinf(e->above) ? 1 << class_of((double)finish(p, -INFINITY, (float)old)) : 0) |
+           (above && below ? 1 << class_of((double)NAN) : 0);
 }
 
 /* Whether NaN or Inf stands where FP32 or the exact result, rounded, has it. */
 static int is_as_native(const struct problem *p, struct element *e, const struct line *a, const struct line *b, double old, double room,
                         float got) {
     const double alpha = (double)p->alpha, beta = (double)p->beta, sums[3] = {e->exact, e->exact - room, e->exact + room};
-    int seen = a->is_finite && b->is_finite ? classes_of_orders(p, e, old) : 0;
+    int seen = classes_of_orders(p, e, old);
     add_native(e, a, b, p->k);
     for (int i = 0; i < 4; i++)
         seen |= 1 << class_of((double)finish(p, e->native[i], (float)old));
