@@ -19,7 +19,7 @@ enum { BATCHES = 9, CALLS_MOST = 100000, WARM_CALLS = 3 };
 #define DELAY_FIRST 100e-6
 #define DELAY_MOST 20e-3
 /* Before single calls that take so long: the clock stays where a heavy load has left it for some tens of milliseconds
- * (bench/NOTES.md, 2026-11-23: single calls at 2048 to 3072 were as slow as the sustained ones before them, up to 18 %). */
+ * (bench/decisions/048: single calls at 2048 to 3072 were as slow as the sustained ones before them, up to 18 %). */
 #define REST_SECONDS 0.1
 #define REST_CALL 50e-6
 /* Below this the host's pace may decide; what it needs for a call at most; calls that a stream takes without waiting. */

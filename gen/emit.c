@@ -760,7 +760,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
 
 /* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes
  * cheap, several blocks on an SM load and write while others wait. Three blocks where each then has at least four tiles,
- * else two, else one. Measured on the H200 (bench/NOTES.md, packing). */
+ * else two, else one. Measured on the H200 (bench/decisions/006). */
 enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_ROOM_BYTES = 13 * 64 * 4, PACK_TILE_BYTES = 64 * 64 * 4 };
 static int64_t pack_tiles_beside(const struct gpu *g, int blocks) {
     return (g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes - PACK_ROOM_BYTES) / PACK_TILE_BYTES;

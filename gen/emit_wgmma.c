@@ -145,8 +145,8 @@ static void write_by_slot(struct text *out, int indent, const struct plan *p, co
 }
 
 /* A chunk that is one chain: the last product listed, the main one, comes after the others of the whole chunk, which are
- * added while the sum is small and the unit cuts less of them. Halves the error on the H200 (HOPPER-TRIAL.md: 2.6e-7 to
- * 1.5e-7) and costs nothing. */
+ * added while the sum is small and the unit cuts less of them. Halves the error on the H200 (bench/decisions/016:
+ * 2.6e-7 to 1.5e-7) and costs nothing. */
 static void write_main_last(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
     const int group = scheme_atom_group(p->scheme), last = p->scheme->products - 1;
     bool from_zero = true;

@@ -6,9 +6,9 @@
  * Register allocation: CUDA occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per
  * lane, 8 * 64 (CDNA2 ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from
  * sm_80 (the same calculator); LDS 512 bytes on gfx90a. flushes_subnormals: ROCm documentation, "MI200 MFMA
- * behavior specifics" (FP16 and BF16 alike). promote_k: by the rule of bench/NOTES.md, "Promotion interval", from the
- * promotion tables in bench/results (the a800's arithmetic is that of sm_86 and sm_89); 64 on Hopper also by
- * shared/HOPPER-TRIAL.md, "error". gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
+ * behavior specifics" (FP16 and BF16 alike). promote_k: by the rule of bench/decisions/005, from the promotion
+ * tables in bench/results (the a800's arithmetic is that of sm_86 and sm_89); 64 on Hopper also by
+ * bench/decisions/016. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
  * times fewer roundings than in a native FP32 product, so nothing is promoted.
  *
  * native_k: bench/ERROR_BOUNDS.md, section 11.

@@ -224,7 +224,7 @@ static int legemm_ties(const struct cost *x, const struct tile *tx, const struct
     return k != 0 ? k : larger(y->regs_per_thread, x->regs_per_thread);
 }
 
-/* Ours, measured on the H200: a third stage never lost and more gained nothing (bench/NOTES.md); the taller warp is 0.4
+/* Ours, measured on the H200: a third stage never lost and more gained nothing (bench/decisions/001); the taller warp is 0.4
  * to 1.5 % ahead at 32 k. */
 static int halftone_ties(const struct tile *x, const struct tile *y) {
     enum { ENOUGH_STAGES = 3 };

@@ -32,7 +32,7 @@ struct cost {
 };
 
 /* Tile rows of a raster group, so that what a wave reads of A and B is about square: 8 or 16, the one below the root of SMs * bn / bm. Worked
- * line: 132 SMs, 128x128: 11.5, 8 (HOPPER-TRIAL.md, "8/16/32: 228/220/217"); 128x256: 16.2, 16 (NOTES.md, "DRAM", 8 / 16: 4.4 / 3.4 GB at 8192). */
+ * line: 132 SMs, 128x128: 11.5, 8 (bench/decisions/016: 8, 16, 32 rows 228, 220, 217 TFLOPS); 128x256: 16.2, 16 (bench/decisions/026). */
 static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
     return g->sms * t->bn >= 256 * t->bm ? 16 : 8;
 }
@@ -81,7 +81,7 @@ int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulat
 /* Whether chains of accumulator 0 are closed and added up in FP32. */
 bool model_promotes(const struct scheme *s, const struct isa *isa);
 
-/* Whether tile_mma copies into a stage as soon as everyone has read it (bench/NOTES.md, schedule): asynchronous copies where
+/* Whether tile_mma copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous copies where
  * each step closes its chains. */
 bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t);
 

@@ -22,7 +22,7 @@ enum {
     STEP_INSTRUCTIONS = 150,   /* and besides */
     MMA_REGISTERS = 36,        /* the same of hipcc 5.2 with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
-    /* Fitted to three tiles on the H200 (results/tune-h200-random-first.tsv, -direct-sixth and -tall-second, clocks at 1980 MHz), where they take less than 1.5 times
+    /* Fitted to three tiles on the H200 (results/tune-h200-random-fit.tsv, -direct-fit and -tall-fit, clocks at 1980 MHz), where they take less than 1.5 times
      * the fastest kernel's time: root mean square error 21 %. */
     OVERLAP_PERCENT = 120,     /* of the sum of what the pipes need: two or three blocks of four warps hide nothing, and wait */
     ARRIVAL_PERCENT = 55,      /* of L2's and device memory's latency: what a step of a block that is alone waits for its numbers */

@@ -10,7 +10,7 @@ enum {
     CONVERSIONS = 16,          /* of FP32 to FP64, of an SM in a clock: CUDA C++ Programming Guide, arithmetic instructions, 9.0 */
     NEAR_ROWS = 64,            /* of the template copy_f64 */
     SWAP_SHARE = 8,            /* an exchange of the operands must save one of so many tiles */
-    /* Fitted to the H200 at 1980 MHz: every split of 392 shapes (results/tune-h200-splits.tsv; bench/NOTES.md, twenty-third session), where a kernel
+    /* Fitted to the H200 at 1980 MHz: every split of 392 shapes (results/tune-h200-splits.tsv; bench/decisions/043), where a kernel
      * takes less than 1.5 times the fastest one's time: root mean square error 14 %. An MMA lets nothing else issue: UNIT_PERCENT. */
     UNIT_PERCENT = 117, STEP_CLOCKS = 106, /* of what the busiest pipe needs, and more of a step: a barrier, copies */
     WAIT_CLOCKS = 15, ARRIVAL_CLOCKS = 86, /* more of a step of a block that is alone, and for each KiB that it copies */

@@ -9,7 +9,7 @@
  * busy and latency are the coefficients of ht_cost_ns (runtime/ht_desc.h), the one shape-cost formula; there
  * L2 bounds each wave, here device memory the whole product. Clocks are fixed point, x256.
  *
- * "Fitted": on bench/results/h200-a800set-tiles-first.tsv (15 tiles, three sizes) and -schemes-first.tsv, the
+ * "Fitted": on bench/results/h200-a800set-tiles-fit.tsv (15 tiles, three sizes) and -schemes-fit.tsv, the
  * form of the formula (the square, what adds and what overlaps) chosen on the same data among dozens of
  * variants. Refitted without a size: rank correlation 0.96, 0.89, 0.89 there (1024, 4096, 8192), the pick
  * still the best tile; without a tile: its time is 2.8 % off in the mean, 8.6 % at worst. The clock was not
@@ -34,10 +34,10 @@ enum {
     INSTRUCTION_BYTES_AMD = 8, /* MFMA and DS instructions */
     RESULTS_AMD = 128, /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */
     /* A step's barrier where a scheduler has one warp: nothing to issue until the last warp has come and the next
-     * fragments are there. Fitted on results/h200-a800set-tiles-first.tsv (110 to 180 as data are held out); that two
-     * warps hide most of it was read off h200-native-tiles-second.tsv and the schedule trials. */
+     * fragments are there. Fitted on results/h200-a800set-tiles-fit.tsv (110 to 180 as data are held out); that two
+     * warps hide most of it was read off h200-native-tiles-held-out.tsv and the schedule trials. */
     BARRIER_CLOCKS = 160,
-    LOADED_LATENCY = 2, /* idle latencies grow under load: fitted, 2 to 3 on h200-native-tiles-second.tsv */
+    LOADED_LATENCY = 2, /* idle latencies grow under load: fitted, 2 to 3 on h200-native-tiles-held-out.tsv */
     /* An SM takes 64 bytes per clock from L2 (Jia et al. 2018, 2019; quoted from memory). That this time adds to
      * the MMAs' is fitted; left free: 62 to 71 bytes as data are held out, 89 if the clock was 1755. */
     PORT_BYTES = 64,
@@ -48,8 +48,8 @@ enum {
     WARP_MMA_CLOCKS =
         8, /* one warp issues an MMA this often at most: fitted, tiles with a warp per scheduler */
     CHAINS_OUTSIDE = 2,        /* MMAs in flight of a chain that is added outside the matrix unit */
-    BLOCK_START_CLOCKS = 2900, /* + memory latency: 3.6k in HOPPER-TRIAL.md; fit 3.3 to 4.1k with n = 1024 */
-    STORE_SLOWDOWN = 2 /* direct stores: half the copy speed (HOPPER-TRIAL.md: 13-16k clocks for 128x256) */
+    BLOCK_START_CLOCKS = 2900, /* + memory latency: 3.6k in bench/decisions/016; fit 3.3 to 4.1k with n = 1024 */
+    STORE_SLOWDOWN = 2 /* direct stores: half the copy speed (bench/decisions/016: 13-16k clocks for 128x256) */
 };
 
 static int32_t clamp32(int64_t x) {

@@ -4,7 +4,7 @@
  * What an SM can be waiting for while a slot is multiplied: the matrix unit; shared memory, from which it reads both
  * operands (A once for each 64 columns, B once for each bm rows); or what is not hidden between two chunks of the same
  * warpgroup: waiting for the unit, adding up the chain, taking the turn. With a second warpgroup the unit works on its
- * chunk meanwhile. Constants that name no source were fitted on bench/results (bench/NOTES.md). */
+ * chunk meanwhile. Constants that name no source were fitted on bench/results (bench/decisions/004). */
 #include "model.h"
 
 #include <stdio.h>
@@ -27,11 +27,11 @@ enum {
     UNIT_SHARE = 32,     /* one part in this many that the unit is slower than its data sheet, */
     UNIT_SHARE_OF_PAIR = 64, /* and where two blocks share panels: less power goes into L2, more into the clock */
     FED_SHARE = 32, /* one part in this many more where shared memory is as busy as the unit */
-    COPY_CLOCKS = 160, /* of the unit for each atom copied, below which the producer hurries (NOTES.md, tenth session) */
+    COPY_CLOCKS = 160, /* of the unit for each atom copied, below which the producer hurries (bench/decisions/021) */
     START_CLOCKS = 1200, /* launch to first copy, and from the last store to the next launch */
     CLUSTER_CLOCKS = 100, /* more of it where two blocks start together */
     TILE_CLOCKS = 2000, /* of each tile of a block: first copies, which nothing hides, and the turn to the epilogue */
-    STORE_CLOCKS_PER_KB = 30, /* epilogue of all SMs at once; HOPPER-TRIAL.md has 6-8k for 128 KB */
+    STORE_CLOCKS_PER_KB = 30, /* epilogue of all SMs at once; bench/decisions/016 has 6-8k for 128 KB */
     NARROW_STORES = 2 /* more of these, where C's columns do not begin at a multiple of 16 bytes: 4 bytes at a time, not 16 */
 };
 

@@ -282,7 +282,7 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
 }
 
 /* Kernels that read the operands as they are: a tile for each kind of shape. Operands may change places, so 64 x 32 is 32 x 64 as well. What others
- * do better is left out: beside MMAs of FP64 the multiply-adds and mma.sync were worth 0.2 % of 212 shapes on the H200 (bench/NOTES.md). */
+ * do better is left out: beside MMAs of FP64 the multiply-adds and mma.sync were worth 0.2 % of 212 shapes on the H200 (bench/decisions/040). */
 enum beside { ANYTHING, NO_WARPGROUPS, NO_FP64, TILES_ALONE };
 
 static bool is_planned(const struct gpu *g, const struct isa *isa, enum direct_kind kind, enum beside beside) {

@@ -1,5 +1,5 @@
 /* sched.c: interleaves loads with MMAs. The order is fixed by counting: the copies of a stage go first, load l of L goes
- * before MMA number l * span / L. Spans of a third were best on the H200 (bench/NOTES.md, schedule): loads all at the
+ * before MMA number l * span / L. Spans of a third were best on the H200 (bench/decisions/002): loads all at the
  * start stall the warp on the queue of the shared-memory pipe, late ones arrive when they are needed. */
 #include "sched.h"
 

@@ -78,7 +78,7 @@
     "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"
 
 /* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
- * that they are added before the large one can push them out (HOPPER-TRIAL.md, "correction products first").
+ * that they are added before the large one can push them out (bench/decisions/016).
  */
 const struct scheme scheme_table[] = {
     {.name = "half",
@@ -406,7 +406,7 @@ int scheme_slice_bytes(const struct scheme *s) {
 }
 
 int scheme_atom_k(const struct scheme *s) {
-    const int row_bytes = 128; /* one atom row: the swizzle's span (ARCHITECTURE section 5) */
+    const int row_bytes = 128; /* one atom row: the swizzle's span (templates/README.md) */
     return row_bytes / scheme_slice_bytes(s) / s->atom_slices;
 }
 

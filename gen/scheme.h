@@ -56,7 +56,7 @@ const struct scheme *scheme_for(const char *name, bool flushes);
 int scheme_flush_exponent(const struct scheme *s);
 
 int scheme_slice_bytes(const struct scheme *s);
-/* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (ARCHITECTURE section 5). Atoms are
+/* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (templates/README.md). Atoms are
  * ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices of its k block,
  * 128 / atom_slices * (i % atom_slices) bytes into the row (before the swizzle). */
 int scheme_atom_k(const struct scheme *s);

@@ -1,5 +1,4 @@
-/* template_bits: the rolled template and the generated kernel give the same bits at equal parameters (ARCHITECTURE
- * section 4). Compiled once for the simulator and once by nvcc (-x cu); the kernel of the set is named by -DKERNEL=...,
+/* template_bits: the rolled template and the generated kernel give the same bits at equal parameters (templates/README.md). Compiled once for the simulator and once by nvcc (-x cu); the kernel of the set is named by -DKERNEL=...,
  * templates/sample.h holds its parameters. Exit 0: equal. */
 #include <stdio.h>
 #include <stdlib.h>

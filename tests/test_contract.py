@@ -84,7 +84,7 @@ def test_special_values_are_compared_at_every_place(tmp_path):
 
 def test_overflows_of_finite_numbers_are_told_from_nan_and_inf(tmp_path):
     """FP16 has no number as large as FP32's largest: `half` makes Inf of what times 0.5 is finite. The CPU's loop never overflows on
-    its way in this data, cuBLAS does (bench/results/h200-contract--special.tsv)."""
+    its way in this data, cuBLAS does (bench/results/h200-contract-special.tsv)."""
     run = halftone("contract", "--special", "--scheme", "half", "--cases", 54, "--out", tmp_path / "s.tsv")
     table = rows(tmp_path / "s.tsv")
     assert run.returncode == 1 and sum(int(r["overflows"]) for r in table if "A" in r["where"]) > 50
@@ -153,7 +153,7 @@ def test_a_warpgroups_long_chain_is_kept_between_chunks(tmp_path):
 
 
 def interval_of_the_rule(table, scheme):
-    """bench/NOTES.md, promotion interval: the largest with which frob on both families is at most 3/4 of native FP32's at
+    """bench/decisions/005: the largest with which frob on both families is at most 3/4 of native FP32's at
     every k >= 1000, or the smallest that was measured."""
     native = {(r["family"], r["k"]): float(r["frob"]) for r in table if r["interval"] == "-"}
     kept = {}
