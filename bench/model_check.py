@@ -2,7 +2,7 @@
 was measured, their rank correlation, and what the model's pick among them loses. Exit 1 if a pick loses more than
 5 %.
 
-    python3 bench/model_check.py bench/results/h200-a800set-tiles-first.tsv h200 [out/bin/halftone-gen [ROOT]]
+    python3 bench/model_check.py bench/results/h200-a800set-tiles-fit.tsv h200 [out/bin/halftone-gen [ROOT]]
 
 The budget named is the GPU that ran the kernels, not the set they came from. Kernels are compared packed, without
 split-K."""

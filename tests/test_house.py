@@ -88,10 +88,14 @@ def test_no_dates_and_no_absolute_paths_in_the_generator():
         assert "/home/" not in text and "/work/" not in text, path
 
 
+def pages():
+    return [p for p in tracked() if p.suffix == ".md" and p.name != "vendor_README.md"]
+
+
 def test_tables_are_what_the_results_say_and_links_lead_somewhere():
     run = subprocess.run([sys.executable, "bench/readme_tables.py", "--check"], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    for page in [ROOT / "README.md", *(ROOT / "bench").glob("*.md")]:
+    for page in pages():
         for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links {link}"
         for name in re.findall(r"`(bench/[\w./-]+\.\w+)`", page.read_text()):
@@ -101,3 +105,30 @@ def test_tables_are_what_the_results_say_and_links_lead_somewhere():
 def test_the_manuals_row_major_call_is_the_tested_one():
     call = re.search(r"^ \* +(halftone_sgemm\(h, transb.*;)$", (ROOT / "runtime/halftone.h").read_text(), re.M).group(1)
     assert call in (ROOT / "tests/test_api.c").read_text()
+
+
+def test_results_that_are_named_are_there():
+    """On pages and in comments. `NAME@COMMIT` is a table that only git's history has."""
+    ends = r"\.(?:tsv|log|svg|gpu|html)"
+    for page in pages():
+        for name in re.findall(r"`(?:[\w./]*results/)?([\w.-]+" + ends + ")`", page.read_text()):
+            made = re.search(r"^(t|x|mine|page|profile|report|hours?)\.", name) or (ROOT / "gen/gpus" / name).exists()
+            assert made or (ROOT / "bench/results" / name).exists() or (ROOT / "tests" / name).exists(), f"{page.relative_to(ROOT)} names {name}"
+    for path in tracked():
+        if path.suffix in (".c", ".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".gpu") and "golden" not in path.parts:
+            for name in re.findall(r"results/([\w.-]+" + ends + ")", path.read_text(errors="replace")):
+                assert (ROOT / "bench/results" / name).exists() or name.startswith("NAME") or path.suffix == ".sh", f"{path.relative_to(ROOT)} names {name}"
+
+
+def test_each_decision_has_its_page_and_its_line():
+    index = (ROOT / "bench/decisions/README.md").read_text()
+    found = sorted((ROOT / "bench/decisions").glob("0*.md"))
+    assert [p.name[:3] for p in found] == [f"{i:03}" for i in range(1, len(found) + 1)]
+    for page in found:
+        text = page.read_text()
+        assert f"[{page.name[:3]}]({page.name})" in index and text.startswith(f"# {page.name[:3]} ")
+        assert all(word in text.lower() for word in ("**question.**", "expectation", "measurement", "decision")), page.name
+    for path in tracked():
+        if path.suffix in (".c", ".h", ".cpp", ".cuh", ".cu", ".py", ".gpu") and "golden" not in path.parts:
+            for number in re.findall(r"decisions/(\d{3})", path.read_text(errors="replace")):
+                assert f"[{number}](" in index, f"{path.relative_to(ROOT)} names decision {number}"
