@@ -73,11 +73,11 @@ bool vendor_prefix_ok(const char *prefix) {
     if (!ok)
         err_user(
             NULL, 0,
-            "PREFIX '%s' cannot begin C names; letters, digits and '_', from a letter to a '_', no two of these in a row, as myproj_",
+            "SYMBOLS '%s' (--prefix) cannot begin C names; letters, digits and '_', from a letter to a '_', no two of these in a row, as myproj_",
             prefix);
     snprintf(stem, sizeof stem, "%.*s", ok ? (int)len - 1 : 0, prefix);
     if (ok && is_taken(stem))
-        err_user(NULL, 0, "PREFIX '%s': %s, the name of the handle's type and of the header, is a word or header of C, C++ or the "
+        err_user(NULL, 0, "SYMBOLS '%s' (--prefix): %s, the name of the handle's type and of the header, is a word or header of C, C++ or the "
                           "compiler; choose another, as myproj_", prefix, stem);
     return ok && !is_taken(stem);
 }
@@ -210,7 +210,7 @@ static void add_amalgamation(struct vendor *v) {
             err_user(
                 NULL, 0,
                 "an amalgamation is compiled for one instruction set, but %s has %s and %s has %s; vendor a "
-                "folder, or one amalgamation for each with a PREFIX of its own",
+                "folder, or one amalgamation for each with SYMBOLS (--prefix) of its own",
                 l->set[0].gpu.name, isa->name, l->unit[i].context->gpu->name, l->unit[i].context->isa->name);
             return;
         }
