@@ -4,7 +4,6 @@
  *
  * New memory is filled with NaN, so that a result that depends on it shows. The simulated card has 4 GiB:
  * requests beyond any sense fail as they would on a card, instead of dragging the host into swapping. */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,8 @@
 enum { BLOCK_ALIGNMENT = 1024 }; /* also the room before a block, where its size is kept */
 static const size_t CARD_BYTES = (size_t)4 << 30;
 
-static _Thread_local char detail[1024];
-static _Atomic size_t used_bytes;
+static HT_THREAD_LOCAL char detail[1024];
+static size_t used_bytes; /* by __atomic alone, which C and C++ have */
 
 const char *ht_dev_detail(void) {
     return detail;
@@ -60,19 +59,19 @@ int ht_dev_alloc(void **memory, size_t bytes) {
     if (bytes > CARD_BYTES - BLOCK_ALIGNMENT)
         return report(HT_DEV_MEMORY, "allocation: more than the simulated card has");
     size_t padded = (bytes + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT + BLOCK_ALIGNMENT;
-    if (atomic_fetch_add(&used_bytes, padded) > CARD_BYTES - padded) {
-        atomic_fetch_sub(&used_bytes, padded);
+    if (__atomic_fetch_add(&used_bytes, padded, __ATOMIC_RELAXED) > CARD_BYTES - padded) {
+        __atomic_fetch_sub(&used_bytes, padded, __ATOMIC_RELAXED);
         return report(HT_DEV_MEMORY, "allocation: the simulated card is full");
     }
-    char *block = aligned_alloc(BLOCK_ALIGNMENT, padded);
+    char *block = (char *)aligned_alloc(BLOCK_ALIGNMENT, padded);
     if (block == NULL) {
-        atomic_fetch_sub(&used_bytes, padded);
+        __atomic_fetch_sub(&used_bytes, padded, __ATOMIC_RELAXED);
         return report(HT_DEV_MEMORY, "allocation: the host has no memory left");
     }
     memset(block, 0xff, padded);
     memcpy(block, &padded, sizeof padded);
     if (ht_sim_register(block + BLOCK_ALIGNMENT, bytes) != 0) {
-        atomic_fetch_sub(&used_bytes, padded);
+        __atomic_fetch_sub(&used_bytes, padded, __ATOMIC_RELAXED);
         free(block);
         return report(HT_DEV_MEMORY, "allocation: the host has no memory left");
     }
@@ -87,7 +86,7 @@ int ht_dev_free(void *memory) {
     char *block = (char *)memory - BLOCK_ALIGNMENT;
     size_t padded;
     memcpy(&padded, block, sizeof padded);
-    atomic_fetch_sub(&used_bytes, padded);
+    __atomic_fetch_sub(&used_bytes, padded, __ATOMIC_RELAXED);
     free(block);
     return HT_DEV_OK;
 }
@@ -143,12 +142,12 @@ int ht_dev_event_destroy(void *event) {
 
 int ht_dev_event_record(void *event, void *stream) {
     (void)stream;
-    struct timespec *now = event;
+    struct timespec *now = (struct timespec *)event;
     return timespec_get(now, TIME_UTC) == TIME_UTC ? HT_DEV_OK : report(HT_DEV_FAILED, "event: no clock");
 }
 
 int ht_dev_event_elapsed_ms(void *start, void *end, double *ms) {
-    const struct timespec *from = start, *to = end;
+    const struct timespec *from = (const struct timespec *)start, *to = (const struct timespec *)end;
     *ms = (double)(to->tv_sec - from->tv_sec) * 1e3 + (double)(to->tv_nsec - from->tv_nsec) * 1e-6;
     return HT_DEV_OK;
 }

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
+/* HT_SIM_LOCAL: all of the simulator is in one C++ source, and so in a namespace without a name. */
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 extern "C" {
 #endif
 
@@ -38,7 +39,7 @@ enum { HT_SIM_BAD_ENVIRONMENT = 2 };
  * number of that); ht_sim_error has the words of both. */
 enum { HT_SIM_VIOLATION = 717, HT_SIM_NO_MEMORY = 2 };
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 }
 #endif
 #endif

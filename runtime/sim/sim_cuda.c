@@ -10,7 +10,7 @@
 
 enum { ALIGNMENT = 256 };
 
-static _Thread_local cudaError_t last_error;
+static __thread cudaError_t last_error;
 
 static cudaError_t keep(cudaError_t error) {
     if (error != cudaSuccess)
@@ -122,7 +122,7 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t s
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
     (void)flags;
-    *stream = malloc(1); /* an address of its own */
+    *stream = (cudaStream_t)malloc(1); /* an address of its own */
     return keep(*stream != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
@@ -147,7 +147,7 @@ struct CUevent_st {
 };
 
 cudaError_t cudaEventCreate(cudaEvent_t *event) {
-    *event = calloc(1, sizeof **event);
+    *event = (cudaEvent_t)calloc(1, sizeof **event);
     return keep(*event != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 

@@ -106,7 +106,7 @@ static void forget(uintptr_t first) {
 
 using namespace ht_sim;
 
-extern "C" int ht_sim_register(void *p, size_t bytes) {
+int ht_sim_register(void *p, size_t bytes) {
     if (p == nullptr || bytes == 0)
         return 0;
     uintptr_t first = reinterpret_cast<uintptr_t>(p);
@@ -123,21 +123,21 @@ extern "C" int ht_sim_register(void *p, size_t bytes) {
     return 0;
 }
 
-extern "C" void ht_sim_unregister(void *p) {
+void ht_sim_unregister(void *p) {
     std::lock_guard<std::mutex> lock(state_mutex);
     forget(reinterpret_cast<uintptr_t>(p));
 }
 
-extern "C" const char *ht_sim_error(void) {
+const char *ht_sim_error(void) {
     return first_error;
 }
 
-extern "C" void ht_sim_clear_error(void) {
+void ht_sim_clear_error(void) {
     std::lock_guard<std::mutex> lock(state_mutex);
     first_error[0] = '\0';
 }
 
-extern "C" int ht_sim_set_model(const char *name) {
+int ht_sim_set_model(const char *name) {
     const sim_mma_model *model = name != nullptr ? sim_mma_find(name) : nullptr;
     const char *wish = getenv("HALFTONE_SIM_MODEL");
     if (wish != nullptr && wish[0] != '\0' && sim_mma_find(wish) == nullptr)

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 extern "C" {
 #endif
 
@@ -13,7 +13,7 @@ uint16_t sim_f16_rn(float x); /* nearest, ties to even; overflow gives infinity 
 uint16_t sim_f16_rz(float x); /* toward zero; overflow gives the largest finite number */
 float sim_f16_value(uint16_t bits);
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 }
 #endif
 #endif

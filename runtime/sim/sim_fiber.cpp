@@ -8,8 +8,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#if HT_SIM_ASAN
-#include <sanitizer/common_interface_defs.h>
+#if HT_SIM_ASAN /* of sanitizer/common_interface_defs.h, which is not everywhere */
+extern "C" void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t bytes);
+extern "C" void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *bytes);
 #endif
 
 namespace ht_sim {

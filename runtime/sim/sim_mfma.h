@@ -22,7 +22,7 @@
 #ifndef HT_SIM_MFMA_H
 #define HT_SIM_MFMA_H
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 extern "C" {
 #endif
 
@@ -57,7 +57,7 @@ void sim_mfma_result(const struct sim_mfma *s, int lane, int r, int *row, int *c
 void sim_mfma_run(const struct sim_mfma *s, void *const *d, const unsigned *const *a,
                   const unsigned *const *b);
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 }
 #endif
 #endif

@@ -6,24 +6,25 @@
 
 /* m16n8k16 is two ordered groups of 8 up to sm_89 and one of 16 on sm_90. */
 /* Shared memory of sm_90 everywhere: sets also run with another unit's arithmetic. */
-#define NVIDIA .lanes = 32, .smem_bytes = 227 * 1024
+enum { NVIDIA_LANES = 32, NVIDIA_SMEM = 227 * 1024, AMD_LANES = 64, AMD_SMEM = 64 * 1024 };
 
-/* Least exponents: sm_90's is the H200's (bench/results/profile-h200.txt); those of sm_80, sm_86 and sm_89 are the ones that
- * Khattak and Mikaitis give their models of A100, A2, Ada and L40S (MATLAB-tensor-core, min_exp_limit: -132, and -133 for
- * H100 and H200). sm_75 has FP16 alone, whose products do not get there. */
+/* Name, fraction bits, k of a group, least exponent, lanes, shared memory. Least exponents: sm_90's is the H200's
+ * (bench/results/profile-h200.txt); those of sm_80, sm_86 and sm_89 are the ones that Khattak and Mikaitis give their models
+ * of A100, A2, Ada and L40S (MATLAB-tensor-core, min_exp_limit: -132, and -133 for H100 and H200). sm_75 has FP16 alone,
+ * whose products do not get there. */
 static const struct sim_mma_model model_table[] = {
-    {.name = "sm75", .fraction_bits = 24, .group_k = 8, .least_exponent = -132, NVIDIA},  /* Turing */
-    {.name = "sm80", .fraction_bits = 24, .group_k = 8, .least_exponent = -132, NVIDIA},  /* Ampere, A100 */
-    {.name = "sm86", .fraction_bits = 24, .group_k = 8, .least_exponent = -132, NVIDIA},  /* Ampere, GA10x */
-    {.name = "sm89", .fraction_bits = 24, .group_k = 8, .least_exponent = -132, NVIDIA},  /* Ada */
-    {.name = "sm90", .fraction_bits = 25, .group_k = 16, .least_exponent = -133, NVIDIA}, /* Hopper, mma.sync and wgmma */
-    {.name = "gfx90a", .group_k = 4, .lanes = 64, .smem_bytes = 64 * 1024},               /* CDNA 2: sim_mfma.h */
+    {"sm75", 24, 8, -132, NVIDIA_LANES, NVIDIA_SMEM},  /* Turing */
+    {"sm80", 24, 8, -132, NVIDIA_LANES, NVIDIA_SMEM},  /* Ampere, A100 */
+    {"sm86", 24, 8, -132, NVIDIA_LANES, NVIDIA_SMEM},  /* Ampere, GA10x */
+    {"sm89", 24, 8, -132, NVIDIA_LANES, NVIDIA_SMEM},  /* Ada */
+    {"sm90", 25, 16, -133, NVIDIA_LANES, NVIDIA_SMEM}, /* Hopper, mma.sync and wgmma */
+    {"gfx90a", 0, 4, 0, AMD_LANES, AMD_SMEM},          /* CDNA 2: sim_mfma.h */
 };
 
-const struct sim_format sim_format_f16 = {.exponent_bits = 5, .fraction_bits = 10};
-const struct sim_format sim_format_bf16 = {.exponent_bits = 8, .fraction_bits = 7};
-const struct sim_format sim_format_tf32 = {.exponent_bits = 8, .fraction_bits = 10};
-static const struct sim_format format_f32 = {.exponent_bits = 8, .fraction_bits = 23};
+const struct sim_format sim_format_f16 = {5, 10};
+const struct sim_format sim_format_bf16 = {8, 7};
+const struct sim_format sim_format_tf32 = {8, 10};
+const struct sim_format sim_format_f32 = {8, 23};
 
 static const uint32_t f32_nan = 0x7fffffffu, f32_infinity = 0x7f800000u;
 enum { F32_MIN_EXPONENT = -126, F32_MAX_EXPONENT = 127 };
@@ -131,7 +132,7 @@ static inline uint32_t dot(const struct sim_mma_model *model, int product_bits, 
                            bool special, const struct sim_term *a, const struct sim_term *b) {
     for (int first = 0; first < k; first += group) {
         int count = k - first < group ? k - first : group;
-        struct sim_term addend = sim_mma_decode(format_f32, c);
+        struct sim_term addend = sim_mma_decode(sim_format_f32, c);
         bool any = is_special(addend);
         for (int i = first; special && i < first + count; i++)
             any = any || is_special(a[i]) || is_special(b[i]);

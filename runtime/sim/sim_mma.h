@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 extern "C" {
 #endif
 
@@ -51,7 +51,7 @@ enum {
     SIM_NAN_EXPONENT = 4097
 };
 
-extern const struct sim_format sim_format_f16, sim_format_bf16, sim_format_tf32;
+extern const struct sim_format sim_format_f16, sim_format_bf16, sim_format_tf32, sim_format_f32;
 
 /* NULL for an unknown name. */
 const struct sim_mma_model *sim_mma_find(const char *name);
@@ -78,7 +78,7 @@ int sim_mma_tf32(const struct sim_mma_model *model, int k, float *d, const uint3
  * bits (hardware wraps). */
 int sim_mma_s8(int rows, int k, int32_t *d, const int8_t *a, const int8_t *b);
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 }
 #endif
 #endif

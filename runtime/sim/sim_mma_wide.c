@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Vectors go by address: by value they would be passed as the processor's least common denominator says. */
-#define WIDE __attribute__((target("avx2"), always_inline)) static inline
+#define WIDE_INLINE __attribute__((target("avx2"), always_inline)) static inline
 
 typedef int32_t ints __attribute__((vector_size(4 * SIM_WIDE_COLUMNS)));
 typedef uint32_t words __attribute__((vector_size(4 * SIM_WIDE_COLUMNS)));
@@ -13,16 +13,9 @@ typedef float floats __attribute__((vector_size(4 * SIM_WIDE_COLUMNS)));
 typedef int64_t longs __attribute__((vector_size(8 * SIM_WIDE_COLUMNS)));
 typedef double doubles __attribute__((vector_size(8 * SIM_WIDE_COLUMNS)));
 
-enum {
-    F32_FRACTION = 23,
-    F32_TOP = 255,
-    F32_MIN_EXPONENT = -126,
-    F64_FRACTION = 52,
-    F64_BIAS = 1023,
-    F64_DROPPED = F64_FRACTION - F32_FRACTION,
-    MAGNITUDE_BITS = 31
-};
-static const struct sim_format format_f32 = {.exponent_bits = 8, .fraction_bits = F32_FRACTION};
+/* No enum: C++ does not let those meet vectors. */
+static const int F32_FRACTION = 23, F32_TOP = 255, F32_LEAST = -126, F64_FRACTION = 52, F64_BIAS = 1023,
+                 F64_DROPPED = 52 - 23, MAGNITUDE_BITS = 31;
 
 /* As struct sim_term has them; of the columns side by side. */
 struct terms {
@@ -30,11 +23,11 @@ struct terms {
 };
 
 /* x where the mask is all ones, `other` where it is zero. */
-WIDE void keep(ints *x, const ints *mask, const ints *other) {
+WIDE_INLINE void keep(ints *x, const ints *mask, const ints *other) {
     *x = (*x & *mask) | (*other & ~*mask);
 }
 
-WIDE bool any(const ints *mask) {
+WIDE_INLINE bool any(const ints *mask) {
     int32_t found = 0;
     for (int i = 0; i < SIM_WIDE_COLUMNS; i++)
         found |= (*mask)[i];
@@ -42,9 +35,9 @@ WIDE bool any(const ints *mask) {
 }
 
 /* sim_mma_decode; *special gets ones where a number is infinite or NaN. */
-WIDE void decode(struct sim_format format, const ints *bits, struct terms *to, ints *special) {
+WIDE_INLINE void decode(struct sim_format format, const ints *bits, struct terms *to, ints *special) {
     const int f = format.fraction_bits, top = (1 << format.exponent_bits) - 1, leading = 1 << f, low = leading - 1;
-    const ints zero_exponent = (ints){0} + SIM_ZERO_EXPONENT;
+    const ints none = {0}, zero_exponent = none + (int)SIM_ZERO_EXPONENT;
     const ints biased = *bits >> f & top, fraction = *bits & low, normal = biased != 0;
     const ints sign = -(*bits >> (f + format.exponent_bits) & 1), magnitude = fraction | (normal & leading);
     const ints nonzero = magnitude != 0;
@@ -55,8 +48,8 @@ WIDE void decode(struct sim_format format, const ints *bits, struct terms *to, i
 }
 
 /* Step 3: significand * 2^up, cut toward zero by `down` bits. */
-WIDE void shift_cut(const ints *significand, int up, const ints *down, ints *cut) {
-    const ints most = (ints){0} + MAGNITUDE_BITS, few = *down < most, sign = *significand >> 31;
+WIDE_INLINE void shift_cut(const ints *significand, int up, const ints *down, ints *cut) {
+    const ints none = {0}, most = none + MAGNITUDE_BITS, few = *down < most, sign = *significand >> 31;
     ints by = *down;
     keep(&by, &few, &most);
     *cut = ((*significand ^ sign) - sign) << up >> by;
@@ -64,10 +57,10 @@ WIDE void shift_cut(const ints *significand, int up, const ints *down, ints *cut
 }
 
 /* One group of a row and c, to FP32 bits. *outside gets ones where the result is infinite or may be subnormal. */
-WIDE void add_group(const struct sim_mma_model *model, const struct sim_operands *x, const struct sim_term *a, const struct terms *b,
+WIDE_INLINE void add_group(const struct sim_mma_model *model, const struct sim_operands *x, const struct sim_term *a, const struct terms *b,
                     const struct terms *c, ints *result, ints *outside) {
     const int kept = model->fraction_bits, up = kept - 2 * x->format.fraction_bits;
-    const ints least = (ints){0} + model->least_exponent, above = c->exponent > least;
+    const ints none = {0}, least = none + model->least_exponent, above = c->exponent > least;
     ints most = c->exponent, exponent[SIM_MAX_K], sum = {0}, cut;
     keep(&most, &above, &least);
     for (int i = 0; i < x->group; i++) { /* step 2 */
@@ -88,11 +81,11 @@ WIDE void add_group(const struct sim_mma_model *model, const struct sim_operands
     const longs head = (longs)total >> F64_DROPPED << F64_DROPPED;
     const longs unit = __builtin_convertvector(most - kept + F64_BIAS, longs) << F64_FRACTION;
     *result = (ints)__builtin_convertvector((doubles)head * (doubles)unit, floats);
-    *outside |= (((sum | cut) != 0) & (most - kept < F32_MIN_EXPONENT)) | ((*result >> F32_FRACTION & F32_TOP) == F32_TOP);
+    *outside |= (((sum | cut) != 0) & (most - kept < F32_LEAST)) | ((*result >> F32_FRACTION & F32_TOP) == F32_TOP);
 }
 
 /* One row's terms after the other's. */
-WIDE void decode_a(const struct sim_operands *x, struct sim_term *to, ints *special) {
+WIDE_INLINE void decode_a(const struct sim_operands *x, struct sim_term *to, ints *special) {
     for (int at = 0; at < SIM_WIDE_ROWS * x->k; at += SIM_WIDE_COLUMNS) {
         ints bits;
         struct terms some;
@@ -105,7 +98,7 @@ WIDE void decode_a(const struct sim_operands *x, struct sim_term *to, ints *spec
     }
 }
 
-WIDE bool multiply(const struct sim_mma_model *model, const struct sim_operands *x, float *d) {
+WIDE_INLINE bool multiply(const struct sim_mma_model *model, const struct sim_operands *x, float *d) {
     struct sim_term a[SIM_WIDE_ROWS * SIM_MAX_K];
     struct terms b[SIM_MAX_K], c;
     ints sums[SIM_WIDE_ROWS], outside = {0};
@@ -118,7 +111,7 @@ WIDE bool multiply(const struct sim_mma_model *model, const struct sim_operands 
     memcpy(sums, d, sizeof sums);
     for (int row = 0; row < SIM_WIDE_ROWS; row++) {
         for (int first = 0; first < x->k; first += x->group) {
-            decode(format_f32, &sums[row], &c, &outside);
+            decode(sim_format_f32, &sums[row], &c, &outside);
             add_group(model, x, &a[row * x->k + first], &b[first], &c, &sums[row], &outside);
         }
     }

@@ -1,10 +1,12 @@
 /* cuda_runtime_api.h of the simulator: the part of the CUDA runtime's C interface that dev_cuda.c and small programs use,
- * so that sources written for CUDA run where there is no CUDA: compile with -I runtime/sim/cuda, link the simulator.
+ * so that sources written for CUDA run where there is no CUDA: compile with -I and this header's folder, link the simulator.
  * Memory is host memory, streams run at once. Names and values are those of CUDA 13; what is not here is not simulated.
  *
  * HALFTONE_SIM_DEVICE in the environment: "sm90" plays a device of capability 9.0 with its matrix arithmetic (default
  * sm80); "none": no device. A capability without arithmetic in the simulator can be opened, but runs no kernels. */
-#ifndef HT_SIM_CUDA_RUNTIME_API_H
+#if defined(__CUDACC__)
+#error "the simulator is for gcc and clang; with nvcc compile only .c files and link with -cudart none"
+#elif !defined(HT_SIM_CUDA_RUNTIME_API_H)
 #define HT_SIM_CUDA_RUNTIME_API_H
 
 #include <stddef.h>
