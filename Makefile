@@ -185,7 +185,7 @@ help:
 	@echo "  PROMOTE=128       (the scheme's)  promotion interval, an ablation; none: no promotion"
 	@echo "explain: SHAPE=MxNxK (4096x4096x4096)  MODEL=halftone|egemm|legemm (halftone)  TSV=1 (0): a table  HTML=page.html (none): a page"
 	@echo "         WHAT_IF='l2_gbps=3000 sms=60' or COMPARE=h200 (none): held against that"
-	@echo "vendor:  SYMBOLS=myproj_ (halftone_): what exported names begin with  AMALGAMATION=1 (0): one source and one header"
+	@echo "vendor:  SYMBOLS=myproj_ (halftone_): what exported names begin with  AMALGAMATION=1 (0): one source and one header; sim: for g++"
 	@echo "install: PREFIX=/usr/local  LIBDIR=lib (below PREFIX, or a path)  DESTDIR= (for packagers)"
 	@echo "bench:   BENCH_ARGS='--sizes 1024,4096' (none; see out/GPU/halftone bench --help)"
 	@echo "fuzz:    FUZZ_SEED=$(FUZZ_SEED)  FUZZ_API='$(FUZZ_API)'  FUZZ_FILES='$(FUZZ_FILES)'  FUZZ_GEN=$(FUZZ_GEN) (tests/fuzz/fuzz.mk)"
@@ -360,7 +360,7 @@ vendor: out/bin/halftone-gen
 	@dest=$(call q,$(DEST)); while [ "$${dest%/}" != "$$dest" ] && [ "$$dest" != / ]; do dest=$${dest%/}; done; \
 	if [ -z "$$dest" ]; then echo "DEST is missing: make vendor GPU=$(firstword $(GPU)) DEST=folder [SCHEMES=f16x3,bf16x6u] [SYMBOLS=myproj_] [LEAN=1] [AMALGAMATION=1]" >&2; exit 2; fi; \
 	out/bin/halftone-gen vendor --gpu $(call q,$(call joined,$(comma),$(GPU))) --out "$$dest" $(GEN_OPTIONS) \
-	    $(if $(SYMBOLS),--prefix $(call q,$(SYMBOLS))) $(if $(filter-out 0,$(AMALGAMATION)),--amalgamation)
+	    $(if $(SYMBOLS),--prefix $(call q,$(SYMBOLS))) $(if $(filter-out 0,$(AMALGAMATION)),--amalgamation$(if $(filter sim,$(AMALGAMATION)),-sim))
 
 verify-vendored: out/bin/halftone-gen
 	@$(if $(DIR),,echo "DIR is missing: make verify-vendored DIR=folder" >&2; exit 2)

@@ -26,7 +26,7 @@ static void write_recreate(struct library *l, const struct library_request *r) {
         if (options[i].value)
             text_addf(&t, " %s %s", options[i].option, options[i].value);
     }
-    text_addf(&t, "%s%s", r->lean ? " --lean" : "", r->amalgamation ? " --amalgamation" : "");
+    text_addf(&t, "%s%s", r->lean ? " --lean" : "", r->simulator ? " --amalgamation-sim" : r->amalgamation ? " --amalgamation" : "");
     if (t.failed || t.len >= sizeof l->recreate)
         err_user(NULL, 0, "the options are longer than %d bytes together", RECREATE_MAX);
     else

@@ -13,7 +13,7 @@ enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, RECREATE_MAX = 1024 };
 struct library_request {
     const char *command, *root, *gpus, *schemes, *tiles, *prefix, *tuned;
     const char *promote; /* an ablation: k between promotions, or "none" */
-    bool lean, amalgamation;
+    bool lean, amalgamation, simulator; /* simulator: an amalgamation for a host compiler */
 };
 
 struct kernel_set {

@@ -222,7 +222,8 @@ static bool plan_library(const struct options *o, const char *command, struct li
                                           .tuned = o->tuned,
                                           .promote = o->promote,
                                           .lean = o->lean,
-                                          .amalgamation = o->amalgamation};
+                                          .amalgamation = o->amalgamation || o->simulator,
+                                          .simulator = o->simulator};
     *request = asked;
     return err_count() == 0 && library_plan(&library, request);
 }

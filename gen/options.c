@@ -40,6 +40,7 @@ static const struct option_row {
     {"--promote", EMIT, offsetof(struct options, promote), "K", "an ablation: k between promotions, or none"},
     {"--prefix", VENDOR, offsetof(struct options, prefix), "P_", "of all exported names, in place of halftone_"},
     {"--amalgamation", VENDOR, offsetof(struct options, amalgamation), NULL, "one source and one header instead"},
+    {"--amalgamation-sim", VENDOR, offsetof(struct options, simulator), NULL, "the same with the simulator inside, for g++ and clang++"},
     {"--model", EXPLAIN, offsetof(struct options, model), "M", "halftone (default), egemm or legemm"},
     {"--shape", EXPLAIN, offsetof(struct options, shape), "MxNxK", "the product; 4096x4096x4096 if not given"},
     {"--tsv", EXPLAIN, offsetof(struct options, tsv), NULL, "the candidates as a table"},

@@ -41,6 +41,8 @@ static bool is_renamed(const struct rename *r, const char *word, size_t len, enu
         if (len == strlen(switches[i]) && begins(word, len, switches[i]))
             return false;
     }
+    if (begins(word, len, "ht_sim_") || begins(word, len, "HT_SIM_"))
+        return false; /* the simulator, local wherever it is */
     return scope != RENAME_KERNEL || begins(word, len, kernel) || is_declared(r, word, len);
 }
 

@@ -22,11 +22,13 @@ struct toolchain {
 static const struct toolchain toolchains[] = {
     {"nvidia", "nvcc", "dev_cuda.c", "CUDA", "CUDAToolkit", "CUDA::cudart_static", NULL},
     {"amd", "hipcc", "dev_hip.c", "HIP", "hip", "hip::host", "--offload-arch="},
+    {"simulator", "g++", "dev_sim.c", "CXX", "Threads", "Threads::Threads", NULL},
 };
 
-static const struct toolchain *toolchain_of(const struct library *l) {
+static const struct toolchain *toolchain_of(const struct library *l, bool simulator) {
+    const char *vendor = simulator ? "simulator" : l->set[0].context.isa->vendor;
     for (size_t i = 0; i < sizeof toolchains / sizeof *toolchains; i++) {
-        if (strcmp(toolchains[i].vendor, l->set[0].context.isa->vendor) == 0)
+        if (strcmp(toolchains[i].vendor, vendor) == 0)
             return &toolchains[i];
     }
     err_bug("a vendor without a toolchain");
@@ -42,6 +44,14 @@ struct vendor {
     struct text abi; /* what kernels and runtime both declare */
     unsigned desc_sum; /* of ht_desc.h */
 };
+
+static const char *extension_of(const struct vendor *v, const struct isa *isa) {
+    return v->request->simulator ? "cpp" : isa->extension;
+}
+
+static const char *flags_of(const struct vendor *v, const struct isa *isa) {
+    return v->request->simulator ? "-std=c++17" : isa->compile_flags;
+}
 
 /* Without its '_' a prefix is a type, a header and a library: words of C and C++ and headers of theirs it cannot be. */
 static bool is_taken(const char *stem) {
@@ -200,6 +210,60 @@ static void inline_dispatch(struct text *out, const struct vendor *v) {
     text_free(&none);
 }
 
+/* The simulator's sources, in the order that they need: what kernels see, and after them what does the work. */
+static const char *const sim_seen[] = {"sim_api.h", "sim_f16.h", "sim_mfma.h", "ht_sim.h", NULL};
+static const char *const sim_works[] = {
+    "sim_mma.h",     "sim_mma_wide.h", "sim_fiber.h",   "sim_internal.h", "sim_async.h",   "sim_f16.c",    "sim_mfma.c",
+    "sim_mma.c",     "sim_mma_wide.c", "sim_fiber.cpp", "sim_error.cpp",  "sim_grid.cpp",  "sim_mem.cpp",  "sim_order.cpp",
+    "sim_async.cpp", "sim_warp.cpp",   "sim_wgmma.cpp", "sim_core.cpp",   NULL};
+static const char *const sim_cuda[] = {"sim_cuda.c", NULL};
+
+/* Sources under their own names, in a namespace without one, as nobody else may see them. */
+static void inline_sim(struct text *out, struct text *system, const struct vendor *v, const char *const *names, bool hidden) {
+    text_add(out, hidden ? "namespace {\n" : "");
+    for (; *names; names++) {
+        struct text raw = {0};
+        if (read_source(&raw, v, "runtime/sim", *names))
+            inline_lines(out, system, &raw);
+        text_add(out, "\n");
+        text_free(&raw);
+    }
+    text_add(out, hidden ? "} // namespace\n\n" : "");
+}
+
+/* The simulator's cuda_runtime_api.h, whose functions get the prefix. */
+static void add_cuda_header(struct vendor *v) {
+    static const char *const results[] = {"cudaError_t cuda", "const char *cuda"};
+    struct text raw = {0}, *out = add_file(v, "cuda_runtime_api.h");
+    const bool ok = read_source(&raw, v, "runtime/sim/cuda", "cuda_runtime_api.h");
+    manifest_banner(out, v->library, "MIT (file LICENSE)");
+    for (const char *at = raw.data; ok && *at; at += strcspn(at, "\n") + (strchr(at, '\n') != NULL)) {
+        for (int i = 0; i < 2; i++) {
+            const size_t before = strlen(results[i]) - 4;
+            if (strncmp(at, results[i], before + 4) == 0) {
+                const int len = (int)strcspn(at + before, "(");
+                text_addf(out, "#define %.*s %s%.*s\n", len, at + before, v->rename.prefix, len, at + before);
+            }
+        }
+    }
+    text_add_bytes(out, raw.data, raw.len);
+    text_free(&raw);
+}
+
+/* What an amalgamation begins with, before its system headers and behind them. gcc must not make two calls of one, by
+ * threading jumps nor by placing a short block twice: the simulator tells calls apart by where they return to. */
+static const char sim_first[] = "#undef _FORTIFY_SOURCE // its longjmp refuses to leave one stack for another\n"
+                                "#define HT_SIMULATOR\n#define HT_SIM_LOCAL\n"
+                                "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#pragma clang diagnostic ignored \"-Wpass-failed\"\n#else\n"
+                                "#pragma GCC optimize(\"no-thread-jumps\", \"reorder-blocks-algorithm=simple\", \"fp-contract=off\")\n"
+                                "#pragma GCC diagnostic ignored \"-Wformat-truncation\"\n#endif\n"
+                                "#pragma GCC diagnostic ignored \"-Wunused-variable\" // no kernel uses every variable of its skeleton\n";
+static const char dim3_behind[] = "#ifndef HT_SIMULATOR // where nothing is inlined, dim3's own constructor would be exported\n"
+                                  "union %sht_dim3 {\n    unsigned xyz[3];\n    dim3 made;\n};\n"
+                                  "static inline dim3 %sht_dim3_of(unsigned x, unsigned y = 1, unsigned z = 1)\n{\n"
+                                  "    const union %sht_dim3 both = {{x, y, z}};\n    return both.made;\n}\n"
+                                  "#define dim3(...) %sht_dim3_of(__VA_ARGS__)\n#endif\n";
+
 static void add_amalgamation(struct vendor *v) {
     const struct library *l = v->library;
     const struct isa *isa = l->set[0].context.isa;
@@ -215,7 +279,10 @@ static void add_amalgamation(struct vendor *v) {
             return;
         }
     }
+    const bool sim = v->request->simulator;
     copy_runtime(v, "halftone.h");
+    if (sim)
+        inline_sim(&inner, &system, v, sim_seen, true);
     inline_runtime(&inner, &system, v, "ht_desc.h");
     inline_runtime(&inner, &system, v, "ht_dev.h");
     inline_runtime(&inner, &system, v, "ht_accuracy.h");
@@ -226,18 +293,27 @@ static void add_amalgamation(struct vendor *v) {
         add_kernel(&inner, v, &l->unit[i]);
     inline_dispatch(&inner, v);
     inline_runtime(&outer, &system, v, "halftone.c");
-    emit_head(&guard, isa);
-    snprintf(name, sizeof name, "halftone.%s", isa->extension);
+    if (sim) {
+        add_cuda_header(v);
+        inline_sim(&outer, &system, v, sim_works, true);
+        inline_sim(&outer, &system, v, sim_cuda, false);
+    } else {
+        emit_head(&guard, isa);
+    }
+    snprintf(name, sizeof name, "halftone.%s", extension_of(v, isa));
     struct text *out = add_file(v, name);
     manifest_banner(out, v->library, "MIT (file LICENSE), of the kernels MIT-0");
     text_add(out, "/* Everything in one file; only the functions of the header are exported. */\n");
+    text_add(out, sim ? sim_first : "");
     text_add_bytes(out, guard.data, guard.len);
     text_add_bytes(out, system.data, system.len);
+    if (!sim)
+        text_addf(out, dim3_behind, v->rename.prefix, v->rename.prefix, v->rename.prefix, v->rename.prefix);
     text_addf(out,
-              "\n#include \"%s.h\"\n\n#if defined(__GNUC__)\n"
+              "%s\n#include \"%s.h\"\n\n#if defined(__GNUC__)\n"
               "#pragma GCC diagnostic ignored \"-Wunused-function\" // the device layer serves others too\n"
               "#endif\n#define %sHT_LOCAL static\n\n",
-              v->rename.stem, v->request->prefix ? v->rename.upper : "");
+              sim ? "#include \"cuda_runtime_api.h\"\n" : "", v->rename.stem, v->request->prefix ? v->rename.upper : "");
     text_add_bytes(out, inner.data, inner.len);
     text_add_bytes(out, outer.data, outer.len);
     out->failed = out->failed || system.failed || inner.failed || outer.failed || guard.failed;
@@ -274,15 +350,15 @@ static void each_isa(struct text *out, const struct vendor *v,
 static void compile_line(struct text *out, const struct vendor *v, const struct isa *isa) {
     text_addf(out, "%s -O3 ", v->toolchain->compiler);
     /* the shell may not see the brackets of -gencode */
-    for (const char *at = isa->compile_flags; *at;) {
+    for (const char *at = flags_of(v, isa); *at;) {
         const size_t len = strcspn(at, " ");
         text_addf(out, memchr(at, '[', len) ? "'%.*s' " : "%.*s ", (int)len, at);
         at += len + (at[len] == ' ');
     }
     if (v->request->amalgamation)
-        text_addf(out, "-c %s.%s && ", v->rename.stem, isa->extension);
+        text_addf(out, "-c %s.%s && ", v->rename.stem, extension_of(v, isa));
     else
-        text_addf(out, "-c *_%s.%s && ", isa->suffix, isa->extension);
+        text_addf(out, "-c *_%s.%s && ", isa->suffix, extension_of(v, isa));
 }
 
 static void archive_line(struct text *out, const struct vendor *v) {
@@ -328,7 +404,7 @@ static void hole_join(struct text *out, const struct vendor *v) {
 
 static void cmake_set(struct text *out, const struct vendor *v, const struct isa *isa) {
     char extension[16];
-    snprintf(extension, sizeof extension, ".%s", isa->extension);
+    snprintf(extension, sizeof extension, ".%s", extension_of(v, isa));
     text_addf(out, "set(kernels_%s", isa->suffix);
     if (v->request->amalgamation)
         text_addf(out, " %s%s", v->rename.stem, extension);
@@ -337,7 +413,7 @@ static void cmake_set(struct text *out, const struct vendor *v, const struct isa
     text_addf(out,
               ")\nset_source_files_properties(${kernels_%s} PROPERTIES LANGUAGE %s\n    COMPILE_OPTIONS \"",
               isa->suffix, v->toolchain->language);
-    for (const char *c = isa->compile_flags; *c; c++)
+    for (const char *c = flags_of(v, isa); *c; c++)
         text_addf(out, "%c", *c == ' ' ? ';' : *c);
     text_addf(out, "\")\ntarget_sources(%s PRIVATE ${kernels_%s})\n", v->rename.stem, isa->suffix);
 }
@@ -366,9 +442,9 @@ static void make_rule(struct text *out, const struct vendor *v, const struct isa
     const char *up = v->rename.upper, *pattern = v->request->amalgamation ? v->rename.stem : "%_";
     const char *suffix = v->request->amalgamation ? "" : isa->suffix;
     text_addf(out, "$(%sOUT)/%s%s.o: $(%sDIR)/%s%s.%s\n\t$(%sCC) $(%sFLAGS) ", up, pattern, suffix, up,
-              pattern, suffix, isa->extension, up, up);
+              pattern, suffix, extension_of(v, isa), up, up);
     text_addf(out, "'");
-    for (const char *c = isa->compile_flags; *c; c++)
+    for (const char *c = flags_of(v, isa); *c; c++)
         text_addf(out, *c == ' ' ? "' '" : "%c", *c);
     text_addf(out, "' -c $< -o $@\n");
 }
@@ -512,7 +588,7 @@ static void add_manifest(struct vendor *v) {
 }
 
 bool vendor_files(struct files *f, const struct library *l, const struct library_request *r) {
-    struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l)};
+    struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l, r->simulator)};
     struct text desc = {0};
     if (r->prefix && !vendor_prefix_ok(r->prefix))
         return false;
@@ -524,7 +600,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct library
             add_amalgamation(&v);
         else
             add_folder(&v);
-        fill(&v, "README.md", "README.md");
+        fill(&v, r->simulator ? "sim_README.md" : "README.md", "README.md");
         fill(&v, "CMakeLists.txt", "CMakeLists.txt");
         fill(&v, "rules.mk", "halftone.mk");
         read_source(add_file(&v, "LICENSE"), &v, "", "LICENSE");

@@ -46,10 +46,10 @@ def readme_line(folder):
     return line
 
 
-def build(folder, into, path, options=""):
+def build(folder, into, path, options="", level="-O3"):
     """A copy of the folder, alone in the world, built by its own line."""
     shutil.copytree(folder, into)
-    run = shell(readme_line(into).replace("cc -O3", "cc -O3 " + options), into, path)
+    run = shell(readme_line(into).replace("cc -O3", f"cc {level} {options}"), into, path)
     assert run.returncode == 0 and "warning" not in run.stderr, run.stderr
     return into
 
@@ -77,7 +77,7 @@ def test_folder_builds_alone_and_runs(tmp_path, compilers):
     for name, data in contents(tmp_path / "set").items():
         text = data.decode()
         assert str(ROOT) not in text and not re.search(r'#include "\.\.|@[A-Z]+@', text), name
-        assert not re.search(r"\b(gen|bench|tests|templates|runtime|shared)/\w|test_\w+\.c", text), name
+        assert name == "README.md" or not re.search(r"\b(gen|bench|tests|templates|runtime|shared)/\w|test_\w+\.c", text), name
         included = set(re.findall(r'#include "([^"]+)"', text))
         assert name == "README.md" or included <= set(contents(tmp_path / "set")), name
 
@@ -116,6 +116,53 @@ def test_amalgamation_exports_the_header_alone(tmp_path, compilers, prefix):
     assert exported(built / f"lib{stem}.a") == {f"{stem}_{x}" for x in API}
     run = app(built, path, stem)
     assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
+
+
+CUDA = set(re.findall(r"(?m)^(?:cudaError_t |const char \*)(cuda\w+)\(", (ROOT / "runtime/sim/cuda/cuda_runtime_api.h").read_text()))
+
+
+@pytest.mark.parametrize("compiler, gpu, prefix", [("g++", "a800", "my_"), ("clang++", "mi210", None)])
+def test_simulator_amalgamation(tmp_path, compiler, gpu, prefix):
+    """One C++ source for g++ or clang++ alone, linked into a C program by the README's lines; only the prefix is exported."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    stem = (prefix or "halftone_")[:-1]
+    folder = tmp_path / "set"
+    vendor(folder, *SMALL, "--amalgamation-sim", *(("--prefix", prefix) if prefix else ()), gpu=gpu)
+    assert gen("verify", folder).returncode == 0
+    assert sorted(n for n in contents(folder) if n.endswith((".cpp", ".c", ".h", ".cu"))) == sorted(["cuda_runtime_api.h", f"{stem}.cpp", f"{stem}.h"])
+    readme = (folder / "README.md").read_text()
+    (compiling,) = re.findall(r"(?m)^    (g\+\+ .* && ar rcs .*)$", readme)
+    (linking,) = re.findall(r"(?m)^    (gcc .* && g\+\+ .*)$", readme)
+    run = shell(compiling.replace("g++ -O3", f"{compiler} -O1 -Wall -Wno-unknown-pragmas"), folder, "")
+    assert run.returncode == 0 and "warning" not in run.stderr, run.stderr
+    lines = subprocess.run(["nm", "-g", "--defined-only", "-P", f"{folder}/lib{stem}.a"], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[0]: line.split()[1] for line in lines.splitlines() if len(line.split()) > 2}
+    ours = {name for name, kind in names.items() if kind not in "WVu"}
+    assert ours == {f"{stem}_{x}" for x in API | CUDA}
+    assert all(re.match("_ZNK?St|_ZSt|_ZZNSt|DW.ref.|__clang_call_terminate|_ZN9__gnu_cxx|_ZGV|_ZTI|_ZTS|_ZNKSt", n) for n in names.keys() - ours), names.keys() - ours
+    shutil.copy(HERE / "app.c", folder)
+    run = shell(linking.replace("gcc ", f"gcc -std=c11 -Wall -Wextra -Werror -DSTEM={stem} ") + " -lm && ./app", folder, "")
+    assert run.returncode == 0 and f"kernels of {gpu} on simulator" in run.stdout, run.stdout + run.stderr
+    run = shell("./app", folder, "", HALFTONE_SIM_MODEL="sm33")
+    assert run.returncode != 0 and "HALFTONE_SIM_MODEL names no model" in run.stdout + run.stderr, run.stdout + run.stderr
+    for name, data in contents(folder).items():
+        if name.endswith((".cpp", ".h")):
+            assert str(ROOT) not in data.decode() and '#include "sim' not in data.decode()
+
+
+def test_nvcc_is_told_that_the_simulator_is_not_for_it(tmp_path, compilers):
+    (tmp_path / "app.cu").write_text("#include <cuda_runtime_api.h>\nint main() { return 0; }\n")
+    (tmp_path / "app.c").write_text("#include <cuda_runtime_api.h>\nint main(void) { void *p = 0; return (int)cudaFree(p); }\n")
+    (tmp_path / "stand-in.h").write_text("#define __CUDACC__\n")
+    told = "the simulator is for gcc and clang; with nvcc compile only .c files and link with -cudart none"
+    runs = [shell(f"g++ -x c++ -include stand-in.h -I{ROOT}/runtime/sim/cuda -c app.cu", tmp_path, "")]
+    if compilers["nvcc"]:
+        runs.append(shell(f"nvcc -I{ROOT}/runtime/sim/cuda -c app.cu", tmp_path, compilers["nvcc"]))
+        run = shell(f"nvcc -cudart none -I{ROOT}/runtime/sim/cuda app.c {ROOT}/out/obj/libsim.a -lstdc++ -lpthread -lm && ./a.out", tmp_path, compilers["nvcc"])
+        assert run.returncode == 0, run.stderr
+    for run in runs:
+        assert run.returncode != 0 and told in run.stderr and run.stderr.count("error:") == 1, run.stderr
 
 
 def test_a_scheme_without_packing_under_another_prefix(tmp_path, compilers):
@@ -546,7 +593,8 @@ def test_nvcc_alone_builds_it_without_warnings(tmp_path, compilers, kind):
         pytest.skip("no nvcc: system toolkit or `make toolchain`")
     stem = "myproj" if "--prefix" in kind else "halftone"
     vendor(tmp_path / "set", *(SMALLER if kind else SMALL), *kind, gpu="a800,h200" if kind == ("--prefix", "myproj_") else "a800")
-    built = build(tmp_path / "set", tmp_path / "copy", path, "-Xcompiler -Wall,-Wextra -Werror all-warnings")
+    level = "-O0" if len(kind) == 3 else "-O3"  # nothing inlined: dim3's constructor, too, would be exported
+    built = build(tmp_path / "set", tmp_path / "copy", path, "-Xcompiler -Wall,-Wextra -Werror all-warnings", level)
     names = exported(built / f"lib{stem}.a")
     assert {f"{stem}_{x}" for x in API} <= names
     if "--amalgamation" in kind:
