@@ -60,6 +60,7 @@ int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     info->capability = properties.major * 100 + properties.minor * 10;
     info->sms = properties.multiProcessorCount;
     info->memory_bytes = (int64_t)properties.totalGlobalMem;
+    info->smem_per_block = (int64_t)properties.sharedMemPerBlockOptin;
     return HT_DEV_OK;
 }
 

@@ -71,6 +71,7 @@ struct plan {
 
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
+    void *fitted;                  /* the set's memory where it is a copy: ht_fit_set */
     void *stream;
     char *own, *user; /* workspaces; user wins when has_user */
     size_t own_bytes, user_bytes;
@@ -195,6 +196,9 @@ static int open_handle(halftone *h) {
     h->set = ht_pick_set(ht_sets, h->device.capability, h->device.sms);
     if (h->set == NULL)
         return fail_wrong_gpu(h);
+    h->set = ht_fit_set(h->set, h->device.smem_per_block, &h->fitted);
+    if (h->set == NULL)
+        return HALFTONE_OUT_OF_HOST_MEMORY;
     h->ready = (unsigned char *)calloc((size_t)(h->set->kernels + h->set->schemes) + 1, 1);
     return h->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
 }
@@ -210,6 +214,7 @@ int halftone_create(halftone **handle) {
     int code = open_handle(h);
     if (code != HALFTONE_OK) {
         memcpy(create_detail, h->detail, sizeof create_detail);
+        free(h->fitted);
         free(h);
         return code;
     }
@@ -267,6 +272,7 @@ int halftone_destroy(halftone *handle) {
     }
     free(handle->retired);
     free(handle->ready);
+    free(handle->fitted);
     free(handle);
     return code;
 }
@@ -686,7 +692,8 @@ static int make_plan(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch
     p->rescue = NO_KERNEL;
     const struct ht_choice choice = choose(h, h->forced_kernel, m, n, k, batch, p);
     if (choice.kernel < 0)
-        return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library", p->scheme->name);
+        return fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library%s", p->scheme->name,
+                    h->fitted != NULL ? " that fits the shared memory of this GPU" : "");
     if (choice.splits > HT_PICK_SPLITS_MAX)
         return fail(h, HALFTONE_TOO_LARGE, "k = %lld: the exact sums of scheme '%s' hold k up to %lld",
                     (long long)k, p->scheme->name, (long long)p->scheme->exact_k * HT_PICK_SPLITS_MAX);

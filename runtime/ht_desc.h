@@ -616,4 +616,10 @@ HT_LOCAL int ht_rescues_inside(const struct ht_set_desc *set, const struct ht_ch
 HT_LOCAL const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability,
                                                int sms);
 
+/* The set as a device with so much shared memory for a block (0: not known) can run it, since code for an older capability
+ * may ask for more than a newer GPU of another line has (sm_80: 163 KB, 8.6, 8.9 and 12.x: 99 KB). The set itself where all
+ * kernels fit; else a copy, in *owned for free(), in which those that do not belong to no scheme, so that nothing picks them
+ * and every kernel keeps its number. NULL: no memory. */
+HT_LOCAL const struct ht_set_desc *ht_fit_set(const struct ht_set_desc *set, int64_t smem_bytes, void **owned);
+
 #endif

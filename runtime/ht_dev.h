@@ -36,6 +36,7 @@ struct ht_dev_info {
     int capability; /* like ht_set_desc.arch */
     int sms;
     int64_t memory_bytes;
+    int64_t smem_per_block; /* most shared memory that a block may ask for; 0: not known */
     int simulated;
 };
 

@@ -116,3 +116,25 @@ const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int
     }
     return best;
 }
+
+const struct ht_set_desc *ht_fit_set(const struct ht_set_desc *set, int64_t smem_bytes, void **owned) {
+    int most = 0;
+    *owned = NULL;
+    for (int i = 0; i < set->kernels; i++)
+        most = set->kernel[i].smem_bytes > most ? set->kernel[i].smem_bytes : most;
+    if (smem_bytes <= 0 || most <= smem_bytes)
+        return set;
+    struct ht_set_desc *copy = (struct ht_set_desc *)malloc(sizeof *copy + (size_t)set->kernels * sizeof *set->kernel);
+    if (copy == NULL)
+        return NULL;
+    struct ht_kernel_desc *kernel = (struct ht_kernel_desc *)(void *)(copy + 1); /* both begin with pointers: aligned */
+    *copy = *set;
+    copy->kernel = kernel;
+    for (int i = 0; i < set->kernels; i++) {
+        kernel[i] = set->kernel[i];
+        if (kernel[i].smem_bytes > smem_bytes)
+            kernel[i].scheme = "";
+    }
+    *owned = copy;
+    return copy;
+}

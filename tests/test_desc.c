@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "../runtime/ht_desc.h"
+#include <stdlib.h>
 
 /* 128 x 128 x 32 of f16x3 on an A100, as in the worked lines. */
 static const struct ht_cost_coefficients WORKED = {
@@ -448,13 +449,43 @@ static void test_tuned_shape_wins(void **state) {
     assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, INT64_MAX).kernel, -1);
 }
 
+/* Code for an older capability may ask for more shared memory than a later GPU has: a800's set on an RTX 3090. */
+static void test_kernels_that_do_not_fit_are_not_picked(void **state) {
+    (void)state;
+    const struct ht_cost_coefficients cost = {.blocks_per_sm = 1, .step_busy_x256 = 256000, .step_latency_x256 = 256000, .fixed_cycles = 1000, .step_bytes = 16384, .step_k = 32};
+    struct ht_kernel_desc kernels[] = {
+        {.name = "large", .scheme = "half", .variant = "", .bm = 256, .bn = 128, .bk = 32, .smem_bytes = 147456, .cost = cost},
+        {.name = "small", .scheme = "half", .variant = "", .bm = 64, .bn = 64, .bk = 32, .smem_bytes = 49152, .cost = cost},
+        {.name = "only", .scheme = "tf32", .variant = "", .bm = 256, .bn = 128, .bk = 32, .smem_bytes = 147456, .cost = cost}};
+    const struct ht_tuned tuned[] = {{.m = 512, .n = 512, .k = 512, .kernel = 0, .splits = 1}};
+    const struct ht_set_desc set = {.gpu = "a800", .arch = 800, .sms = 108, .clock_mhz = 1350, .l2_gbps = 4800, .dram_gbps = 2039,
+                                    .launch_ns = 2200, .kernels = 3, .kernel = kernels, .tuned_count = 1, .tuned = tuned};
+    void *owned = &owned;
+    assert_ptr_equal(ht_fit_set(&set, 166912, &owned), &set);
+    assert_null(owned);
+    assert_ptr_equal(ht_fit_set(&set, 0, &owned), &set); /* not known */
+    assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, 0).kernel, 0);
+    const struct ht_set_desc *fitted = ht_fit_set(&set, 101376, &owned);
+    assert_non_null(owned);
+    assert_int_equal(ht_pick(fitted, "half", 4096, 4096, 4096, 1, 0).kernel, 1);
+    assert_int_equal(ht_pick(fitted, "half", 512, 512, 512, 1, 0).kernel, 1); /* the tuned one does not fit */
+    assert_int_equal(ht_pick(fitted, "tf32", 4096, 4096, 4096, 1, 0).kernel, -1);
+    assert_string_equal(fitted->kernel[0].name, "large");
+    assert_string_equal(set.kernel[0].scheme, "half");
+    free(owned);
+}
+
 static void test_pick_set_by_device(void **state) {
     static const struct ht_set_desc t4 = {.gpu = "t4", .arch = 750, .sms = 40},
                                     a800 = {.gpu = "a800", .arch = 800, .sms = 108},
                                     rtx4090 = {.gpu = "rtx4090", .arch = 890, .sms = 128},
                                     l40s = {.gpu = "l40s", .arch = 890, .sms = 142},
-                                    h200 = {.gpu = "h200", .arch = 900, .arch_exact = 1, .sms = 132};
+                                    h200 = {.gpu = "h200", .arch = 900, .arch_exact = 1, .sms = 132},
+                                    b200 = {.gpu = "b200", .arch = 1000, .sms = 148},
+                                    rtx5090 = {.gpu = "rtx5090", .arch = 1200, .sms = 170},
+                                    gb10 = {.gpu = "gb10", .arch = 1200, .sms = 48};
     const struct ht_set_desc *const all[] = {&t4, &a800, &rtx4090, &l40s, &h200, NULL};
+    const struct ht_set_desc *const blackwell[] = {&h200, &b200, &rtx4090, &rtx5090, &gb10, NULL};
     const struct {
         int capability, sms;
         const struct ht_set_desc *set;
@@ -467,6 +498,16 @@ static void test_pick_set_by_device(void **state) {
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_ptr_equal(ht_pick_set(all, expected[i].capability, expected[i].sms), expected[i].set);
     assert_null(ht_pick_set(&all[4], 800, 108));
+    const struct {
+        int capability, sms;
+        const struct ht_set_desc *set;
+    } later[] = {{900, 132, &h200},     {1000, 148, &b200},  {1030, 160, &b200}, {1100, 20, &b200}, /* 11.0 by PTX */
+                 {1200, 170, &rtx5090}, {1200, 84, &gb10},   {1210, 48, &gb10},  {890, 128, &rtx4090}};
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        assert_ptr_equal(ht_pick_set(blackwell, later[i].capability, later[i].sms), later[i].set);
+    const struct ht_set_desc *const hopper[] = {&h200, NULL};
+    for (int capability = 1000; capability <= 1210; capability += 10)
+        assert_null(ht_pick_set(hopper, capability, 148)); /* sm_90a's code runs on 9.0 alone */
 }
 
 /* The worked lines of ht_pack_tiles; that a call with checked data asks the same and the other operand has no say; absurd
@@ -529,6 +570,7 @@ int main(void) {
         cmocka_unit_test(test_splits_double_and_stop_halfway),
         cmocka_unit_test(test_pick_splits_runs_any_variant),
         cmocka_unit_test(test_tuned_shape_wins),
+        cmocka_unit_test(test_kernels_that_do_not_fit_are_not_picked),
         cmocka_unit_test(test_pick_set_by_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
