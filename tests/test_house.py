@@ -1,4 +1,5 @@
 """The rules of the house, held by tests: folders, includes, sizes of functions, no place- or time-dependent text."""
+import fnmatch
 import re
 import subprocess
 import sys
@@ -132,3 +133,20 @@ def test_each_decision_has_its_page_and_its_line():
         if path.suffix in (".c", ".h", ".cpp", ".cuh", ".cu", ".py", ".gpu") and "golden" not in path.parts:
             for number in re.findall(r"decisions/(\d{3})", path.read_text(errors="replace")):
                 assert f"[{number}](" in index, f"{path.relative_to(ROOT)} names decision {number}"
+
+
+def names(word):
+    """`a_{b,c}.x` as patterns."""
+    found = re.fullmatch(r"(.*)\{([^}]*)\}(.*)", word)
+    return [found[1] + inner + found[3] for inner in found[2].split(",")] if found else [word]
+
+
+def test_each_file_is_on_the_map_of_its_folder():
+    for folder in ("templates", "runtime", "runtime/sim", "tests", "bench"):
+        page = ROOT / folder / "README.md"
+        page = page if page.exists() else page.parent.parent / "README.md"
+        words = [n for span in re.findall(r"`([^`]+)`|\]\(([^)]+)\)", page.read_text()) for word in "".join(span).split() for n in names(word.rstrip(",;"))]
+        for path in tracked():
+            if path.parent == ROOT / folder and path.name != "README.md":
+                stem = path.name.split(".")[0]
+                assert any(fnmatch.fnmatch(path.name, w) or fnmatch.fnmatch(stem, w) for w in words), f"{page.relative_to(ROOT)} lacks {path.name}"
