@@ -74,7 +74,7 @@ KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) $(if $(IS_
 run = $(if $(V),,@echo '$(1) $(2)';)$(3)
 
 # ---- sources
-GEN_SRC := $(filter-out gen/main.c,$(wildcard gen/*.c))
+GEN_SRC := $(filter-out gen/cli/main.c,$(wildcard gen/*/*.c))
 GEN_OBJ := $(GEN_SRC:%.c=out/obj/%.o)
 SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
@@ -206,7 +206,10 @@ out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
 	$(note_facts)
 
 # ---- generator
-out/bin/halftone-gen: $(GEN_OBJ) out/obj/gen/main.o
+# A folder of gen/ includes only folders to its left: base, facts, model, plan, emit, cli.
+out/obj/gen/%.o: C_FLAGS += -iquote gen
+
+out/bin/halftone-gen: $(GEN_OBJ) out/obj/gen/cli/main.o
 	@mkdir -p $(@D)
 	$(call run,LINK,$@,$(CC) $(LDFLAGS) -o $@ $^)
 

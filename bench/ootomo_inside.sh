@@ -8,8 +8,8 @@ results=$1 work=out/ootomo-inside
 rm -rf "$work"
 mkdir -p "$work"
 git ls-files | cpio -pdm --quiet "$work"
-sed -i '/\.name = "ootomo"/,/\.split_units/s/\.promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER}/.promote = {PROMOTE_NEVER, PROMOTE_NEVER}/' "$work/gen/scheme.c"
-! cmp -s gen/scheme.c "$work/gen/scheme.c"
+sed -i '/\.name = "ootomo"/,/\.split_units/s/\.promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER}/.promote = {PROMOTE_NEVER, PROMOTE_NEVER}/' "$work/gen/facts/scheme.c"
+! cmp -s gen/facts/scheme.c "$work/gen/facts/scheme.c"
 report() { # report FOLDER NAME-OF-OOTOMO SCHEMES
     (cd "$1" && make -s GPU=a800 SCHEMES="$3" LEAN=1 generate >/dev/null && make -s GPU=a800 SCHEMES="$3" LEAN=1 build-sim >/dev/null &&
         out/a800/halftone-sim report --outer 128 --sizes 256,1024,4096 --families uniform,llm,normal --out out/inside-report >/dev/null)
@@ -20,7 +20,7 @@ report() { # report FOLDER NAME-OF-OOTOMO SCHEMES
     report "$work" ootomo-inside ootomo,legemm,markidis >"$work/rows"
     sed -n '/^family/p' "$work/out/inside-report/report.tsv"
     cat "$work/rows"
-    rm -rf "$work/out/a800" && cp gen/scheme.c "$work/gen/scheme.c"
+    rm -rf "$work/out/a800" && cp gen/facts/scheme.c "$work/gen/facts/scheme.c"
     report "$work" ootomo ootomo | grep '	ootomo	'
 } >"$results/sim-a800-ootomo-inside.tsv"
 rm -rf "$work"

@@ -164,7 +164,7 @@ static void write_head(struct sheet *s, const char *name) {
     const struct probe_facts *d = &s->r->facts;
     char title[64], source[96], capability[32];
     clean_title(title, d->name);
-    fprintf(s->out, "# Resource budget of one %s. Keys, units and ranges: gen/gpu.h.\n", title);
+    fprintf(s->out, "# Resource budget of one %s. Keys, units and ranges: gen/facts/gpu.h.\n", title);
     fprintf(s->out,
             "# Written by `halftone probe`; driver %s. \"device\" is what the driver says of the GPU, "
             "\"measured\" the\n"

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../gen/err.h"
-#include "../gen/text.h"
+#include "../gen/base/err.h"
+#include "../gen/base/text.h"
 
 static void keep_line(void *context, const char *line) {
     struct text *lines = context;

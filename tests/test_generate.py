@@ -57,8 +57,8 @@ def test_same_bytes_from_another_compiler_folder_and_locale(gpu, emitted, tmp_pa
     binary = other / "bin" / "x" / "halftone-gen"
     binary.parent.mkdir(parents=True)
     compiler = "clang" if shutil.which("clang") else "gcc"
-    subprocess.run([compiler, "-std=c11", "-O0", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE",
-                    *map(str, sorted((other / "gen").glob("*.c"))), "-o", str(binary)], check=True)
+    subprocess.run([compiler, "-std=c11", "-O0", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-iquote", other / "gen",
+                    *map(str, sorted((other / "gen").rglob("*.c"))), "-o", str(binary)], check=True)
     gen("emit", "--gpu", gpu, "--out", tmp_path / "set", root=other, binary=binary,
         env={"LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8", "TZ": "Asia/Tokyo"})
     assert folder_bytes(emitted(gpu)) == folder_bytes(tmp_path / "set")
@@ -305,16 +305,16 @@ def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     root = tmp_path / "copy"
     for name in ("gen", "templates", "runtime"):
         shutil.copytree(ROOT / name, root / name)
-    source = (root / "gen/scheme.c").read_text()
+    source = (root / "gen/facts/scheme.c").read_text()
     row = re.search(r'(?ms)^    \{\.name = "egemm",.*?"\},\n', source)
     assert row, "the scheme table has no row that starts with .name = \"egemm\""
     added = row.group(0).replace('"egemm"', '"fiction"').replace("scheme_egemm", "scheme_fiction")
-    (root / "gen/scheme.c").write_text(source.replace(row.group(0), row.group(0) + added))
+    (root / "gen/facts/scheme.c").write_text(source.replace(row.group(0), row.group(0) + added))
     hooks = (root / "templates/scheme_egemm.cuh").read_text().replace("scheme egemm", "scheme fiction")
     (root / "templates/scheme_fiction.cuh").write_text(hooks)
     binary = tmp_path / "gen"
-    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE",
-                    *map(str, sorted((root / "gen").glob("*.c"))), "-o", str(binary)], check=True)
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-iquote", root / "gen",
+                    *map(str, sorted((root / "gen").rglob("*.c"))), "-o", str(binary)], check=True)
     gen("emit", "--gpu", "a800", "--scheme", "fiction", "--out", tmp_path / "set", root=root, binary=binary)
     kernels = list((tmp_path / "set").glob("ht_fiction_*.cu"))
     assert kernels and (tmp_path / "set" / "ht_pack_fiction_sm80.cu").exists()

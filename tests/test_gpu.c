@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../gen/err.h"
-#include "../gen/gpu.h"
+#include "../gen/base/err.h"
+#include "../gen/facts/gpu.h"
 
 enum { FUZZ_ROUNDS = 40000, STRING_KEYS = 3 };
 

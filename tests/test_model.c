@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../gen/explain.h"
+#include "../gen/cli/explain.h"
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
                                       "rtx4090", "l40s",     "h100",    "h200", "mi210", "mi250x"};
@@ -271,7 +271,7 @@ static void worked_direct_wgmma(void **state) {
     assert_true(c.coefficients.narrow_cycles > 0);
 }
 
-/* The worked lines of gen/model_wgmma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
+/* The worked lines of gen/model/model_wgmma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
 static void worked_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");

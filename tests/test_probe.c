@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "../bench/probe.h"
-#include "../gen/err.h"
-#include "../gen/gpu.h"
+#include "../gen/base/err.h"
+#include "../gen/facts/gpu.h"
 
 /* A fictional GPU; the second pass reads L2 2 % faster. */
 static struct {

@@ -307,7 +307,7 @@ static void scaled_schemes_cover_the_exponent_range(void **state) {
     }
 }
 
-/* Products of two numbers, k = 1: no more is lost than the split loses (gen/scheme.c, split_units) and the matrix unit's
+/* Products of two numbers, k = 1: no more is lost than the split loses (gen/facts/scheme.c, split_units) and the matrix unit's
  * cuts of one sum, 4 units. The bound of a whole chain would not notice a split that cuts where it should round. */
 static void single_products_lose_what_the_split_loses(void **state) {
     (void)state;

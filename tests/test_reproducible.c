@@ -41,7 +41,7 @@ static void *device(const void *data, int64_t bytes) {
     return p;
 }
 
-/* ---- the schemes, from their definition (gen/scheme.c, FIXED_POINT) ---- */
+/* ---- the schemes, from their definition (gen/facts/scheme.c, FIXED_POINT) ---- */
 
 static int digits_of(const struct ht_scheme_desc *s) {
     return s->slices;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../gen/tile.h"
+#include "../gen/model/tile.h"
 
 struct seen {
     const struct isa *isa;

@@ -15,8 +15,8 @@
 #include <locale.h>
 #include <cmocka.h>
 
-#include "../gen/err.h"
-#include "../gen/tpl.h"
+#include "../gen/base/err.h"
+#include "../gen/emit/tpl.h"
 
 enum { CASES_MAX = 256, PARAMS_MAX = 16, PATH_MAX_BYTES = 512, FUZZ_ROUNDS = 400 };
 

@@ -481,7 +481,7 @@ def test_a_destination_that_cannot_be_written_stays_as_it_was(tmp_path):
 def test_a_read_only_destination_stays_as_it_was():
     """As a user who may not write there: root may write everywhere, so as root the generator runs as nobody."""
     as_user = (lambda: os.setuid(65534)) if os.geteuid() == 0 else None
-    if subprocess.run(["test", "-r", ROOT / "gen/main.c", "-a", "-x", GEN], preexec_fn=as_user).returncode != 0:
+    if subprocess.run(["test", "-r", ROOT / "gen/cli/main.c", "-a", "-x", GEN], preexec_fn=as_user).returncode != 0:
         pytest.skip("nobody may not read this repository")
     place = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
     try:

@@ -13,7 +13,7 @@ SET_TESTS := test_product test_reproducible test_check test_auto test_direct tes
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
-# iquote: gen/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
+# iquote: gen/plan/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime
 out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/test_sim_grid: CXX_FLAGS += -Wno-shadow $(NO_COPIES)
 

@@ -23,7 +23,7 @@ HOSTILE = ["", "0", "-1", "1", "9223372036854775807", "9223372036854775808", "99
 
 def ranges():
     """Smallest and largest sane value of each numeric key."""
-    text = (ROOT / "gen/gpu.h").read_text()
+    text = (ROOT / "gen/facts/gpu.h").read_text()
     return {key: (int(low), int(high)) for key, low, high in re.findall(r"X\((\w+), (-?\d+), (\d+),", text)}
 
 

@@ -1,0 +1,35 @@
+/* text: a growable byte buffer with sticky failure, and whole-file reading and writing.
+ *
+ * A failed allocation sets `failed` and makes every later call a no-op, so writers check once, at the end. */
+#ifndef HT_TEXT_H
+#define HT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char *data; /* always NUL-terminated once anything was added; NULL while empty */
+    size_t len, cap;
+    bool failed;
+};
+
+void text_free(struct text *t);
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const char *bytes, size_t len);
+void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends the whole file; false (and nothing appended) when it cannot be read. */
+bool text_read_file(struct text *t, const char *path);
+
+/* Writes the buffer to path, closing it; false on any error, full disk included. */
+bool text_write_file(const struct text *t, const char *path);
+
+/* Reads a plain decimal number from 0 to high: no sign, no blank, no leading zero. What stands behind it; NULL: none there. */
+const char *text_number(const char *s, int64_t high, int64_t *value);
+
+/* FNV-1a, 64 bits: the checksum in banners and manifests. */
+uint64_t text_checksum(uint64_t seed, const char *bytes, size_t len);
+#define TEXT_CHECKSUM_SEED UINT64_C(0xcbf29ce484222325)
+
+#endif

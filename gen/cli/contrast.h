@@ -1,0 +1,39 @@
+/* contrast: two rankings side by side: another budget, or the same one with values replaced. */
+#ifndef HT_CONTRAST_H
+#define HT_CONTRAST_H
+
+#include "cli/explain.h"
+
+enum { CONTRAST_ROWS_MAX = 64, CONTRAST_CELL_MAX = 80 };
+
+struct contrast_row {
+    const char *what;
+    char left[CONTRAST_CELL_MAX], right[CONTRAST_CELL_MAX];
+    char ratio[16]; /* right / left, where that means something */
+    bool is_budget; /* a key of the budgets, listed because they differ in it */
+};
+
+/* Rows on the picks first, then every budget key in which the two differ. Both are ranked. */
+int contrast_rows(const struct listing *left, const struct listing *right,
+                  struct contrast_row rows[CONTRAST_ROWS_MAX]);
+
+/* The rows as text; the names head the columns. */
+void contrast_print(struct text *out, const struct listing *left, const struct listing *right,
+                    const char *left_name, const char *right_name);
+
+/* The smallest change of one budget value after which `rival` (index into the ranking) beats the pick. */
+enum { TURNINGS_MAX = 64 };
+struct turning {
+    const char *key;
+    int64_t now, then;
+    int64_t factor_milli; /* how far: the larger of the two over the smaller, in thousandths */
+    struct tile winner;   /* the pick there; may be a third tile */
+    bool rival_wins;
+};
+
+/* Keys within a factor of four, the smallest change first; how many. -1: out of memory. */
+int contrast_turnings(const struct listing *l, int rival, struct turning out[TURNINGS_MAX]);
+
+/* Rank of the best tile with another bm, bn or bk than the pick; 0: none. */
+int contrast_other_tile(const struct listing *l);
+#endif

@@ -1,0 +1,500 @@
+/* explain: prints what a tile model thinks of every candidate; see explain.h. It decides nothing and must not
+ * know plans, templates or emitters. No floating point, no locale: numbers are written digit by digit from
+ * integers. */
+#include "cli/explain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- collecting and ranking ---- */
+
+static void collect(void *context, const struct tile *t) {
+    struct listing *l = context;
+    if (l->count == l->capacity) {
+        int capacity = l->capacity ? 2 * l->capacity : 256;
+        struct candidate *item = realloc(l->item, (size_t)capacity * sizeof *item);
+        if (!item) {
+            l->failed = true;
+            return;
+        }
+        l->item = item;
+        l->capacity = capacity;
+    }
+    struct candidate *c = &l->item[l->count++];
+    c->isa = l->shape_isa;
+    c->tile = *t;
+    model_cost(l->kind, l->g, c->isa, l->s, t, &l->shape, &c->cost);
+}
+
+static bool goes_before(enum model_kind kind, const struct candidate *x, const struct candidate *y) {
+    if (x->cost.fits != y->cost.fits)
+        return x->cost.fits;
+    if (!x->cost.fits)
+        return tile_compare(&x->tile, &y->tile) < 0;
+    return model_better(kind, &x->cost, &x->tile, &y->cost, &y->tile);
+}
+
+/* Insertion sort: a few hundred items, and the order depends on the model, which qsort cannot be told. */
+static void rank(struct listing *l) {
+    for (int i = 1; i < l->count; i++) {
+        struct candidate moving = l->item[i];
+        int at = i;
+        for (; at > 0 && goes_before(l->kind, &moving, &l->item[at - 1]); at--)
+            l->item[at] = l->item[at - 1];
+        l->item[at] = moving;
+    }
+    while (l->fits < l->count && l->item[l->fits].cost.fits)
+        l->fits++;
+}
+
+bool explain_rank(struct listing *l) {
+    l->seen = model_isa(l->kind, l->isa, l->s);
+    for (l->shape_isa = &l->seen; l->shape_isa;
+         l->shape_isa = l->shape_isa->other_shape ? isa_find(l->shape_isa->other_shape) : NULL)
+        tile_enumerate(l->shape_isa, l->s, collect, l);
+    l->shape_isa = model_warpgroup_isa(l->isa, l->s);
+    if (l->kind == MODEL_HALFTONE && l->shape_isa)
+        tile_enumerate(l->shape_isa, l->s, collect, l);
+    rank(l);
+    return !l->failed;
+}
+
+void explain_free(struct listing *l) {
+    free(l->item);
+    l->item = NULL;
+    l->count = l->capacity = l->fits = 0;
+}
+
+/* ---- numbers ---- */
+
+/* before, value / 1000 with three decimals, after. */
+void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after) {
+    text_addf(out, "%s%" PRId64 ".%03d%s", before, value / 1000, (int)(value % 1000), after);
+}
+
+/* Thousandths of a TFLOPS for 2 m n k operations in ns. */
+int64_t explain_milli_tflops(const struct shape *shape, int64_t ns) {
+    int64_t flops = ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k));
+    return ns > 0 ? flops / ns : 0; /* flop / ns = GFLOPS = thousandths of a TFLOPS */
+}
+
+/* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Worked line
+ * (test): MI210, 3 products: 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
+int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
+    return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / s->products / 1000;
+}
+
+void explain_add_tile(struct text *out, const struct tile *t) {
+    char name[TILE_NAME_MAX];
+    tile_name(name, t);
+    text_add(out, name);
+}
+
+/* ---- table for programs ---- */
+
+static void print_tsv(struct text *out, const struct listing *l) {
+    text_add(out, "verdict\tbm\tbn\tbk\twm\twn\twk\tstages\tthreads\tregs_per_thread\tsmem_bytes\tblocks_per_"
+                  "sm\twaves\t"
+                  "predicted_us\tbinding\treason\trank\tscore\tcluster\n");
+    for (int i = 0; i < l->count; i++) {
+        const struct tile *t = &l->item[i].tile;
+        const struct cost *c = &l->item[i].cost;
+        const char *verdict = !c->fits ? "reject" : i == 0 ? "pick" : "fit";
+        text_addf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", verdict, t->bm, t->bn, t->bk,
+                  t->wm, t->wn, t->wk, t->stages, c->threads, c->regs_per_thread, c->smem_bytes,
+                  c->blocks_per_sm);
+        explain_add_milli(out, "", c->fits ? c->waves_milli : 0, "");
+        explain_add_milli(out, "\t", c->predicted_ns, "");
+        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\t%d\n", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
+                  c->fits ? i + 1 : 0, c->fits ? c->score : 0, t->cluster);
+    }
+}
+
+/* ---- text for people ---- */
+
+const char explain_seen_note[] = "The papers' models know no warpgroup instructions: their tiles here are "
+                                 "those of this GPU's mma.sync, for which no "
+                                 "kernels are generated.\n";
+
+static void print_head(struct text *out, const struct listing *l) {
+    const struct gpu *g = l->g;
+    text_addf(out, "%s (%s, %s), scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", g->title,
+              g->name, l->isa->name, l->s->name, model_name(l->kind), l->shape.m, l->shape.n, l->shape.k);
+    text_addf(out,
+              "Budget: %" PRId64 " SMs at %" PRId64 " MHz (%" PRId64 " under load); per SM %" PRId64
+              " registers, %" PRId64 " bytes of shared memory, %" PRId64 " warps, %" PRId64
+              " schedulers, %" PRId64 " FP16 multiply-adds per clock;\n",
+              g->sms, g->clock_mhz, g->sustained_clock_mhz, g->registers_per_sm, g->smem_per_sm_bytes,
+              g->warps_per_sm, g->schedulers_per_sm, g->f16_fma_per_cycle);
+    text_addf(out,
+              "        per thread %" PRId64 " registers; per block %" PRId64
+              " bytes of shared memory, %" PRId64 " threads; L2 %" PRId64 " GB/s, device memory %" PRId64
+              " GB/s.\n",
+              g->registers_per_thread_max, g->smem_per_block_bytes, g->threads_per_block_max, g->l2_gbps,
+              g->dram_gbps);
+    text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n", l->s->slices, l->s->products,
+              l->s->accumulators, l->s->paper);
+    int64_t ceiling = explain_ceiling_gflops(g, l->s);
+    explain_add_milli(out, "Ceiling: the matrix unit's data-sheet rate over the products is ", ceiling,
+                      " TFLOPS; native FP32 is ");
+    explain_add_milli(out, "", g->native_fp32_gflops, "");
+    text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
+              (int)(ceiling * 100 / g->native_fp32_gflops % 100));
+    if (l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s))
+        text_add(out, explain_seen_note);
+}
+
+static const char *const formulas[] = {
+    [MODEL_HALFTONE] = "Model: registers (accumulators, fragments, other), shared memory (stages), "
+                       "instruction cache, occupancy; "
+                       "then the least time by ht_cost_ns:\n"
+                       "       the slowest of tensor, smem and issue, plus stage fill and FP32 adds, plus "
+                       "what blocks cannot hide "
+                       "of barriers and copies; at least what L2\n"
+                       "       and device memory need; whole waves. Kernel only: no packing, no split-K.\n",
+    [MODEL_EGEMM] =
+        "Model: EGEMM-TC eqs. 2-8. Maximise eq. 4 (P bm bn / (S (bm + bn)); the paper: 2 bm bn / (bm + bn)), "
+        "subject to\n"
+        "       eq. 8 registers, section 4's FRAG caching (C and operands of each warp) plus 40 context "
+        "registers, "
+        "per thread and for all warps\n"
+        "       of a block in the SM's register file, eq. 8 shared memory (padding 4 as in Table 4; eq. 8 "
+        "prints "
+        "8), T_Mem1 + T_Mem2 <= T_Comp.\n"
+        "       Ties: larger wm*wn, smaller wm+wn, larger bk, fewer stages, larger wm. Eq. 8's registers as "
+        "printed "
+        "admit (256,128,32); FRAG caching of the\n"
+        "       whole block does not. Time: eq. 5 for every block of every wave.\n",
+    [MODEL_LEGEMM] =
+        "Model: LE-GEMM eqs. 12-17. Maximise T_TLP (at most what the GPU holds) x eq. 15, subject to Work_DL "
+        "in "
+        "registers per thread and per SM (eq. 17 counts\n"
+        "       one register per element of C), two buffers in shared memory, T_K a multiple of the "
+        "fragment's k. "
+        "Ties: larger T_K (it shrinks only to fit),\n"
+        "       less work per thread. The product of the two objectives is ours: the paper names no scalar. "
+        "T_K "
+        "starts at one panel atom (32 for two slices).\n"
+        "       Time, for orientation only: eq. 14 at the matrix unit's rate or eq. 13 at L2's.\n",
+};
+
+void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]) {
+    const struct gpu *g = l->g;
+    const int64_t warps = c->cost.threads / c->isa->wave_size, blocks = c->cost.blocks_per_sm;
+    const int64_t allocated = model_warp_registers(c->isa, c->cost.regs_per_thread) * warps;
+    const struct explain_use all[EXPLAIN_USES] = {
+        {"registers per thread", c->cost.regs_per_thread, g->registers_per_thread_max},
+        {"registers per SM", allocated * blocks, g->registers_per_sm},
+        {"shared memory per block", c->cost.smem_bytes, g->smem_per_block_bytes},
+        {"threads per block", c->cost.threads, g->threads_per_block_max},
+        {"warps per SM", warps * blocks, g->warps_per_sm}};
+    memcpy(use, all, sizeof all);
+}
+
+/* The model's own quantities for a tile. */
+static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
+    const struct tile *t = &c->tile;
+    if (l->seen.warpgroup || scheme_is_direct(l->s)) {
+        const struct ht_cost_coefficients *k = &c->cost.coefficients;
+        text_addf(
+            out,
+            "  clocks of one bk step %d, of a tile's start and end %d (%d more where m is no multiple of 4), "
+            "of a launch %d\n",
+            k->step_busy_x256 / 256, k->fixed_cycles, k->narrow_cycles, k->start_cycles);
+    } else if (l->kind == MODEL_HALFTONE) {
+        struct model_step s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
+        text_addf(out,
+                  "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
+                  ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
+                  ", copy %" PRId64 "; %d instructions\n",
+                  s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
+                  s.exposed / 256, s.copy / 256, model_halftone_instructions(c->isa, l->s, t));
+        text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
+                  model_halftone_dram_ns(l->g, l->s, t, &l->shape, c->cost.blocks_per_sm),
+                  c->cost.predicted_ns);
+    } else if (l->kind == MODEL_EGEMM) {
+        struct model_egemm_terms e = model_egemm_terms(l->g, c->isa, l->s, t);
+        explain_add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
+        text_addf(out,
+                  "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
+                  " registers a thread; shared memory %" PRId64 " bytes (padding 8: %" PRId64 ")\n",
+                  e.register_bytes, e.frag_registers, e.smem_bytes, e.smem_bytes_eq8);
+        explain_add_milli(out, "  T_Comp ", e.comp_milli, ", T_Mem1 ");
+        explain_add_milli(out, "", e.mem1_milli, "");
+        explain_add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
+    } else {
+        struct model_legemm_terms e = model_legemm_terms(l->g, c->isa, l->s, t, &l->shape);
+        text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
+        explain_add_milli(out, "", e.ratio_milli, "");
+        explain_add_milli(out, "; Work_DL ", e.work_dl_milli, "");
+        text_addf(out,
+                  ", Work_CP %" PRId64 "; registers %" PRId64 ", with every accumulator whole %" PRId64 "\n",
+                  e.work_cp, e.registers, e.registers_two_accumulators);
+    }
+}
+
+const char *const explain_part_names[EXPLAIN_PARTS] = {"the pipes",
+                                                       "stage fill",
+                                                       "FP32 adds",
+                                                       "barriers and late copies",
+                                                       "start and end of blocks",
+                                                       "waves that are not full, or wait for memory"};
+
+void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]) {
+    const struct tile *t = &c->tile;
+    const struct ht_cost_coefficients *k = &c->cost.coefficients;
+    struct model_step s = {0}; /* of warpgroup kernels all is one pipe */
+    if (!l->seen.warpgroup)
+        s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
+    const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
+    const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
+    const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
+    const int64_t stall = k->step_latency_x256 - (int64_t)k->step_busy_x256;
+    part[0] = ht_mul(of_sm, k->step_busy_x256 - s.fill - s.fp32) / 256;
+    part[1] = ht_mul(of_sm, s.fill) / 256;
+    part[2] = ht_mul(of_sm, s.fp32) / 256;
+    part[3] = ht_mul(of_sm, stall) / (256 * p * p * p);
+    part[4] = k->start_cycles + ht_mul(k->fixed_cycles, ht_ceil_div(c->cost.waves_milli, 1000));
+    part[5] = ht_mul(c->cost.predicted_ns, model_clock_mhz(l->g)) / 1000;
+    for (int i = 0; i < EXPLAIN_PARTS - 1; i++)
+        part[EXPLAIN_PARTS - 1] -= part[i];
+}
+
+/* By how much q is behind p, and where our own model sees the time go. */
+static void print_difference(struct text *out, const struct listing *l, const struct candidate *p,
+                             const struct candidate *q) {
+    if (l->kind != MODEL_HALFTONE) {
+        text_addf(out, ": its objective is %" PRId64 " %% of the pick's\n",
+                  ht_mul(q->cost.score, 100) / p->cost.score);
+        return;
+    }
+    int64_t ours[EXPLAIN_PARTS], theirs[EXPLAIN_PARTS];
+    int most = 0;
+    explain_take_apart(l, p, ours);
+    explain_take_apart(l, q, theirs);
+    for (int i = 1; i < EXPLAIN_PARTS; i++)
+        most = theirs[i] - ours[i] > theirs[most] - ours[most] ? i : most;
+    const int64_t slower = ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
+    text_addf(out, ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
+              slower / 10, (int)(slower % 10), explain_part_names[most], theirs[most], ours[most]);
+}
+
+int explain_runner_up(const struct listing *l) {
+    int second = 1;
+    while (second + 1 < l->fits && l->item[second].cost.score == l->item[0].cost.score)
+        second++;
+    return second < l->fits ? second : 0;
+}
+
+/* What came second, by how much and why. */
+static void print_runner_up(struct text *out, const struct listing *l) {
+    const int second = explain_runner_up(l);
+    if (second == 0)
+        return;
+    const struct candidate *p = &l->item[0], *q = &l->item[second];
+    if (second > 1)
+        text_addf(out, "  tiles as good, behind by the tie rule: %d\n", second - 1);
+    text_add(out, "  second is ");
+    explain_add_tile(out, &q->tile);
+    if (p->cost.score == q->cost.score) {
+        text_add(out, ": as good, behind by the tie rule\n");
+    } else {
+        print_difference(out, l, p, q);
+    }
+}
+
+/* Length of the part of a reason before its colon. */
+size_t explain_kind_length(const char *reason) {
+    const char *colon = strchr(reason, ':');
+    return colon ? (size_t)(colon - reason) : strlen(reason);
+}
+
+static bool same_kind(const char *x, const char *y) {
+    size_t length = explain_kind_length(x);
+    return length == explain_kind_length(y) && memcmp(x, y, length) == 0;
+}
+
+int explain_count_kind(const struct listing *l, const char *kind) {
+    int count = 0;
+    for (int i = l->fits; i < l->count; i++)
+        count += same_kind(kind, l->item[i].cost.reason);
+    return count;
+}
+
+/* Each kind of rejection once, at the first tile that has it. */
+bool explain_is_first_of_kind(const struct listing *l, int at) {
+    for (int i = l->fits; i < at; i++) {
+        if (same_kind(l->item[at].cost.reason, l->item[i].cost.reason))
+            return false;
+    }
+    return true;
+}
+
+/* Why a model accepts nothing: every constraint that rejects, how many, and an example. Models check hard
+ * limits first: "eq. 8 time" are the tiles that would fit. */
+static void print_no_pick(struct text *out, const struct listing *l) {
+    text_addf(out, "\nPick: none. Model %s accepts no tile of scheme %s on this budget, because\n",
+              model_name(l->kind), l->s->name);
+    for (int i = 0; i < l->count; i++) {
+        const char *reason = l->item[i].cost.reason;
+        if (explain_is_first_of_kind(l, i))
+            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", explain_count_kind(l, reason), l->count,
+                      (int)explain_kind_length(reason), reason, reason + explain_kind_length(reason) + 1);
+    }
+}
+
+/* What a tile's numbers do not say: a warp of 16 rows multiplies with three others. */
+static const char *how(const struct candidate *c) {
+    return c->isa->direct == DIRECT_WGMMA ? ", warpgroups" : "";
+}
+
+static void print_pick(struct text *out, const struct listing *l) {
+    const struct gpu *g = l->g;
+    if (l->fits == 0) {
+        print_no_pick(out, l);
+        return;
+    }
+    const struct candidate *p = &l->item[0];
+    struct explain_use use[EXPLAIN_USES];
+    text_add(out, "\nPick: ");
+    explain_add_tile(out, &p->tile);
+    text_addf(out, ", %d %s, %d threads%s\n", tile_warps(&p->tile) * tile_groups(&p->tile, p->isa),
+              l->seen.warpgroup ? "warpgroups and a producer" : "warps", p->cost.threads, how(p));
+    explain_uses(l, p, use);
+    for (int i = 0; i < EXPLAIN_USES; i++) {
+        text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
+                  use[i].limit, use[i].limit > 0 ? use[i].used * 100 / use[i].limit : 0);
+        if (i == 0)
+            text_addf(out, "    accumulators %d, %s %d, other %d\n", p->cost.regs_accumulators,
+                      l->seen.warpgroup ? "of a warpgroup after setmaxnreg; chain" : "fragments",
+                      p->cost.regs_fragments, p->cost.regs_other);
+    }
+    text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);
+    explain_add_milli(out, "", p->cost.waves_milli, "\n");
+    print_terms(out, l, p);
+    int64_t rate = explain_milli_tflops(&l->shape, p->cost.predicted_ns);
+    explain_add_milli(out, "  predicted ", p->cost.predicted_ns, " us, ");
+    explain_add_milli(out, "", rate, "");
+    text_addf(out, " TFLOPS, %" PRId64 " %% of the ceiling; bound by %s\n",
+              rate * 100 / explain_ceiling_gflops(g, l->s), p->cost.binding);
+    print_runner_up(out, l);
+}
+
+/* ---- the papers' own tiles ---- */
+
+static const struct {
+    enum model_kind kind;
+    const char *gpu, *source;
+    int bm, bn, bk, wm, wn; /* wm 0: the paper does not say */
+    int stages;             /* 0: any */
+    const char *note;
+} paper_tiles[] = {
+    {MODEL_EGEMM, "t4", "EGEMM-TC Table 4", 128, 128, 32, 64, 32, 0,
+     "eq. 8 alone also admits (256,128,32); FRAG caching of all warps in the SM's registers does not. Table "
+     "4's 36 KB is padding 4."},
+    {MODEL_LEGEMM, "a800", "LE-GEMM Table 2", 128, 256, 32, 0, 0, 0,
+     "Eq. 17 counts one accumulator; algorithm 1 keeps two. Two of 128 x 256 are 65,536 registers, the SM's "
+     "whole file (256 a thread\n"
+     "  at 256 threads, 128 at 512 with no room for fragments): the equations accept what the hardware "
+     "cannot hold unspilled."},
+    {MODEL_LEGEMM, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
+     "Two buffers fill the 64 KB of LDS exactly; every larger tile overflows at T_K = 32."},
+    {MODEL_EGEMM, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
+     "The equations of EGEMM-TC were written for Turing's registers and L2; LE-GEMM does not use them."},
+    {MODEL_HALFTONE, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
+     "Its two buffers take all of LDS, so one workgroup has the CU to itself. A buffer less leaves room for "
+     "a second\n"
+     "  workgroup, which multiplies while the first one waits at its barriers; this model counts that as "
+     "more."},
+};
+
+/* The first candidate of [from, to) with the geometry of paper_tiles[p]; -1: none. */
+static int find_paper_tile(const struct listing *l, size_t p, int from, int to) {
+    for (int i = from; i < to; i++) {
+        const struct tile *t = &l->item[i].tile;
+        if (t->bm == paper_tiles[p].bm && t->bn == paper_tiles[p].bn && t->bk == paper_tiles[p].bk &&
+            (paper_tiles[p].wm == 0 || (t->wm == paper_tiles[p].wm && t->wn == paper_tiles[p].wn)) &&
+            (paper_tiles[p].stages == 0 || t->stages == paper_tiles[p].stages))
+            return i;
+    }
+    return -1;
+}
+
+static void print_paper_tiles(struct text *out, const struct listing *l) {
+    for (size_t p = 0; p < sizeof paper_tiles / sizeof paper_tiles[0]; p++) {
+        if (paper_tiles[p].kind != l->kind || strcmp(paper_tiles[p].gpu, l->g->name) != 0)
+            continue;
+        const int rank = find_paper_tile(l, p, 0, l->fits) + 1;
+        const int rejected = find_paper_tile(l, p, l->fits, l->count);
+        text_addf(out, "\n%s: (%d,%d,%d) ", paper_tiles[p].source, paper_tiles[p].bm, paper_tiles[p].bn,
+                  paper_tiles[p].bk);
+        if (rank > 0)
+            text_addf(out, "is accepted, rank %d of %d.\n  %s\n", rank, l->fits, paper_tiles[p].note);
+        else
+            text_addf(out, "is not accepted for this scheme%s%s.\n  %s\n", rejected < 0 ? "" : ": ",
+                      rejected < 0 ? "" : l->item[rejected].cost.reason, paper_tiles[p].note);
+        if (rank > 1 && l->item[rank - 1].cost.score != l->item[0].cost.score) {
+            text_add(out, "  As ");
+            explain_add_tile(out, &l->item[rank - 1].tile);
+            print_difference(out, l, &l->item[0], &l->item[rank - 1]);
+        }
+    }
+}
+
+/* ---- all candidates ---- */
+
+static void print_fits(struct text *out, const struct listing *l) {
+    text_addf(out, "\nAccepted: %d of %d\n", l->fits, l->count);
+    for (int i = 0; i < l->fits; i++) {
+        const struct cost *c = &l->item[i].cost;
+        text_addf(out, "  %3d ", i + 1);
+        explain_add_tile(out, &l->item[i].tile);
+        text_addf(out, "  %d threads%s, %d regs, %d smem, %d/SM, waves ", c->threads, how(&l->item[i]), c->regs_per_thread,
+                  c->smem_bytes, c->blocks_per_sm);
+        explain_add_milli(out, "", c->waves_milli, "");
+        explain_add_milli(out, ", ", c->predicted_ns, "");
+        text_addf(out, " us, %s\n", c->binding);
+    }
+}
+
+static void print_group(struct text *out, const struct listing *l, const char *kind) {
+    text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind,
+              explain_count_kind(l, kind));
+    for (int i = l->fits; i < l->count; i++) {
+        const struct cost *c = &l->item[i].cost;
+        if (!same_kind(kind, c->reason))
+            continue;
+        text_add(out, "  ");
+        explain_add_tile(out, &l->item[i].tile);
+        text_addf(out, "  %d threads: %s\n", c->threads, c->reason + explain_kind_length(c->reason) + 2);
+    }
+}
+
+static void print_rejects(struct text *out, const struct listing *l) {
+    for (int i = l->fits; i < l->count; i++) {
+        if (explain_is_first_of_kind(l, i))
+            print_group(out, l, l->item[i].cost.reason);
+    }
+}
+
+void explain_print(struct text *out, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                   enum model_kind kind, const struct shape *shape, bool tsv) {
+    struct listing l = {.g = g, .isa = isa, .s = s, .kind = kind, .shape = {4096, 4096, 4096}};
+    if (shape)
+        l.shape = *shape;
+    if (!explain_rank(&l)) {
+        out->failed = true; /* out of memory: as if the text itself had run out */
+    } else if (tsv) {
+        print_tsv(out, &l);
+    } else {
+        print_head(out, &l);
+        text_add(out, formulas[kind]);
+        print_pick(out, &l);
+        print_paper_tiles(out, &l);
+        print_fits(out, &l);
+        print_rejects(out, &l);
+    }
+    explain_free(&l);
+}

@@ -1,0 +1,74 @@
+/* explain: prints what a tile model thinks of every candidate. Reads budgets, rows and costs,
+ * decides nothing: the pick is model_better's. */
+#ifndef HT_EXPLAIN_H
+#define HT_EXPLAIN_H
+
+#include <stdbool.h>
+
+#include "facts/gpu.h"
+#include "facts/isa.h"
+#include "model/model.h"
+#include "facts/scheme.h"
+#include "base/text.h"
+
+struct candidate {
+    const struct isa *isa; /* whose MMA shape the tile is made of */
+    struct tile tile;
+    struct cost cost;
+};
+
+/* Every tile with its cost under one model. Filled in by the caller: g, isa, s, kind, shape. */
+struct listing {
+    const struct gpu *g;
+    const struct isa *isa, *shape_isa; /* the unit's row; while collecting, that of the MMA shape */
+    const struct scheme *s;
+    enum model_kind kind;
+    struct shape shape;
+    struct isa seen;        /* set by explain_rank: model_isa */
+    struct candidate *item; /* fitting ones first, by rank; then the rejected ones in tile order */
+    int count, capacity, fits;
+    bool failed;
+};
+
+/* Collects and ranks; false: out of memory. explain_free whatever it returns. */
+bool explain_rank(struct listing *l);
+void explain_free(struct listing *l);
+
+/* Rank (from 0) of the first tile that is slower than the pick, or of the last when all are as good; 0: none. */
+int explain_runner_up(const struct listing *l);
+
+/* To be said where isa has warpgroups and seen has not. */
+extern const char explain_seen_note[];
+
+/* What a tile takes of the budget. */
+enum { EXPLAIN_USES = 5 };
+struct explain_use {
+    const char *what;
+    int64_t used, limit;
+};
+void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]);
+
+/* Where the predicted time of a tile goes, in clocks of an SM: ht_cost_ns taken apart. Model halftone only. */
+enum { EXPLAIN_PARTS = 6 };
+extern const char *const explain_part_names[EXPLAIN_PARTS];
+void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]);
+
+/* Thousandths of a TFLOPS for 2 m n k operations in ns; the scheme's ceiling in GFLOPS. */
+int64_t explain_milli_tflops(const struct shape *shape, int64_t ns);
+int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s);
+
+/* Rejections "kind: numbers": length of the kind, how many tiles share it, whether item `at` is the first of its kind. */
+size_t explain_kind_length(const char *reason);
+int explain_count_kind(const struct listing *l, const char *kind);
+bool explain_is_first_of_kind(const struct listing *l, int at);
+
+/* Appends before, value / 1000 with three decimals, after; a tile's name. */
+void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after);
+void explain_add_tile(struct text *out, const struct tile *t);
+
+/* Appends the report for one GPU, scheme and model to out. shape NULL: 4096 x 4096 x 4096. tsv: a header line
+ * and one row per candidate, in rank order, then the rejected ones in tile order; without it, a text for
+ * people. */
+void explain_print(struct text *out, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                   enum model_kind kind, const struct shape *shape, bool tsv);
+#endif

@@ -1,0 +1,264 @@
+/* library.c: from a request to plans and the list of sources; see library.h. */
+#include "cli/library.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+
+static void write_recreate(struct library *l, const struct library_request *r) {
+    struct text t = {0};
+    text_addf(&t, "%s --gpu ", r->command);
+    /* the folder of a budget of the user's own is not written into the files */
+    for (const char *at = r->gpus; *at;) {
+        const size_t len = strcspn(at, ",");
+        size_t word = len;
+        while (word > 0 && at[word - 1] != '/')
+            word--;
+        text_addf(&t, "%.*s%s", (int)(len - word), at + word, at[len] ? "," : "");
+        at += len + (at[len] != 0);
+    }
+    text_add(&t, " --out DIR");
+    const struct {
+        const char *option, *value;
+    } options[] = {{"--scheme", r->schemes}, {"--tiles", r->tiles}, {"--prefix", r->prefix}, {"--promote", r->promote}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].value)
+            text_addf(&t, " %s %s", options[i].option, options[i].value);
+    }
+    text_addf(&t, "%s%s", r->lean ? " --lean" : "", r->simulator ? " --amalgamation-sim" : r->amalgamation ? " --amalgamation" : "");
+    if (t.failed || t.len >= sizeof l->recreate)
+        err_user(NULL, 0, "the options are longer than %d bytes together", RECREATE_MAX);
+    else
+        memcpy(l->recreate, t.data, t.len + 1);
+    text_free(&t);
+}
+
+/* Other schemes' chains are closed when their papers say; a kernel promotes at the end of a step, or of every 64 k. */
+static bool obeys_interval(const struct scheme *s, int interval) {
+    const int unit = interval > 64 ? 64 : scheme_atom_k(s);
+    if (s->promote[0] != PROMOTE_ISA)
+        err_user(NULL, 0, "scheme %s has no promotion interval to change; leave it out of --scheme", s->name);
+    else if (interval % unit != 0)
+        err_user(NULL, 0, "--promote %d: scheme %s can promote every multiple of %d k", interval, s->name, unit);
+    return err_count() == 0;
+}
+
+static void plan_one(struct kernel_set *set, const struct scheme *s, const struct library_request *r) {
+    const int first = set->plans.count;
+    if (r->promote && !obeys_interval(s, set->changed.promote_k[s->slice]))
+        return;
+    plan_scheme(&set->plans, &set->gpu, set->context.isa, s);
+    if (r->lean)
+        plan_lean(&set->plans, first);
+    if (r->tiles)
+        plan_tiles(&set->plans, &set->gpu, set->context.isa, s, r->tiles);
+}
+
+static void plan_named(struct kernel_set *set, const struct library_request *r, const char *name) {
+    const struct isa *isa = set->context.isa;
+    const struct scheme *s = scheme_for(name, isa->flushes_subnormals);
+    if (s && !model_has_unit(&set->gpu, isa, s))
+        err_user(set->gpu.name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme",
+                 name, slice_title(s->slice), isa->name);
+    else if (s)
+        plan_one(set, s, r);
+    else
+        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+}
+
+static void plan_schemes(struct kernel_set *set, const struct library_request *r) {
+    const char *list = r->schemes;
+    const struct isa *isa = set->context.isa;
+    for (int i = 0; !list && i < scheme_count; i++) {
+        const struct scheme *s = &scheme_table[i];
+        if (model_has_unit(&set->gpu, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s)
+            plan_one(set, s, r);
+    }
+    while (list && *list) {
+        char name[64];
+        const size_t len = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, list);
+        plan_named(set, r, strcmp(name, "auto") == 0 ? "f16x3" : name);
+        if (strcmp(name, "auto") == 0) /* what the library's auto is made of */
+            plan_named(set, r, "bf16x6u");
+        list += len + (list[len] == ',');
+    }
+}
+
+/* The instruction set with another promotion interval: names and banners say so, bounds follow. */
+static const struct isa *change_interval(struct kernel_set *set, const struct isa *isa, const char *promote) {
+    int64_t k = 0;
+    const bool none = strcmp(promote, "none") == 0;
+    const char *end = none ? "" : text_number(promote, 65536, &k);
+    if (!end || *end != 0 || (!none && k < 16))
+        err_user(NULL, 0, "--promote '%s' is neither a number of k from 16 to 65536 nor none", promote);
+    if (isa->other_shape)
+        err_user(set->gpu.name, 0, "--promote: chains of %s are never promoted; it is for NVIDIA", isa->name);
+    set->changed = *isa;
+    for (int t = 0; t < SLICE_TYPES; t++)
+        set->changed.promote_k[t] = (int)k;
+    snprintf(set->suffix, sizeof set->suffix, "p%.8s_%.16s", promote, isa->suffix);
+    snprintf(set->ablation, sizeof set->ablation, "promotion interval in k: %.8s", promote);
+    set->changed.suffix = set->suffix;
+    set->changed.ablation = set->ablation;
+    return &set->changed;
+}
+
+const struct isa *library_isa(const struct gpu *g, const char *place) {
+    const struct isa *isa = isa_find(g->isa);
+    const int capability = gpu_capability(g), needs = isa ? isa->arch / 10 : 0;
+    const struct isa *right = isa_of_capability(capability);
+    if (!isa)
+        err_user(place, 0, "isa '%s' is unknown; see halftone-gen list isas", g->isa);
+    else if (strcmp(isa->vendor, "nvidia") != 0)
+        return isa;
+    else if (capability < 0)
+        err_user(place, 0, "compute_capability '%s' is not like 8.6", g->compute_capability);
+    else if (capability == 0 && isa_is_exact(isa))
+        err_user(place, 0, "isa %s runs on compute capability %d.%d alone; add 'compute_capability = %d.%d  # source' if this GPU has it, "
+                 "else take the next lower row of halftone-gen list isas without an 'a'", isa->name, needs / 10, needs % 10, needs / 10, needs % 10);
+    else if (capability > 0 && (isa_is_exact(isa) ? capability != needs : capability < needs))
+        err_user(place, 0, "isa %s runs on compute capability %d.%d %s, this GPU has %s; write isa = %s", isa->name, needs / 10, needs % 10,
+                 isa_is_exact(isa) ? "alone" : "or later", g->compute_capability, right ? right->name : "(no row is that low)");
+    else
+        return isa;
+    return NULL;
+}
+
+/* A budget that comes by path gives its name to commands, lists and the folder below out/. */
+static bool is_budget_name(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    bool ok = dot && dot > name && strcmp(dot, ".gpu") == 0 && *name != '.' && *name != '-';
+    for (const char *c = name; *c; c++)
+        ok = ok && (strchr("_.+@~-", *c) || (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') || (unsigned char)*c >= 128);
+    if (!ok && (slash || dot))
+        err_user(path, 0, "a budget file is called NAME.gpu, NAME of letters, digits and _ + @ ~ - . from a letter or digit on");
+    return ok || !(slash || dot);
+}
+
+static void load_set(struct library *l, const struct library_request *r, const char *name) {
+    if (l->sets == LIBRARY_SETS_MAX) {
+        err_user(NULL, 0, "more than %d GPUs in one library", LIBRARY_SETS_MAX);
+        return;
+    }
+    struct kernel_set *set = &l->set[l->sets];
+    memset(set, 0, sizeof *set);
+    if (!is_budget_name(name) || !gpu_load(&set->gpu, r->root, name))
+        return;
+    const struct isa *isa = library_isa(&set->gpu, name);
+    for (int i = 0; i < l->sets; i++) {
+        if (strcmp(l->set[i].gpu.name, set->gpu.name) == 0)
+            err_user(name, 0, "the GPU %s is named twice", set->gpu.name);
+    }
+    if (isa && l->sets > 0 && strcmp(l->set[0].context.isa->vendor, isa->vendor) != 0)
+        err_user(name, 0, "one library cannot hold kernels for %s (%s) and %s (%s); build two",
+                 l->set[0].gpu.name, l->set[0].context.isa->vendor, set->gpu.name, isa->vendor);
+    if (isa && r->promote)
+        isa = change_interval(set, isa, r->promote);
+    if (!isa || err_count() > 0)
+        return;
+    const struct emit_context context = {
+        .root = r->root, .recreate = l->recreate, .inner = r->amalgamation, .gpu = &set->gpu, .isa = isa};
+    set->context = context;
+    plan_schemes(set, r);
+    plan_rescue(&set->plans);
+    l->sets++;
+}
+
+static void add_unit(struct library *l, const struct unit *u) {
+    for (int i = 0; i < l->units; i++) {
+        if (strcmp(l->unit[i].name, u->name) == 0)
+            return;
+    }
+    if (l->units == LIBRARY_UNITS_MAX)
+        err_bug("more sources than LIBRARY_UNITS_MAX");
+    l->unit[l->units++] = *u;
+}
+
+static void add_units(struct library *l, const struct kernel_set *set) {
+    const struct emit_context *c = &set->context;
+    for (int i = 0; i < set->plans.count; i++) {
+        const struct plan *p = &set->plans.plan[i];
+        struct unit gemm = {UNIT_GEMM, c, p, {0}}, pack = {UNIT_PACK, c, p, {0}};
+        snprintf(gemm.name, sizeof gemm.name, "%s", p->name);
+        emit_pack_name(pack.name, sizeof pack.name, p->scheme, c->isa);
+        add_unit(l, &gemm);
+        if (!scheme_is_direct(p->scheme))
+            add_unit(l, &pack);
+        if (scheme_is_exact(p->scheme)) {
+            struct unit exact = {UNIT_REDUCE, c, p, {0}};
+            emit_reduce_name(exact.name, sizeof exact.name, p->scheme, c->isa);
+            add_unit(l, &exact);
+        }
+    }
+    struct unit reduce = {UNIT_REDUCE, c, NULL, {0}};
+    emit_reduce_name(reduce.name, sizeof reduce.name, NULL, c->isa);
+    add_unit(l, &reduce);
+}
+
+/* The table goes to the set it was measured with; the first complains where it is none's. */
+static void read_tuned(struct library *l, const char *path) {
+    struct kernel_set *set = &l->set[0];
+    for (int i = 1; i < l->sets; i++) {
+        if (tuned_is_of(path, l->set[i].gpu.name))
+            set = &l->set[i];
+    }
+    if (tuned_read(&l->tuned, path, &set->plans, set->gpu.name))
+        set->context.tuned = &l->tuned;
+}
+
+/* A tile that no scheme of any set has is a user's fault; said once, of the first scheme. */
+static void check_tiles(const struct library *l, const char *list) {
+    struct tile t;
+    for (int used; list && *list && (used = tile_scan(list, &t)) > 0; list += used + (list[used] == ',')) {
+        bool found = false;
+        for (int i = 0; i < l->sets; i++)
+            found = found || plan_has_tile(&l->set[i].plans, &t);
+        const struct kernel_set *set = &l->set[0];
+        if (!found && l->sets > 0 && set->plans.count > 0)
+            plan_refuse_tile(&set->gpu, set->context.isa, set->plans.plan[0].scheme, &t);
+    }
+}
+
+bool library_plan(struct library *l, const struct library_request *r) {
+    if (r->tiles && !plan_tiles_ok(r->tiles))
+        return false;
+    l->sets = l->units = 0;
+    memset(&l->tuned, 0, sizeof l->tuned);
+    write_recreate(l, r);
+    for (const char *at = r->gpus; *at;) {
+        char name[1024];
+        const size_t len = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        load_set(l, r, name);
+        at += len + (at[len] != 0);
+    }
+    if (err_count() == 0)
+        check_tiles(l, r->tiles);
+    if (err_count() == 0 && r->tuned)
+        read_tuned(l, r->tuned);
+    for (int i = 0; i < l->sets; i++)
+        add_units(l, &l->set[i]);
+    return err_count() == 0 && l->sets > 0;
+}
+
+bool library_is_first_of_isa(const struct library *l, int i) {
+    for (int j = 0; j < i; j++) {
+        if (l->unit[j].context->isa == l->unit[i].context->isa)
+            return false;
+    }
+    return true;
+}
+
+bool unit_emit(struct text *out, const struct unit *u) {
+    switch (u->kind) {
+    case UNIT_GEMM:
+        return emit_gemm(out, u->context, u->plan);
+    case UNIT_PACK:
+        return emit_pack(out, u->context, u->plan->scheme);
+    case UNIT_REDUCE:
+        return emit_reduce(out, u->context, u->plan ? u->plan->scheme : NULL);
+    }
+    return false;
+}

@@ -1,0 +1,56 @@
+/* library: what one library is made of: the kernel sets of one or several GPUs and the sources they need, each source
+ * once. Two GPUs of one instruction set may plan the same kernel: its code is the same up to what fits launches
+ * to the number of SMs, so the first GPU's is taken for both. */
+#ifndef HT_LIBRARY_H
+#define HT_LIBRARY_H
+
+#include "emit/emit.h"
+#include "cli/tuned.h"
+
+enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, RECREATE_MAX = 1024 };
+
+/* What the command line asked for; lists are separated by commas, NULL: not given. */
+struct library_request {
+    const char *command, *root, *gpus, *schemes, *tiles, *prefix, *tuned;
+    const char *promote; /* an ablation: k between promotions, or "none" */
+    bool lean, amalgamation, simulator; /* simulator: an amalgamation for a host compiler */
+};
+
+struct kernel_set {
+    struct gpu gpu;
+    struct isa changed; /* the instruction set of an ablation, with its texts */
+    char suffix[32], ablation[64];
+    struct emit_context context;
+    struct plan_set plans;
+};
+
+enum unit_kind { UNIT_GEMM, UNIT_PACK, UNIT_REDUCE };
+
+/* One source: its name is also the file's without extension, and the launcher's. */
+struct unit {
+    enum unit_kind kind;
+    const struct emit_context *context;
+    const struct plan
+        *plan; /* its scheme is that of UNIT_PACK and UNIT_REDUCE; NULL: the reduction of FP32 parts */
+    char name[PLAN_NAME_MAX];
+};
+
+struct library {
+    char recreate[RECREATE_MAX]; /* the command that makes it again, behind "halftone-gen " */
+    int sets, units;
+    struct tuned tuned; /* of the one set that the table was measured with; empty: none */
+    struct kernel_set set[LIBRARY_SETS_MAX];
+    struct unit unit[LIBRARY_UNITS_MAX];
+};
+
+/* The row of a budget's isa, if its code runs on the budget's compute capability; NULL after err_user about `place`. */
+const struct isa *library_isa(const struct gpu *g, const char *place);
+
+/* Loads budgets and plans everything. False after err_user. The library must not move afterwards. */
+bool library_plan(struct library *l, const struct library_request *r);
+
+/* Whether unit i is the first of its instruction set: where lists by instruction set begin a new entry. */
+bool library_is_first_of_isa(const struct library *l, int i);
+
+bool unit_emit(struct text *out, const struct unit *u);
+#endif

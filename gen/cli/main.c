@@ -1,0 +1,341 @@
+/* main: arguments and the list of passes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emit/emit.h"
+#include "base/err.h"
+#include "cli/explain.h"
+#include "base/files.h"
+#include "cli/library.h"
+#include "cli/manifest.h"
+#include "cli/options.h"
+#include "cli/page.h"
+#include "cli/tuned.h"
+#include "cli/vendor.h"
+
+/* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
+static const char *default_root(void) {
+    static char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    for (int i = 0; i < 3; i++) {
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return ".";
+        *slash = 0;
+    }
+    return path;
+}
+
+static void read_shape(struct shape *shape, const char *s) {
+    int64_t *const part[] = {&shape->m, &shape->n, &shape->k};
+    const char *at = s;
+    for (int i = 0; i < 3; i++) {
+        at = text_number(at, 2147483647, part[i]);
+        if (!at || *part[i] < 1 || *at++ != (i < 2 ? 'x' : 0)) {
+            err_user(
+                NULL, 0,
+                "--shape '%s' is not MxNxK with whole numbers from 1 to 2147483647, as in 4096x4096x4096", s);
+            return;
+        }
+    }
+    if (ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k)) == INT64_MAX)
+        err_user(NULL, 0, "--shape %s is too large: 2 m n k must stay below 2^63, as in 1000000x1000000x1000000", s);
+}
+
+static const struct isa *load_budget(struct gpu *g, const char *root, const char *name) {
+    struct text list = {0};
+    if (name)
+        return gpu_load(g, root, name) ? library_isa(g, name) : NULL;
+    gpu_list(&list, root);
+    err_user(NULL, 0, "--gpu is missing; known budgets:\n%s", list.data ? list.data : "");
+    text_free(&list);
+    return NULL;
+}
+
+static const struct scheme *load_scheme(const char *name, const struct isa *isa) {
+    const struct scheme *s = scheme_for(name, isa && isa->flushes_subnormals);
+    if (!s)
+        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+    return s;
+}
+
+/* Name, instruction set, compute capability, product; then the other cards that a set for it suits. */
+static void list_gpus(struct text *out, const char *root) {
+    struct text names = {0};
+    gpu_list(&names, root);
+    for (char *name = names.data ? strtok(names.data, "\n") : NULL; name; name = strtok(NULL, "\n")) {
+        struct gpu g;
+        if (!gpu_load(&g, root, name))
+            continue;
+        text_addf(out, "%-11s %-7s %-5s %s", g.name, g.isa, g.compute_capability, g.title);
+        text_addf(out, *g.also_for ? "; for cards called: %s\n" : "\n", g.also_for);
+    }
+    text_free(&names);
+}
+
+/* Name, the instructions its kernels multiply with, and what it runs on. */
+static void list_isa(struct text *out, const struct isa *isa) {
+    const bool amd = strcmp(isa->vendor, "amd") == 0;
+    text_addf(out, "%-13s %-9s ", isa->name, amd ? "MFMA" : isa->warpgroup ? "wgmma" : "mma.sync");
+    if (amd)
+        text_addf(out, "AMD gfx%x alone%s\n", (unsigned)isa->arch, isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
+    else
+        text_addf(out, "NVIDIA compute capability %d.%d %s\n", isa->arch / 100, isa->arch / 10 % 10,
+                  isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later");
+}
+
+/* Name, what a product takes, its bound (|C - AB| <= units * 2^-24 * |A||B|, on sm_80), and for which numbers that holds. */
+static void list_scheme(struct text *out, const struct scheme *s) {
+    enum { K = 1024 };
+    text_addf(out, "%-9s %d x %s, %2d product%s, bound %6" PRId64 "%s at k = %d: %.*s\n", s->name, s->slices, slice_title(s->slice),
+              s->products, s->products > 1 ? "s" : " ", manifest_bound_units(s, isa_find("sm_80"), K), s->exact_k > 0 ? " k" : "  ",
+              (int)K, (int)strcspn(s->range_text, ";"), s->range_text);
+}
+
+static int run_list(const char *what, const char *root) {
+    struct text out = {0};
+    if (strcmp(what, "gpus") == 0) {
+        list_gpus(&out, root);
+    } else if (strcmp(what, "schemes") == 0) {
+        for (int i = 0; i < scheme_count; i++) {
+            if (scheme_find(scheme_table[i].name) == &scheme_table[i])
+                list_scheme(&out, &scheme_table[i]);
+        }
+    } else if (strcmp(what, "isas") == 0) {
+        for (int i = 0; i < isa_count; i++)
+            list_isa(&out, &isa_table[i]);
+    } else {
+        err_user(NULL, 0, "list what? gpus, schemes or isas");
+    }
+    fputs(out.data ? out.data : "", stdout);
+    text_free(&out);
+    return err_count() > 0;
+}
+
+/* What the explanation is held against: another GPU, or this one with values replaced. NULL: nothing, or err_user. */
+static const struct isa *load_other(struct gpu *other, const struct gpu *g, const struct options *o) {
+    if (o->compare && o->what_ifs > 0)
+        err_user(NULL, 0,
+                 "--compare and --what-if do not go together; write the changed values into a budget file "
+                 "and compare with that");
+    else if (o->compare)
+        return load_budget(other, o->root, o->compare);
+    else if (o->what_ifs > 0) {
+        *other = *g;
+        return gpu_override(other, o->what_if, o->what_ifs) ? library_isa(other, "--what-if") : NULL;
+    }
+    return NULL;
+}
+
+/* The report, the comparison or the page; false after err_user. */
+static bool write_explanation(struct listing *l, struct listing *other, const struct options *o) {
+    struct text out = {0};
+    const struct page page = {l, other, l->g->title,
+                              o->compare && other ? other->g->title : "with --what-if"};
+    if (!o->html && !other)
+        explain_print(&out, l->g, l->isa, l->s, l->kind, &l->shape, o->tsv);
+    else if (!explain_rank(l) || (other && !explain_rank(other)))
+        out.failed = true;
+    else if (o->html)
+        page_write(&out, &page);
+    else
+        contrast_print(&out, l, other, page.main_name, page.other_name);
+    bool ok = !out.failed;
+    if (!ok)
+        err_user(NULL, 0, "out of memory");
+    else if (o->html)
+        ok = files_write_one(&out, o->html) && printf("wrote %s\n", o->html) > 0;
+    else
+        fputs(out.data ? out.data : "", stdout);
+    text_free(&out);
+    return ok && fflush(stdout) == 0 && !ferror(stdout);
+}
+
+static int explain_one(const struct options *o) {
+    struct gpu g, changed;
+    struct listing l = {.g = &g, .shape = {4096, 4096, 4096}}, other;
+    l.isa = load_budget(&g, o->root, o->gpu);
+    l.s = load_scheme(o->scheme ? o->scheme : "f16x3", l.isa);
+    if (o->model && !model_from_name(o->model, &l.kind))
+        err_user(NULL, 0, "unknown model '%s'; known: halftone, egemm, legemm", o->model);
+    if (o->shape)
+        read_shape(&l.shape, o->shape);
+    if (o->tsv && (o->html || o->compare || o->what_ifs > 0))
+        err_user(NULL, 0,
+                 "--tsv lists the candidates of one budget; leave out --html, --compare and --what-if");
+    if (err_count() > 0)
+        return 1;
+    other = l;
+    other.g = &changed;
+    other.isa = load_other(&changed, &g, o);
+    if (other.isa) /* f16x3 is another row where FP16 subnormals are flushed */
+        other.s = load_scheme(l.s->name, other.isa);
+    if (err_count() > 0)
+        return 1;
+    const bool ok = write_explanation(&l, other.isa ? &other : NULL, o);
+    explain_free(&l);
+    explain_free(&other);
+    return !ok;
+}
+
+/* Each GPU of a list by itself, one report behind the other. */
+static int run_explain(const struct options *o) {
+    struct options one = *o;
+    struct text list = {0};
+    int code = 0;
+    if (!o->gpu || !strchr(o->gpu, ','))
+        return explain_one(o);
+    if (o->html || o->tsv || o->compare || o->what_ifs > 0) {
+        err_user(NULL, 0, "--html, --tsv, --compare and --what-if are for one GPU, but --gpu names several: %s", o->gpu);
+        return 1;
+    }
+    text_add(&list, o->gpu);
+    for (char *name = list.data ? strtok(list.data, ",") : NULL; name && code == 0; name = strtok(NULL, ",")) {
+        one.gpu = name;
+        printf(name == list.data ? "" : "\n");
+        code = explain_one(&one);
+    }
+    text_free(&list);
+    return code;
+}
+
+static struct library library;
+static struct files files;
+
+/* The request of `emit` and `vendor`, planned. */
+static bool plan_library(const struct options *o, const char *command, struct library_request *request) {
+    if (!o->gpu) {
+        struct gpu none;
+        load_budget(&none, o->root, NULL); /* says which there are */
+    }
+    if (!o->out)
+        err_user(NULL, 0, "--out DIR is missing");
+    const struct library_request asked = {.command = command,
+                                          .root = o->root,
+                                          .gpus = o->gpu,
+                                          .schemes = o->scheme,
+                                          .tiles = o->tiles,
+                                          .prefix = o->prefix,
+                                          .tuned = o->tuned,
+                                          .promote = o->promote,
+                                          .lean = o->lean,
+                                          .amalgamation = o->amalgamation || o->simulator,
+                                          .simulator = o->simulator};
+    *request = asked;
+    return err_count() == 0 && library_plan(&library, request);
+}
+
+/* The schemes that nobody named and that a set lacks; and what a set's `auto` cannot promise for want of a scheme. */
+static void print_left_out(const struct options *o) {
+    for (int i = 0; i < library.sets && !o->scheme; i++) {
+        const struct kernel_set *set = &library.set[i];
+        for (int k = 0; k < scheme_count; k++) {
+            const struct scheme *s = &scheme_table[k];
+            if (!model_has_unit(&set->gpu, set->context.isa, s))
+                printf("%s: scheme %s is left out: there are no %s kernels for %s\n", set->gpu.name, s->name,
+                       slice_title(s->slice), set->context.isa->name);
+        }
+    }
+    for (int i = 0; i < library.sets; i++)
+        if (plan_lacks_rescue(&library.set[i].plans))
+            printf("%s: no scheme bf16x6u: auto checks no data, and accuracy fp32 is an error\n", library.set[i].gpu.name);
+}
+
+static int run_emit(const struct options *o) {
+    char file[FILE_NAME_MAX];
+    struct library_request request;
+    if (!plan_library(o, "emit", &request))
+        return 1;
+    for (int i = 0; i < library.units; i++) {
+        const struct unit *u = &library.unit[i];
+        snprintf(file, sizeof file, "%s.%s", u->name, u->context->isa->extension);
+        unit_emit(files_add(&files, file), u);
+    }
+    manifest_header(files_add(&files, "halftone.h"), &library);
+    manifest_dispatch(files_add(&files, "dispatch.c"), &library);
+    manifest_rules(files_add(&files, "rules.mk"), &library);
+    manifest_table(files_add(&files, "manifest"), &library);
+    if (err_count() == 0 && files_emit(&files, o->out)) {
+        struct text loss = {0};
+        print_left_out(o);
+        if (o->tuned)
+            tuned_loss(&loss, &library.tuned);
+        printf("%d kernel sources in %s\n%s", library.units, o->out, loss.data ? loss.data : "");
+        text_free(&loss);
+    }
+    files_free(&files);
+    tuned_free(&library.tuned);
+    return err_count() > 0;
+}
+
+static int run_vendor(const struct options *o) {
+    struct library_request request;
+    if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+        vendor_write(&files, o->out)) {
+        print_left_out(o);
+        printf("%d files in %s; README.md there says how to compile them\n", files.count, o->out);
+    }
+    files_free(&files);
+    return err_count() > 0;
+}
+
+/* Budgets that came by path lie in the folder itself. */
+static void place_budgets(struct text *out, const char *gpus, const char *folder) {
+    while (gpus && *gpus) {
+        const size_t len = strcspn(gpus, ",");
+        const bool by_path = memchr(gpus, '.', len) != NULL;
+        text_addf(out, "%s%s%.*s%s", by_path ? folder : "", by_path ? "/" : "", (int)len, gpus,
+                  gpus[len] ? "," : "");
+        gpus += len + (gpus[len] != 0);
+    }
+}
+
+/* Runs the command in the folder's manifest again, in memory, and compares. */
+static int run_verify(const char *folder, const char *root) {
+    enum { WORDS_MAX = 32 };
+    struct text command = {0}, gpus = {0};
+    struct library_request request;
+    char *words[WORDS_MAX];
+    int count = 0;
+    if (vendor_command(&command, folder)) {
+        for (char *w = strtok(command.data, " "); w && count < WORDS_MAX; w = strtok(NULL, " "))
+            words[count++] = w;
+        struct options o = {.root = root};
+        if (options_read(&o, VERB_VENDOR, count, words)) {
+            place_budgets(&gpus, o.gpu, folder);
+            o.gpu = gpus.data;
+            if (plan_library(&o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+                vendor_compare(&files, folder))
+                printf("%s: %d files, all as written by halftone-gen %s\n", folder, files.count,
+                       HT_GENERATOR_VERSION);
+        }
+    }
+    files_free(&files);
+    text_free(&command);
+    text_free(&gpus);
+    return err_count() > 0;
+}
+
+int main(int argc, char **argv) {
+    struct options o = {.root = default_root()};
+    const char *command = argc > 1 ? argv[1] : "--help";
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0) {
+        options_help(VERBS);
+        return argc == 1;
+    }
+    const enum verb verb = options_verb(command);
+    if (verb == VERBS || !options_read(&o, verb, argc - 2, argv + 2))
+        return 1;
+    if (o.help) {
+        options_help(verb);
+        return 0;
+    }
+    return verb == VERB_LIST      ? run_list(o.operand, o.root)
+           : verb == VERB_EXPLAIN ? run_explain(&o)
+           : verb == VERB_EMIT    ? run_emit(&o)
+           : verb == VERB_VENDOR  ? run_vendor(&o)
+                                  : run_verify(o.operand, o.root);
+}

@@ -1,0 +1,247 @@
+/* manifest.c: tables only; every value was decided in plan or read from the budget. */
+#include "cli/manifest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/tuned.h"
+
+static const struct scheme *scheme_at(const struct plan_set *set, int i) {
+    const struct scheme *s = set->plan[i].scheme;
+    return i > 0 && set->plan[i - 1].scheme == s ? NULL : s; /* plans of a scheme are neighbours */
+}
+
+static const char *async_name(bool async) {
+    return async ? "cp.async" : "registers";
+}
+
+static void table_of_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
+    /* one line: what reads the table knows it by its first two */
+    text_addf(out, "# kernels of %s (%s, %s, copies by %s), halftone-gen %s; licence: MIT-0; " HT_RECREATE "%s\n", c->gpu->name,
+              c->gpu->title, c->isa->name, async_name(c->isa->async_copy), HT_GENERATOR_VERSION, c->recreate);
+    text_add(out, "name\tscheme\tvariant\tbm\tbn\tbk\twm\twn\tstages\tthreads\tregs_planned\tsmem_"
+                  "bytes\tblocks_per_sm\twhy\tmmas\tloads\tcopies\tcluster\n");
+    for (int i = 0; i < set->count; i++) {
+        const struct plan *p = &set->plan[i];
+        const struct tile *t = &p->tile;
+        /* of a warp and step of bk; a warpgroup kernel has no such step */
+        const struct model_counts counts = p->isa->warpgroup             ? (struct model_counts){0}
+                                           : scheme_is_direct(p->scheme) ? model_direct_counts(p->isa, t)
+                                                                         : model_halftone_counts(p->isa, p->scheme, t);
+        text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\n", p->name,
+                  p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
+                  t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
+                  p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma, counts.load, counts.copy,
+                  t->cluster);
+    }
+}
+
+void manifest_table(struct text *out, const struct library *l) {
+    for (int i = 0; i < l->sets; i++)
+        table_of_set(out, &l->set[i].context, &l->set[i].plans);
+}
+
+static void dispatch_declarations(struct text *out, const struct library *l) {
+    for (int i = 0; i < l->units; i++) {
+        const struct unit *u = &l->unit[i];
+        if (u->kind == UNIT_GEMM || u->kind == UNIT_PACK)
+            text_addf(out, "int %s_init(void);\n", u->name);
+        text_addf(out, "int %s_launch(%s, void *stream);\n", u->name,
+                  u->kind == UNIT_PACK ? EMIT_PACK_ARGS : EMIT_GEMM_ARGS);
+    }
+    text_add(out, "\n");
+}
+
+static int direct_kind_of(const struct plan *p) {
+    return p->isa->direct == DIRECT_WGMMA ? HT_DIRECT_SLICES : p->isa->direct >= DIRECT_F64 ? HT_DIRECT_FP64 : p->isa->direct ? HT_DIRECT : 0;
+}
+
+static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set) {
+    text_addf(out, "static const struct ht_kernel_desc kernels_%s[] = {\n", gpu);
+    for (int i = 0; i < set->count; i++) {
+        const struct plan *p = &set->plan[i];
+        const struct tile *t = &p->tile;
+        const struct ht_cost_coefficients *k = &p->cost.coefficients;
+        text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->scheme->name,
+                  variant_name(p->variant), p->why);
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
+                  t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread,
+                  direct_kind_of(p),
+                  emit_rescues(p));
+        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
+                  k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
+                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps, k->cluster_m,
+                  k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts, k->hidden_cycles, k->block_cycles, k->swap_share, k->near_bytes, k->far_cycles, k->whole_k, p->name, p->name);
+    }
+    text_add(out, "};\n\n");
+}
+
+enum { DIRECT_FMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of tile_direct */
+
+/* What ht_bound_units needs of a scheme; derivation: bench/ERROR_BOUNDS.md. */
+struct bound_terms {
+    int step_units; /* lost per fragment (16 k, TF32 8) in the chain of accumulator 0 */
+    int once_units;
+    int promote_k;
+};
+
+static struct bound_terms bound_terms_of(const struct scheme *s, const struct isa *isa) {
+    const int full = isa->align_units[s->slice];
+    struct bound_terms b = {.once_units = s->split_units + full + isa->group_units,
+                            .promote_k = plan_promote_k(s, isa)};
+    if (scheme_is_exact(s))
+        return (struct bound_terms){.once_units = s->split_units};
+    if (scheme_is_direct(s) && !isa->direct_mma) /* a rounding for each k; ht_bound_units says it per fragment */
+        return (struct bound_terms){.step_units = isa_fragment_k(isa, s->slice), .promote_k = DIRECT_FMA_CHAIN};
+    for (int i = 0; i < s->products; i++) {
+        const struct product *p = &s->product[i];
+        if (p->acc != 0)
+            continue;
+        /* slice i is at most 2^-(slice bits * i): products below 2^-20 */
+        const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > 20;
+        b.step_units += tiny ? isa->tiny_units
+                             : full; /* lo * lo cannot lose more than itself, but the sum is cut again */
+        if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16, cut 2^-7 * 2^-15 */
+            b.once_units += s->split == SPLIT_TRUNCATE && s->slice == SLICE_F16 ? 16 : 4;
+    }
+    /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
+    b.once_units -= b.step_units;
+    /* Multiply-adds: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
+    if (scheme_is_direct(s) && b.once_units + b.step_units < DIRECT_FMA_CHAIN - 2)
+        b.once_units = DIRECT_FMA_CHAIN - 2 - b.step_units;
+    if (s->promote[0] == PROMOTE_EACH_MMA)
+        b.promote_k = isa_fragment_k(isa, s->slice);
+    return b;
+}
+
+int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k) {
+    const struct isa *of = model_scheme_isa(isa, s);
+    const struct bound_terms b = bound_terms_of(s, of);
+    const struct ht_scheme_desc desc = {.mma_k = isa_fragment_k(of, s->slice), .align_units = b.step_units, .split_units = b.once_units,
+                                        .promote_k = b.promote_k, .exact_k = s->exact_k, .fma_k = s->fma_k};
+    return ht_bound_units(&desc, k);
+}
+
+static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set) {
+    char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX];
+    int count = 0;
+    text_addf(out, "static const struct ht_scheme_desc schemes_%s[] = {\n", c->gpu->name);
+    for (int i = 0; i < set->count; i++) {
+        const struct scheme *s = scheme_at(set, i);
+        if (!s)
+            continue;
+        const struct isa *isa = model_scheme_isa(c->isa, s);
+        const struct bound_terms bound = bound_terms_of(s, isa);
+        const char *launcher = scheme_is_direct(s) ? "" : "_launch";
+        emit_pack_name(name, sizeof name, s, c->isa);
+        emit_reduce_name(reduce, sizeof reduce, s, c->isa);
+        text_addf(
+            out,
+            "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
+            "\"%s\", %s%s, %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
+            s->name, emit_range_text(s, isa), s->bound_text, s->slices, scheme_atom_k(s),
+            scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(isa, s->slice),
+            bound.step_units, bound.once_units, bound.promote_k,
+            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_direct(s) ? "" : name,
+            scheme_is_direct(s) ? "NULL" : name, scheme_is_direct(s) ? "" : "_init",
+            scheme_is_direct(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
+            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
+            s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
+            scheme_range(s), s->checked ? emit_pack_together(c->gpu) : 0);
+        count++;
+    }
+    text_add(out, "};\n\n");
+    return count;
+}
+
+static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
+    const struct gpu *g = c->gpu;
+    char reduce[PLAN_NAME_MAX];
+    dispatch_kernels(out, g->name, set);
+    const int schemes = dispatch_schemes(out, c, set);
+    if (c->tuned)
+        tuned_dispatch(out, c->tuned, g->name);
+    emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
+    if (!c->inner)
+        text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", g->name);
+    text_addf(
+        out,
+        "const struct ht_set_desc ht_set_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
+        ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+        ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s};\n\n",
+        g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
+        isa_is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
+        g->launch_ns, set->count, schemes, g->name, g->name, reduce, c->tuned ? c->tuned->count : 0,
+        c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "");
+}
+
+/* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's error. */
+static const char join_head[] =
+    "/* The sets of another folder, of the same prefix and version, join the list where this file is compiled with HT_JOIN: the\n"
+    " * path of that folder's dispatch.c in quotes. Of that folder the kernels alone are compiled besides. */\n"
+    "#if defined(HT_MORE_SETS) || defined(HT_SETS_ELSEWHERE)\n#error \"two folders are joined with HT_JOIN now: see above\"\n#endif\n"
+    "#ifdef HT_JOINING\n#define HT_JOINED ";
+static const char join_list[] =
+    "\n#else\n#ifdef HT_JOIN\n#define HT_JOINING\n#include HT_JOIN\n#ifndef HT_JOINED\n"
+    "#error \"the folder that HT_JOIN names has another prefix, or was written by another version\"\n#endif\n"
+    "#else\n#define HT_JOINED\n#endif\n"
+    "extern const int ht_list;\nconst int ht_list = 1; /* two lists in one program are the linker's error */\n";
+
+static void list_sets(struct text *out, const struct library *l) {
+    for (int i = 0; i < l->sets; i++)
+        text_addf(out, "&ht_set_%s, ", l->set[i].gpu.name);
+}
+
+void manifest_dispatch(struct text *out, const struct library *l) {
+    text_add(out, "/* dispatch.c: the kernel sets of");
+    for (int i = 0; i < l->sets; i++)
+        text_addf(out, "%s %s", i > 0 ? "," : "", l->set[i].gpu.name);
+    text_addf(out, " as data. Generated by halftone-gen %s; licence: MIT-0.\n * " HT_RECREATE "%s%s%s */\n", HT_GENERATOR_VERSION,
+              l->recreate, l->tuned.file ? " --tuned " : "", l->tuned.file ? l->tuned.file : "");
+    text_add(out, "#include \"ht_desc.h\"\n\n");
+    if (!l->set[0].context.inner)
+        dispatch_declarations(out, l);
+    for (int i = 0; i < l->sets; i++)
+        dispatch_set(out, &l->set[i].context, &l->set[i].plans);
+    const bool is_open = !l->set[0].context.inner;
+    if (is_open) {
+        text_add(out, join_head);
+        list_sets(out, l);
+        text_add(out, join_list);
+    }
+    text_add(out, "const struct ht_set_desc *const ht_sets[] = {");
+    list_sets(out, l);
+    text_add(out, is_open ? "HT_JOINED NULL};\n#endif\n" : "NULL};\n");
+}
+
+void manifest_banner(struct text *out, const struct library *l, const char *licence) {
+    text_addf(out, "/* Copied by halftone-gen %s, which can also verify vendored copies. Licence: %s.\n * " HT_RECREATE "%s */\n",
+              HT_GENERATOR_VERSION, licence, l->recreate);
+}
+
+bool manifest_header(struct text *out, const struct library *l) {
+    enum { PATH_BYTES = 4096 };
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/runtime/halftone.h", l->set[0].context.root);
+    manifest_banner(out, l, "MIT");
+    if (!text_read_file(out, path))
+        err_user(path, 0, "cannot read this file; --root names the folder that holds gen/, runtime/ and templates/");
+    return err_count() == 0;
+}
+
+void manifest_rules(struct text *out, const struct library *l) {
+    text_addf(out, "# kernel sources and how to compile those of each instruction set. Generated by halftone-gen %s; licence: MIT-0.\n"
+                   "# " HT_RECREATE "%s\n", HT_GENERATOR_VERSION, l->recreate);
+    text_addf(out, "HT_EXTENSION := %s\n", l->set[0].context.isa->extension);
+    for (int i = 0; i < l->units; i++) {
+        const struct isa *isa = l->unit[i].context->isa;
+        const char *ablation = strrchr(isa->suffix, '_'); /* the Makefile looks a kernel's last word up */
+        if (library_is_first_of_isa(l, i))
+            text_addf(out, "HT_FLAGS_%s := %s\n", ablation ? ablation + 1 : isa->suffix, isa->compile_flags);
+    }
+    text_add(out, "HT_KERNELS := \\\n");
+    for (int i = 0; i < l->units; i++)
+        text_addf(out, "    %s%s\n", l->unit[i].name, i + 1 < l->units ? " \\" : "");
+}

@@ -1,0 +1,53 @@
+/* emit: writes the text of generated files from plans and templates. Everything was decided before; here are
+ * only the banner, the holes of the skeleton and the launcher. */
+#ifndef HT_EMIT_H
+#define HT_EMIT_H
+
+#include <stdbool.h>
+
+#include "../../runtime/halftone.h"
+#include "plan/plan.h"
+#include "base/text.h"
+
+#define HT_GENERATOR_VERSION HALFTONE_VERSION_TEXT /* sets are of the runtime that they are generated for */
+#define HT_RECREATE "Recreate: out/bin/halftone-gen " /* in front of the command, from the repository's root */
+
+struct tuned;
+
+/* Parameters of the launchers before the stream. */
+#define EMIT_GEMM_ARGS "const struct ht_gemm_args *args"
+#define EMIT_PACK_ARGS "const struct ht_pack_args *operands, int count"
+
+/* What every generated file of one GPU shares. */
+struct emit_context {
+    const char *root;     /* folder that holds gen/ and templates/ */
+    const char *recreate; /* the command that makes the file again, behind "halftone-gen " */
+    bool inner;           /* the text goes into an amalgamation, which has said what all kernels share */
+    const struct gpu *gpu;
+    const struct isa *isa;
+    const struct tuned *tuned; /* --tuned; NULL: none */
+};
+
+/* One GEMM kernel; one packing kernel; the split-K reduction of a scheme with exact sums, or (NULL) of all others. False
+ * after err_user. */
+bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p);
+bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s);
+bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s);
+
+/* What stands before the first kernel of a file: the vendor's header and the check of the architecture. */
+void emit_head(struct text *out, const struct isa *isa);
+
+/* Names of the files that are not GEMM kernels (also namespace and launcher names). */
+void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
+void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
+
+/* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
+long emit_pack_tiles(const struct gpu *g);
+int emit_pack_together(const struct gpu *g); /* blocks of so many tiles that fit an SM */
+
+/* Whether a kernel can compute what a data check lets it leave out. */
+bool emit_rescues(const struct plan *p);
+
+/* The scheme's input range on this instruction set's matrix unit. */
+const char *emit_range_text(const struct scheme *s, const struct isa *isa);
+#endif

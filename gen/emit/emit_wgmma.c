@@ -1,0 +1,272 @@
+/* emit_wgmma.c: one chunk of a warpgroup, unrolled; see emit_wgmma.h and the drawing in templates/tile_wgmma.cu. */
+#include "emit/emit_wgmma.h"
+
+#include <string.h>
+
+/* Descriptors count 16 bytes; an MMA takes 32 bytes of each row, whatever the slices are. */
+enum { ROW_BYTES = 128, ATOM_UNITS = 8192 / 16, MMA_BYTES = 32, MMA_UNITS = MMA_BYTES / 16 };
+
+static bool is_promoted(const struct plan *p, int accumulator) {
+    return model_promote_k(p->scheme, p->isa, accumulator) > 0 && !scheme_is_exact(p->scheme);
+}
+
+/* Chunks of one chain; above 1 the chain stays in `temp` between them. */
+static int chain_chunks(const struct plan *p) {
+    return is_promoted(p, 0) ? p->promote_steps / model_chunk(p->scheme, p->isa, &p->tile) : 1;
+}
+
+static bool each_mma(const struct plan *p) {
+    return p->scheme->promote[0] == PROMOTE_EACH_MMA;
+}
+
+static int k_steps(const struct plan *p) {
+    return ROW_BYTES / p->scheme->atom_slices / MMA_BYTES;
+}
+
+/* Slots of a chunk, and which of one k block holds a slice. */
+static int chunk_slots(const struct plan *p) {
+    return model_chunk(p->scheme, p->isa, &p->tile) * scheme_atom_group(p->scheme);
+}
+
+static int slot_of(const struct plan *p, int slice) {
+    return slice / p->scheme->atom_slices;
+}
+
+static int slot_units(const struct plan *p) {
+    return tile_stage_bytes(&p->tile, p->scheme) / scheme_atom_group(p->scheme) / 16;
+}
+
+int emit_wgmma_count(const struct plan *p) {
+    return model_chunk(p->scheme, p->isa, &p->tile) * k_steps(p) * p->scheme->products * tile_parts(&p->tile);
+}
+
+/* Where k step `k` of a slice lies, k block's first slot `first`. */
+static int slice_units(const struct plan *p, int first, int k, int slice) {
+    const int beside = slice % p->scheme->atom_slices * (ROW_BYTES / p->scheme->atom_slices);
+    return (first + slot_of(p, slice)) * slot_units(p) + beside / 16 + k * MMA_UNITS;
+}
+
+/* `chain`: where promoted products go. */
+static void write_mma(struct text *out, int indent, const struct plan *p, const char *chain, int part, int first, int k, int product,
+                      bool from_zero) {
+    const struct product *q = &p->scheme->product[product];
+    const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
+    text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
+    if (is_promoted(p, q->acc))
+        text_addf(out, "%s, rows + at + %d, cols + at + %d, %s);\n", chain, b, a,
+                  !from_zero ? "1" : chain_chunks(p) > 1 ? "chain > 0" : "0");
+    else
+        text_addf(out, "acc[%d][%d], rows + at + %d, cols + at + %d, 1);\n", q->acc, part, b, a);
+}
+
+/* Whether a product can be formed when slot `slot` of its k block has come, and not before. */
+static bool is_ready(const struct plan *p, int product, int slot) {
+    const int a = slot_of(p, p->scheme->product[product].a), b = slot_of(p, p->scheme->product[product].b);
+    return (a > b ? a : b) == slot;
+}
+
+/* Products of one k step that slot `slot` of the k block completes; those into promoted accumulators start `from_zero`. */
+static void write_k_step(struct text *out, int indent, const struct plan *p, const char *chain, int part, int first, int slot,
+                         int k, bool from_zero) {
+    for (int i = 0; i < p->scheme->products; i++) {
+        if (!is_ready(p, i, slot))
+            continue;
+        const bool promoted = is_promoted(p, p->scheme->product[i].acc);
+        write_mma(out, indent, p, chain, part, first, k, i, promoted && from_zero);
+        from_zero = from_zero && !promoted;
+    }
+}
+
+/* All but the last `pending` batches are done; what they left may be used. */
+static void write_wait(struct text *out, int indent, const struct plan *p, const char *chain, int part, int pending) {
+    text_addf(out, "%*sht_wgmma_wait<%d>();\n", indent, "", pending);
+    for (int l = 0; l < p->scheme->accumulators; l++) {
+        if (is_promoted(p, l))
+            text_addf(out, "%*sht_wgmma_pin<REGS>(%s);\n", indent, "", chain);
+        else if (pending == 0)
+            text_addf(out, "%*sht_wgmma_pin<REGS>(acc[%d][%d]);\n", indent, "", l, part);
+    }
+}
+
+/* Before the first MMA on a slot; the slots of a chunk stay until its last part is done. */
+static void write_slot_wait(struct text *out, int indent, int part, int slot) {
+    if (part == 0)
+        text_addf(out, "%*sht_mbar_wait(smem + FULL + (slot + %d) * 8, phase);\n", indent, "", slot);
+    if (part == 0 || slot == 0)
+        text_addf(out, "%*sht_wgmma_fence();\n", indent, "");
+}
+
+/* A warpgroup that is alone has every turn. */
+static bool is_alone(const struct plan *p) {
+    return tile_warpgroups(&p->tile) == 1;
+}
+
+static void write_turn(struct text *out, int indent, const struct plan *p, int part) {
+    if (is_alone(p))
+        return;
+    text_addf(out, "%*s// -- columns %d to %d: the warpgroup's turn\n", indent, "", part * 64, part * 64 + 63);
+    text_addf(out, "%*sht_mbar_wait(turn, turn_phase);\n%*sturn_phase ^= 1;\n", indent, "", indent, "");
+}
+
+static void write_pass(struct text *out, int indent, const struct plan *p) {
+    if (!is_alone(p))
+        text_addf(out, "%*sif (lane == 0)\n%*sht_mbar_arrive(next_turn);\n", indent, "", indent + 4, "");
+}
+
+/* `first`: the chunk's first slot. */
+static void write_release(struct text *out, int indent, const struct plan *p, const char *first, int part) {
+    if (part + 1 < tile_parts(&p->tile))
+        return;
+    text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n", indent, "",
+              indent + 4, "");
+    for (int slot = 0; slot < chunk_slots(p); slot++)
+        text_addf(out, "%*sht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);\n", indent + 4, "", first, slot);
+    text_addf(out, "%*s}\n", indent, "");
+}
+
+/* Exact sums: what exceeds a digit moves up before a level overflows, by the next `chunks` at the latest. */
+static void write_carry(struct text *out, int indent, const struct plan *p, int part, int chunks) {
+    text_addf(out, "%*sif (chain + %d > PROMOTE_STEPS) {\n", indent, "", chunks);
+    for (int l = p->scheme->accumulators - 1; l > 0; l--)
+        text_addf(out, "%*sht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);\n", indent + 4, "", l - 1, part, l, part);
+    if (part + 1 == tile_parts(&p->tile))
+        text_addf(out, "%*schain = 0;\n", indent + 4, "");
+    text_addf(out, "%*s}\n", indent, "");
+}
+
+/* Slot by slot as they come. */
+static void write_by_slot(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
+    const int group = scheme_atom_group(p->scheme);
+    for (int slot = 0; slot < chunk_slots(p); slot++) {
+        write_slot_wait(out, indent, part, slot);
+        for (int k = 0; k < k_steps(p); k++)
+            write_k_step(out, indent, p, chain, part, slot / group * group, slot % group, k, slot == 0 && k == 0);
+    }
+}
+
+/* A chunk that is one chain: the last product listed, the main one, comes after the others of the whole chunk, which are
+ * added while the sum is small and the unit cuts less of them. Halves the error on the H200 (bench/decisions/016:
+ * 2.6e-7 to 1.5e-7) and costs nothing. */
+static void write_main_last(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
+    const int group = scheme_atom_group(p->scheme), last = p->scheme->products - 1;
+    bool from_zero = true;
+    for (int slot = 0; slot < chunk_slots(p); slot += group) {
+        for (int g = 0; g < group; g++)
+            write_slot_wait(out, indent, part, slot + g);
+        for (int k = 0; k < k_steps(p); k++) {
+            for (int i = 0; i < last; i++, from_zero = false)
+                write_mma(out, indent, p, chain, part, slot, k, i, from_zero);
+        }
+    }
+    for (int slot = 0; slot < chunk_slots(p); slot += group) {
+        for (int k = 0; k < k_steps(p); k++, from_zero = false)
+            write_mma(out, indent, p, chain, part, slot, k, last, from_zero);
+    }
+}
+
+/* The chunk's chain is complete, or one of several chunks, or the last there is. */
+static void write_promotion(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
+    const int chunks = chain_chunks(p);
+    if (chunks > 1)
+        text_addf(out, "%*sif (++chain == %d || chunk + 1 == w.chunks) {\n%*schain = 0;\n", indent, "", chunks,
+                  indent + 4, "");
+    text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], %s);\n", chunks > 1 ? indent + 4 : indent, "", part, chain);
+    if (chunks > 1)
+        text_addf(out, "%*s}\n", indent, "");
+}
+
+/* A whole chunk in flight at once: its MMAs, and what becomes of it. */
+static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
+    if (part == 0 && scheme_is_exact(p->scheme))
+        text_addf(out, "%*schain++;\n", indent, "");
+    (is_promoted(p, 0) ? write_main_last : write_by_slot)(out, indent, p, chain, part);
+    text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
+}
+
+static void write_chunk_end(struct text *out, int indent, const struct plan *p, const char *chain, const char *first, int part,
+                            int pending) {
+    write_wait(out, indent, p, chain, part, pending);
+    write_release(out, indent, p, first, part);
+    if (is_promoted(p, 0))
+        write_promotion(out, indent, p, chain, part);
+}
+
+static void write_chunk_part(struct text *out, int indent, const struct plan *p, int part) {
+    write_turn(out, indent, p, part);
+    write_chunk_mmas(out, indent, p, "temp", part);
+    write_pass(out, indent, p);
+    write_chunk_end(out, indent, p, "temp", "slot", part, 0);
+    if (scheme_is_exact(p->scheme))
+        write_carry(out, indent, p, part, 1);
+}
+
+/* Every main product is added up outside the unit (Ootomo & Yokota 2022): one k step in flight. */
+static void write_each_mma_part(struct text *out, int indent, const struct plan *p, int part) {
+    write_turn(out, indent, p, part);
+    write_slot_wait(out, indent, part, 0);
+    for (int k = 0; k < k_steps(p); k++) {
+        if (k > 0)
+            text_addf(out, "%*sht_wgmma_fence();\n", indent, "");
+        write_k_step(out, indent, p, "temp", part, 0, 0, k, true);
+        text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
+        if (k + 1 == k_steps(p))
+            write_pass(out, indent, p);
+        write_wait(out, indent, p, "temp", part, 0);
+        if (k + 1 == k_steps(p))
+            write_release(out, indent, p, "slot", part);
+        text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], temp);\n", indent, "", part);
+    }
+}
+
+static void write_start(struct text *out, int indent, const char *type) {
+    text_addf(out, "%*s%sat = (unsigned)slot * (SLOT_BYTES / 16);\n", indent, "", type);
+}
+
+static void write_next(struct text *out, int indent) {
+    text_addf(out, "%*sslot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;\n%*sphase ^= slot == 0;\n", indent, "", indent, "");
+}
+
+static void write_chunk(struct text *out, int indent, const struct plan *p) {
+    write_start(out, indent, "const unsigned ");
+    for (int part = 0; part < tile_parts(&p->tile); part++)
+        (each_mma(p) ? write_each_mma_part : write_chunk_part)(out, indent, p, part);
+    write_next(out, indent);
+}
+
+/* Two chunks in flight, no branch between them: with one, or with an MMA in flight from round to round, ptxas 13.0 waits behind each
+ * MMA (C7514, C7518). */
+static void write_pair(struct text *out, int indent, const struct plan *p) {
+    const bool promoted = is_promoted(p, 0);
+    if (promoted)
+        text_addf(out, "%*sht_acc other[REGS]; // the second chunk's chain\n", indent, "");
+    text_addf(out, "%*sconst int first = slot;\n", indent, "");
+    write_start(out, indent, "unsigned ");
+    write_chunk_mmas(out, indent, p, "temp", 0);
+    write_next(out, indent);
+    text_addf(out, "%*sconst int second = slot;\n", indent, "");
+    write_start(out, indent, "");
+    write_chunk_mmas(out, indent, p, "other", 0);
+    write_next(out, indent);
+    write_chunk_end(out, indent, p, "temp", "first", 0, 1);
+    write_chunk_end(out, indent, p, "other", "second", 0, 0);
+    if (scheme_is_exact(p->scheme))
+        write_carry(out, indent, p, 0, 2);
+}
+
+static void write_chunks(struct text *out, int indent, const struct plan *p) {
+    if (model_pairs_chunks(p->scheme, p->isa, &p->tile)) {
+        text_addf(out, "%*sint chunk = 0;\n#pragma unroll 1\n%*sfor (; chunk + 1 < w.chunks; chunk += 2) {\n", indent, "", indent, "");
+        write_pair(out, indent + 4, p);
+        text_addf(out, "%*s}\n%*sif (chunk < w.chunks) {\n", indent, "", indent, "");
+    } else
+        text_addf(out, "%*sfor (int chunk = 0; chunk < w.chunks; chunk++) {\n", indent, "");
+    write_chunk(out, indent + 4, p);
+    text_addf(out, "%*s}\n", indent, "");
+}
+
+bool emit_wgmma_hole(const struct plan *p, const char *name, struct text *out, int indent) {
+    if (strcmp(name, "chunks") != 0)
+        return false;
+    write_chunks(out, indent, p);
+    return true;
+}

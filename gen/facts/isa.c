@@ -1,0 +1,194 @@
+/* isa: the table of instruction sets; see isa.h. This room must not know budgets, schemes or tiles.
+ *
+ * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80; INT8 m8n8k16 on sm_75, four for
+ * each m16n8k32 that sm_80 has); LE-GEMM table 2 for
+ * gfx90a, whose 32x32x8 instruction is issued twice for a 32x32x16 fragment; its 16x16x16 one twice for each load.
+ * Register allocation: CUDA occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per
+ * lane, 8 * 64 (CDNA2 ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from
+ * sm_80 (the same calculator); LDS 512 bytes on gfx90a. flushes_subnormals: ROCm documentation, "MI200 MFMA
+ * behavior specifics" (FP16 and BF16 alike). promote_k: by the rule of bench/decisions/005, from the promotion
+ * tables in bench/results (the a800's arithmetic is that of sm_86 and sm_89); 64 on Hopper also by
+ * bench/decisions/016. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
+ * times fewer roundings than in a native FP32 product, so nothing is promoted.
+ *
+ * native_k: bench/ERROR_BOUNDS.md, section 11.
+ *
+ * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
+ * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
+ * sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded up; gfx90a one rounded addition to
+ * the chain for each group of four k, which itself costs two roundings. */
+#include "facts/isa.h"
+
+#include <string.h>
+
+/* Native code of the target plus its PTX, so that newer GPUs can run it too. */
+#define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
+
+#define AMPERE_MMA                                                                                           \
+    {                                                                                                        \
+        [SLICE_F16] = "arch_sm80_f16", [SLICE_BF16] = "arch_sm80_bf16", [SLICE_TF32] = "arch_sm80_tf32",     \
+        [SLICE_S8] = "arch_sm80_s8"                                                                          \
+    }
+#define AMPERE_K                                                                                             \
+    { [SLICE_F16] = 16, [SLICE_BF16] = 16, [SLICE_TF32] = 8, [SLICE_S8] = 32 }
+#define AMPERE_UNITS                                                                                         \
+    { [SLICE_F16] = 18, [SLICE_BF16] = 18, [SLICE_TF32] = 10 }
+#define PROMOTE_OF_MMA                                                                                       \
+    { [SLICE_F16] = 32, [SLICE_BF16] = 64, [SLICE_TF32] = 32 }
+/* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
+#define LDMATRIX_TILES .mi = 16, .ni = 8, .fragment_k = 16, .b_tiles = 2, .d_cols = 2, .latency_divisor = 1
+
+/* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
+#define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \
+    {                                                                                                        \
+        .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
+        .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
+        .mma_hooks = AMPERE_MMA, .direct_mma = "arch_sm80_bf16", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
+        .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
+        .flushes_subnormals = false, .native_k = 256, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
+    }
+
+/* LE-GEMM's fragments (32,32,16) and (16,16,16). */
+#define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)                \
+    {                                                                                                        \
+        .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip", .skeleton = "tile_mma",       \
+        .prim = "prim_hip", .launch = "launch_plain", .hooks = {"stage_registers", "frag_mfma"},             \
+        .mma_hooks = {[SLICE_F16] = "arch_gfx90a_f16",                                                       \
+                      [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
+                      [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
+            .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
+        .fp32_mma = "arch_gfx90a_f32", .tiles_only = true, .sim_model = "gfx90a",                                                \
+        /* the language is said here, because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */ \
+        .compile_flags =                                                                                     \
+            "--offload-arch=gfx90a -std=c++17 -ffp-contract=off -Wno-unused-command-line-argument",          \
+        .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
+        .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
+        .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \
+        .flushes_subnormals = true, .native_k = 64,                                                          \
+        .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_}, .tiny_units = 0,           \
+        .group_units = 2                                                                                     \
+    }
+
+const struct isa isa_table[] = {
+    {.name = "sm_75",
+     .suffix = "sm75",
+     .vendor = "nvidia",
+     .extension = "cu",
+     .skeleton = "tile_mma",
+     .prim = "prim_cuda",
+     .launch = "launch_plain",
+     .hooks = {"stage_registers", "frag_ldmatrix"},
+     .mma_hooks =
+         {[SLICE_F16] = "arch_sm75_f16", [SLICE_S8] = "arch_sm75_s8"}, /* no BF16, no TF32 before 8.0 */
+     .sim_model = "sm75",
+     .compile_flags = NVCC_TARGET("75"),
+     .arch = 750,
+     .wave_size = 32,
+     .mma_k = {[SLICE_F16] = 8, [SLICE_S8] = 16},
+     LDMATRIX_TILES,
+     .register_unit = 256,
+     .smem_unit_bytes = 256,
+     .async_copy = false,
+     .flushes_subnormals = false,
+     .native_k = 256,
+     .promote_k = {[SLICE_F16] = 32},
+     .align_units = {[SLICE_F16] = 18},
+     .tiny_units = 3},
+    AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
+    AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860),
+    AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890),
+    /* 16 k of a 64-row operand is what one wgmma takes; mi and ni are those of mma.sync, for the papers' models. */
+    {.name = "sm_90a",
+     .suffix = "sm90a",
+     .vendor = "nvidia",
+     .extension = "cu",
+     .skeleton = "tile_wgmma",
+     .prim = "prim_cuda",
+     .launch = "launch_dependent",
+     .hooks = {"arch_sm90"},
+     .mma_hooks = {[SLICE_F16] = "arch_sm90_f16",
+                   [SLICE_BF16] = "arch_sm90_bf16",
+                   [SLICE_TF32] = "arch_sm90_tf32",
+                   [SLICE_S8] = "arch_sm90_s8"},
+     .direct_mma = "arch_sm80_bf16",
+     .direct_wgmma = "arch_sm90_bf16_rows",
+     .direct_f64 = "arch_sm90_f64",
+     .sim_model = "sm90",
+     .compile_flags = NVCC_TARGET("90a"),
+     .arch = 900,
+     .wave_size = 32,
+     .mma_k = AMPERE_K,
+     LDMATRIX_TILES,
+     .register_unit = 256,
+     .smem_unit_bytes = 128,
+     .async_copy = true,
+     .warpgroup = true,
+     .flushes_subnormals = false,
+     .native_k = 256,
+     .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
+     .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
+     .tiny_units = 3},
+    /* The main shape first: it is the one budgets name. */
+    CDNA2("gfx90a", "gfx90a", 32, 8, 16, 1, 4, "gfx90a_16x16"),
+    CDNA2("gfx90a_16x16", "16x16_gfx90a", 16, 16, 32, 2, 8, NULL),
+};
+const int isa_count = (int)(sizeof isa_table / sizeof isa_table[0]);
+
+const struct isa *isa_find(const char *name) {
+    for (int i = 0; i < isa_count; i++) {
+        if (strcmp(isa_table[i].name, name) == 0)
+            return &isa_table[i];
+    }
+    return NULL;
+}
+
+const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
+    enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
+    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "f64_direct", "rescue_direct"};
+    static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
+    const struct isa *row = isa_find(isa->name);
+    struct isa *d = &rows[kind][row ? row - isa_table : 0];
+    *d = *isa;
+    d->direct = kind;
+    d->skeleton = skeletons[kind];
+    d->sync_percent = isa->warpgroup && kind != DIRECT_WGMMA ? SYNC_PERCENT : 100;
+    d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : kind == DIRECT_WGMMA ? isa->direct_wgmma : NULL;
+    d->fp32_mma = kind == DIRECT_TILE ? isa->fp32_mma : NULL;
+    d->hooks[0] = kind > DIRECT_TILE ? NULL : d->fp32_mma ? d->fp32_mma : "frag_direct";
+    d->hooks[1] = kind == DIRECT_WGMMA && row ? row->hooks[0] : NULL;
+    memset(d->mma_hooks, 0, sizeof d->mma_hooks);
+    memset(d->mma_k, 0, sizeof d->mma_k);
+    d->mma_hooks[SLICE_BF16] = d->direct_mma ? d->direct_mma : "arch_fma";
+    d->mma_k[SLICE_BF16] = d->mi = d->fragment_k = 16;
+    d->ni = d->fp32_mma ? 16 : 8;
+    d->b_tiles = 1;
+    d->d_cols = d->fp32_mma ? 4 : 2;
+    d->latency_divisor = d->fp32_mma ? 2 : 1; /* 16x16x4f32: 8 passes, 32x32x8f16 16: CDNA 2 ISA guide */
+    d->other_shape = NULL;
+    d->accumulation_registers = 0;
+    d->async_copy = d->warpgroup = d->flushes_subnormals = false;
+    return d;
+}
+
+int isa_mma_k(const struct isa *isa, enum slice_type t) {
+    return isa->mma_k[t];
+}
+
+int isa_fragment_k(const struct isa *isa, enum slice_type t) {
+    return isa->fragment_k * slice_bytes(SLICE_F16) / slice_bytes(t);
+}
+
+/* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
+bool isa_is_exact(const struct isa *isa) {
+    return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
+}
+
+const struct isa *isa_of_capability(int capability) {
+    const struct isa *best = NULL;
+    for (int i = 0; i < isa_count; i++) {
+        const struct isa *isa = &isa_table[i];
+        if (!isa_is_exact(isa) && isa->arch <= 10 * capability && (!best || isa->arch > best->arch))
+            best = isa;
+    }
+    return best;
+}

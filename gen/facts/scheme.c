@@ -1,0 +1,433 @@
+/* scheme: the table of emulation schemes; see scheme.h. This room must not know tiles, GPUs or text.
+ *
+ * split_units: how far the kept products can be from a * b, in units u = 2^-24 of |a||b|, summed exactly. For
+ * 2^e <= |x| < 2^(e+1) an FP32 number is a multiple of 2^(e-23), which is at most 2 u of it. RN and RZ: to
+ * nearest and toward zero, to FP16's 11 bits.
+ *
+ *   |x - RN(x)| <= 2^(e-11): 8192 u. What is left is a multiple of 2^(e-23) of at most 12 bits, so rounding
+ *   it again is off by at most one of them: 2 u.
+ *   |x - RZ(x)| < 2^(e-10). What is left has at most 13 bits; cutting it again loses at most 3 of 2^(e-23):
+ *   6 u.
+ *   lo * lo left out: RN 2^-11 * 2^-11 = 4 u; RZ 2^-10 * 2^-10 = 16 u.
+ *
+ *   half      2 x 8192 u + their product 2^-22 = 16388
+ *   markidis  2 x 6 u, lo * lo computed, cross terms < 1 u = 13
+ *   ootomo    2 x 2 u + 4 u left out + < 1 u = 9
+ *   egemm     2 x 2 u, lo * lo computed, + < 1 u = 5
+ *   legemm    2 x 6 u + 16 u left out + < 1 u = 29
+ *   f16x3     2 x 2 u + 4 u left out + < 1 u = 9; tf32, tf32x3: the 11 bits of half and f16x3
+ *
+ * BF16 has 8 bits: |x - RN(x)| <= 2^(e-8): 65536 u; rounding what is left: 2^(e-16): 256 u; what is then left has at
+ * most 8 bits: exact.
+ *
+ *   bf16      2 x 65536 u + their product 2^-16 = 256 u, + < 1 u = 131329
+ *   bf16x3    2 x 256 u + 2^-8 * 2^-8 = 256 u left out + < 1 u = 769
+ *   bf16x6    levels 3 and 4 left out: 2 x 2^-8 * 2^-16 + 2^-16 * 2^-16 = 2 u + < 1 u = 3
+ *   bf16x9    nothing = 0
+ *   bf16x6u   the slices and products of bf16x6
+ *
+ * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
+ * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
+ * scale, must not fall below FP16's subnormal 2^-24. The rest of the bound: bench/ERROR_BOUNDS.md. */
+#include "facts/scheme.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "../../runtime/ht_desc.h"
+
+/* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75, 127.5) in
+ * units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from -128 to 127 reach
+ * 0x7f7f7f... in units of the last, less than 128 by 0x10101 of 2^-23 of 64, hence scale_room. A power of two, so that small whole
+ * numbers are exact: of 7 bits in one digit, of 15 in two (the product of two such has levels 0 to 2). Level i + j has an accumulator of its own; levels from `digits` on are left out.
+ *
+ * Exactness. |d0| <= 127, the others <= 128, so per k level 0 grows by at most 16129, level 1 by 32512, level 2 by
+ * 48896, level 3 by 65280. carry_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is carried up
+ * accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257 per k: 16257 * 131072 + 2 <
+ * 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for k <= 2^24, a 64-bit integer.
+ * split_units: bench/ERROR_BOUNDS.md, fixed point. */
+#define FIXED_POINT(name_, count_, digits_, atom_slices_, products_, levels_, units_, step_, floor_, ...)    \
+    {                                                                                                        \
+        .name = name_,                                                                                       \
+        .paper = "halftone: fixed point relative to the largest of the row (column), " count_                \
+                 " signed 8-bit digits, exact integer sums by level, rounded once",                          \
+        .hooks = "scheme_i8", .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,             \
+        .split = SPLIT_DIGITS, .scale = SCALE_ROW, .scale_low = 6, .scale_high = 6, .scale_room = 0x10101,   \
+        .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_, .carry_k = 32768,          \
+        .exact_k = 131072, .split_units = units_,                                                            \
+        .bound_text = "relative to k times the largest of the row of A times the largest of the column of "  \
+                      "B, not to |A||B|; exact sums, rounded once: the same bits on every machine",          \
+        .range_text = "every element has an absolute error of at most " step_ " of the largest in its row "  \
+                      "of A (column of B), " floor_ " where that is below 2^-120, so use it where "          \
+                      "elements are not much smaller than that; a row (column) with NaN or Inf gives "       \
+                      "NaN throughout; k at most 2^24"                                                       \
+    }
+
+/* Types with FP32's exponents need no scale but at the ends of the range: the last slice of a small number would be a
+ * BF16 or TF32 subnormal without its last bits, and rounding a number near 2^128 would give Inf. Rows below 2^-40 are
+ * scaled up to it, rows from 2^127 on by 1/2. A row that is scaled up and any other cannot overflow together unless the
+ * result does: 2^-39 * 2^127 * k < 2^128. */
+#define WIDE_RANGE .scale_low = -40, .scale_high = 126
+#define WIDE_RANGE_TEXT                                                                                      \
+    "where all products of an element of C are below 2^-126 the error is absolute, as if they were that; "   \
+    "Inf gives NaN"
+#define FLUSHED_PRODUCTS_TEXT "products of slices below 2^-126 become 0, at most 2^-119 for each k"
+#define F16X3_RANGE                                                                                          \
+    "finite input of any exponent; elements down to 2^-16 of the largest in their "                          \
+    "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "                           \
+    "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"
+
+/* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
+ * that they are added before the large one can push them out (bench/decisions/016).
+ */
+const struct scheme scheme_table[] = {
+    {.name = "half",
+     .paper = "one FP16 product, no refinement (the papers' lower baseline)",
+     .hooks = "scheme_half",
+     .slice = SLICE_F16,
+     .slices = 1,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 1,
+     .product = {{0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 16388,
+     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, "
+                   "plus one chain on the matrix unit over all of k",
+     .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose "
+                   "bits, larger ones become Inf",
+     .flushed_range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones become "
+                           "0, larger ones Inf"},
+    {.name = "markidis",
+     .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
+     .hooks = "scheme_markidis",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_TRUNCATE,
+     .scale = SCALE_NONE,
+     .products = 4,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 13,
+     .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
+                   "chain on the matrix unit over all of k",
+     .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may "
+                   "lose up to 2^-24 absolute, because the unscaled residual becomes subnormal",
+     .flushed_range_text = "full accuracy for magnitudes in [2^8, 65504]; below 2^8 each element may lose "
+                           "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
+    {.name = "ootomo",
+     .paper = "Ootomo & Yokota 2022, residual times 2^11, accumulation outside the tensor core, 3 products",
+     .hooks = "scheme_ootomo",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND_RESIDUAL,
+     .scale = SCALE_RESIDUAL,
+     .residual_shift = 11,
+     .products = 3,
+     .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}},
+     .accumulators = 2,
+     .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER},
+     .split_units = 9,
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the "
+                   "matrix unit, to nearest, every 16 k; corrections in a chain of their own, "
+                   "2^-11 as large",
+     .range_text = "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an "
+                   "absolute error of 2^-36",
+     .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65504]; elements in [2^-14, 2^-2) keep "
+                           "an absolute error of 2^-25, smaller ones become 0"},
+    {.name = "egemm",
+     .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
+     .hooks = "scheme_egemm",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 4,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 5,
+     .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit "
+                   "over all of k",
+     .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may "
+                   "lose up to 2^-25 absolute, because the unscaled residual becomes subnormal",
+     .flushed_range_text = "full accuracy for magnitudes in [2^9, 65504]; below 2^9 each element may lose "
+                           "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
+    {.name = "legemm",
+     .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
+     .hooks = "scheme_legemm",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_BIT_CUT,
+     .scale = SCALE_RESIDUAL,
+     .residual_shift = 10,
+     .products = 3,
+     .product = {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}}, /* algorithm 1, lines 9-11 */
+     .accumulators = 2,
+     .promote = {PROMOTE_NEVER, PROMOTE_NEVER},
+     .split_units = 29,
+     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two chains on the matrix "
+                   "unit over all of k, that of the corrections 2^-10 as large",
+     .range_text = "full accuracy for magnitudes in [2^-13, 65536); elements in [2^-14, 2^-13) "
+                   "have an absolute error of 2^-34; smaller ones live in the residual alone with "
+                   "11 bits, and the product of two of those is left out; 65536 and above become "
+                   "Inf",
+     .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65536); elements in [2^-14, 2^-2) have an "
+                           "absolute error of 2^-24; smaller ones live in the residual alone with at most "
+                           "11 bits, and the product of two of those is left out; 65536 and above become "
+                           "Inf"},
+    {.name = "f16x3",
+     .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
+     .checked = true,
+     .hooks = "scheme_f16x3",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     .scale_low = 14,
+     .scale_high = 14,
+     .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 9,
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, "
+                   "added in FP32 to nearest",
+     .range_text = F16X3_RANGE},
+    /* The same where the unit flushes subnormals. An unscaled residual would be lost below 2^-5 of the row's largest;
+     * times 2^11 it is a normal number for as long as NVIDIA's unscaled one is not rounded away, and costs a second
+     * accumulator. */
+    {.name = "f16x3",
+     .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
+     .checked = true,
+     .hooks = "scheme_f16x3_scaled",
+     .slice = SLICE_F16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND_RESIDUAL,
+     .scale = SCALE_ROW,
+     .scale_low = 14,
+     .scale_high = 14,
+     .residual_shift = 11,
+     .products = 3,
+     .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}},
+     .accumulators = 2,
+     .promote = {PROMOTE_ISA, PROMOTE_NEVER},
+     .split_units = 9,
+     .bound_text =
+         "inputs keep 22 bits, lo*lo (2^-22) left out; two chains, that of the corrections 2^-11 as large",
+     .range_text = F16X3_RANGE,
+     .flushed_range_text = F16X3_RANGE},
+    {.name = "bf16",
+     .paper = "one BF16 product, no refinement",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 1,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 1,
+     .product = {{0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 131329,
+     .bound_text = "each input is rounded to 8 bits: at most 2^-7 of |A||B| from the inputs, plus one "
+                   "chain on the matrix unit over all of k",
+     .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
+                   "bits, larger ones become Inf",
+     .flushed_range_text =
+         "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones become "
+         "0, larger ones Inf; " FLUSHED_PRODUCTS_TEXT},
+    {.name = "bf16x3",
+     .paper = "halftone: two BF16 slices, lo*lo left out, FP32 promotion",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 769,
+     .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, if the "
+                   "unit needs one, added in "
+                   "FP32 to nearest",
+     .range_text =
+         "elements of at least 2^-117, in a row of A (column of B) whose largest is below 2^-40 2^-78 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
+     .flushed_range_text =
+         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
+    {.name = "bf16x6",
+     .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 3,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 6,
+     .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 3,
+     .bound_text = "inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion "
+                   "interval, if the unit needs one, added in FP32 to nearest",
+     .range_text =
+         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
+     .flushed_range_text =
+         "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
+    {.name = "bf16x9",
+     .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
+     .hooks = "scheme_bf16",
+     .slice = SLICE_BF16,
+     .slices = 3,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 9,
+     .product =
+         {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 0,
+     .bound_text = "inputs keep all 24 bits, nothing left out; chains of the promotion interval, if the unit "
+                   "needs one, added in FP32 "
+                   "to nearest",
+     .range_text =
+         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
+     .flushed_range_text =
+         "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
+         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
+    {.name = "tf32",
+     .paper = "one TF32 product, inputs rounded to nearest, no refinement",
+     .hooks = "scheme_tf32",
+     .slice = SLICE_TF32,
+     .slices = 1,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 1,
+     .product = {{0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_NEVER},
+     .split_units = 16388,
+     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
+                   "truncating chain over all of k",
+     .range_text = "elements with magnitude in [2^-126, 2^128 - 2^116) keep 11 bits; smaller ones lose "
+                   "bits, larger ones become Inf"},
+    {.name = "tf32x3",
+     .paper = "halftone: two TF32 slices rounded to nearest, lo*lo left out, FP32 promotion",
+     .hooks = "scheme_tf32",
+     .slice = SLICE_TF32,
+     .slices = 2,
+     .atom_slices = 2,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_ROW,
+     WIDE_RANGE,
+     .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {PROMOTE_ISA},
+     .split_units = 9,
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
+                   "FP32 to nearest",
+     .range_text =
+         "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
+         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
+    {.name = "bf16x6u",
+     .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; FP32 FFMA where slices "
+              "cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; AMD (gfx90a): FP32 MFMA alone",
+     .hooks = "scheme_bf16x6u",
+     .slice = SLICE_BF16,
+     .slices = 3,
+     .atom_slices = 1,
+     .split = SPLIT_ROUND,
+     .scale = SCALE_NONE,
+     .products = 6,
+     .product =
+         {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .accumulators = 1,
+     .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
+     .fma_k = 16,
+     .split_units = 3,
+     .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by warpgroups 32), added in FP32 to nearest; "
+                   "up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 "
+                   "multiply-adds in chains of 2 or 32 k, added with what that rounds off, as parts of k and what fails auto's check "
+                   "are; kernels for few k or few columns add plainly",
+     .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below "
+                   "2^-126 the error is absolute, at most 2^-149 for each k"},
+    FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),
+    FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
+                {1, 1, 2}, {2, 0, 2}),
+    FIXED_POINT("i8x10", "4", 4, 2, 10, 4, 1, "2^-30", "2^-151", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
+                {1, 1, 2}, {2, 0, 2}, {0, 3, 3}, {1, 2, 3}, {2, 1, 3}, {3, 0, 3}),
+};
+const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
+
+const struct scheme *scheme_for(const char *name, bool flushes) {
+    name = ht_scheme_meant(name);
+    for (int i = 0; i < scheme_count; i++) {
+        const struct scheme *s = &scheme_table[i];
+        const bool needs_subnormals = s->slice == SLICE_F16 && !s->flushed_range_text;
+        if (strcmp(s->name, name) == 0 && !(flushes && needs_subnormals))
+            return s;
+    }
+    return NULL;
+}
+
+const struct scheme *scheme_find(const char *name) {
+    return scheme_for(name, false);
+}
+
+int scheme_flush_exponent(const struct scheme *s) {
+    const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
+    return scheme_is_exact(s) ? 0 : min_exponent - s->residual_shift;
+}
+
+int scheme_slice_bytes(const struct scheme *s) {
+    return slice_bytes(s->slice);
+}
+
+int scheme_atom_k(const struct scheme *s) {
+    const int row_bytes = 128; /* one atom row: the swizzle's span (templates/README.md) */
+    return row_bytes / scheme_slice_bytes(s) / s->atom_slices;
+}
+
+int scheme_atom_group(const struct scheme *s) {
+    return s->slices / s->atom_slices;
+}
+
+bool scheme_is_direct(const struct scheme *s) {
+    return s->fma_k > 0;
+}
+
+bool scheme_is_exact(const struct scheme *s) {
+    return s->exact_k > 0;
+}
+
+const char *scheme_range(const struct scheme *s) {
+    if (scheme_is_direct(s))
+        return "HT_RANGE_ALL";
+    if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
+        return "HT_RANGE_ROW";
+    if (s->slice == SLICE_F16)
+        return s->slices == 1 ? "HT_RANGE_FP16" : "HT_RANGE_PART";
+    return s->slice == SLICE_S8 ? "HT_RANGE_FIXED" : "HT_RANGE_FP32";
+}

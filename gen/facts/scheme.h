@@ -1,0 +1,71 @@
+/* scheme: the table of emulation schemes. A scheme is a row of data plus its `templates/scheme_*` hooks
+ * (ht_split, ht_combine). This room knows nothing of tiles, GPUs or text. */
+#ifndef HT_SCHEME_H
+#define HT_SCHEME_H
+
+#include <stdbool.h>
+
+#include "facts/slice.h"
+
+enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS };
+enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW };
+enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
+enum { SCHEME_PRODUCTS_MAX = 16, SCHEME_ACCUMULATORS_MAX = 4 };
+
+struct product {
+    int a, b, acc; /* slice of A times slice of B into accumulator acc */
+};
+
+struct scheme {
+    const char *name, *paper, *hooks;
+    enum slice_type slice;
+    int slices;
+    int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
+    enum split_rule split;
+    enum scale_rule scale;
+    /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room * 2^-23, is
+     * brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
+    int scale_low, scale_high, scale_room;
+    bool checked; /* packing can count what the data check needs (templates/hooks_tame.cuh) */
+    int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
+    int products;
+    struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
+    int accumulators;
+    int promote[SCHEME_ACCUMULATORS_MAX]; /* PROMOTE_* or a k interval, for each accumulator */
+    /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that one part of k
+     * (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
+    int carry_k, exact_k;
+    /* Kernels read the operands as they are and cut them into slices themselves: nothing is packed. Up to fma_k products
+     * an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
+    int fma_k;
+    /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_desc.h */
+    int split_units; /* what the split alone loses, in 2^-24 */
+    const char *bound_text, *range_text;
+    /* For matrix units that flush subnormals. */
+    const char *flushed_range_text; /* range_text there; NULL: the same, but an FP16 row needs subnormals */
+};
+
+extern const struct scheme scheme_table[];
+extern const int scheme_count;
+const struct scheme *scheme_find(const char *name); /* the first row of that name, or of what it means today (ht_scheme_meant); NULL: none */
+/* The row of that name for a matrix unit that keeps, or flushes, subnormals: a name may have a second row whose
+ * slices are scaled so that no accuracy depends on them. NULL: none. */
+const struct scheme *scheme_for(const char *name, bool flushes);
+/* Largest power of two, as exponent, that a flushing unit may drop from an element that is a normal number of the slice
+ * type (smaller ones may vanish); 0: integers, nothing is dropped. */
+int scheme_flush_exponent(const struct scheme *s);
+
+int scheme_slice_bytes(const struct scheme *s);
+/* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (templates/README.md). Atoms are
+ * ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices of its k block,
+ * 128 / atom_slices * (i % atom_slices) bytes into the row (before the swizzle). */
+int scheme_atom_k(const struct scheme *s);
+/* Atoms of one row block and k block: slices / atom_slices. */
+int scheme_atom_group(const struct scheme *s);
+/* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
+bool scheme_is_exact(const struct scheme *s);
+bool scheme_is_direct(const struct scheme *s); /* see fma_k */
+/* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
+const char *scheme_range(const struct scheme *s);
+
+#endif

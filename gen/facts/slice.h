@@ -1,0 +1,23 @@
+/* slice: the number formats that matrix units multiply. Knows nothing of schemes or instruction sets. */
+#ifndef HT_SLICE_H
+#define HT_SLICE_H
+
+enum slice_type { SLICE_F16, SLICE_BF16, SLICE_TF32, SLICE_S8, SLICE_TYPES };
+
+/* "f16": part of file names; "FP16": for people. */
+static inline const char *slice_word(enum slice_type t) {
+    static const char *const words[SLICE_TYPES] = {"f16", "bf16", "tf32", "s8"};
+    return words[t];
+}
+
+static inline const char *slice_title(enum slice_type t) {
+    static const char *const titles[SLICE_TYPES] = {"FP16", "BF16", "TF32", "INT8"};
+    return titles[t];
+}
+
+static inline int slice_bytes(enum slice_type t) {
+    static const int bytes[SLICE_TYPES] = {2, 2, 4, 1};
+    return bytes[t];
+}
+
+#endif

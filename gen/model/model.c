@@ -1,0 +1,246 @@
+/* model: names, dispatch and what the three tile models share; see model.h. This room must not know plans,
+ * text or files. Integers only; every quantity carries its unit in its name. */
+#include "model/model.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const model_names[] = {"halftone", "egemm", "legemm"};
+enum { MODEL_COUNT = sizeof model_names / sizeof model_names[0] };
+
+const char *model_name(enum model_kind kind) {
+    return model_names[kind];
+}
+
+bool model_from_name(const char *name, enum model_kind *kind) {
+    for (int i = 0; i < MODEL_COUNT; i++) {
+        if (strcmp(model_names[i], name) == 0) {
+            *kind = (enum model_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void model_reject(struct cost *cost, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cost->reason, sizeof cost->reason, format, args);
+    va_end(args);
+    cost->fits = false;
+}
+
+int64_t model_clock_mhz(const struct gpu *g) {
+    return g->sustained_clock_mhz;
+}
+
+int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
+    const struct isa *isa = isa_find(g->isa);
+    return isa && isa->direct_mma ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
+}
+
+/* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products together. */
+int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
+    const struct isa *isa = isa_find(g->isa);
+    if (scheme_is_direct(s) && isa && !isa->direct_mma)
+        return (isa->fp32_mma ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz) : g->fp32_fma_per_cycle) * s->products;
+    const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
+                                        [SLICE_BF16] = g->bf16_fma_per_cycle,
+                                        [SLICE_TF32] = g->tf32_fma_per_cycle,
+                                        [SLICE_S8] = g->s8_fma_per_cycle};
+    return rates[s->slice];
+}
+
+bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    return model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
+}
+
+int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {
+    switch (s->promote[accumulator]) {
+    case PROMOTE_NEVER:
+        return 0;
+    case PROMOTE_EACH_MMA:
+        return isa_mma_k(isa, s->slice);
+    case PROMOTE_ISA:
+        return isa->promote_k[s->slice];
+    default:
+        return s->promote[accumulator];
+    }
+}
+
+/* Source: CUDA occupancy calculator; CDNA2 ISA guide. Worked line: 232 registers a thread on sm_75: 232 * 32
+ * = 7424 = 29 units of 256, nothing to round; 230 -> 7360 -> 7424 as well. */
+int64_t model_warp_registers(const struct isa *isa, int64_t regs) {
+    return ht_ceil_div(regs * isa->wave_size, isa->register_unit) * isa->register_unit;
+}
+
+/* Source: CUDA occupancy calculator: each scheduler owns its share of the register file and of the warps;
+ * shared memory is allocated in units, plus what the driver keeps per block. Worked line: A800 (65,536
+ * registers, 4 schedulers), 8 warps of 228 registers: 232 * 32 = 7424 a warp, 16384 / 7424 = 2 warps a
+ * scheduler, 8 warps: 1 block. */
+int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
+                    int64_t smem_bytes, const char **limit) {
+    int64_t scheduler_registers = g->registers_per_sm / g->schedulers_per_sm;
+    int64_t warps_by_registers =
+        scheduler_registers / model_warp_registers(isa, regs_per_thread) * g->schedulers_per_sm;
+    int64_t unit = isa->smem_unit_bytes;
+    int64_t smem = ht_ceil_div(smem_bytes + g->smem_reserved_per_block_bytes, unit) * unit;
+    const struct {
+        const char *name;
+        int64_t blocks;
+    } bounds[] = {{"registers", warps_by_registers / warps},
+                  {"shared memory", smem > 0 ? g->smem_per_sm_bytes / smem : g->blocks_per_sm},
+                  {"warps", g->warps_per_sm / warps},
+                  {"block slots", g->blocks_per_sm}};
+    int least = 0;
+    for (int i = 1; i < (int)(sizeof bounds / sizeof bounds[0]); i++) {
+        if (bounds[i].blocks < bounds[least].blocks)
+            least = i;
+    }
+    if (limit)
+        *limit = bounds[least].name;
+    return (int)bounds[least].blocks;
+}
+
+bool model_resides(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
+    const char *limit = "";
+    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+    if (cost->smem_bytes <= g->smem_per_block_bytes && cost->blocks_per_sm > 0)
+        return true;
+    model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", tile_warps(t),
+                 cost->regs_per_thread, cost->smem_bytes, limit);
+    return false;
+}
+
+void model_predict_direct(const struct gpu *g, const struct tile *t, const struct shape *shape, struct cost *cost, const char *unit) {
+    cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
+                                    g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
+    cost->score = -cost->predicted_ns;
+    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
+    snprintf(cost->binding, sizeof cost->binding, "%s", 2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram" : unit);
+}
+
+bool model_promotes(const struct scheme *s, const struct isa *isa) {
+    return model_promote_k(s, isa, 0) > 0 && !scheme_is_exact(s);
+}
+
+bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t) {
+    return isa->async_copy && t->stages > 1 && s->promote[0] == PROMOTE_ISA && model_promotes(s, isa) &&
+           model_promote_k(s, isa, 0) <= t->bk;
+}
+
+/* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
+enum { CHUNK_K_MAX = 64 };
+
+int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t) {
+    const int k = s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(s, isa, 0);
+    const int chunk_k = k < CHUNK_K_MAX ? k : CHUNK_K_MAX;
+    return chunk_k > t->bk ? chunk_k / t->bk : 1;
+}
+
+/* Worked line: 4096 x 4096 in 128 x 128 tiles = 1024 blocks on 108 SMs, one each: 9.482 waves. */
+int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
+                          int blocks_per_sm) {
+    int64_t blocks = ht_mul(ht_ceil_div(shape->m, t->bm), ht_ceil_div(shape->n, t->bn));
+    int64_t slots = g->sms * (blocks_per_sm > 0 ? blocks_per_sm : 1);
+    return ht_ceil_div(ht_mul(blocks, 1000), slots);
+}
+
+const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s) {
+    return scheme_is_direct(s) && isa->direct == DIRECT_NONE ? isa_direct(isa, DIRECT_TILE) : isa;
+}
+
+const struct isa *model_warpgroup_isa(const struct isa *isa, const struct scheme *s) {
+    return scheme_is_direct(s) && isa->direct_wgmma ? isa_direct(isa, DIRECT_WGMMA) : NULL;
+}
+
+struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s) {
+    isa = model_scheme_isa(isa, s);
+    struct isa seen = *isa;
+    seen.warpgroup = isa->warpgroup && kind == MODEL_HALFTONE;
+    return seen;
+}
+
+void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                const struct tile *t, const struct shape *shape, struct cost *cost) {
+    memset(cost, 0, sizeof *cost);
+    cost->fits = true;
+    cost->threads = tile_threads(t, isa);
+    if (!model_has_unit(g, isa, s)) {
+        model_reject(cost, "unit: there are no %s kernels for %s", slice_title(s->slice), isa->name);
+        return;
+    }
+    if (scheme_is_direct(s) && kind != MODEL_HALFTONE) {
+        model_reject(cost, "operands: model %s knows no kernels that read them as they are", model_name(kind));
+        return;
+    }
+    const int interval = s->promote[0] == PROMOTE_ISA ? model_promote_k(s, isa, 0) : 0;
+    if (kind == MODEL_HALFTONE && interval % t->bk != 0) {
+        model_reject(cost, "promotion: every %d k is not after whole steps of %d", interval, t->bk);
+        return;
+    }
+    switch (kind) {
+    case MODEL_HALFTONE:
+        (isa->direct == DIRECT_F64 ? model_f64 : isa->direct > DIRECT_TILE ? model_fma : isa->direct ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
+        break;
+    case MODEL_EGEMM:
+        model_egemm(g, isa, s, t, shape, cost);
+        break;
+    case MODEL_LEGEMM:
+        model_legemm(g, isa, s, t, shape, cost);
+        break;
+    }
+    cost->waves_milli = model_waves_milli(g, t, shape, cost->blocks_per_sm);
+}
+
+/* +1: x larger, -1: y larger, 0: equal. */
+static int larger(int64_t x, int64_t y) {
+    return (x > y) - (x < y);
+}
+
+/* EGEMM-TC ties, in order: larger w_m * w_n ("we aim to increase (w_m, w_n)", section 6.2); smaller w_m + w_n
+ * (less T_Mem2 at equal area, eq. 7); larger b_k (ours: eq. 4 does not depend on it, and each b_k costs one
+ * barrier and one burst of STS; the paper asks for a small b_k only where that buys a larger b_m, b_n); fewer
+ * stages (ours: the paper has one buffer); larger w_m (ours: C is column-major, so a taller warp tile stores
+ * longer runs). */
+static int egemm_ties(const struct tile *x, const struct tile *y) {
+    const int order[] = {larger((int64_t)x->wm * x->wn, (int64_t)y->wm * y->wn),
+                         larger(y->wm + y->wn, x->wm + x->wn), larger(x->bk, y->bk),
+                         larger(y->stages, x->stages), larger(x->wm, y->wm)};
+    for (int i = 0; i < (int)(sizeof order / sizeof order[0]); i++) {
+        if (order[i] != 0)
+            return order[i];
+    }
+    return 0;
+}
+
+/* LE-GEMM ties: larger T_K (section 4.3: it is reduced only to prevent overflow); less work per thread ("to
+ * avoid excessive workload", section 4.2). */
+static int legemm_ties(const struct cost *x, const struct tile *tx, const struct cost *y,
+                       const struct tile *ty) {
+    int k = larger(tx->bk, ty->bk);
+    return k != 0 ? k : larger(y->regs_per_thread, x->regs_per_thread);
+}
+
+/* Ours, measured on the H200: a third stage never lost and more gained nothing (bench/decisions/001); the taller warp is 0.4
+ * to 1.5 % ahead at 32 k. */
+static int halftone_ties(const struct tile *x, const struct tile *y) {
+    enum { ENOUGH_STAGES = 3 };
+    const int sx = x->stages < ENOUGH_STAGES ? x->stages : ENOUGH_STAGES;
+    const int sy = y->stages < ENOUGH_STAGES ? y->stages : ENOUGH_STAGES;
+    return sx != sy ? larger(sx, sy) : larger(x->wm, y->wm);
+}
+
+bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
+                  const struct tile *ty) {
+    int order = larger(x->score, y->score);
+    if (order == 0 && kind == MODEL_EGEMM)
+        order = egemm_ties(tx, ty);
+    if (order == 0 && kind == MODEL_HALFTONE)
+        order = halftone_ties(tx, ty);
+    if (order == 0 && kind == MODEL_LEGEMM)
+        order = legemm_ties(x, tx, y, ty);
+    return order != 0 ? order > 0 : tile_compare(tx, ty) < 0;
+}

@@ -1,0 +1,188 @@
+/* model: (Gpu, Isa, Scheme, Tile, Shape) -> Cost or reason of rejection. Pure functions, integer
+ * arithmetic only; every formula names its source and carries a worked line that is also a unit test. */
+#ifndef HT_MODEL_H
+#define HT_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../runtime/ht_desc.h"
+#include "facts/gpu.h"
+#include "model/tile.h"
+
+enum model_kind { MODEL_HALFTONE, MODEL_EGEMM, MODEL_LEGEMM };
+enum { MODEL_REASON_MAX = 160 };
+
+struct shape {
+    int64_t m, n, k;
+};
+
+struct cost {
+    bool fits;
+    char reason[MODEL_REASON_MAX]; /* why rejected, with the numbers; empty when it fits */
+    char binding[32]; /* resource that limits the accepted tile: tensor, smem, l2, dram, latency, ... */
+    int threads, regs_per_thread, smem_bytes, blocks_per_sm;
+    int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
+    int regs_chains; /* part of regs_accumulators: sums that only MMAs touch until they are drained */
+    int regs_given_back; /* fragments that find no registers ahead of their use */
+    int64_t waves_milli;                               /* waves of the shape, thousandths */
+    int64_t predicted_ns;                              /* kernel only, for the shape */
+    int64_t score; /* the model's own objective: larger is better; ties by tile_compare, smaller first */
+    struct ht_cost_coefficients coefficients; /* what the runtime's ht_cost_ns needs (MODEL_HALFTONE) */
+};
+
+/* Tile rows of a raster group, so that what a wave reads of A and B is about square: 8 or 16, the one below the root of SMs * bn / bm. Worked
+ * line: 132 SMs, 128x128: 11.5, 8 (bench/decisions/016: 8, 16, 32 rows 228, 220, 217 TFLOPS); 128x256: 16.2, 16 (bench/decisions/026). */
+static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
+    return g->sms * t->bn >= 256 * t->bm ? 16 : 8;
+}
+
+const char *model_name(enum model_kind kind);
+bool model_from_name(const char *name, enum model_kind *kind);
+
+/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for
+ * model_isa of their kind. */
+void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                const struct tile *t, const struct shape *shape, struct cost *cost);
+
+/* The instruction set as a model sees it: the papers' models know only warps that hold operands in registers, so for them
+ * Hopper is a GPU with mma.sync. */
+struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s);
+/* The row that a scheme's kernels are made from: isa, or what isa_direct makes of it. */
+const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s);
+/* The row of the scheme's kernels by warpgroups beside those; NULL: it has none. */
+const struct isa *model_warpgroup_isa(const struct isa *isa, const struct scheme *s);
+
+/* Whether cost x beats cost y (both fit) under the model's objective; total with tile_compare. */
+bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
+                  const struct tile *ty);
+
+/* ---- What the three models share, also used by explain and the tests ---- */
+
+static inline int64_t model_largest(int64_t x, int64_t y) {
+    return x > y ? x : y;
+}
+
+/* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for ht_cost_ns. */
+int64_t model_clock_mhz(const struct gpu *g);
+
+/* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read the operands as they are run
+ * at 1905 to 1980 MHz where f16x3 runs at 1425 (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
+int64_t model_cool_clocks(const struct gpu *g, int64_t clocks);
+
+/* Multiply-adds per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
+int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
+/* Whether budget and isa row have that unit; without it every tile is rejected. */
+bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s);
+
+/* k between two promotions of an accumulator: 0 never, the MMA's k after every MMA, else the interval. */
+int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator);
+
+/* Whether chains of accumulator 0 are closed and added up in FP32. */
+bool model_promotes(const struct scheme *s, const struct isa *isa);
+
+/* Whether tile_mma copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous copies where
+ * each step closes its chains. */
+bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t);
+
+/* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
+ * is. */
+int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t);
+
+/* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain, and a ring that is being
+ * filled meanwhile. */
+bool model_pairs_chunks(const struct scheme *s, const struct isa *isa, const struct tile *t);
+
+/* Whether its producer must give out copies faster than one in 100 clocks or so. */
+bool model_hurries_copies(const struct gpu *g, const struct scheme *s, const struct tile *t);
+
+/* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
+int64_t model_warp_registers(const struct isa *isa, int64_t regs);
+
+/* Resident blocks per SM by registers, shared memory, warps and block slots; 0: not even one. `limit` (may be NULL)
+ * names the resource that runs out first. */
+int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
+                    int64_t smem_bytes, const char **limit);
+/* Whether a block fits an SM, by registers and shared memory in `cost`, which then says how many; else rejected. */
+bool model_resides(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost);
+/* Time of kernels that read the operands as they are, by their coefficients, and what binds it: device memory, or `unit`. */
+void model_predict_direct(const struct gpu *g, const struct tile *t, const struct shape *shape, struct cost *cost, const char *unit);
+
+/* Waves of the shape in thousandths, rounded up: blocks over sms * blocks_per_sm. */
+int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
+                          int blocks_per_sm);
+
+/* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
+void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void model_halftone(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                    const struct shape *shape, struct cost *cost);
+/* MODEL_HALFTONE of a warpgroup kernel. */
+void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                 const struct shape *shape, struct cost *cost);
+/* MODEL_HALFTONE of a kernel that reads the operands as they are. */
+void model_direct(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                  const struct shape *shape, struct cost *cost);
+/* The same of one that does so with multiply-adds alone. */
+void model_f64(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+               struct cost *cost);
+void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+               struct cost *cost);
+/* Steps that its threads have on their way in registers: SETS of templates/tile_direct.cu. */
+int model_direct_sets(const struct isa *isa, const struct tile *t);
+/* MMA row tiles that a warp multiplies together: ROWS_AT_ONCE there. */
+int model_direct_rows(const struct isa *isa, const struct tile *t);
+void model_egemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                 const struct shape *shape, struct cost *cost);
+void model_legemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+                  const struct shape *shape, struct cost *cost);
+
+/* Clocks x256 that one bk step of one block keeps each pipe of its SM busy (halftone). */
+struct model_step {
+    int64_t tensor, smem, issue, fp32; /* pipes, shared by the resident blocks; smem: fragment loads */
+    int64_t chain;                     /* MMAs of one warp, dependent or at its own pace */
+    int64_t fill;    /* the stage's way into the SM; holds back the MMAs behind the copies */
+    int64_t exposed; /* barriers, and stores between them: nothing overlaps within the block */
+    int64_t copy;    /* what the last copies still need when they are waited for */
+};
+struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                                      const struct tile *t, int blocks_per_sm);
+/* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
+int model_fragment_registers(const struct isa *isa, const struct scheme *s, const struct tile *t);
+/* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they pass through
+ * registers). */
+struct model_counts {
+    int mma, load, copy;
+};
+struct model_counts model_halftone_counts(const struct isa *isa, const struct scheme *s, const struct tile *t);
+/* Of a kernel that reads the operands as they are: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
+struct model_counts model_direct_counts(const struct isa *isa, const struct tile *t);
+int model_halftone_instructions(const struct isa *isa, const struct scheme *s,
+                                const struct tile *t); /* of a step */
+int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,
+                               const struct shape *shape, int blocks_per_sm);
+
+/* EGEMM-TC's quantities, generalised to the scheme's products and slices. */
+struct model_egemm_terms {
+    int64_t ratio_milli;                        /* eq. 4 */
+    int64_t register_bytes;                     /* eq. 8, first constraint */
+    int64_t frag_registers;                     /* per thread, section 4's FRAG caching */
+    int64_t smem_bytes, smem_bytes_eq8;         /* padding 4 (Table 4) and 8 (eq. 8 as printed) */
+    int64_t comp_milli, mem1_milli, mem2_milli; /* eqs. 5, 6, 7: thousandths of a clock */
+};
+struct model_egemm_terms model_egemm_terms(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                                           const struct tile *t);
+
+/* LE-GEMM's quantities. */
+struct model_legemm_terms {
+    int64_t tlp, tlp_limit;             /* eq. 12 in threads, and what the GPU can hold */
+    int64_t memory_bytes, flops;        /* eqs. 13, 14 per T_K step */
+    int64_t ratio_milli;                /* eq. 15 */
+    int64_t work_dl_milli, work_cp;     /* eqs. 16, 17, elements per thread */
+    int64_t registers;                  /* per thread: eq. 16's elements as registers */
+    int64_t registers_two_accumulators; /* the same with every accumulator of the scheme held whole */
+};
+struct model_legemm_terms model_legemm_terms(const struct gpu *g, const struct isa *isa,
+                                             const struct scheme *s, const struct tile *t,
+                                             const struct shape *shape);
+#endif

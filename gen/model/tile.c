@@ -1,0 +1,199 @@
+/* tile: the geometry of one kernel and the project's search space; see tile.h. No costs, no opinions: whether
+ * a tile fits a GPU is the model's business.
+ *
+ * The space. bm, bn: whole panel atoms of 64 rows, powers of two as in both papers. bk: one or two atoms, at
+ * most 64 unless one atom is wider (INT8: 128). An even number of fragment steps, because fragments are
+ * double-buffered. wm, wn: whole fragments, as one load brings them. A block has 1 to 16 warps, and its
+ * threads copy a stage in whole 16-byte parts. Without an asynchronous copy a stage travels through registers,
+ * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
+#include "model/tile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../../runtime/ht_desc.h"
+#include "base/text.h"
+
+enum { WARPS_MAX = 16, K_MAX = 64, COPY_BYTES = 16 };
+
+int tile_warps(const struct tile *t) {
+    return (t->bm / t->wm) * (t->bn / t->wn);
+}
+
+enum { WARPGROUP_THREADS = 128, PART_COLUMNS = 64 };
+
+int tile_groups(const struct tile *t, const struct isa *isa) {
+    enum { TWO_WARPGROUPS = 128 }; /* rows */
+    return isa->direct == DIRECT_WGMMA && t->bm < TWO_WARPGROUPS ? TWO_WARPGROUPS / t->bm : 1;
+}
+
+int tile_threads(const struct tile *t, const struct isa *isa) {
+    return isa->warpgroup ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS : tile_warps(t) * tile_groups(t, isa) * isa->wave_size;
+}
+
+int tile_warpgroups(const struct tile *t) {
+    return t->bn / t->wn;
+}
+
+int tile_parts(const struct tile *t) {
+    return t->wn / PART_COLUMNS;
+}
+
+int tile_part_registers(const struct tile *t) {
+    return t->bm * PART_COLUMNS / WARPGROUP_THREADS;
+}
+
+int tile_part_rows(const struct tile *t) {
+    return t->bm < HT_ATOM_ROWS ? t->bm : HT_ATOM_ROWS;
+}
+
+int tile_stage_bytes(const struct tile *t, const struct scheme *s) {
+    return (t->bm + t->bn) * t->bk * s->slices * scheme_slice_bytes(s);
+}
+
+int tile_cluster_m(const struct tile *t) {
+    return t->bn >= t->bm ? t->cluster : 1;
+}
+
+int tile_cluster_n(const struct tile *t) {
+    return t->bn >= t->bm ? 1 : t->cluster;
+}
+
+/* Worked line: f16x3, 64 x 128 x 32 in twos: 8192 of A and half of B's 16384. */
+int tile_fetched_bytes(const struct tile *t, const struct scheme *s) {
+    return (t->bm / tile_cluster_n(t) + t->bn / tile_cluster_m(t)) * t->bk * s->slices * scheme_slice_bytes(s);
+}
+
+int tile_compare(const struct tile *x, const struct tile *y) {
+    const int differences[] = {x->bm - y->bm, x->bn - y->bn, x->bk - y->bk,        x->wm - y->wm,
+                               x->wn - y->wn, x->wk - y->wk, x->stages - y->stages, x->cluster - y->cluster};
+    for (unsigned i = 0; i < sizeof differences / sizeof differences[0]; i++) {
+        if (differences[i] != 0)
+            return differences[i] < 0 ? -1 : 1;
+    }
+    return 0;
+}
+
+void tile_name(char name[TILE_NAME_MAX], const struct tile *t) {
+    snprintf(name, TILE_NAME_MAX, "%dx%dx%d_w%dx%d_s%d%s", t->bm, t->bn, t->bk, t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "");
+}
+
+int tile_scan(const char *text, struct tile *t) {
+    enum { LARGEST = 65536 };
+    int *const field[] = {&t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &t->cluster};
+    static const char *const before[] = {"", "x", "x", "_w", "x", "_s", "_c"};
+    const char *at = text;
+    t->cluster = 1;
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        int64_t number;
+        if (i == 6 && strncmp(at, "_c", 2) != 0)
+            break;
+        if (strncmp(at, before[i], strlen(before[i])) != 0 || !(at = text_number(at + strlen(before[i]), LARGEST, &number)))
+            return 0;
+        *field[i] = (int)number;
+    }
+    return *at == 0 || *at == ',' ? (int)(at - text) : 0;
+}
+
+/* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */
+static bool warps_divide(const struct tile *t, const struct isa *isa) {
+    if (t->bm % t->wm != 0 || t->bn % t->wn != 0 || t->wm % isa->mi != 0 || t->wn % (isa->ni * isa->b_tiles) != 0)
+        return false;
+    int warps = tile_warps(t);
+    return warps >= 1 && warps <= WARPS_MAX;
+}
+
+/* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. 32 rows, half
+ * an atom, only with the fewest columns and alone: for products of fewer tiles than there are SMs. */
+static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
+                                 void (*visit)(void *context, const struct tile *t), void *context) {
+    enum { ROWS_MIN = HT_ATOM_ROWS / 2, ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
+    struct tile t = {.wk = isa_mma_k(isa, s->slice), .bk = scheme_atom_k(s)};
+    for (t.bm = ROWS_MIN; t.bm <= ROWS_MAX; t.bm = t.bm < HT_ATOM_ROWS ? HT_ATOM_ROWS : t.bm + HT_ATOM_ROWS) {
+        const int columns = t.bm < HT_ATOM_ROWS ? PART_COLUMNS : WARPGROUPS_MAX * PARTS_MAX * PART_COLUMNS;
+        t.wm = t.bm;
+        for (t.bn = PART_COLUMNS; t.bn <= columns; t.bn += PART_COLUMNS) {
+            for (t.wn = PART_COLUMNS; t.wn <= PARTS_MAX * PART_COLUMNS; t.wn += PART_COLUMNS) {
+                if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
+                    continue;
+                for (t.stages = 2; t.stages <= TILE_RING_MAX; t.stages++) {
+                    for (t.cluster = 1; t.cluster <= (t.bm < HT_ATOM_ROWS ? 1 : TILE_CLUSTER_MAX); t.cluster++)
+                        visit(context, &t);
+                }
+            }
+        }
+    }
+}
+
+/* The same by warpgroups: each 64 rows and all columns; a thread cuts whole eights of Q, so that 128 rows need 64 columns. */
+static void enumerate_direct_wgmma(const struct isa *isa, const struct scheme *s,
+                                   void (*visit)(void *context, const struct tile *t), void *context) {
+    static const int sizes[][2] = {{64, 32}, {64, 64}, {128, 64}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct tile t = {sizes[i][0], sizes[i][1], 32, isa->mi, sizes[i][1], isa_mma_k(isa, s->slice), 2, 1};
+        visit(context, &t);
+    }
+}
+
+/* Kernels that read the operands as they are: 4 or 8 warps and steps of 32 k, so that a thread always moves the same place
+ * of a line; rows down to one MMA tile's columns for products of a matrix and a few vectors. */
+static void enumerate_direct(const struct isa *isa, const struct scheme *s,
+                             void (*visit)(void *context, const struct tile *t), void *context) {
+    if (isa->direct == DIRECT_WGMMA) {
+        enumerate_direct_wgmma(isa, s, visit, context);
+        return;
+    }
+    enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WM_MAX = 64, WN_MAX = 32 };
+    struct tile t = {.bk = 32, .wk = isa_mma_k(isa, s->slice), .stages = 2, .cluster = 1};
+    for (t.bm = BM_MIN; t.bm <= BM_MAX; t.bm *= 2) {
+        for (t.bn = BN_MIN; t.bn <= BN_MAX; t.bn *= 2) {
+            for (t.wm = isa->mi; t.wm <= WM_MAX; t.wm *= 2) {
+                for (t.wn = isa->ni; t.wn <= WN_MAX && t.wn <= t.bn; t.wn *= 2) {
+                    const bool namesake = isa->direct_wgmma && t.wm == isa->mi && t.wn == t.bn; /* of one of warpgroups */
+                    if ((tile_warps(&t) == 4 || tile_warps(&t) == 8) && !namesake)
+                        visit(context, &t);
+                }
+            }
+        }
+    }
+}
+
+void tile_enumerate(const struct isa *isa, const struct scheme *s,
+                    void (*visit)(void *context, const struct tile *t), void *context) {
+    if (scheme_is_direct(s)) {
+        enumerate_direct(isa, s, visit, context);
+        return;
+    }
+    if (isa->warpgroup) {
+        enumerate_warpgroups(isa, s, visit, context);
+        return;
+    }
+    static const int block_sizes[] = {64, 128, 256};
+    static const int warp_sizes[] = {16, 32, 64, 128};
+    enum { SIZES = 3, WM_FIRST = 1 };
+    /* Exact sums have up to four accumulators, which leave room for few columns; 128 columns of 8-wide fragments leave
+     * no registers at all. */
+    const int wn_first = scheme_is_exact(s) ? 0 : WM_FIRST, wn_end = isa->ni >= 16 ? SIZES + 1 : SIZES;
+    const int wn_sizes = wn_end - wn_first;
+    const int atom_k = scheme_atom_k(s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
+    const int stages_min = isa->async_copy ? 2 : 1, stages_max = isa->async_copy ? 5 : 2;
+    struct tile t = {.wk = isa_mma_k(isa, s->slice), .cluster = 1};
+    for (int m = 0; m < SIZES; m++) {
+        for (int n = 0; n < SIZES; n++) {
+            for (t.bk = atom_k; t.bk <= 2 * atom_k && t.bk <= k_max; t.bk += atom_k) {
+                for (int i = 0; i < SIZES * wn_sizes; i++) {
+                    t.bm = block_sizes[m];
+                    t.bn = block_sizes[n];
+                    t.wm = warp_sizes[WM_FIRST + i / wn_sizes];
+                    t.wn = warp_sizes[wn_first + i % wn_sizes];
+                    if (t.bk % (2 * isa_fragment_k(isa, s->slice)) != 0 || !warps_divide(&t, isa))
+                        continue;
+                    if (tile_stage_bytes(&t, s) % (tile_threads(&t, isa) * COPY_BYTES) != 0)
+                        continue;
+                    for (t.stages = stages_min; t.stages <= stages_max; t.stages++)
+                        visit(context, &t);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/* tile: geometry of one kernel and its enumeration; no costs, no opinions. */
+#ifndef HT_TILE_H
+#define HT_TILE_H
+
+#include <stdbool.h>
+
+#include "facts/isa.h"
+#include "facts/scheme.h"
+
+enum { TILE_RING_MAX = 8, TILE_CLUSTER_MAX = 2 }; /* stages and cluster of a warpgroup kernel */
+
+struct tile {
+    int bm, bn, bk; /* CTA tile */
+    int wm, wn, wk; /* warp tile; wk = MMA k (EGEMM-TC w_k) */
+    int stages;     /* shared-memory buffers of bk */
+    int cluster;    /* blocks that share panels: 1, or 2 (warpgroup kernels) */
+};
+
+int tile_warps(const struct tile *t);
+/* Groups of a block's warps that take turns in a tile's steps: of DIRECT_WGMMA, whose blocks have two warpgroups; else 1. */
+int tile_groups(const struct tile *t, const struct isa *isa);
+int tile_threads(const struct tile *t, const struct isa *isa); /* a warpgroup of producers included */
+/* Warpgroup kernels: consumer warpgroups of a block, parts of 64 columns of one of them, results a thread has of a part. */
+int tile_warpgroups(const struct tile *t);
+int tile_parts(const struct tile *t);
+int tile_part_registers(const struct tile *t);
+int tile_part_rows(const struct tile *t); /* 64, of smaller tiles all */
+/* Bytes of one stage: A and B slices of bk, unpadded (swizzled panels need none). */
+int tile_stage_bytes(const struct tile *t, const struct scheme *s);
+/* Of these, what the block itself fetches: of panels that its cluster shares, its part. */
+int tile_fetched_bytes(const struct tile *t, const struct scheme *s);
+/* Blocks of a cluster along m and n: it shares the larger panels, and is spread along the other operand. */
+int tile_cluster_m(const struct tile *t);
+int tile_cluster_n(const struct tile *t);
+/* Total order on geometry (bm, bn, bk, wm, wn, wk, stages, cluster), for ties. */
+int tile_compare(const struct tile *x, const struct tile *y);
+
+/* Its name, as in kernels' names and in `emit --tiles`: 64x128x32_w64x64_s8_c2, without _c1. */
+enum { TILE_NAME_MAX = 64 };
+void tile_name(char name[TILE_NAME_MAX], const struct tile *t);
+/* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is none. */
+int tile_scan(const char *text, struct tile *t);
+
+/* Calls visit(context, tile) for every tile of the project's search space, in tile_compare order. */
+void tile_enumerate(const struct isa *isa, const struct scheme *s,
+                    void (*visit)(void *context, const struct tile *t), void *context);
+#endif
