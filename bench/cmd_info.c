@@ -17,7 +17,9 @@ static void print_set(const struct ht_set_desc *set) {
 static void print_device(const struct engine *e) {
     const char *why = "";
     printf("backend: %s%s\n", e->device.backend,
-           e->device.simulated ? " (CPU, bit-exact model of the matrix unit)" : "");
+           !e->device.simulated                             ? ""
+           : strstr(e->device.name, "_assumed") != NULL ? " (CPU; the matrix unit's arithmetic is assumed, not compared with a card)"
+                                                        : " (CPU, bit-exact model of the matrix unit)");
     printf("device: %s, %d multiprocessors", e->device.name, e->device.sms);
     if (e->device.memory_bytes > 0)
         printf(", %.1f GiB", (double)e->device.memory_bytes / 1073741824.0);

@@ -142,7 +142,8 @@ static int64_t put_rate(struct sheet *s, const char *key, const enum probe_what 
 
 /* Budgets know these instruction sets; what lies between runs the code of the next lower one. */
 static const char *isa_of(int capability) {
-    return capability >= 100  ? "sm_89"
+    return capability >= 120  ? "sm_120"
+           : capability >= 100 ? "sm_100"
            : capability >= 90 ? "sm_90a"
            : capability >= 89 ? "sm_89"
            : capability >= 86 ? "sm_86"

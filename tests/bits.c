@@ -166,7 +166,8 @@ static const char *model_of(const struct ht_dev_info *device) {
     static const struct {
         int capability;
         const char *model;
-    } known[] = {{750, "sm75"}, {800, "sm80"}, {860, "sm86"}, {890, "sm89"}, {900, "sm90"}};
+    } known[] = {{750, "sm75"}, {800, "sm80"}, {860, "sm86"}, {890, "sm89"}, {900, "sm90"},
+                 {1000, "sm100_assumed"}, {1030, "sm100_assumed"}, {1200, "sm120_assumed"}, {1210, "sm120_assumed"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].capability == device->capability)
             return known[i].model;

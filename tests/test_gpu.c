@@ -124,7 +124,8 @@ static void expect_one(const struct text *base, const struct key *key, const cha
 static void all_budgets_are_good(void **state) {
     (void)state;
     static const char *const names[] = {"a100",   "a800",    "h100",    "h200",    "l40s", "mi210",
-                                        "mi250x", "rtx3090", "rtx4090", "rtx6000", "t4",   "titanrtx"};
+                                        "mi250x", "rtx3090", "rtx4090", "rtx6000", "t4",   "titanrtx",
+                                        "b200",   "gb10",    "rtx5090", "rtxpro6000"};
     struct text list = {0}, lines = {0};
     assert_true(gpu_list(&list, root_folder()));
     int listed = 0, wanted = 0;
@@ -158,7 +159,8 @@ static void budgets_are_consistent(void **state) {
     } peaks[] = {{"a100", 312, 19500},    {"a800", 312, 19500},   {"h100", 0, 67000},
                  {"h200", 0, 67000},      {"l40s", 362, 91600},   {"mi210", 181, 45300},
                  {"mi250x", 191, 47850},  {"rtx3090", 71, 35600}, {"rtx4090", 165, 82600},
-                 {"rtx6000", 130, 16300}, {"t4", 65, 8100},       {"titanrtx", 130, 16300}};
+                 {"rtx6000", 130, 16300}, {"t4", 65, 8100},       {"titanrtx", 130, 16300},
+                 {"rtx5090", 209, 104800}, {"rtxpro6000", 503, 125000}, {"b200", 0, 75000}, {"gb10", 0, 31000}};
     for (size_t i = 0; i < sizeof peaks / sizeof peaks[0]; i++) {
         struct gpu g;
         assert_true(gpu_load(&g, root_folder(), peaks[i].name));

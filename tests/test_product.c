@@ -684,8 +684,8 @@ static double cut_off(double x, double y, int toward_zero, int main_only, double
 /* One product of 2^14 that fixes the alignment, then the worst of `TRIES` pairs in [1, 2) at each place. */
 static void adversary_fill(const char *scheme, uint64_t seed, int64_t k, float *a, float *b) {
     enum { TRIES = 150 };
-    const int fraction_bits =
-        strcmp(ht_sets[0]->sim_model, "sm90") == 0 ? 25 : 24; /* gfx90a: rounds at 24 bits */
+    const char *model = ht_sets[0]->sim_model;
+    const int fraction_bits = strcmp(model, "sm90") == 0 || strstr(model, "_assumed") != NULL ? 25 : 24; /* gfx90a: rounds at 24 bits */
     const int toward_zero = strcmp(scheme, "markidis") == 0 || strcmp(scheme, "legemm") == 0;
     const int main_only =
         strcmp(scheme, "half") == 0 || strcmp(scheme, "ootomo") == 0 || strcmp(scheme, "legemm") == 0;

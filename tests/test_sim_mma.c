@@ -136,8 +136,8 @@ static float dot(const char *model, float c, const uint16_t a[16], const uint16_
 
 static void table_has_its_rows(void **state) {
     (void)state;
-    static const char *const names[] = {"sm75", "sm80", "sm86", "sm89", "sm90"};
-    for (size_t i = 0; i < 5; i++) {
+    static const char *const names[] = {"sm75", "sm80", "sm86", "sm89", "sm90", "sm100_assumed", "sm120_assumed"};
+    for (size_t i = 0; i < 7; i++) {
         const struct sim_mma_model *m = sim_mma_find(names[i]);
         assert_non_null(m);
         assert_int_equal(m->fraction_bits, i < 4 ? 24 : 25);

@@ -137,11 +137,13 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const char *launcher = scheme_is_direct(s) ? "" : "_launch";
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);
+        text_addf(out, "    {\"%s\",\n     \"%s\",\n     \"", s->name, emit_range_text(s, isa));
+        emit_bound_text(out, s, isa);
         text_addf(
             out,
-            "    {\"%s\",\n     \"%s\",\n     \"%s\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
+            "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
             "\"%s\", %s%s, %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
-            s->name, emit_range_text(s, isa), s->bound_text, s->slices, scheme_atom_k(s),
+            s->slices, scheme_atom_k(s),
             scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(isa, s->slice),
             bound.step_units, bound.once_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_direct(s) ? "" : name,

@@ -32,6 +32,12 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
     snprintf(name, size, "ht_reduce_%s%s%s", s ? s->name : "", s ? "_" : "", isa->suffix);
 }
 
+void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
+    text_add(out, s->bound_text);
+    if (isa->unverified && !scheme_is_exact(s)) /* integer sums have no rounding */
+        text_addf(out, "; %s", isa->unverified);
+}
+
 const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
     return isa->flushes_subnormals && s->flushed_range_text ? s->flushed_range_text : s->range_text;
 }
@@ -489,9 +495,12 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
     banner_usage(out, "resident warps per SM",
                  (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->isa->wave_size), g->warps_per_sm);
-    text_addf(out, "//\n// Accuracy: %s\n// Input range: %s\n",
-              p->isa->direct >= DIRECT_F64 ? "sums off by at most k 2^-53 of |A||B|, rounded once" : p->scheme->bound_text,
-              emit_range_text(p->scheme, p->isa));
+    text_add(out, "//\n// Accuracy: ");
+    if (p->isa->direct >= DIRECT_F64)
+        text_add(out, "sums off by at most k 2^-53 of |A||B|, rounded once");
+    else
+        emit_bound_text(out, p->scheme, p->isa);
+    text_addf(out, "\n// Input range: %s\n", emit_range_text(p->scheme, p->isa));
     if (p->isa->ablation)
         text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->isa->ablation);
     text_addf(out, "//\n// int %s_init(void);                                        once per device\n", p->name);
@@ -633,13 +642,15 @@ void emit_head(struct text *out, const struct isa *isa) {
                   "#pragma clang diagnostic ignored \"-Wunused-function\" // no kernel uses every primitive\n"
                   "#pragma clang diagnostic ignored \"-Wunused-variable\" // nor every variable of its skeleton\n",
                   (unsigned)isa->arch, (unsigned)isa->arch, (unsigned)isa->arch);
-    else
+    else {
+        const int arch = isa->ptx_arch ? isa->ptx_arch : isa->arch;
         text_addf(out,
                   "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ %s %d\n"
                   "#error \"this kernel needs compute capability %d.%d%s\"\n#endif\n"
                   "#pragma nv_diag_suppress 177 // no kernel uses every primitive\n",
-                  isa_is_exact(isa) ? "!=" : "<", isa->arch, isa->arch / 100, isa->arch / 10 % 10,
+                  isa_is_exact(isa) ? "!=" : "<", arch, arch / 100, arch / 10 % 10,
                   isa_is_exact(isa) ? ", and no other" : " or newer");
+    }
     text_add(out, "#endif\n\n");
 }
 

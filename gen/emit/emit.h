@@ -48,6 +48,8 @@ int emit_pack_together(const struct gpu *g); /* blocks of so many tiles that fit
 /* Whether a kernel can compute what a data check lets it leave out. */
 bool emit_rescues(const struct plan *p);
 
+/* What the scheme's bound is made of, and that the unit's rounding is unverified where it is. */
+void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa);
 /* The scheme's input range on this instruction set's matrix unit. */
 const char *emit_range_text(const struct scheme *s, const struct isa *isa);
 #endif

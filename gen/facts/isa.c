@@ -16,13 +16,17 @@
  * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
  * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
  * sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded up; gfx90a one rounded addition to
- * the chain for each group of four k, which itself costs two roundings. */
+ * the chain for each group of four k, which itself costs two roundings. sm_100 and sm_120: nothing was measured here;
+ * sm_80's shapes, promotion and units, which are the largest of the NVIDIA rows. */
 #include "facts/isa.h"
 
 #include <string.h>
 
 /* Native code of the target plus its PTX, so that newer GPUs can run it too. */
 #define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
+/* From 10.0 on nvcc 13.0 has another front end (NVVM 20 instead of 7), whose PTX makes ptxas spill in 35 of 210 kernels (i8x6 in
+ * 64x64x128_w64x16_s2: 992 bytes). The PTX for sm_80 has the same instructions, and none spills. */
+#define BLACKWELL_TARGET(cc) "-gencode arch=compute_80,code=[sm_" cc ",compute_80]"
 
 #define AMPERE_MMA                                                                                           \
     {                                                                                                        \
@@ -38,13 +42,18 @@
 /* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
 #define LDMATRIX_TILES .mi = 16, .ni = 8, .fragment_k = 16, .b_tiles = 2, .d_cols = 2, .latency_divisor = 1
 
+/* Published models of Blackwell's mma.sync (MMA-Sim; Khattak and Mikaitis 2025) have sm_90's arithmetic, which loses less. */
+#define BLACKWELL_ROUNDING                                                                                   \
+    "the rounding of this GPU's tensor cores is unverified: the bound takes sm_80's, the worst known of NVIDIA's"
+
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
-#define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_)                                                      \
+#define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, unverified_, absent_)                                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .direct_mma = "arch_sm80_bf16", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
+        .ptx_arch = arch_ >= 1000 ? 800 : 0, .unverified = unverified_, .absent = absent_,    \
         .flushes_subnormals = false, .native_k = 256, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
     }
 
@@ -94,9 +103,9 @@ const struct isa isa_table[] = {
      .promote_k = {[SLICE_F16] = 32},
      .align_units = {[SLICE_F16] = 18},
      .tiny_units = 3},
-    AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800),
-    AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860),
-    AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890),
+    AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800, NULL, NULL),
+    AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860, NULL, NULL),
+    AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890, NULL, NULL),
     /* 16 k of a 64-row operand is what one wgmma takes; mi and ni are those of mma.sync, for the papers' models. */
     {.name = "sm_90a",
      .suffix = "sm90a",
@@ -128,6 +137,8 @@ const struct isa isa_table[] = {
      .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
      .tiny_units = 3},
+    AMPERE_KIN("sm_100", "sm100", "sm100_assumed", BLACKWELL_TARGET("100"), 1000, BLACKWELL_ROUNDING, "tcgen05"),
+    AMPERE_KIN("sm_120", "sm120", "sm120_assumed", BLACKWELL_TARGET("120"), 1200, BLACKWELL_ROUNDING, NULL),
     /* The main shape first: it is the one budgets name. */
     CDNA2("gfx90a", "gfx90a", 32, 8, 16, 1, 4, "gfx90a_16x16"),
     CDNA2("gfx90a_16x16", "16x16_gfx90a", 16, 16, 32, 2, 8, NULL),
@@ -178,6 +189,10 @@ int isa_fragment_k(const struct isa *isa, enum slice_type t) {
     return isa->fragment_k * slice_bytes(SLICE_F16) / slice_bytes(t);
 }
 
+const char *isa_instruction(const struct isa *isa) {
+    return strcmp(isa->vendor, "amd") == 0 ? "MFMA" : isa->warpgroup ? "wgmma" : "mma.sync";
+}
+
 /* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
 bool isa_is_exact(const struct isa *isa) {
     return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
@@ -187,7 +202,8 @@ const struct isa *isa_of_capability(int capability) {
     const struct isa *best = NULL;
     for (int i = 0; i < isa_count; i++) {
         const struct isa *isa = &isa_table[i];
-        if (!isa_is_exact(isa) && isa->arch <= 10 * capability && (!best || isa->arch > best->arch))
+        const bool runs = isa_is_exact(isa) ? isa->arch == 10 * capability : isa->arch <= 10 * capability;
+        if (runs && strcmp(isa->vendor, "nvidia") == 0 && (!best || isa->arch > best->arch))
             best = isa;
     }
     return best;

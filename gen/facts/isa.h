@@ -33,8 +33,10 @@ struct isa {
     int sync_percent; /* in rows of isa_direct: mma.sync's part of the unit's rate in budgets */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
+    const char *unverified; /* what bounds take for a matrix unit whose rounding nobody here has seen; NULL: seen, or compared with others' */
     const char *compile_flags;
     int arch;      /* __CUDA_ARCH__ lower bound (750, 800, ...); for AMD what follows gfx, hexadecimal */
+    int ptx_arch;  /* __CUDA_ARCH__ that the front end compiles for; 0: arch */
     int wave_size; /* threads of a warp (wavefront) */
     int mi, ni;    /* MMA shape used by the skeleton */
     int mma_k[SLICE_TYPES]; /* its k for each slice type; 0: no such unit */
@@ -46,6 +48,7 @@ struct isa {
     int accumulation_registers; /* of a thread's registers, those that MMAs alone can use (AccVGPRs) */
     int smem_unit_bytes;        /* shared memory is allocated to a block in multiples of this */
     bool async_copy;            /* global -> shared without registers (cp.async) */
+    const char *absent; /* the unit's faster instruction, which no skeleton has; NULL: none */
     bool warpgroup; /* the matrix unit takes both operands from shared memory, for four warps at once (wgmma) */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
     int native_k; /* f16x3 is no worse than native FP32 from this k on; source in isa.c */
@@ -68,9 +71,12 @@ const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind);
 int isa_mma_k(const struct isa *isa, enum slice_type t);
 int isa_fragment_k(const struct isa *isa, enum slice_type t);
 
+/* What its kernels multiply with: "mma.sync", "wgmma", "MFMA". */
+const char *isa_instruction(const struct isa *isa);
+
 /* Whether its code runs on that architecture alone. */
 bool isa_is_exact(const struct isa *isa);
-/* The row with the highest capability whose code runs on NVIDIA's 10 * major + minor, rows of one architecture aside; NULL: none. */
+/* The row with the highest capability whose code runs on NVIDIA's 10 * major + minor; NULL: none. */
 const struct isa *isa_of_capability(int capability);
 
 #endif

@@ -18,6 +18,9 @@ static const struct sim_mma_model model_table[] = {
     {"sm86", 24, 8, -132, NVIDIA_LANES, NVIDIA_SMEM},  /* Ampere, GA10x */
     {"sm89", 24, 8, -132, NVIDIA_LANES, NVIDIA_SMEM},  /* Ada */
     {"sm90", 25, 16, -133, NVIDIA_LANES, NVIDIA_SMEM}, /* Hopper, mma.sync and wgmma */
+    /* Not seen by this project: MMA-Sim and Khattak and Mikaitis publish sm_90's numbers of B200, MMA-Sim also of RTX Blackwell. */
+    {"sm100_assumed", 25, 16, -133, NVIDIA_LANES, NVIDIA_SMEM},
+    {"sm120_assumed", 25, 16, -133, NVIDIA_LANES, NVIDIA_SMEM},
     {"gfx90a", 0, 4, 0, AMD_LANES, AMD_SMEM},          /* CDNA 2: sim_mfma.h */
 };
 
