@@ -613,6 +613,32 @@ static void explain_has_one_pick_and_repeats(void **state) {
     }
 }
 
+/* A unit whose rounding nobody has seen: its bounds must not be smaller than any other NVIDIA row's. */
+static void unverified_rows_take_the_worst(void **state) {
+    (void)state;
+    int unverified = 0;
+    for (int i = 0; i < isa_count; i++) {
+        const struct isa *x = &isa_table[i];
+        if (!x->unverified)
+            continue;
+        unverified++;
+        for (int j = 0; j < isa_count; j++) {
+            const struct isa *y = &isa_table[j];
+            if (strcmp(y->vendor, x->vendor) != 0)
+                continue;
+            for (int t = 0; t < SLICE_TYPES; t++)
+                assert_true(x->align_units[t] >= y->align_units[t]);
+            assert_true(x->tiny_units >= y->tiny_units && x->group_units >= y->group_units && x->native_k >= y->native_k);
+        }
+        assert_non_null(strstr(x->sim_model, "_assumed"));
+    }
+    assert_int_equal(unverified, 2);
+    assert_ptr_equal(isa_of_capability(121), isa_find("sm_120"));
+    assert_ptr_equal(isa_of_capability(103), isa_find("sm_100"));
+    assert_ptr_equal(isa_of_capability(90), isa_find("sm_90a"));
+    assert_null(isa_of_capability(70));
+}
+
 static void explain_says_what_it_must(void **state) {
     (void)state;
     struct text t4 = {0}, a800 = {0}, mi210 = {0}, tsv = {0};
@@ -780,6 +806,7 @@ int main(void) {
         cmocka_unit_test(legemm_accepts_table_2),
         cmocka_unit_test(every_budget_scheme_and_model),
         cmocka_unit_test(explain_has_one_pick_and_repeats),
+        cmocka_unit_test(unverified_rows_take_the_worst),
         cmocka_unit_test(explain_says_what_it_must),
         cmocka_unit_test(tighter_budgets_admit_less),
         cmocka_unit_test(less_shared_memory_never_means_more_stages),

@@ -1,5 +1,6 @@
 """explain's page, --what-if and --compare: whole, self-contained, and saying what the ranking says."""
 import csv
+import html
 import html.parser
 import re
 import subprocess
@@ -53,13 +54,21 @@ def page(tmp_path, *args):
 
 
 def tile_name(row):
-    return "%(bm)sx%(bn)sx%(bk)s_w%(wm)sx%(wn)s_s%(stages)s" % row + ("_c2" if row["cluster"] == "2" else "")
+    """The name that TILES= takes, and what is said behind it of tiles that TILES= does not take: gfx90a's FP16 and INT8 MMAs have 8 k,
+    those of 16 x 16 have 16."""
+    other = row.get("gpu") in AMD and row["wk"] == "16"
+    return ("%(bm)sx%(bn)sx%(bk)s_w%(wm)sx%(wn)s_s%(stages)s" % row + ("_c2" if row["cluster"] == "2" else "")
+            + (" of 16x16 MMAs" if other else ""))
+
+
+def rows_of(gpu, *args):
+    return [{**row, "gpu": gpu} for row in explain_rows("--gpu", gpu, *args)]
 
 
 @pytest.mark.parametrize("gpu", [*NVIDIA, *AMD])
 @pytest.mark.parametrize("scheme", ["f16x3", "half"])
 def test_the_page_shows_the_ranking(gpu, scheme, tmp_path):
-    rows = explain_rows("--gpu", gpu, "--scheme", scheme)
+    rows = rows_of(gpu, "--scheme", scheme)
     p = page(tmp_path, "--gpu", gpu, "--scheme", scheme)
     assert not p.outside
     assert len(p.titles) == 1 + len(rows)  # the document's, and one for every cell of the map
@@ -90,7 +99,7 @@ def test_turning_points_turn(gpu, tmp_path):
     budget = ROOT / "gen/gpus" / f"{gpu}.gpu"
     checked = 0
     text = (tmp_path / "p.html").read_text()
-    for rival, table in re.findall(r"For rank \d+, (\d+x\S+), to beat the pick.*?<table>(.*?)</table>", text, re.S):
+    for rival, table in re.findall(r"For rank \d+, (\S+(?: of 16x16 MMAs)?), to beat the pick.*?<table>(.*?)</table>", text, re.S):
         for row in Page(table).rows[1:6]:
             key, then, winner = row[0], int(row[3]), row[5]
             for value, wins in ((then, True), (then + (1 if row[2] == "at most" else -1), False)):
@@ -99,17 +108,96 @@ def test_turning_points_turn(gpu, tmp_path):
                 run = gen("explain", "--gpu", changed, "--tsv", check=False)
                 if run.returncode != 0:
                     continue  # a value that no budget file may have beside the others
-                order = [tile_name(r) for r in csv.DictReader(run.stdout.splitlines(), delimiter="\t") if r["verdict"] != "reject"]
+                order = [tile_name({**r, "gpu": gpu}) for r in csv.DictReader(run.stdout.splitlines(), delimiter="\t") if r["verdict"] != "reject"]
                 picks = order[0]
                 if wins:
                     assert picks == (rival if winner == "this tile" else winner), (key, value)
                     checked += 1
                 else:
-                    old = tile_name(explain_rows("--gpu", gpu)[0])
+                    old = tile_name(rows_of(gpu)[0])
                     assert rival not in order or (old in order and order.index(old) < order.index(rival)), (key, value)
     none = text.count("no single budget value within a factor of four makes it win")
     # the model of warpgroup kernels asks few values of a budget: one of them turns its second tile
     assert checked >= (1 if gpu == "h200" else 2) or none > 0
+
+
+def boxes(svg):
+    """Left, top, right, bottom of every text of a drawing, by its size and 0.5 em for a letter, and of every point."""
+    texts, points = [], []
+    for x, y, anchor, kind, words in re.findall(r'<text x="(-?\d+)" y="(-?\d+)" text-anchor="(\w+)" class="([\w ]+)">([^<]*)</text>', svg):
+        size = {"small": 11.5, "label": 12.5, "axis": 13}[kind]
+        width = 0.5 * size * len(words)
+        left = int(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+        texts.append((left, int(y) - 0.75 * size, left + width, int(y) + 0.15 * size, words))
+    for x, y in re.findall(r'<circle cx="(\d+)" cy="(\d+)"', svg):
+        points.append((int(x) - 4, int(y) - 4, int(x) + 4, int(y) + 4, "point"))
+    return texts, points
+
+
+@pytest.mark.parametrize("gpu", [*NVIDIA, *AMD])
+def test_no_words_of_the_roofline_lie_on_others_or_on_points(gpu, tmp_path):
+    page(tmp_path, "--gpu", gpu)
+    svg = re.search(r'<svg[^>]*aria-label="roofline".*?</svg>', (tmp_path / "p.html").read_text(), re.S).group(0)
+    texts, points = boxes(svg)
+    assert len(texts) > 20 and len(points) > 8
+    for i, a in enumerate(texts):
+        for b in texts[:i] + points:
+            assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (a, b)
+
+
+@pytest.mark.parametrize("gpu, scheme, words", [
+    ("rtx5090", "f16x3", ["at most 0.66 times native", "slower than native FP32 here", "No kernel of f16x3 can be faster", "l2_gbps", "is unverified"]),
+    ("rtx5090", "i8x6", ["at most 1.33 times native", "slower than native FP32 here", "1024 INT8 multiply-adds"]),
+    ("b200", "f16x3", ["tcgen05, the unit's faster instruction, is in no kernel", "f16_fma_per_cycle", "estimated rate", "faster than native FP32 here"]),
+    ("t4", "f16x3", ["at 940 MHz", "4.788 TFLOPS (8.100 at 1590)", "both at 1590 MHz", "f16x3 pays where native FP32 is held to that clock"]),
+    ("h200", "f16x3", ["wgmma, compiled for sm_90a", "faster than native FP32 here"])])
+def test_text_and_page_say_whether_it_pays_and_what_is_a_guess(gpu, scheme, words, tmp_path):
+    said = gen("explain", "--gpu", gpu, "--scheme", scheme).stdout
+    page(tmp_path, "--gpu", gpu, "--scheme", scheme)
+    shown = html.unescape((tmp_path / "p.html").read_text())
+    for word in words:
+        assert word in said, word
+        assert word in shown or "multiply-adds" in word, word
+    budget = (ROOT / "gen/gpus" / f"{gpu}.gpu").read_text()
+    guesses = ", ".join(re.findall(r"(?m)^(\w+) = \d+ +# estimate", budget))
+    assert f"neither published nor measured: {guesses}." in said and guesses in shown
+    assert ("slower than native" in said) == ("for speed alone do not use it" in said)
+
+
+def test_a_scheme_without_kernels_is_one_line(tmp_path):
+    for args in ([], ["--tsv"], ["--html", tmp_path / "p"], ["--compare", "a800"]):
+        run = gen("explain", "--gpu", "t4", "--scheme", "bf16x6", *args, check=False)
+        assert run.returncode == 1 and not run.stdout and not list(tmp_path.iterdir())
+        assert run.stderr == "t4: scheme bf16x6: there are no BF16 kernels for sm_75; this GPU has: half, markidis, ootomo, egemm, legemm, f16x3, bf16x6u, i8x3, i8x6, i8x10\n"
+    run = gen("explain", "--gpu", "a800", "--scheme", "bf16x6", "--compare", "t4", check=False)
+    assert run.returncode == 1 and run.stderr.startswith("t4: scheme bf16x6") and not run.stdout
+
+
+def test_explain_takes_auto_and_lists(tmp_path):
+    one, two = (gen("explain", "--gpu", "a800", "--scheme", s).stdout for s in ("f16x3", "bf16x6u"))
+    assert gen("explain", "--gpu", "a800", "--scheme", "auto").stdout == one + "\n\n" + two
+    assert gen("explain", "--gpu", "a800", "--scheme", "bf16x6u,f16x3").stdout == two + "\n\n" + one
+    assert gen("explain", "--gpu", "a800").stdout == one
+    assert gen("explain", "--gpu", "a800", "--scheme", "half,f16x3", "--compare", "h200").stdout.count("predicted time, us") == 2
+    for option in (["--tsv"], ["--html", tmp_path / "p"]):
+        run = gen("explain", "--gpu", "a800", "--scheme", "auto", *option, check=False)
+        assert run.returncode == 1 and "shows one scheme; name one of f16x3,bf16x6u" in run.stderr and not list(tmp_path.iterdir())
+
+
+def test_the_pick_can_be_asked_for_by_the_name_that_explain_gives(tmp_path):
+    for gpu in ("t4", "rtx5090", "h200", "mi210"):
+        name = re.search(r"(?m)^Pick: (\S+),", gen("explain", "--gpu", gpu).stdout).group(1)
+        gen("emit", "--gpu", gpu, "--scheme", "f16x3", "--lean", "--tiles", name, "--out", tmp_path / gpu)
+        assert list((tmp_path / gpu).glob(f"ht_f16x3_{name}_*"))
+
+
+def test_tables_scroll_on_narrow_screens_and_every_page_shows_where_the_time_goes(tmp_path):
+    for gpu in ("rtx5090", "h200"):
+        page(tmp_path, "--gpu", gpu)
+        text = (tmp_path / "p.html").read_text()
+        assert re.search(r"@media\(max-width:700px\)\{table\{[^}]*overflow-x:auto", text)
+        assert "where the time goes" in text and "the pipes" in text
+        assert ("stage fill" in text) == (gpu != "h200")  # a warpgroup's step is one pipe
 
 
 def column(text, name):
@@ -132,7 +220,7 @@ def test_what_if_moves_the_pick_as_the_file_would(tmp_path):
 def test_compare_two_gpus(tmp_path):
     text = gen("explain", "--gpu", "a800", "--compare", "h200").stdout
     for i, gpu in enumerate(("a800", "h200")):
-        row = explain_rows("--gpu", gpu)[0]
+        row = rows_of(gpu)[0]
         assert column(text, "pick")[i] == tile_name(row)
         assert column(text, "predicted time")[i] == row["predicted_us"]
     same = gen("explain", "--gpu", "rtxa6000", "--compare", "rtx3090").stdout

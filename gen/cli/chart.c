@@ -157,8 +157,9 @@ static void map_cell(struct text *out, const struct map *m, int item) {
     const int y = block_y(m, row) + axis_find(&m->warp[row], t->wm, row_key(t)) * CELL_H;
     const int milli = c->cost.fits ? speed_milli(m->l, c) : 0;
     char mark[16] = "";
-    text_addf(out, "<g><title>%dx%dx%d, warps %dx%d, %d stages%s: ", t->bm, t->bn, t->bk, t->wm, t->wn,
-              t->stages, t->cluster > 1 ? ", two blocks share panels" : "");
+    text_add(out, "<g><title>");
+    explain_add_tile(out, m->l, t);
+    text_add(out, t->cluster > 1 ? ", two blocks share panels: " : ": ");
     if (c->cost.fits)
         explain_add_milli(out, "", c->cost.predicted_ns, " us, bound by ");
     chart_escape(out, c->cost.fits ? c->cost.binding : c->cost.reason,
@@ -259,7 +260,7 @@ void chart_tile_map(struct text *out, const struct listing *l) {
 
 /* ---- bars ---- */
 
-enum { BAR_X = 190, BAR_W = 400, BAR_STEP = 28, BAR_H = 18 };
+enum { BAR_X = 250, BAR_W = 350, BAR_STEP = 28, BAR_H = 18 };
 
 /* One row: label, parts (fills) of `limit`, text behind. */
 static void bar(struct text *out, int y, const char *label, const int64_t *part, const char *const *fill,
@@ -309,21 +310,32 @@ void chart_budget(struct text *out, const struct listing *l) {
 void chart_time(struct text *out, const struct listing *l, int rival) {
     static const char *const fill[EXPLAIN_PARTS] = {"#12447a", "#5b8fc0", "#9cbcd8",
                                                     "#d9600a", "#eba667", "#a9a9a2"};
+    enum { TOP_Y = 46, LINE_W = 780 };
     const int64_t clock = model_clock_mhz(l->g);
     const int rows = rival > 0 ? 2 : 1;
     const int64_t most_ns = l->item[rival].cost.predicted_ns;
-    svg_open(out, 800, 44 + rows * BAR_STEP, "where the time goes");
-    swatches(out, 20, 2, fill, explain_part_names, 4);
-    swatches(out, 20, 20, fill + 4, explain_part_names + 4, EXPLAIN_PARTS - 4);
+    int64_t part[2][EXPLAIN_PARTS];
+    int x = 20, y = 2;
+    for (int i = 0; i < rows; i++)
+        explain_take_apart(l, &l->item[i == 0 ? 0 : rival], part[i]);
+    svg_open(out, 800, TOP_Y + 2 + rows * BAR_STEP, "where the time goes");
+    for (int i = 0; i < EXPLAIN_PARTS; i++) { /* of warpgroup kernels all of a step is one pipe */
+        const int width = 34 + 6 * (int)strlen(explain_part_names[i]);
+        if (part[0][i] <= 0 && part[rows - 1][i] <= 0)
+            continue;
+        if (x + width > LINE_W) {
+            x = 20;
+            y += 18;
+        }
+        swatches(out, x, y, &fill[i], &explain_part_names[i], 1);
+        x += width;
+    }
     for (int i = 0; i < rows; i++) {
         const struct candidate *c = &l->item[i == 0 ? 0 : rival];
-        int64_t part[EXPLAIN_PARTS];
         struct text label = {0}, time = {0};
-        explain_take_apart(l, c, part);
-        text_addf(&label, "%s %dx%dx%d x%d", i == 0 ? "pick" : "second", c->tile.bm, c->tile.bn, c->tile.bk,
-                  c->tile.stages);
+        explain_add_tile(&label, l, &c->tile);
         explain_add_milli(&time, "", c->cost.predicted_ns, " us");
-        bar(out, 42 + i * BAR_STEP, label.data ? label.data : "", part, fill, EXPLAIN_PARTS,
+        bar(out, TOP_Y + i * BAR_STEP, label.data ? label.data : "", part[i], fill, EXPLAIN_PARTS,
             ht_mul(most_ns, clock) / 1000 + 1, time.data ? time.data : "");
         text_free(&label);
         text_free(&time);
@@ -339,7 +351,7 @@ enum {
     PLOT_W = 440,
     PLOT_H = 300,
     LABEL_X = PLOT_X + PLOT_W + 26,
-    ROOF_WORDS_W = 130, ROOF_WORDS_H = 11, LABEL_STEP = 17
+    ROOF_WORDS_W = 136, ROOF_WORDS_H = 13, LABEL_STEP = 17
 };
 
 /* log2 in 1024ths, of x >= 1. */
@@ -405,8 +417,9 @@ static void plot_range(struct plot *p, const struct listing *points, int count) 
         low_y = y < low_y ? y : low_y;
         high_y = ceiling > high_y ? ceiling : high_y;
     }
-    p->x_low = log2_x1024(low_x) - 2048; /* two octaves of air on the left, one on the right */
+    enum { AIR = ROOF_WORDS_W + 24 }; /* on the left, for the words of the roofs; an octave on the right */
     p->x_high = log2_x1024(high_x) + 1024;
+    p->x_low = log2_x1024(low_x) - (p->x_high - log2_x1024(low_x)) * AIR / (PLOT_W - AIR);
     p->y_low = log2_x1024(low_y) - 1024;
     p->y_high = log2_x1024(high_y) + 512;
 }
@@ -436,25 +449,34 @@ static void plot_grid(struct text *out, const struct plot *p) {
     svg_text(out, PLOT_X - 46, PLOT_Y - 12, "start", "label", "TFLOPS");
 }
 
-/* Words at the left end of a ceiling, where no points are; beside others that are at that height already. */
+/* The words of the roofs, in a column at the left edge, where no points are; a thin line joins each to its roof. */
 struct roof_words {
-    int at[CHART_POINTS_MAX][2]; /* y, column */
+    struct {
+        int x, y; /* where the roof begins */
+        char text[64];
+    } roof[CHART_POINTS_MAX + 2];
     int count;
 };
-static void roof_text(struct text *out, struct roof_words *w, int x, int y, const char *label) {
-    int column = 0;
-    for (int i = 0; i < w->count; i++) {
-        if (w->at[i][1] == column && abs(w->at[i][0] - y) < ROOF_WORDS_H) {
-            column++;
-            i = -1; /* that column may be taken too */
-        }
-    }
-    w->at[w->count][0] = y;
-    w->at[w->count++][1] = column;
-    svg_text(out, x + ROOF_WORDS_H + 7 + column * ROOF_WORDS_W, y - 4, "start", "small", label);
+
+static void roof_add(struct roof_words *w, int x, int y, const char *text) {
+    int at = w->count++;
+    for (; at > 0 && w->roof[at - 1].y < y; at--) /* the lowest first */
+        w->roof[at] = w->roof[at - 1];
+    w->roof[at].x = x;
+    w->roof[at].y = y;
+    snprintf(w->roof[at].text, sizeof w->roof[at].text, "%s", text);
 }
 
-/* Memory roof, then a ceiling for each number of products, then native FP32. */
+static void roof_texts(struct text *out, const struct roof_words *w) {
+    int y = PLOT_Y + PLOT_H;
+    for (int i = 0; i < w->count; i++) {
+        y = w->roof[i].y < y - ROOF_WORDS_H ? w->roof[i].y : y - ROOF_WORDS_H;
+        text_addf(out, "<path d=\"M%d %dL%d %d\" class=\"lead\"/>\n", PLOT_X + ROOF_WORDS_W, y, w->roof[i].x, w->roof[i].y);
+        svg_text(out, PLOT_X + 6, y + 4, "start", "small", w->roof[i].text);
+    }
+}
+
+/* A ceiling for each number of products, native FP32, then the memory roof. */
 static void plot_roofs(struct text *out, const struct plot *p, const struct listing *points, int count) {
     const struct gpu *g = points->g;
     struct roof_words words = {.count = 0};
@@ -468,18 +490,16 @@ static void plot_roofs(struct text *out, const struct plot *p, const struct list
         top = ceiling > top ? ceiling : top;
         if (again)
             continue;
-        const int y = plot_y(p, ceiling);
-        int x = plot_x(p, ht_mul(ceiling, 1000) / g->dram_gbps);
-        x = x < PLOT_X ? PLOT_X : x;
+        const int y = plot_y(p, ceiling), x = plot_x(p, ht_mul(ceiling, 1000) / g->dram_gbps);
         text_addf(out, "<path d=\"M%d %dH%d\" class=\"roof\"/>\n", x, y, PLOT_X + PLOT_W);
         snprintf(label, sizeof label, "%s, %d product%s: %" PRId64, slice_title(points[i].s->slice),
                  points[i].s->products, points[i].s->products > 1 ? "s" : "", ceiling / 1000);
-        roof_text(out, &words, x, y, label);
+        roof_add(&words, x, y, label);
     }
-    const int y_native = plot_y(p, g->native_fp32_gflops);
-    text_addf(out, "<path d=\"M%d %dH%d\" class=\"native\"/>\n", PLOT_X, y_native, PLOT_X + PLOT_W);
+    const int y_native = plot_y(p, g->native_fp32_gflops), x_native = PLOT_X + ROOF_WORDS_W + 12;
+    text_addf(out, "<path d=\"M%d %dH%d\" class=\"native\"/>\n", x_native, y_native, PLOT_X + PLOT_W);
     snprintf(label, sizeof label, "native FP32: %" PRId64, g->native_fp32_gflops / 1000);
-    svg_text(out, PLOT_X + PLOT_W - 4, y_native - 4, "end", "small", label);
+    roof_add(&words, x_native, y_native, label);
     /* slope one in log-log: the same number of octaves to the left as down */
     const int x_top = log2_x1024(ht_mul(top, 1000) / g->dram_gbps);
     int x_from = x_top - (log2_x1024(top) - p->y_low), y_from = PLOT_Y + PLOT_H;
@@ -488,11 +508,12 @@ static void plot_roofs(struct text *out, const struct plot *p, const struct list
         x_from = p->x_low;
     }
     x_from = PLOT_X + (x_from - p->x_low) * PLOT_W / (p->x_high - p->x_low);
-    text_addf(out, "<path d=\"M%d %dL%d %d\" class=\"roof\"/>\n", x_from, y_from,
-              plot_x(p, ht_mul(top, 1000) / g->dram_gbps), plot_y(p, top));
-    snprintf(label, sizeof label, "device memory %" PRId64 " GB/s", g->dram_gbps);
-    svg_text(out, (3 * x_from + plot_x(p, ht_mul(top, 1000) / g->dram_gbps)) / 4 + 8,
-             (3 * y_from + plot_y(p, top)) / 4 + 14, "start", "small", label);
+    const int x_to = plot_x(p, ht_mul(top, 1000) / g->dram_gbps), y_to = plot_y(p, top);
+    text_addf(out, "<path d=\"M%d %dL%d %d\" class=\"roof\"/>\n", x_from, y_from, x_to, y_to);
+    snprintf(label, sizeof label, "memory: %" PRId64 " GB/s", g->dram_gbps);
+    const int x_words = x_from > x_native ? x_from : x_native; /* where the slope is right of the words */
+    roof_add(&words, x_words, y_from + (y_to - y_from) * (x_words - x_from) / (x_to - x_from), label);
+    roof_texts(out, &words);
 }
 
 static void plot_circle(struct text *out, const struct plot *p, const struct listing *l, const char *colour) {

@@ -48,9 +48,9 @@ static void text_row(struct rows *r, const char *what, const char *left, const c
 }
 
 static void tile_cell(char cell[CONTRAST_CELL_MAX], const struct listing *l) {
-    char name[TILE_NAME_MAX] = "none fits";
+    char name[EXPLAIN_TILE_MAX] = "none fits";
     if (l->fits > 0)
-        tile_name(name, &l->item[0].tile);
+        explain_tile_name(name, l, &l->item[0].tile);
     snprintf(cell, CONTRAST_CELL_MAX, "%s", name);
 }
 

@@ -4,7 +4,7 @@
 
 #include "cli/explain.h"
 
-enum { CONTRAST_ROWS_MAX = 64, CONTRAST_CELL_MAX = 80 };
+enum { CONTRAST_ROWS_MAX = 64, CONTRAST_CELL_MAX = 96 };
 
 struct contrast_row {
     const char *what;

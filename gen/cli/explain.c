@@ -86,10 +86,88 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
     return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / s->products / 1000;
 }
 
-void explain_add_tile(struct text *out, const struct tile *t) {
-    char name[TILE_NAME_MAX];
+void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, const struct tile *t) {
+    const struct isa *main = model_scheme_isa(l->isa, l->s), *other = main->other_shape ? isa_find(main->other_shape) : NULL;
+    const bool is_other = other && t->wk == isa_mma_k(other, l->s->slice) && t->wk != isa_mma_k(main, l->s->slice);
     tile_name(name, t);
+    const size_t used = strlen(name);
+    if (is_other)
+        snprintf(name + used, EXPLAIN_TILE_MAX - used, " of %dx%d MMAs", other->mi, other->ni);
+}
+
+void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t) {
+    char name[EXPLAIN_TILE_MAX];
+    explain_tile_name(name, l, t);
     text_add(out, name);
+}
+
+/* ---- sentences ---- */
+
+/* Whether FP32 multiply-adds do all of the scheme's work: it has no products on the matrix unit's slices. */
+static bool multiplies_fp32(const struct listing *l) {
+    return scheme_is_direct(l->s) && !l->isa->direct_mma;
+}
+
+void explain_add_kernels(struct text *out, const struct listing *l) {
+    const struct isa *isa = l->isa;
+    text_addf(out, "Kernels: %s, compiled for %s.", multiplies_fp32(l) && !isa->fp32_mma ? "FP32 multiply-adds" : isa_instruction(isa), isa->name);
+    if (isa->absent)
+        text_addf(out, " %s, the unit's faster instruction, is in no kernel, and its rate is not counted.", isa->absent);
+    if (isa->unverified && !scheme_is_exact(l->s))
+        text_addf(out, " Caution: %s.", isa->unverified);
+}
+
+/* Whether the budget's rate of the scheme's slices is an estimate. */
+static bool rate_is_estimate(const struct listing *l) {
+    static const char *const keys[SLICE_TYPES] = {[SLICE_F16] = "f16_fma_per_cycle", [SLICE_BF16] = "bf16_fma_per_cycle",
+                                                  [SLICE_TF32] = "tf32_fma_per_cycle", [SLICE_S8] = "s8_fma_per_cycle"};
+    for (int i = 0; i < gpu_number_count() && !multiplies_fp32(l); i++) {
+        if (strcmp(gpu_number_name(i), keys[l->s->slice]) == 0)
+            return gpu_is_estimate(l->g, i);
+    }
+    return false;
+}
+
+void explain_add_ceiling(struct text *out, const struct listing *l) {
+    const struct gpu *g = l->g;
+    const int64_t ceiling = explain_ceiling_gflops(g, l->s);
+    text_addf(out, "the matrix unit's %s rate over the products is ", rate_is_estimate(l) ? "estimated" : "data-sheet");
+    explain_add_milli(out, "", ceiling, " TFLOPS; native FP32 is ");
+    explain_add_milli(out, "", g->native_fp32_gflops, "");
+    text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native (both at %" PRId64 " MHz).", ceiling / g->native_fp32_gflops,
+              (int)(ceiling * 100 / g->native_fp32_gflops % 100), g->clock_mhz);
+    if (ceiling < g->native_fp32_gflops)
+        text_addf(out, " No kernel of %s can be faster than native FP32 on this GPU.", l->s->name);
+}
+
+void explain_add_verdict(struct text *out, const struct listing *l) {
+    const struct gpu *g = l->g;
+    const int64_t rate = explain_milli_tflops(&l->shape, l->item[0].cost.predicted_ns), clock = model_clock_mhz(g);
+    const int64_t native = g->native_fp32_gflops * clock / g->clock_mhz, times = native > 0 ? ht_mul(rate, 100) / native : 0;
+    text_addf(out, "Predicted at %" PRId64 " MHz", clock);
+    explain_add_milli(out, ", where native FP32's peak is ", native, " TFLOPS");
+    if (clock != g->clock_mhz)
+        explain_add_milli(out, " (", g->native_fp32_gflops, "");
+    if (clock != g->clock_mhz)
+        text_addf(out, " at %" PRId64 ")", g->clock_mhz);
+    text_addf(out, ": %" PRId64 ".%02d times that. ", times / 100, (int)(times % 100));
+    if (rate < native)
+        text_addf(out, "%s is predicted to be slower than native FP32 here: for speed alone do not use it on this GPU.", l->s->name);
+    else if (rate < g->native_fp32_gflops)
+        text_addf(out, "%s pays where native FP32 is held to that clock as well, as it is by the same power limit; it does not reach "
+                  "native's peak at the boost clock.", l->s->name);
+    else
+        text_addf(out, "%s is predicted to be faster than native FP32 here.", l->s->name);
+}
+
+void explain_add_estimates(struct text *out, const struct gpu *g) {
+    int count = 0;
+    text_add(out, "Estimates among the budget's values, neither published nor measured: ");
+    for (int i = 0; i < gpu_number_count(); i++) {
+        if (gpu_is_estimate(g, i))
+            text_addf(out, "%s%s", count++ > 0 ? ", " : "", gpu_number_name(i));
+    }
+    text_add(out, count > 0 ? "." : "none.");
 }
 
 /* ---- table for programs ---- */
@@ -125,9 +203,10 @@ static void print_head(struct text *out, const struct listing *l) {
     text_addf(out,
               "Budget: %" PRId64 " SMs at %" PRId64 " MHz (%" PRId64 " under load); per SM %" PRId64
               " registers, %" PRId64 " bytes of shared memory, %" PRId64 " warps, %" PRId64
-              " schedulers, %" PRId64 " FP16 multiply-adds per clock;\n",
+              " schedulers, %" PRId64 " %s multiply-adds per clock;\n",
               g->sms, g->clock_mhz, g->sustained_clock_mhz, g->registers_per_sm, g->smem_per_sm_bytes,
-              g->warps_per_sm, g->schedulers_per_sm, g->f16_fma_per_cycle);
+              g->warps_per_sm, g->schedulers_per_sm, model_fma_per_cycle(g, l->s) / (multiplies_fp32(l) ? l->s->products : 1),
+              multiplies_fp32(l) ? "FP32" : slice_title(l->s->slice));
     text_addf(out,
               "        per thread %" PRId64 " registers; per block %" PRId64
               " bytes of shared memory, %" PRId64 " threads; L2 %" PRId64 " GB/s, device memory %" PRId64
@@ -136,12 +215,12 @@ static void print_head(struct text *out, const struct listing *l) {
               g->dram_gbps);
     text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n", l->s->slices, l->s->products,
               l->s->accumulators, l->s->paper);
-    int64_t ceiling = explain_ceiling_gflops(g, l->s);
-    explain_add_milli(out, "Ceiling: the matrix unit's data-sheet rate over the products is ", ceiling,
-                      " TFLOPS; native FP32 is ");
-    explain_add_milli(out, "", g->native_fp32_gflops, "");
-    text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native.\n", ceiling / g->native_fp32_gflops,
-              (int)(ceiling * 100 / g->native_fp32_gflops % 100));
+    explain_add_kernels(out, l);
+    text_add(out, "\nCeiling: ");
+    explain_add_ceiling(out, l);
+    text_add(out, "\n");
+    explain_add_estimates(out, g);
+    text_add(out, "\n");
     if (l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s))
         text_add(out, explain_seen_note);
 }
@@ -245,8 +324,8 @@ const char *const explain_part_names[EXPLAIN_PARTS] = {"the pipes",
 void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
-    struct model_step s = {0}; /* of warpgroup kernels all is one pipe */
-    if (!l->seen.warpgroup)
+    struct model_step s = {0}; /* of warpgroup kernels and those that read the operands as they are all is one pipe */
+    if (!l->seen.warpgroup && !scheme_is_direct(l->s))
         s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
@@ -297,7 +376,7 @@ static void print_runner_up(struct text *out, const struct listing *l) {
     if (second > 1)
         text_addf(out, "  tiles as good, behind by the tie rule: %d\n", second - 1);
     text_add(out, "  second is ");
-    explain_add_tile(out, &q->tile);
+    explain_add_tile(out, l, &q->tile);
     if (p->cost.score == q->cost.score) {
         text_add(out, ": as good, behind by the tie rule\n");
     } else {
@@ -359,7 +438,7 @@ static void print_pick(struct text *out, const struct listing *l) {
     const struct candidate *p = &l->item[0];
     struct explain_use use[EXPLAIN_USES];
     text_add(out, "\nPick: ");
-    explain_add_tile(out, &p->tile);
+    explain_add_tile(out, l, &p->tile);
     text_addf(out, ", %d %s, %d threads%s\n", tile_warps(&p->tile) * tile_groups(&p->tile, p->isa),
               l->seen.warpgroup ? "warpgroups and a producer" : "warps", p->cost.threads, how(p));
     explain_uses(l, p, use);
@@ -379,6 +458,9 @@ static void print_pick(struct text *out, const struct listing *l) {
     explain_add_milli(out, "", rate, "");
     text_addf(out, " TFLOPS, %" PRId64 " %% of the ceiling; bound by %s\n",
               rate * 100 / explain_ceiling_gflops(g, l->s), p->cost.binding);
+    text_add(out, "  ");
+    explain_add_verdict(out, l);
+    text_add(out, "\n");
     print_runner_up(out, l);
 }
 
@@ -437,7 +519,7 @@ static void print_paper_tiles(struct text *out, const struct listing *l) {
                       rejected < 0 ? "" : l->item[rejected].cost.reason, paper_tiles[p].note);
         if (rank > 1 && l->item[rank - 1].cost.score != l->item[0].cost.score) {
             text_add(out, "  As ");
-            explain_add_tile(out, &l->item[rank - 1].tile);
+            explain_add_tile(out, l, &l->item[rank - 1].tile);
             print_difference(out, l, &l->item[0], &l->item[rank - 1]);
         }
     }
@@ -450,7 +532,7 @@ static void print_fits(struct text *out, const struct listing *l) {
     for (int i = 0; i < l->fits; i++) {
         const struct cost *c = &l->item[i].cost;
         text_addf(out, "  %3d ", i + 1);
-        explain_add_tile(out, &l->item[i].tile);
+        explain_add_tile(out, l, &l->item[i].tile);
         text_addf(out, "  %d threads%s, %d regs, %d smem, %d/SM, waves ", c->threads, how(&l->item[i]), c->regs_per_thread,
                   c->smem_bytes, c->blocks_per_sm);
         explain_add_milli(out, "", c->waves_milli, "");
@@ -467,7 +549,7 @@ static void print_group(struct text *out, const struct listing *l, const char *k
         if (!same_kind(kind, c->reason))
             continue;
         text_add(out, "  ");
-        explain_add_tile(out, &l->item[i].tile);
+        explain_add_tile(out, l, &l->item[i].tile);
         text_addf(out, "  %d threads: %s\n", c->threads, c->reason + explain_kind_length(c->reason) + 2);
     }
 }

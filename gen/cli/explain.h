@@ -62,9 +62,20 @@ size_t explain_kind_length(const char *reason);
 int explain_count_kind(const struct listing *l, const char *kind);
 bool explain_is_first_of_kind(const struct listing *l, int at);
 
-/* Appends before, value / 1000 with three decimals, after; a tile's name. */
+/* Appends before, value / 1000 with three decimals, after. */
 void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after);
-void explain_add_tile(struct text *out, const struct tile *t);
+
+/* A tile by the name that --tiles and TILES= take; one of the other MMA shape, which they do not take, says so behind it. */
+enum { EXPLAIN_TILE_MAX = TILE_NAME_MAX + 24 };
+void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, const struct tile *t);
+void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t);
+
+/* Sentences of text and page: what the kernels multiply with and what is unverified; the ceiling; whether the pick is
+ * faster than native FP32; which of the budget's values are estimates. */
+void explain_add_kernels(struct text *out, const struct listing *l);
+void explain_add_ceiling(struct text *out, const struct listing *l);
+void explain_add_verdict(struct text *out, const struct listing *l);
+void explain_add_estimates(struct text *out, const struct gpu *g);
 
 /* Appends the report for one GPU, scheme and model to out. shape NULL: 4096 x 4096 x 4096. tsv: a header line
  * and one row per candidate, in rank order, then the rejected ones in tile order; without it, a text for

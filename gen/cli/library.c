@@ -55,35 +55,56 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
         plan_tiles(&set->plans, &set->gpu, set->context.isa, s, r->tiles);
 }
 
-static void plan_named(struct kernel_set *set, const struct library_request *r, const char *name) {
-    const struct isa *isa = set->context.isa;
+void library_expand_schemes(struct text *out, const char *list) {
+    while (*list) {
+        const size_t len = strcspn(list, ",");
+        if (len == 4 && memcmp(list, "auto", 4) == 0)
+            text_add(out, "f16x3,bf16x6u");
+        else
+            text_add_bytes(out, list, len);
+        text_add(out, list[len] ? "," : "");
+        list += len + (list[len] == ',');
+    }
+}
+
+static void add_names(struct text *out, const struct gpu *g, const struct isa *isa) {
+    for (int i = 0; i < scheme_count; i++) {
+        const struct scheme *s = &scheme_table[i];
+        if (model_has_unit(g, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s)
+            text_addf(out, "%s%s", out->len > 0 ? ", " : "", s->name);
+    }
+}
+
+const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa) {
     const struct scheme *s = scheme_for(name, isa->flushes_subnormals);
-    if (s && !model_has_unit(&set->gpu, isa, s))
-        err_user(set->gpu.name, 0, "scheme %s: there are no %s kernels for %s; leave it out of --scheme",
-                 name, slice_title(s->slice), isa->name);
-    else if (s)
-        plan_one(set, s, r);
-    else
+    struct text names = {0};
+    if (!s)
         err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+    if (!s || model_has_unit(g, isa, s))
+        return s;
+    add_names(&names, g, isa);
+    err_user(g->name, 0, "scheme %s: there are no %s kernels for %s; this GPU has: %s", name, slice_title(s->slice), isa->name,
+             names.data ? names.data : "none");
+    text_free(&names);
+    return NULL;
 }
 
 static void plan_schemes(struct kernel_set *set, const struct library_request *r) {
-    const char *list = r->schemes;
     const struct isa *isa = set->context.isa;
-    for (int i = 0; !list && i < scheme_count; i++) {
+    struct text list = {0};
+    for (int i = 0; !r->schemes && i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
         if (model_has_unit(&set->gpu, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s)
             plan_one(set, s, r);
     }
-    while (list && *list) {
-        char name[64];
-        const size_t len = strcspn(list, ",");
-        snprintf(name, sizeof name, "%.*s", (int)len, list);
-        plan_named(set, r, strcmp(name, "auto") == 0 ? "f16x3" : name);
-        if (strcmp(name, "auto") == 0) /* what the library's auto is made of */
-            plan_named(set, r, "bf16x6u");
-        list += len + (list[len] == ',');
+    if (r->schemes)
+        library_expand_schemes(&list, r->schemes);
+    for (char *name = list.data ? strtok(list.data, ",") : NULL; name; name = strtok(NULL, ",")) {
+        const struct scheme *s = library_scheme(name, &set->gpu, isa);
+        if (s)
+            plan_one(set, s, r);
     }
+    text_free(&list);
 }
 
 /* The instruction set with another promotion interval: names and banners say so, bounds follow. */

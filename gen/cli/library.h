@@ -46,6 +46,11 @@ struct library {
 /* The row of a budget's isa, if its code runs on the budget's compute capability; NULL after err_user about `place`. */
 const struct isa *library_isa(const struct gpu *g, const char *place);
 
+/* A list of schemes with `auto` replaced by what the library's auto is made of. */
+void library_expand_schemes(struct text *out, const char *list);
+/* The row of a scheme's name for a GPU; NULL after err_user: unknown, or no kernels there. */
+const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa);
+
 /* Loads budgets and plans everything. False after err_user. The library must not move afterwards. */
 bool library_plan(struct library *l, const struct library_request *r);
 

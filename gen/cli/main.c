@@ -55,13 +55,6 @@ static const struct isa *load_budget(struct gpu *g, const char *root, const char
     return NULL;
 }
 
-static const struct scheme *load_scheme(const char *name, const struct isa *isa) {
-    const struct scheme *s = scheme_for(name, isa && isa->flushes_subnormals);
-    if (!s)
-        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
-    return s;
-}
-
 /* Name, instruction set, compute capability, product; then the other cards that a set for it suits. */
 static void list_gpus(struct text *out, const char *root) {
     struct text names = {0};
@@ -79,12 +72,13 @@ static void list_gpus(struct text *out, const char *root) {
 /* Name, the instructions its kernels multiply with, and what it runs on. */
 static void list_isa(struct text *out, const struct isa *isa) {
     const bool amd = strcmp(isa->vendor, "amd") == 0;
-    text_addf(out, "%-13s %-9s ", isa->name, amd ? "MFMA" : isa->warpgroup ? "wgmma" : "mma.sync");
+    text_addf(out, "%-13s %-9s ", isa->name, isa_instruction(isa));
     if (amd)
         text_addf(out, "AMD gfx%x alone%s\n", (unsigned)isa->arch, isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
     else
-        text_addf(out, "NVIDIA compute capability %d.%d %s\n", isa->arch / 100, isa->arch / 10 % 10,
-                  isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later");
+        text_addf(out, "NVIDIA compute capability %d.%d %s%s%s\n", isa->arch / 100, isa->arch / 10 % 10,
+                  isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later", isa->absent ? "; no kernels with " : "",
+                  isa->absent ? isa->absent : "");
 }
 
 /* Name, what a product takes, its bound (|C - AB| <= units * 2^-24 * |A||B|, on sm_80), and for which numbers that holds. */
@@ -154,11 +148,23 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
     return ok && fflush(stdout) == 0 && !ferror(stdout);
 }
 
+/* One scheme of one GPU; l and other (g NULL: none) have all but that. */
+static bool explain_scheme(struct listing l, struct listing other, const char *name, const struct options *o) {
+    l.s = library_scheme(name, l.g, l.isa);
+    if (other.g) /* f16x3 is another row where FP16 subnormals are flushed */
+        other.s = library_scheme(name, other.g, other.isa);
+    const bool ok = err_count() == 0 && write_explanation(&l, other.g ? &other : NULL, o);
+    explain_free(&l);
+    explain_free(&other);
+    return ok;
+}
+
 static int explain_one(const struct options *o) {
     struct gpu g, changed;
-    struct listing l = {.g = &g, .shape = {4096, 4096, 4096}}, other;
+    struct listing l = {.g = &g, .shape = {4096, 4096, 4096}};
+    struct text schemes = {0};
     l.isa = load_budget(&g, o->root, o->gpu);
-    l.s = load_scheme(o->scheme ? o->scheme : "f16x3", l.isa);
+    library_expand_schemes(&schemes, o->scheme ? o->scheme : "f16x3");
     if (o->model && !model_from_name(o->model, &l.kind))
         err_user(NULL, 0, "unknown model '%s'; known: halftone, egemm, legemm", o->model);
     if (o->shape)
@@ -166,18 +172,23 @@ static int explain_one(const struct options *o) {
     if (o->tsv && (o->html || o->compare || o->what_ifs > 0))
         err_user(NULL, 0,
                  "--tsv lists the candidates of one budget; leave out --html, --compare and --what-if");
-    if (err_count() > 0)
-        return 1;
-    other = l;
+    if ((o->tsv || o->html) && schemes.data && strchr(schemes.data, ','))
+        err_user(NULL, 0, "%s shows one scheme; name one of %s", o->tsv ? "--tsv" : "--html", schemes.data);
+    struct listing other = l;
     other.g = &changed;
-    other.isa = load_other(&changed, &g, o);
-    if (other.isa) /* f16x3 is another row where FP16 subnormals are flushed */
-        other.s = load_scheme(l.s->name, other.isa);
-    if (err_count() > 0)
-        return 1;
-    const bool ok = write_explanation(&l, other.isa ? &other : NULL, o);
-    explain_free(&l);
-    explain_free(&other);
+    other.isa = err_count() == 0 ? load_other(&changed, &g, o) : NULL;
+    if (!other.isa)
+        other.g = NULL;
+    bool ok = schemes.data && err_count() == 0;
+    for (const char *at = schemes.data; ok && *at;) {
+        char name[64];
+        const size_t len = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        ok = explain_scheme(l, other, name, o);
+        at += len + (at[len] == ',');
+        fputs(ok && *at ? "\n\n" : "", stdout);
+    }
+    text_free(&schemes);
     return !ok;
 }
 

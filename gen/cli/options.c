@@ -32,7 +32,7 @@ static const struct option_row {
     const char *what;
 } options[] = {
     {"--gpu", EXPLAIN | EMIT | VENDOR, offsetof(struct options, gpu), "G,...", "names from `list gpus`, or paths of budget files"},
-    {"--scheme", EXPLAIN | EMIT | VENDOR, offsetof(struct options, scheme), "S,...", "names from `list schemes` (explain: one); auto: what the default needs"},
+    {"--scheme", EXPLAIN | EMIT | VENDOR, offsetof(struct options, scheme), "S,...", "names from `list schemes`; auto: what the default needs"},
     {"--out", EMIT | VENDOR, offsetof(struct options, out), "DIR", "a new or empty folder, or one that the same verb wrote"},
     {"--lean", EMIT | VENDOR, offsetof(struct options, lean), NULL, "only the tiles that are chosen for some shape"},
     {"--tiles", EMIT | VENDOR, offsetof(struct options, tiles), "T,...", "these tiles too, as in names of kernels: 128x128x32_w64x32_s4"},

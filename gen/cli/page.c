@@ -22,6 +22,7 @@ static const char style[] =
     ".rank{font-size:10.5px;font-weight:600}svg .light{fill:#fff}\n"
     ".grid{stroke:#e6e6e1;fill:none}.roof{stroke:#1b1b19;fill:none;stroke-width:1.5}"
     ".native{stroke:#1b1b19;fill:none;stroke-dasharray:5 4}\n"
+    "@media(max-width:700px){table{display:block;max-width:100%;overflow-x:auto}body{margin:12px auto;padding:0 10px}}\n"
     ".facts td{padding-right:18px}.quiet{color:#55554f}\n"
     "@page{margin:14mm}@media print{body{margin:0;max-width:none;font-size:12px}section{break-inside:avoid}"
     "svg *,tr{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
@@ -37,7 +38,6 @@ static void section(struct text *out, const char *title) {
 static void page_head(struct text *out, const struct page *p) {
     const struct listing *l = p->main;
     const struct gpu *g = l->g;
-    const int64_t ceiling = explain_ceiling_gflops(g, l->s);
     text_addf(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
@@ -51,12 +51,12 @@ static void page_head(struct text *out, const struct page *p) {
               "halftone-gen explain from the budget %s.gpu.</p>\n",
               l->s->name, l->shape.m, l->shape.n, l->shape.k, l->isa->name, model_name(l->kind), g->name);
     text_addf(out,
-              "<p>%s: %d %s slice%s, %d product%s. The matrix unit's rate by the data sheet divided by the "
-              "products is ",
+              "<p>%s: %d %s slice%s, %d product%s. Ceiling: ",
               l->s->name, l->s->slices, slice_title(l->s->slice), l->s->slices > 1 ? "s" : "", l->s->products,
               l->s->products > 1 ? "s" : "");
-    explain_add_milli(out, "", ceiling, " TFLOPS; native FP32 is ");
-    explain_add_milli(out, "", g->native_fp32_gflops, " TFLOPS.");
+    explain_add_ceiling(out, l);
+    text_add(out, " ");
+    explain_add_kernels(out, l);
     if (l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s))
         text_addf(out, " %s", explain_seen_note);
     text_add(out, "</p>\n");
@@ -76,7 +76,7 @@ static void page_rejections(struct text *out, const struct listing *l) {
             continue;
         text_addf(out, "<tr><td class=\"t\">%c</td><td class=\"t n\">%.*s</td><td>%d</td><td class=\"t\">",
                   chart_letter(l, reason), (int)length, reason, explain_count_kind(l, reason));
-        explain_add_tile(out, &l->item[i].tile);
+        explain_add_tile(out, l, &l->item[i].tile);
         add(out, reason + length);
         text_add(out, "</td></tr>\n");
     }
@@ -87,17 +87,21 @@ static void page_pick(struct text *out, const struct listing *l) {
     const struct candidate *c = &l->item[0];
     const int64_t rate = explain_milli_tflops(&l->shape, c->cost.predicted_ns);
     section(out, "The pick");
-    text_addf(out, "<p><b>%d x %d x %d, %s %d x %d, %d stage%s%s</b>: ", c->tile.bm, c->tile.bn, c->tile.bk,
-              l->seen.warpgroup ? "warpgroups" : "warps", c->tile.wm, c->tile.wn, c->tile.stages,
-              c->tile.stages > 1 ? "s" : "", c->tile.cluster > 1 ? ", panels shared by two blocks" : "");
+    text_add(out, "<p><b>");
+    explain_add_tile(out, l, &c->tile);
+    text_addf(out, "</b>%s%s: ", l->seen.warpgroup ? ", warpgroups" : "", c->tile.cluster > 1 ? ", panels shared by two blocks" : "");
     explain_add_milli(out, "", c->cost.predicted_ns, " us, ");
     explain_add_milli(out, "", rate, " TFLOPS, ");
     text_addf(out, "%" PRId64 " %% of the ceiling; bound by <b>%s</b>. %d block%s per SM, ",
               rate * 100 / explain_ceiling_gflops(l->g, l->s), c->cost.binding, c->cost.blocks_per_sm,
               c->cost.blocks_per_sm == 1 ? "" : "s");
-    explain_add_milli(out, "", c->cost.waves_milli, " waves.</p>\n");
+    explain_add_milli(out, "", c->cost.waves_milli, " waves.</p>\n<p>");
+    explain_add_verdict(out, l);
+    text_add(out, "</p>\n<p class=\"quiet\">");
+    explain_add_estimates(out, l->g);
+    text_add(out, "</p>\n");
     chart_budget(out, l);
-    if (l->kind == MODEL_HALFTONE && !l->seen.warpgroup) /* model_wgmma has no such parts */
+    if (l->kind == MODEL_HALFTONE)
         chart_time(out, l, contrast_other_tile(l));
     text_add(out, "</section>\n");
 }
@@ -122,7 +126,7 @@ static void page_map(struct text *out, const struct listing *l, const char *of) 
 static void page_best(struct text *out, const struct listing *l) {
     section(out, "The ten best tiles");
     text_add(out,
-             "<table><tr><th></th><th class=\"t\">tile, warps, stages</th><th>threads</th><th>registers</th>"
+             "<table><tr><th></th><th class=\"t\">tile, as TILES= takes it</th><th>threads</th><th>registers</th>"
              "<th>shared memory</th><th>blocks/SM</th><th>waves</th><th>us</th><th>TFLOPS</th><th>speed, "
              "%</th><th "
              "class=\"t\">bound by</th></tr>\n");
@@ -130,7 +134,7 @@ static void page_best(struct text *out, const struct listing *l) {
         const struct candidate *c = &l->item[i];
         const int64_t speed = ht_mul(l->item[0].cost.predicted_ns, 1000) / c->cost.predicted_ns;
         text_addf(out, "<tr%s><td>%d</td><td class=\"t n\">", i == 0 ? " class=\"pick\"" : "", i + 1);
-        explain_add_tile(out, &c->tile);
+        explain_add_tile(out, l, &c->tile);
         text_addf(out, "</td><td>%d</td><td>%d</td><td>%d</td><td>%d</td><td>", c->cost.threads,
                   c->cost.regs_per_thread, c->cost.smem_bytes, c->cost.blocks_per_sm);
         explain_add_milli(out, "", c->cost.waves_milli, "</td><td>");
@@ -173,7 +177,7 @@ static void turning_table(struct text *out, const struct listing *l, int rival) 
     struct turning turning[TURNINGS_MAX];
     const int count = contrast_turnings(l, rival, turning);
     text_addf(out, "<p>For rank %d, ", rival + 1);
-    explain_add_tile(out, &l->item[rival].tile);
+    explain_add_tile(out, l, &l->item[rival].tile);
     if (count <= 0) {
         out->failed = out->failed || count < 0;
         text_add(out, ": no single budget value within a factor of four makes it win.</p>\n");
@@ -193,7 +197,7 @@ static void turning_table(struct text *out, const struct listing *l, int rival) 
         if (t->rival_wins)
             text_add(out, "this tile");
         else
-            explain_add_tile(out, &t->winner);
+            explain_add_tile(out, l, &t->winner);
         text_add(out, "</td></tr>\n");
     }
     text_add(out, "</table>\n");
