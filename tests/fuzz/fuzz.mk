@@ -30,9 +30,9 @@ out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/*.h)
 	@mkdir -p $(@D)
 	$(call run,TEST,$@,$(SANITIZED) $(LDFLAGS) -o $@ $(FUZZ_NPY) -lm)
 
-out/test/fuzz/halftone-gen: $(wildcard gen/*.[ch]) runtime/ht_desc.h
+out/test/fuzz/halftone-gen: $(GEN_SRC) gen/cli/main.c $(wildcard gen/*/*.h) runtime/ht_desc.h
 	@mkdir -p $(@D)
-	$(call run,LINK,$@,$(SANITIZED) $(LDFLAGS) -o $@ $(filter %.c,$^))
+	$(call run,LINK,$@,$(SANITIZED) -iquote gen $(LDFLAGS) -o $@ $(filter %.c,$^))
 
 $(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/main.o $(FUZZ_OBJ) $(SET_TEST_OBJ)
 	@$(MAKE) generate GPU=$*
