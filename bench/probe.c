@@ -254,7 +254,7 @@ static int64_t write_arithmetic(struct sheet *s) {
     put_rate(s, "s8_fma_per_cycle", s8, 4, 0);
     if ((d->capability == 80 || d->capability == 90) && d->fp64_share > 0)
         put(s, "fp64_fma_per_cycle", 2 * whole(measured(s, PROBE_FP32)->value) / d->fp64_share,
-            "derived: MMAs of FP64 at twice the rate of its multiply-adds, of which the device says 1 / %d of FP32's", d->fp64_share);
+            "derived: DMMA at twice the rate of its multiply-adds, of which the device says 1 / %d of FP32's", d->fp64_share);
     else
         put(s, "fp64_fma_per_cycle", 0, "no FP64 tensor cores");
     const int64_t fp32 = put_measured(s, "fp32_fma_per_cycle", PROBE_FP32, 0, "");

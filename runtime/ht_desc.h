@@ -199,7 +199,7 @@ struct ht_kernel_desc {
 
 /* ht_kernel_desc.direct: of kernels that read the operands as they are, one that is slow at FP32 multiply-adds, not for fma_only; and one
  * whose sums are of FP64, rounded once. */
-enum { HT_DIRECT = 1, HT_DIRECT_SLICES, HT_DIRECT_FP64 };
+enum { HT_DIRECT = 1, HT_DIRECT_SLICES, HT_DIRECT_DMMA };
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
 enum ht_range {

@@ -22,4 +22,4 @@ constexpr int FAST = 1, RESCUES = 1, ROWS_BESIDE = 0, GROUPS = 1;
 #include "stage_direct.cuh"
 #include "cut_direct.cuh"
 #include "hooks_tame.cuh"
-#include "rescue_walk.cuh"
+#include "fallback_grid.cuh"

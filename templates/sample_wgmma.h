@@ -19,6 +19,6 @@ constexpr int PROMOTES = 1, CHUNK = 2, RASTER = 8, SMS = 132, CLUSTER = 1, SHARE
 #include "hooks_sum_f32.cuh"
 #include "hooks_tame.cuh"
 #include "hooks_chain_wgmma.cuh"
-#include "arch_sm90_f64.cuh"
-#include "rescue_f64.cuh"
+#include "mma_sm90_dmma.cuh"
+#include "fallback_tile.cuh"
 #include "scheme_f16x3.cuh"

@@ -19,10 +19,10 @@ SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a80
         "a800-tall": ("a800", "bf16x6u", "_128x4x64_"), "a800-tall-k": ("a800", "bf16x6u", "_128x4x64_", "TN"),
         "mi210-direct": ("mi210", "bf16x6u", "_64x64x32_"), "h200-direct": ("h200", "bf16x6u", "_64x32x32_w16x32_"),
         "h200-pair": ("h200", "f16x3", "_64x64x32_"), "h200-half": ("h200", "f16x3", "_32x64x32_"), "h200-direct-k": ("h200", "bf16x6u", "_64x32x32_w16x32_", "TN"), "h200-direct-rows": ("h200", "bf16x6u", "_64x64x32_w16x64_", "NT"),
-        "h200-thin": ("h200", "bf16x6u", "_16x4x256_"), "h200-f64": ("h200", "bf16x6u", "_64x64x16_w32x32_s4_"),
+        "h200-thin": ("h200", "bf16x6u", "_16x4x256_"), "h200-dmma": ("h200", "bf16x6u", "_64x64x16_w32x32_s4_"),
         "a800-thin-past": ("a800", "bf16x6u", "_16x4x256_", "TT", "1"), "a800-thin-any": ("a800", "bf16x6u", "_16x4x256_", "TN", "1"),
-        "h200-f64-past": ("h200", "bf16x6u", "_128x32x16_w32x32_s4_", "TN", "1"),
-        "h200-f64-k": ("h200", "bf16x6u", "_128x32x16_w32x32_s4_", "TN"), "h200-f64-rows": ("h200", "bf16x6u", "_32x32x16_w16x16_s4_", "NT")}
+        "h200-dmma-past": ("h200", "bf16x6u", "_128x32x16_w32x32_s4_", "TN", "1"),
+        "h200-dmma-k": ("h200", "bf16x6u", "_128x32x16_w32x32_s4_", "TN"), "h200-dmma-rows": ("h200", "bf16x6u", "_32x32x16_w16x16_s4_", "NT")}
 
 
 def kernel_name(case, scheme=None):
@@ -198,7 +198,7 @@ BREAKS_OF["h200-direct-rows"] = {  # P's lines are of k as well
 EARLY = (r"(ht_grid_wait\(\); // what comes before[^\n]*\n)((?:    if[^\n]*\n    )?    ht_grid_release\(\);[^\n]*\n)(    \w[^\n]*\n)", 0, r"\3\1\2")
 BREAKS_OF["h200-thin"] = {"numbers before the launch before has ended": EARLY}
 COPIES = r"HT_DEVICE void ht_copy_pieces([\s\S]*?)"
-BREAKS_OF["h200-f64"] = {  # lines of P are of rows, of Q of k
+BREAKS_OF["h200-dmma"] = {  # lines of P are of rows, of Q of k
     "numbers before the launch before has ended": (r"(    ht_grid_wait\(\); // what comes before[^\n]*\n    ht_grid_release\(\);\n)([\s\S]*?)"
                                                    r"(#pragma unroll 1\n    for \(int k = range)", 0, r"\2\1\3"),
     "nobody waits": (r"ht_grid_wait\(\);", 0, ";"),
@@ -216,18 +216,18 @@ BREAKS_OF["h200-f64"] = {  # lines of P are of rows, of Q of k
     "lines beyond C": (r"lines < LINES \? lines : LINES", 0, "LINES"),
     "a lane's columns side by side with the next one's": (r"HT_DEVICE void share_sums([\s\S]*?)lane % 4 \* 2", 0, r"HT_DEVICE void share_sums\g<1>lane % 4"),
 }
-BREAKS_OF["h200-f64-k"] = {  # of k, both
+BREAKS_OF["h200-dmma-k"] = {  # of k, both
     "the other k of a lane": (r"\+ 1 \* 4 \* Q_DEEP", 0, "+ 0 * 4 * Q_DEEP"),
     "k as rows": (r"P_K \? row \* P_PITCH \+ own", 0, "P_K ? own * P_PITCH + row"),
 }
-BREAKS_OF["h200-f64-past"] = {  # where P's lines begin anywhere
+BREAKS_OF["h200-dmma-past"] = {  # where P's lines begin anywhere
     "lines as if they began at 16 bytes": (r"own \* P_PITCH \+ row\) \+ past\) \* 4", 0, "own * P_PITCH + row)) * 4"),
     "no copy more": (r"HT_DEVICE void ht_copy_past([\s\S]*?)own < ROWS && over != 0", 0, r"HT_DEVICE void ht_copy_past\g<1>own < 0"),
     "copied from where a line begins": (r"HT_DEVICE void ht_copy_past([\s\S]*?)at -= past;", 0, r"HT_DEVICE void ht_copy_past\g<1>;"),
     "behind the matrix": (r"HT_DEVICE void ht_copy_four([\s\S]*?)lines < 4 && some", 0, r"HT_DEVICE void ht_copy_four\g<1>lines < 1 && some"),
     "zeros for what exists": (r"HT_DEVICE void ht_copy_four([\s\S]*?)there < 4 \? there : 4", 0, r"HT_DEVICE void ht_copy_four\g<1>there < 4 ? there : 3"),
 }
-BREAKS_OF["h200-f64-rows"] = {  # of rows, both
+BREAKS_OF["h200-dmma-rows"] = {  # of rows, both
     "k that the stage has not": (COPIES + r"line \+ i \* AT_ONCE < used", 0, r"HT_DEVICE void ht_copy_pieces\g<1>line + i * AT_ONCE < 4"),
     "the second half of the first one's k": (r"read \+ at_q \+ MMA_K \*", 0, "read + at_q + 0 *"),
 }

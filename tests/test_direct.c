@@ -110,7 +110,7 @@ static float add_exact(float *sum, float v) {
 }
 
 /* How a kernel adds up: multiply-adds in the order of k, in chains; what joining them rounds off begins the next one, or is lost.
- * chain 0: in another order, or in parts. fp64: by MMAs of FP64, rounded once. */
+ * chain 0: in another order, or in parts. fp64: by DMMA, rounded once. */
 struct order {
     int64_t chain;
     int keeps, fp64;
@@ -130,7 +130,7 @@ static struct order order_of(const struct problem *p) {
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
     if (plan.bk > CHAIN || plan.splits > 1)
         return (struct order){0, 0, 0};
-    if (kernel_named(plan.kernel)->direct == HT_DIRECT_FP64)
+    if (kernel_named(plan.kernel)->direct == HT_DIRECT_DMMA)
         return (struct order){0, 0, 1};
     if (plan.bk < CHAIN) /* fma_direct.cu: SMALL_CHAIN_K */
         return (struct order){p->k <= CHAIN && p->m * p->n < 1 << 19 ? 4 : CHAIN, 0, 0};

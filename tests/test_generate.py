@@ -304,7 +304,7 @@ def test_adding_a_gpu_is_one_file(tmp_path):
 
 
 def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
-    """An H800 or H20 beside an H200: the same instruction set, MMAs of FP64 at a sixtieth of the rate."""
+    """An H800 or H20 beside an H200: the same instruction set, DMMA at a sixtieth of the rate."""
     text = (ROOT / "gen/gpus/h200.gpu").read_text()
     text, count = re.subn(r"(?m)^(fp64_fma_per_cycle\s*=\s*)128", r"\g<1>2", re.sub(r"(?m)^name\s*=\s*h200", "name = h2x", text))
     assert count == 1

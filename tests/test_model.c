@@ -335,16 +335,16 @@ static void worked_fma(void **state) {
     assert_int_equal(c.blocks_per_sm, 2);
 }
 
-/* Kernels of FP64's MMAs, model_f64.c. */
-static void worked_f64(void **state) {
+/* DMMA kernels, model_dmma.c. */
+static void worked_dmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
     const struct scheme *s = scheme_find("bf16x6u");
-    const struct isa *f64 = isa_direct(isa_find("sm_90a"), DIRECT_F64);
+    const struct isa *dmma = isa_direct(isa_find("sm_90a"), DIRECT_DMMA);
     const struct tile large = {64, 64, 16, 32, 32, 16, 4, 1}, high = {128, 32, 16, 32, 32, 16, 4, 1}, small = {32, 32, 16, 16, 16, 16, 4, 1};
     const struct shape few_k = {4096, 4096, 64};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, f64, s, &large, &few_k, &c);
+    model_cost(MODEL_HALFTONE, &h200, dmma, s, &large, &few_k, &c);
     assert_int_equal(c.regs_per_thread, 128);
     assert_int_equal(c.blocks_per_sm, 4);
     assert_int_equal(c.smem_bytes, 4 * 2 * 64 * 20 * 4);
@@ -353,10 +353,10 @@ static void worked_f64(void **state) {
     assert_int_equal(c.coefficients.block_cycles, (387 + 31 * 4) * 1425 / 1980);
     assert_true(c.coefficients.swap_share == 8 && c.coefficients.swapped_percent == 0);
     assert_string_equal(c.binding, "fp64");
-    model_cost(MODEL_HALFTONE, &h200, f64, s, &high, &few_k, &c);
+    model_cost(MODEL_HALFTONE, &h200, dmma, s, &high, &few_k, &c);
     assert_int_equal(c.smem_bytes, 4 * (128 + 32) * 20 * 4);
     assert_int_equal(c.coefficients.swapped_percent, 122);
-    model_cost(MODEL_HALFTONE, &h200, f64, s, &small, &few_k, &c);
+    model_cost(MODEL_HALFTONE, &h200, dmma, s, &small, &few_k, &c);
     assert_int_equal(c.regs_per_thread, 64);
     assert_int_equal(c.blocks_per_sm, 8);
 }
@@ -795,7 +795,7 @@ int main(void) {
         cmocka_unit_test(worked_direct), cmocka_unit_test(worked_direct_wgmma),
         cmocka_unit_test(worked_direct_fp32_mma),
         cmocka_unit_test(worked_fma),
-        cmocka_unit_test(worked_f64),
+        cmocka_unit_test(worked_dmma),
         cmocka_unit_test(worked_tall),
         cmocka_unit_test(worked_wgmma),
         cmocka_unit_test(worked_egemm),

@@ -55,7 +55,7 @@ static void dispatch_declarations(struct text *out, const struct library *l) {
 }
 
 static int direct_kind_of(const struct plan *p) {
-    return p->isa->direct == DIRECT_WGMMA ? HT_DIRECT_SLICES : p->isa->direct >= DIRECT_F64 ? HT_DIRECT_FP64 : p->isa->direct ? HT_DIRECT : 0;
+    return p->isa->direct == DIRECT_WGMMA ? HT_DIRECT_SLICES : p->isa->direct >= DIRECT_DMMA ? HT_DIRECT_DMMA : p->isa->direct ? HT_DIRECT : 0;
 }
 
 static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set) {

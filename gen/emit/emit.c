@@ -132,7 +132,7 @@ static void tile_params(struct params *p, const struct plan *plan) {
         param(p, "FAST", plan->isa->direct_mma != NULL);
         param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
         param(p, "SMS", (long)plan->gpu->sms);
-        if (plan->isa->direct == DIRECT_F64) {
+        if (plan->isa->direct == DIRECT_DMMA) {
             param(p, "SMEM_PER_SM", (long)plan->gpu->smem_per_sm_bytes);
             param(p, "SMEM_RESERVED", (long)plan->gpu->smem_reserved_per_block_bytes);
             param(p, "SWAP_SHARE", plan->cost.coefficients.swap_share);
@@ -183,7 +183,7 @@ static void derived_fma(struct params *p, const struct plan *plan) {
     derived(p, "FEW", threads / LANES / t->bm);
 }
 
-static void derived_f64(struct params *p, const struct tile *t) {
+static void derived_dmma(struct params *p, const struct tile *t) {
     enum { LINES = 8, OWN_K = 2 }; /* a lane's rows and columns lie so far apart; k that it has of an MMA */
     derived(p, "MI", t->wm / LINES);
     derived(p, "NI", t->wn / LINES);
@@ -217,8 +217,8 @@ static void derived_params(struct params *p, const struct plan *plan) {
     if (plan->isa->direct) {
         if (plan->isa->direct <= DIRECT_TILE)
             derived_direct(p, plan, d_regs);
-        else if (plan->isa->direct == DIRECT_F64)
-            derived_f64(p, t);
+        else if (plan->isa->direct == DIRECT_DMMA)
+            derived_dmma(p, t);
         else
             derived_fma(p, plan);
         return;
@@ -473,7 +473,7 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
         text_add(out, "the matrices as they are");
     else
         text_addf(out, "packed %s slices", slice_title(p->scheme->slice));
-    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->isa->direct >= DIRECT_F64 ? "exact products by MMAs of FP64" : p->scheme->paper);
+    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->isa->direct >= DIRECT_DMMA ? "exact products by DMMA, FP64 tensor cores" : p->scheme->paper);
     text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
               t->bm, t->bn, t->bk, p->isa->warpgroup ? "warpgroup" : "warp", t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
@@ -496,7 +496,7 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     banner_usage(out, "resident warps per SM",
                  (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->isa->wave_size), g->warps_per_sm);
     text_add(out, "//\n// Accuracy: ");
-    if (p->isa->direct >= DIRECT_F64)
+    if (p->isa->direct >= DIRECT_DMMA)
         text_add(out, "sums off by at most k 2^-53 of |A||B|, rounded once");
     else
         emit_bound_text(out, p->scheme, p->isa);
@@ -536,7 +536,7 @@ struct frame {
 enum { OWN_MAX = 5 }; /* files that only one kind of kernel has */
 
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], fp64, cluster, mma, scale, sum, tame, rescue, chain, scheme, own[OWN_MAX], skeleton;
+    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], dmma, cluster, mma, scale, sum, tame, rescue, chain, scheme, own[OWN_MAX], skeleton;
 };
 
 /* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
@@ -557,19 +557,19 @@ static bool has_no_slices(const struct frame *f) {
 static bool read_own_parts(struct parts *t, const struct frame *f) {
     const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
                                    "pack_rows", "pack_strips"};
-    const bool fma = f->isa->direct == DIRECT_FMA, f64 = f->isa->direct == DIRECT_F64;
-    const char *const whole[] = {f->rescue ? "rescue_walk" : "operands_direct", fma ? "turn_direct" : "copy_f64"};
+    const bool fma = f->isa->direct == DIRECT_FMA, dmma = f->isa->direct == DIRECT_DMMA;
+    const char *const whole[] = {f->rescue ? "fallback_grid" : "operands_direct", fma ? "turn_direct" : "cp_async_tile"};
     const char *const direct[] = {"turn_direct", "stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
     const char *const *names = f->packs ? packing : has_no_slices(f) ? whole : direct;
-    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (fma || f64) : f->isa->direct ? 3 : 0;
+    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (fma || dmma) : f->isa->direct ? 3 : 0;
     bool ok = true;
     for (int i = 0; i < count; i++)
         ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
     return ok;
 }
 
-static bool multiplies_fp64(const struct frame *f) {
-    return f->isa->direct == DIRECT_F64 || (f->rescue && strcmp(f->rescue, "rescue_f64") == 0);
+static bool has_dmma(const struct frame *f) {
+    return f->isa->direct == DIRECT_DMMA || (f->rescue && strcmp(f->rescue, "fallback_tile") == 0);
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
@@ -581,7 +581,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
     ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
     ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
-    ok = (!multiplies_fp64(f) || read_template(&t->fp64, f->c, isa_find(isa->name)->direct_f64, "cuh")) && ok;
+    ok = (!has_dmma(f) || read_template(&t->dmma, f->c, isa_find(isa->name)->dmma, "cuh")) && ok;
     if (f->multiplies && !has_no_slices(f)) {
         for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
             ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
@@ -600,7 +600,7 @@ static void free_parts(struct parts *t) {
     text_free(&t->launch);
     for (int i = 0; i < ISA_HOOKS_MAX; i++)
         text_free(&t->arch[i]);
-    text_free(&t->fp64);
+    text_free(&t->dmma);
     text_free(&t->cluster);
     text_free(&t->mma);
     text_free(&t->scale);
@@ -616,7 +616,7 @@ static void free_parts(struct parts *t) {
 
 static uint64_t sum_parts(const struct parts *t, const struct frame *f) {
     static const struct text nothing = {0};
-    const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->fp64, &t->cluster, &t->mma,
+    const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->dmma, &t->cluster, &t->mma,
                                       &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->own[0],
                                       &t->own[1], &t->own[2], &t->own[3], &t->own[4], &t->skeleton, f->inlay ? f->inlay : &nothing};
     uint64_t sum = f->c->gpu->checksum;
@@ -668,8 +668,8 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     if (f->multiplies) {
         for (int i = 0; i < ISA_HOOKS_MAX && f->isa->hooks[i]; i++)
             add_part(out, &t->arch[i]);
-        if (multiplies_fp64(f))
-            add_part(out, &t->fp64);
+        if (has_dmma(f))
+            add_part(out, &t->dmma);
         if (f->cluster)
             add_part(out, &t->cluster);
         add_part(out, &t->mma);
@@ -732,8 +732,8 @@ bool emit_rescues(const struct plan *p) {
 
 static const char *rescue_hooks(const struct plan *p) {
     if (p->variant == VARIANT_RESCUE && p->isa->direct == DIRECT_TILE)
-        return "rescue_walk";
-    return p->isa->direct == DIRECT_RESCUE || emit_rescues(p) ? "rescue_f64" : p->isa->warpgroup ? "rescue_none" : NULL;
+        return "fallback_grid";
+    return p->isa->direct == DIRECT_RESCUE || emit_rescues(p) ? "fallback_tile" : p->isa->warpgroup ? "fallback_none" : NULL;
 }
 
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {

@@ -121,7 +121,7 @@ const struct isa isa_table[] = {
                    [SLICE_S8] = "arch_sm90_s8"},
      .direct_mma = "arch_sm80_bf16",
      .direct_wgmma = "arch_sm90_bf16_rows",
-     .direct_f64 = "arch_sm90_f64",
+     .dmma = "mma_sm90_dmma",
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,
@@ -155,7 +155,7 @@ const struct isa *isa_find(const char *name) {
 
 const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
     enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
-    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "f64_direct", "rescue_direct"};
+    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "dmma", "fallback_dmma"};
     static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
     const struct isa *row = isa_find(isa->name);
     struct isa *d = &rows[kind][row ? row - isa_table : 0];

@@ -10,8 +10,8 @@
 enum { ISA_HOOKS_MAX = 2, ISA_FP32_MMA_K = 4 };
 
 /* Skeletons of kernels that read the operands as they are: slices in warpgroup MMAs, in MMAs, multiply-adds from shared memory, multiply-adds of a
- * matrix and a few vectors, the same of a tall matrix with few k; MMAs of FP64; the same for blocks that fail the data check. */
-enum direct_kind { DIRECT_NONE, DIRECT_WGMMA, DIRECT_TILE, DIRECT_FMA, DIRECT_THIN, DIRECT_TALL, DIRECT_F64, DIRECT_RESCUE, DIRECT_KINDS };
+ * matrix and a few vectors, the same of a tall matrix with few k; DMMA; the same for blocks that fail the data check. */
+enum direct_kind { DIRECT_NONE, DIRECT_WGMMA, DIRECT_TILE, DIRECT_FMA, DIRECT_THIN, DIRECT_TALL, DIRECT_DMMA, DIRECT_RESCUE, DIRECT_KINDS };
 
 struct isa {
     const char *name;      /* "sm_80": the budget key `isa` */
@@ -26,7 +26,7 @@ struct isa {
     /* ht_mma of m16n8k16 BF16 for kernels that read the operands as they are; NULL: FP32 multiply-adds do it all */
     const char *direct_mma;
     const char *direct_wgmma; /* the same for warpgroups; NULL: none */
-    const char *direct_f64; /* templates/NAME.cuh with MMAs of FP64; NULL: none */
+    const char *dmma; /* templates/NAME.cuh with DMMA; NULL: none */
     const char *fp32_mma; /* in their place: templates/NAME.cuh with an MMA of 16 x 16 x 4 FP32 numbers; NULL: none */
     bool tiles_only; /* of those kernels DIRECT_TILE alone: hipcc 5.2 spills scalars in the others */
     enum direct_kind direct; /* in rows of isa_direct */

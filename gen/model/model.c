@@ -183,7 +183,7 @@ void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa
     }
     switch (kind) {
     case MODEL_HALFTONE:
-        (isa->direct == DIRECT_F64 ? model_f64 : isa->direct > DIRECT_TILE ? model_fma : isa->direct ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
+        (isa->direct == DIRECT_DMMA ? model_dmma : isa->direct > DIRECT_TILE ? model_fma : isa->direct ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
         break;
     case MODEL_EGEMM:
         model_egemm(g, isa, s, t, shape, cost);

@@ -124,7 +124,7 @@ void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme
 void model_direct(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
                   const struct shape *shape, struct cost *cost);
 /* The same of one that does so with multiply-adds alone. */
-void model_f64(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+void model_dmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
                struct cost *cost);
 void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
                struct cost *cost);

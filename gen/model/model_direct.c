@@ -29,7 +29,7 @@ enum {
     BLOCK_START_CLOCKS = 1410, /* of a block: launch, first loads, checks */
     SUM_CLOCKS = 220,          /* of a block for each sum of a lane: clear, check, store */
     STREAM_PERCENT = 59,       /* of device memory's rate; 2.8 TB/s */
-    /* Warpgroups, three tiles, on the shapes of model_f64: 14 %. */
+    /* Warpgroups, three tiles, on the shapes of model_dmma: 14 %. */
     STEP_WAIT_CLOCKS = 154,    /* of a step, for barriers and loads: the block is alone, and its pipes follow one another */
     WARPGROUP_START_CLOCKS = 3775, WARPGROUP_SUM_CLOCKS = 49,
     WARPGROUP_STREAM_PERCENT = 83, /* of device memory's rate; 4.0 TB/s */

@@ -11,7 +11,7 @@ enum {
     L2_HALVES = 2,             /* what all SMs read is kept in each: tall kernels' lone blocks take 484 clocks a line (median) up to 32 MB, 1,105 beyond */
     FMA_ROW_LANES = 16, THIN_LANES = 8, THIN_LINE = 32, /* lanes of a warp with different rows; lanes and numbers of a line that it loads */
     /* Fitted to the H200 at 1980 MHz. Tiles: results/tune-h200-random-fit.tsv, -direct-fit and -tall-fit, where a kernel takes less than 1.5 times the fastest
-     * one's time, root mean square error 18 %; vectors and tall ones as model_f64: 14 and 18 %. */
+     * one's time, root mean square error 18 %; vectors and tall ones as model_dmma: 14 and 18 %. */
     FMA_BUSY_PERCENT = 165, FMA_SLIM_COLUMNS = 16, FMA_SLIM_BUSY_PERCENT = 145, /* of what the busiest pipe needs; of so many columns */
     FMA_STEP_CLOCKS = 985,     /* more of a step of a block that is alone */
     FMA_START_CLOCKS = 325,    /* of a block: launch, first loads */

@@ -16,7 +16,7 @@ static const struct shape plan_shapes[] = {
 };
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 }; /* of FP16 schemes, of the others; more where tiles may have half an atom */
 enum { RESCUE_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
-enum { FP64_REGISTERS = 254, FP64_MMA_K = 16 }; /* of rescue_direct, all of them (ptxas); k of m16n8k16 */
+enum { FALLBACK_REGISTERS = 254, FALLBACK_MMA_K = 16 }; /* of fallback_dmma, all of them (ptxas); k of m16n8k16 */
 
 struct best {
     const struct gpu *g;
@@ -282,15 +282,15 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
 }
 
 /* Kernels that read the operands as they are: a tile for each kind of shape. Operands may change places, so 64 x 32 is 32 x 64 as well. What others
- * do better is left out: beside MMAs of FP64 the multiply-adds and mma.sync were worth 0.2 % of 212 shapes on the H200 (bench/decisions/040). */
-enum beside { ANYTHING, NO_WARPGROUPS, NO_FP64, TILES_ALONE };
+ * do better is left out: beside DMMA the multiply-adds and mma.sync were worth 0.2 % of 212 shapes on the H200 (bench/decisions/040). */
+enum beside { ANYTHING, NO_WARPGROUPS, NO_DMMA, TILES_ALONE };
 
 static bool is_planned(const struct gpu *g, const struct isa *isa, enum direct_kind kind, enum beside beside) {
-    const bool fp64 = isa->direct_f64 != NULL && 2 * g->fp64_fma_per_cycle >= g->fp32_fma_per_cycle; /* not where it is cut down: H20, H800 */
-    const bool exists = kind == DIRECT_WGMMA ? isa->direct_wgmma != NULL : kind == DIRECT_F64 ? fp64 : true;
+    const bool dmma = isa->dmma != NULL && 2 * g->fp64_fma_per_cycle >= g->fp32_fma_per_cycle; /* not where it is cut down: H20, H800 */
+    const bool exists = kind == DIRECT_WGMMA ? isa->direct_wgmma != NULL : kind == DIRECT_DMMA ? dmma : true;
     if (isa->tiles_only)
         return kind == DIRECT_TILE;
-    return exists && !(beside == NO_WARPGROUPS && isa->direct_wgmma) && !(beside == NO_FP64 && fp64) && beside != TILES_ALONE;
+    return exists && !(beside == NO_WARPGROUPS && isa->direct_wgmma) && !(beside == NO_DMMA && dmma) && beside != TILES_ALONE;
 }
 
 static void plan_direct(struct plan_set *set, struct best *b) {
@@ -303,18 +303,18 @@ static void plan_direct(struct plan_set *set, struct best *b) {
                 {DIRECT_WGMMA, 64, 64, 32, 16, 64, 2, ANYTHING, "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
                 {DIRECT_WGMMA, 64, 32, 32, 16, 32, 2, ANYTHING, "reads the operands as they are, two warpgroups by turns; few tiles"},
                 {DIRECT_TILE, 128, 64, 32, 32, 32, 2, NO_WARPGROUPS, "reads the operands as they are; many tiles"},
-                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, NO_FP64, "reads the operands as they are; a wave of tiles"},
-                {DIRECT_TILE, 64, 32, 32, 32, 16, 2, NO_FP64, "reads the operands as they are; few tiles"},
-                {DIRECT_TILE, 32, 32, 32, 16, 16, 2, NO_FP64, "reads the operands as they are; very few tiles"},
+                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, NO_DMMA, "reads the operands as they are; a wave of tiles"},
+                {DIRECT_TILE, 64, 32, 32, 32, 16, 2, NO_DMMA, "reads the operands as they are; few tiles"},
+                {DIRECT_TILE, 32, 32, 32, 16, 16, 2, NO_DMMA, "reads the operands as they are; very few tiles"},
                 {DIRECT_TILE, 128, 8, 32, 32, 8, 2, TILES_ALONE, "reads the operands as they are; a matrix and up to eight vectors"},
-                {DIRECT_F64, 64, 64, 16, 32, 32, 4, ANYTHING, "MMAs of FP64; a large C with few k"},
-                {DIRECT_F64, 128, 32, 16, 32, 32, 4, ANYTHING, "MMAs of FP64; the same, up to 32 columns"},
-                {DIRECT_F64, 64, 32, 16, 32, 16, 4, ANYTHING, "MMAs of FP64; the same, fewer tiles"},
-                {DIRECT_F64, 32, 32, 16, 16, 16, 4, ANYTHING, "MMAs of FP64; the same, few tiles"},
-                {DIRECT_FMA, 128, 64, 16, 128, 16, 2, NO_FP64, "multiply-adds; few k, or few columns"},
-                {DIRECT_FMA, 64, 64, 16, 64, 16, 2, NO_FP64, "multiply-adds; few k, or few tiles"},
-                {DIRECT_FMA, 128, 32, 16, 64, 16, 2, NO_FP64, "multiply-adds; few k, up to 32 columns"},
-                {DIRECT_FMA, 128, 16, 16, 32, 16, 2, NO_FP64, "multiply-adds; few k, up to 16 columns"},
+                {DIRECT_DMMA, 64, 64, 16, 32, 32, 4, ANYTHING, "DMMA; a large C with few k"},
+                {DIRECT_DMMA, 128, 32, 16, 32, 32, 4, ANYTHING, "DMMA; the same, up to 32 columns"},
+                {DIRECT_DMMA, 64, 32, 16, 32, 16, 4, ANYTHING, "DMMA; the same, fewer tiles"},
+                {DIRECT_DMMA, 32, 32, 16, 16, 16, 4, ANYTHING, "DMMA; the same, few tiles"},
+                {DIRECT_FMA, 128, 64, 16, 128, 16, 2, NO_DMMA, "multiply-adds; few k, or few columns"},
+                {DIRECT_FMA, 64, 64, 16, 64, 16, 2, NO_DMMA, "multiply-adds; few k, or few tiles"},
+                {DIRECT_FMA, 128, 32, 16, 64, 16, 2, NO_DMMA, "multiply-adds; few k, up to 32 columns"},
+                {DIRECT_FMA, 128, 16, 16, 32, 16, 2, NO_DMMA, "multiply-adds; few k, up to 16 columns"},
                 {DIRECT_THIN, 8, 1, 256, 0, 1, 1, ANYTHING, "multiply-adds; a matrix and a vector"},
                 {DIRECT_THIN, 16, 4, 256, 0, 4, 1, ANYTHING, "multiply-adds; a matrix and up to four vectors"},
                 {DIRECT_TALL, 128, 1, 64, 0, 1, 1, ANYTHING, "multiply-adds; a tall matrix with few k and a vector"},
@@ -337,17 +337,17 @@ static void plan_direct(struct plan_set *set, struct best *b) {
 
 /* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
 static bool is_for_rescue(const struct plan *p) {
-    return (p->isa->direct == DIRECT_TILE || p->isa->direct == DIRECT_F64) && p->tile.bm == 64 && p->tile.bn == 64;
+    return (p->isa->direct == DIRECT_TILE || p->isa->direct == DIRECT_DMMA) && p->tile.bm == 64 && p->tile.bn == 64;
 }
 
-/* By MMAs of FP64, from registers alone (templates/rescue_direct.cu). */
-static void rescue_in_fp64(struct best *b) {
+/* By DMMA, from registers alone (templates/fallback_dmma.cu). */
+static void fallback_by_dmma(struct best *b) {
     b->isa = isa_direct(isa_find(b->isa->name), DIRECT_RESCUE);
-    b->tile.bk = FP64_MMA_K;
+    b->tile.bk = FALLBACK_MMA_K;
     b->tile.stages = 1;
     b->cost.smem_bytes = 0;
-    b->cost.regs_per_thread = FP64_REGISTERS;
-    b->cost.blocks_per_sm = model_occupancy(b->g, b->isa, tile_warps(&b->tile), FP64_REGISTERS, 0, NULL);
+    b->cost.regs_per_thread = FALLBACK_REGISTERS;
+    b->cost.blocks_per_sm = model_occupancy(b->g, b->isa, tile_warps(&b->tile), FALLBACK_REGISTERS, 0, NULL);
     b->cost.coefficients.blocks_per_sm = b->cost.blocks_per_sm;
 }
 
@@ -382,7 +382,7 @@ void plan_rescue(struct plan_set *set) {
     b.cost.regs_per_thread += RESCUE_REGISTERS;
     b.cost.coefficients.whole_k = 1;
     if (isa_find(p->isa->name)->warpgroup)
-        rescue_in_fp64(&b);
+        fallback_by_dmma(&b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_RESCUE, "between packing and a product with a data check: blocks of C that fail it");
     const struct plan rescue = set->plan[before];

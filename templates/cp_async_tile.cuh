@@ -1,4 +1,4 @@
-// copy_f64: a tile of the caller's matrix on its way to shared memory by cp.async, without registers, whatever its alignment.
+// cp_async_tile: a tile of the caller's matrix on its way to shared memory by cp.async, without registers, whatever its alignment.
 // Element (row, k) is src[row * row_step + k * k_step]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart

@@ -1,4 +1,4 @@
-/* model_f64: MODEL_HALFTONE for kernels that read the operands as they are and multiply by MMAs of FP64 (templates/f64_direct.cu).
+/* model_dmma: MODEL_HALFTONE for kernels that read the operands as they are and multiply by DMMA, FP64 tensor cores (templates/dmma.cu).
  * Where k is a few dozen they wait for C's way out, then for the unit. */
 #include "model/model.h"
 
@@ -8,7 +8,7 @@ enum {
     OWN_K = 2, K_LANES = 4, LINES = 8, /* k of a lane in an MMA of 8 k, lanes that share them out; its rows and columns lie so far apart */
     OTHER_REGISTERS = 34, SUMS_BESIDE = 3, /* beside sums and operands, and one more for so many sums */
     CONVERSIONS = 16,          /* of FP32 to FP64, of an SM in a clock: CUDA C++ Programming Guide, arithmetic instructions, 9.0 */
-    NEAR_ROWS = 64,            /* of the template copy_f64 */
+    NEAR_ROWS = 64,            /* of the template cp_async_tile */
     SWAP_SHARE = 8,            /* an exchange of the operands must save one of so many tiles */
     /* Fitted to the H200 at 1980 MHz: every split of 392 shapes (results/tune-h200-splits.tsv; bench/decisions/043), where a kernel
      * takes less than 1.5 times the fastest one's time: root mean square error 14 %. An MMA lets nothing else issue: UNIT_PERCENT. */
@@ -68,7 +68,7 @@ static void coefficients(const struct gpu *g, const struct isa *isa, const struc
     c->part_cycles = (int)g->l2_latency_cycles / HT_PARTS_AHEAD;
 }
 
-void model_f64(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
+void model_dmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
                struct cost *cost) {
     (void)s;
     if (g->fp64_fma_per_cycle < 1) {

@@ -1,4 +1,4 @@
-// sample_f64.h: what the generator puts before f64_direct, so that the template compiles (and runs in the simulator) by
+// sample_dmma.h: what the generator puts before dmma, so that the template compiles (and runs in the simulator) by
 // itself: a block of 64 x 64.
 #ifndef HT_SIMULATOR
 #include <cuda_runtime.h>
@@ -10,9 +10,9 @@
 constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4;
 constexpr int WAVE = 32, MIN_BLOCKS = 4, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_SHARE = 8, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "launch_plain.cuh"
-#include "arch_sm90_f64.cuh"
+#include "mma_sm90_dmma.cuh"
 #include "hooks_scale.cuh"
 #include "hooks_sum_f32.cuh"
 #include "hooks_tame.cuh"
 #include "operands_direct.cuh"
-#include "copy_f64.cuh"
+#include "cp_async_tile.cuh"

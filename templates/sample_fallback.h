@@ -1,4 +1,4 @@
-// sample_rescue.h: what the generator puts before rescue_direct, so that the template compiles by itself.
+// sample_fallback.h: what the generator puts before fallback_dmma, so that the template compiles by itself.
 #ifndef HT_SIMULATOR
 #include <cuda_runtime.h>
 #endif
@@ -9,6 +9,6 @@
 constexpr int BM = 64, BN = 64, WN = 32, WAVE = 32, MIN_BLOCKS = 2, SMS = 132;
 #include "launch_dependent.cuh"
 #include "hooks_tame.cuh"
-#include "arch_sm90_f64.cuh"
-#include "rescue_f64.cuh"
-#include "rescue_walk.cuh"
+#include "mma_sm90_dmma.cuh"
+#include "fallback_tile.cuh"
+#include "fallback_grid.cuh"

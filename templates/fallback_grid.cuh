@@ -1,4 +1,4 @@
-// rescue_walk: how the launch between packing and a product with a data check goes over C: mostly nothing is to be done and the alarms say
+// fallback_grid: how the launch between packing and a product with a data check goes over C: mostly nothing is to be done and the alarms say
 // so, so few blocks look, and the product comes first thing.
 constexpr int WALKED = 2; // tiles of a block at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int LOOKS = 8;  // numbers of packing that a thread reads at once

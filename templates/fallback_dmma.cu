@@ -1,7 +1,7 @@
-#include "sample_rescue.h" //@drop
+#include "sample_fallback.h" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
 // The launch between packing and a product with a data check: of each 64 x 64 block of C that the product will leave out it computes the
-// results from the caller's matrices (rescue_f64). A block of four warps walks over such blocks of C; there is no shared memory.
+// results from the caller's matrices (fallback_tile). A block of four warps walks over such blocks of C; there is no shared memory.
 constexpr int WARPS = 4, THREADS = WARPS * WAVE;
 static_assert(BM == 64 && BN == 64, "the data check is of 64 x 64 blocks");
 

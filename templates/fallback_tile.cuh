@@ -1,5 +1,5 @@
-// rescue_f64: 64 x 64 blocks of C by MMAs of FP64, by four warps, straight from the caller's matrices: what a product's kernel does with
-// blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (rescue_direct). No
+// fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
+// blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (fallback_dmma). No
 // shared memory and no barrier: in the product panels are on their way into the one, and warps come here apart.
 //
 //   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results

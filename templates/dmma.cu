@@ -1,10 +1,10 @@
-#include "sample_f64.h" //@drop
-// ---- geometry: a few dozen k and more, a large C; MMAs of FP64 from shared memory ----------------------------------------
+#include "sample_dmma.h" //@drop
+// ---- geometry: a few dozen k and more, a large C; DMMA from shared memory ----------------------------------------
 // A block computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
 //
 //   device memory -> shared memory, STAGES - 1 steps ahead -> registers, widened to FP64 -> MMAs -> shared memory -> C
 //
-// MMAs of FP64 have the rate of FP32's multiply-adds, and ask shared memory for a quarter of what those ask for. Products of FP32 numbers
+// DMMA has the rate of FP32's multiply-adds, and ask shared memory for a quarter of what those ask for. Products of FP32 numbers
 // are exact in FP64, so a result is the exact one rounded once, but for k times 2^-53 of the largest partial sum.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int MI = WM / 8, NI = WN / 8, ROW_TILES = MI / 2; // rows and columns of a lane in a fragment, eight apart

@@ -1,4 +1,4 @@
-// arch_sm90_f64: MMAs of FP64 on sm_90 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", .f64).
+// mma_sm90_dmma: DMMA on sm_90 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", .f64).
 #ifndef HT_SIMULATOR
 // d += a * b^T. a: rows g, g + 8 at k t, then at k t + 4, ...; b: row g of it at k t, t + 4, ...; d: rows g, then g + 8, at columns 2t, 2t + 1.
 HT_DEVICE void ht_mma_f64_16816(double *d, const double *a, const double *b)
