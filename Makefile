@@ -78,7 +78,7 @@ GEN_SRC := $(filter-out gen/cli/main.c,$(wildcard gen/*/*.c))
 GEN_OBJ := $(GEN_SRC:%.c=out/obj/%.o)
 SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
-CORE_OBJ := out/obj/runtime/halftone.o out/obj/runtime/ht_pick.o out/obj/runtime/ht_accuracy.o
+CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
 BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard bench/*.c)))
 TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)

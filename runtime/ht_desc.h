@@ -579,6 +579,9 @@ struct ht_choice {
     int64_t predicted_ns; /* kernel and reduction */
 };
 
+/* The scheme of that name; NULL: the set has none. */
+HT_LOCAL const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *set, const char *name);
+
 /* The tuned kernel where the set has one for this shape and its partial sums fit partial_bytes, else the cheapest
  * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on
  * nothing but its arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the

@@ -5,6 +5,13 @@
 
 #include "ht_desc.h"
 
+const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *set, const char *name) {
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, name) == 0)
+            return &set->scheme[i];
+    return NULL;
+}
+
 struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
                                 int64_t batch, int64_t partial_bytes) {
     const struct ht_kernel_desc *desc = &set->kernel[kernel];
@@ -35,10 +42,8 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
 
 /* Whether all that the scheme's kernels that read the operands would do with so small a k are FP32 multiply-adds. */
 static int is_fma_only(const struct ht_set_desc *set, const char *scheme, int64_t k) {
-    for (int i = 0; i < set->schemes; i++)
-        if (strcmp(set->scheme[i].name, scheme) == 0)
-            return k <= set->scheme[i].fma_k;
-    return 0;
+    const struct ht_scheme_desc *s = ht_find_scheme(set, scheme);
+    return s != NULL && k <= s->fma_k;
 }
 
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
@@ -77,14 +82,11 @@ static int64_t packing_gbps(const struct ht_set_desc *set, const struct ht_schem
 
 int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                       int64_t batch) {
-    for (int i = 0; i < set->schemes; i++) {
-        const struct ht_scheme_desc *s = &set->scheme[i];
-        if (strcmp(s->name, scheme) != 0 || s->pack == NULL)
-            continue;
-        const int64_t bytes = (int64_t)s->slices * s->slice_bytes, gbps = packing_gbps(set, s, m, n, k, batch);
-        return ht_add(ht_add(ht_pack_ns(bytes, gbps, m, k, batch), ht_pack_ns(bytes, gbps, n, k, batch)), set->launch_ns);
-    }
-    return 0;
+    const struct ht_scheme_desc *s = ht_find_scheme(set, scheme);
+    if (s == NULL || s->pack == NULL)
+        return 0;
+    const int64_t bytes = (int64_t)s->slices * s->slice_bytes, gbps = packing_gbps(set, s, m, n, k, batch);
+    return ht_add(ht_add(ht_pack_ns(bytes, gbps, m, k, batch), ht_pack_ns(bytes, gbps, n, k, batch)), set->launch_ns);
 }
 
 int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,

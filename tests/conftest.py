@@ -26,6 +26,11 @@ def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
     return run
 
 
+def runtime_objects():
+    """Of the library for the simulator, all but kernels, dispatch table and simulator."""
+    return [ROOT / f"out/obj/runtime/{p.stem}.o" for p in sorted((ROOT / "runtime").glob("ht_*.c"))] + [ROOT / "out/obj/runtime/dev_sim.o"]
+
+
 def copy_of_repository(folder, built=False):
     """The repository in a folder of its own, for tests that build beside others; built: with what is compiled already."""
     left_out = shutil.ignore_patterns("results", "golden", "__pycache__")

@@ -1,4 +1,4 @@
-/* test_api: the logic of runtime/halftone.c against a naive reference, without generator, simulator or GPU.
+/* test_api: the logic of the runtime (ht_*.c) against a naive reference, without generator, simulator or GPU.
  *
  * This file plays both neighbours of the runtime: a device layer (host memory that counts calls, runs out on
  * demand and can pretend to be capturing) and a kernel set whose pack, product and reduction are plain C on

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 import pytest
-from conftest import ROOT, SIM
+from conftest import ROOT, SIM, runtime_objects
 
 # set, scheme, what the kernel's name must hold (on the MI210 one with two buffers), transposes
 SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a800-direct": ("a800", "bf16x6u", "_64x64x32_"),
@@ -301,7 +301,7 @@ def harness(gpu, scheme=None):
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     name, built = kernel_name(gpu, scheme), ROOT / "out" / SETS[gpu][0]
     other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
-    objects = [*(ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_pick", "ht_accuracy", "dev_sim")),
+    objects = [*runtime_objects(),
                dispatch_of(SETS[gpu][0], name, folder), *(ROOT / "out/obj/runtime/sim").glob("*.o"),
                *[ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")],
                ROOT / "out/test/one_product.o"]

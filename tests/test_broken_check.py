@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM
+from conftest import ROOT, SIM, runtime_objects
 
 GEMM, PACK, REDUCE, RESCUE = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_bf16x6u_*_rescue_*"
 TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", RESCUE: "the_rescue_*"}
@@ -87,7 +87,7 @@ def run_changed(gpu, pattern, whole, changed, test, tmp_path, env=None):
     (tmp_path / "broken.cu").write_text(text.replace(whole, changed))
     subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
     objects = [o for o in (built / "sim").glob("*.o") if o.stem != source.stem]
-    objects += [ROOT / f"out/obj/runtime/{n}.o" for n in ("halftone", "ht_accuracy", "ht_pick", "dev_sim")]
+    objects += runtime_objects()
     objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")]
     objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), built / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
     program = tmp_path / test[0]

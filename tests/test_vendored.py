@@ -82,6 +82,16 @@ def test_folder_builds_alone_and_runs(tmp_path, compilers):
         assert name == "README.md" or included <= set(contents(tmp_path / "set")), name
 
 
+def test_the_whole_runtime_is_vendored(tmp_path):
+    """The generator's list of the runtime's files, against the folder."""
+    runtime = {p.name for p in (ROOT / "runtime").glob("ht_*.[ch]")}
+    vendor(tmp_path / "set", *SMALLER)
+    assert {n for n in contents(tmp_path / "set") if n.startswith("ht_") and n.endswith((".c", ".h"))} == runtime
+    vendor(tmp_path / "one", *SMALLER, "--amalgamation")
+    text = (tmp_path / "one/halftone.cu").read_text()
+    assert all(f"{name}: " in text for name in runtime)
+
+
 def test_prefix_and_two_gpus_in_one_library(tmp_path, compilers):
     path = compilers["simulator"]
     vendor(tmp_path / "set", *SMALL, "--prefix", "myproj_", gpu="a800,rtx4090")
@@ -349,10 +359,10 @@ def test_destination_is_taken_only_as_a_whole(tmp_path):
     assert contents(folder) == contents(tmp_path / "fresh")
     vendor(folder, *SMALL)
     before = contents(folder)
-    (folder / "halftone.c").write_bytes(before["halftone.c"] + b"/* mine */\n")
+    (folder / "ht_api.c").write_bytes(before["ht_api.c"] + b"/* mine */\n")
     run = vendor(folder, *SMALL, check=False)
-    assert run.returncode == 1 and "halftone.c" in run.stderr and "edited" in run.stderr
-    assert contents(folder) == {**before, "halftone.c": before["halftone.c"] + b"/* mine */\n"}
+    assert run.returncode == 1 and "ht_api.c" in run.stderr and "edited" in run.stderr
+    assert contents(folder) == {**before, "ht_api.c": before["ht_api.c"] + b"/* mine */\n"}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fresh", "set"]
 
 
@@ -454,7 +464,7 @@ def test_a_folder_built_by_its_own_line_can_be_updated(tmp_path, compilers):
     assert contents(folder) == built and gen("verify", folder).returncode == 0
     vendor(folder, "--scheme", "half", "--lean")
     after = contents(folder)
-    assert old and not set(old) & set(after) and {"halftone.o", "libhalftone.a"} <= set(after) and gen("verify", folder).returncode == 0
+    assert old and not set(old) & set(after) and {"ht_api.o", "libhalftone.a"} <= set(after) and gen("verify", folder).returncode == 0
     assert shell(readme_line(folder), folder, path).returncode == 0
     assert "i8x10" not in shell("ar t libhalftone.a", folder, path).stdout
     for name in "abcdefg": # objects of nobody's: one line
@@ -546,7 +556,7 @@ def test_lean_keeps_what_the_dispatch_picks(tmp_path):
 
 def test_runtime_is_also_cxx():
     for compiler in filter(shutil.which, ("g++", "clang++")):
-        for source in ("halftone.c", "ht_pick.c", "ht_accuracy.c"):
+        for source in sorted(p.name for p in (ROOT / "runtime").glob("ht_*.c")):
             subprocess.run([compiler, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror",
                             "-fsyntax-only", str(ROOT / "runtime" / source)], check=True)
         subprocess.run([compiler, "-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",

@@ -114,9 +114,15 @@ static struct text *add_file(struct vendor *v, const char *name) {
 
 /* ---- the folder */
 
-static const char *const runtime_files[] = {"halftone.h", "ht_desc.h", "ht_dev.h", "ht_accuracy.h",
-                                            "ht_pick.c", "ht_accuracy.c", "halftone.c"};
+/* The runtime but the device layer, each header behind those that it includes. */
+static const char *const runtime_files[] = {
+    "halftone.h", "ht_desc.h", "ht_dev.h", "ht_accuracy.h", "ht_call.h", "ht_pick.c", "ht_accuracy.c", "ht_handle.c", "ht_check.c",
+    "ht_select.c", "ht_workspace.c", "ht_steps.c", "ht_api.c", "ht_query.c", "ht_rho.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
+
+static bool is_source(const char *name) {
+    return strcmp(strchr(name, '.'), ".c") == 0;
+}
 
 /* What the runtime copy of a folder says before ht_desc.h's own text: its list of sets is that of this folder's dispatch.c, not
  * of any in the archive, and folders are joined only where both have the same text. */
@@ -280,19 +286,15 @@ static void add_amalgamation(struct vendor *v) {
         }
     }
     const bool sim = v->request->simulator;
-    copy_runtime(v, "halftone.h");
+    copy_runtime(v, runtime_files[0]);
     if (sim)
         inline_sim(&inner, &system, v, sim_seen, true);
-    inline_runtime(&inner, &system, v, "ht_desc.h");
-    inline_runtime(&inner, &system, v, "ht_dev.h");
-    inline_runtime(&inner, &system, v, "ht_accuracy.h");
-    inline_runtime(&inner, &system, v, "ht_pick.c");
-    inline_runtime(&inner, &system, v, "ht_accuracy.c");
+    for (int i = 1; i < RUNTIME_FILES; i++) /* sources behind the list of sets, which they read */
+        inline_runtime(is_source(runtime_files[i]) ? &outer : &inner, &system, v, runtime_files[i]);
     inline_runtime(&inner, &system, v, v->toolchain->device_layer);
     for (int i = 0; i < l->units; i++)
         add_kernel(&inner, v, &l->unit[i]);
     inline_dispatch(&inner, v);
-    inline_runtime(&outer, &system, v, "halftone.c");
     if (sim) {
         add_cuda_header(v);
         inline_sim(&outer, &system, v, sim_works, true);
@@ -422,7 +424,7 @@ static void cmake_set(struct text *out, const struct vendor *v, const struct isa
 static void add_runtime_names(struct text *out, const struct vendor *v, const char *ending) {
     for (int i = 0; i < RUNTIME_FILES; i++) {
         const char *dot = strchr(runtime_files[i], '.');
-        if (strcmp(dot, ".c") != 0)
+        if (!is_source(runtime_files[i]))
             continue;
         rename_text(out, &v->rename, runtime_files[i], (size_t)(dot - runtime_files[i]), RENAME_ALL, NULL);
         text_add(out, ending);

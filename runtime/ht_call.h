@@ -1,0 +1,257 @@
+/* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
+ * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_steps, ht_api, ht_query and
+ * ht_rho call each other. They know the device only through ht_dev.h, kernels only through the descriptors
+ * of ht_desc.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
+ * amalgamation joins all files, so names at file scope are unique among them. */
+#ifndef HT_CALL_H
+#define HT_CALL_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "halftone.h"
+#include "ht_accuracy.h"
+#include "ht_desc.h"
+#include "ht_dev.h"
+
+enum {
+    WS_ALIGNMENT = 1024, /* of each region of the workspace and of a packed operand */
+    FLAG_BYTES = 64,     /* before the data check's counts: ht_pack_args, alarm */
+    DETAIL_MAX = 1024,
+    PLANS = 16, /* that a handle remembers */
+    NO_KERNEL = -1
+};
+
+/* ---- a call ---- */
+
+/* One call of any of the products, and the arguments of packing; fields that a function lacks stay
+ * harmless. */
+struct gemm_call {
+    char transa, transb;
+    int64_t m, n, k;
+    const float *alpha;
+    const float *a;
+    int64_t lda, stride_a;
+    const float *b;
+    int64_t ldb, stride_b;
+    const float *beta;
+    float *c;
+    int64_t ldc, stride_c;
+    int64_t batch;
+    const char *packed_a, *packed_b; /* instead of a and b */
+};
+
+/* A call of these sizes; the rest is 0. */
+static inline struct gemm_call gemm_call_of(char transa, char transb, int64_t m, int64_t n, int64_t k,
+                                            int64_t batch) {
+    struct gemm_call x;
+    memset(&x, 0, sizeof x);
+    x.transa = transa;
+    x.transb = transb;
+    x.m = m;
+    x.n = n;
+    x.k = k;
+    x.batch = batch;
+    return x;
+}
+
+/* What the call can be seen to need on the host: nothing, only beta * C, or the product. */
+enum call_effect { EFFECT_NONE, EFFECT_SCALE, EFFECT_PRODUCT };
+
+/* ---- its plan ---- */
+
+/* All that decides how a call runs. */
+struct plan_key {
+    int64_t m, n, k, batch, a_entries, b_entries;
+    const char *scheme; /* these as in the handle */
+    int forced, is_auto, accuracies;
+};
+
+/* Bytes and strides of one packed operand of `entries` matrices. */
+struct packed_layout {
+    int64_t rows, k, entries;
+    int64_t absmax_stride, panel_stride; /* elements and bytes from entry to entry */
+    int64_t exchange_ints;               /* of one entry; they follow its rows' absmax */
+    int64_t range_stride, copy_stride;   /* elements; 0 without the data check */
+    /* of all entries, rounded up to WS_ALIGNMENT; INT64_MAX: too many */
+    int64_t absmax_bytes, panel_bytes, range_bytes, copy_bytes;
+};
+
+struct plan {
+    const struct ht_scheme_desc *scheme;
+    int kernel, splits;
+    bool checked; /* packing checks the data */
+    int tiles;    /* then: of a packing block (ht_pack_args); else 0 */
+    int fallback; /* then: the kernel for blocks that fail; NO_KERNEL: the product computes them */
+    bool fma_only; /* of unpacked kernels */
+    bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
+    int64_t kernel_ns;
+    struct packed_layout a, b;
+    int k_blocks;
+    /* bytes into the workspace */
+    int64_t flags_at, a_absmax_at, b_absmax_at, a_panels_at, b_panels_at, a_range_at, b_range_at, partials_at;
+    int64_t bytes;
+};
+
+/* ---- what packing reads and writes ---- */
+
+/* One operand as a call has it, and where its packed form goes. */
+struct pack_source {
+    const struct packed_layout *layout;
+    const float *src;
+    int64_t ld, stride;
+    bool k_contiguous;
+    char *absmax, *panels;
+    char *flag, *range_counts, *copy; /* NULL: not wanted */
+    int tiles;                        /* with range_counts: of a packing block */
+};
+
+/* What was packed for a call, wherever it is; a_copy, b_copy: in packed operands of the caller's only. */
+struct packed_call {
+    const char *a_absmax, *b_absmax, *a_panels, *b_panels, *a_flag, *b_flag, *a_range_counts, *b_range_counts,
+        *a_copy, *b_copy;
+};
+
+/* ---- the handle ---- */
+
+struct halftone {
+    const struct ht_set_desc *set; /* the kernels that suit the device */
+    void *fitted;                  /* the set's memory where it is a copy: ht_fit_set */
+    void *stream;
+    char *own, *user; /* workspaces; user wins when has_user */
+    size_t own_bytes, user_bytes;
+    bool has_user;
+    int *exchange; /* through which packing blocks exchange their rows' absmax; NULL until it is needed */
+    size_t exchange_bytes;
+    bool exchange_is_reset;
+    bool capturing; /* the stream is, as the last call that needed memory of the handle found it */
+    bool own_captured,
+        exchange_captured; /* a graph may hold the address: the block is kept until halftone_destroy */
+    void **retired;        /* such blocks that were outgrown */
+    size_t retired_count;
+    int pack_calls; /* so far: ht_pack_args, call */
+    int pointer_mode;
+    const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
+    bool is_auto;                /* scheme is what `auto` starts from */
+    struct ht_accuracy accuracy; /* text "": the scheme was set by name */
+    int accuracies;              /* that were set so far */
+    /* Comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out 0.4. */
+    struct {
+        struct plan_key key; /* m 0: none */
+        struct plan plan;
+    } remembered[PLANS];
+    int forced_kernel;    /* or NO_KERNEL */
+    unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
+    struct ht_dev_info device;
+    char detail[DETAIL_MAX];
+};
+
+/* ---- small things ---- */
+
+static inline bool is_trans(char t) {
+    return t == 'T' || t == 't' || t == 'C' || t == 'c';
+}
+
+static inline bool is_aligned(const void *p, size_t alignment) {
+    return (uintptr_t)p % alignment == 0;
+}
+
+static inline int64_t at_least_one(int64_t size) { /* questions may have zeros */
+    return size > 0 ? size : 1;
+}
+
+static inline int64_t round_up(int64_t value, int64_t unit) {
+    return value > INT64_MAX - unit ? INT64_MAX : ht_ceil_div(value, unit) * unit;
+}
+
+/* Entries of a batch that one launch takes. */
+static inline int64_t grid_batch(int64_t entries) {
+    return entries < HT_GRID_BATCH ? entries : (int64_t)HT_GRID_BATCH;
+}
+
+/* ---- ht_handle.c: what every public call begins and fails with ---- */
+
+/* Opens every public call on a handle. */
+HT_LOCAL int ht_begin(halftone *h);
+/* Returns `code` and keeps the words for halftone_last_detail. */
+HT_LOCAL int ht_fail(halftone *h, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same of a code of ht_dev.h, with the backend's words. */
+HT_LOCAL int ht_fail_device(halftone *h, int dev_code);
+
+/* ---- ht_check.c ---- */
+
+/* Arguments in the order of their numbers, and what the call needs. A and B may be anything when they are
+ * not read. */
+HT_LOCAL int ht_check_gemm(halftone *h, const struct gemm_call *x, bool is_packed, enum call_effect *effect);
+/* Whether the last of all matrices still ends at an address that could exist. */
+HT_LOCAL int ht_check_extents(halftone *h, const struct gemm_call *x, bool is_packed,
+                              enum call_effect effect);
+/* Arguments of questions about a call: sizes, batch, and where the answer goes. */
+HT_LOCAL int ht_check_question(halftone *h, const struct gemm_call *x, const void *result);
+HT_LOCAL int ht_check_sizes(halftone *h, const struct gemm_call *x);
+HT_LOCAL int ht_check_limits(halftone *h, const struct gemm_call *x);
+/* The matrix that is packed in the place of A or of B, and its block of memory; empty: neither is read or
+ * written. */
+HT_LOCAL int ht_check_pack(halftone *h, const struct gemm_call *x, bool is_a, bool empty, const void *packed);
+/* Whether packed operands or a workspace have no more bytes than an address can count. */
+HT_LOCAL int ht_check_bytes(halftone *h, int64_t bytes);
+/* Whether the caller has given its struct halftone_plan a size. */
+HT_LOCAL int ht_check_plan(halftone *h, const struct halftone_plan *plan);
+
+/* ---- ht_select.c ---- */
+
+/* What `auto` starts from in this set, and whether that is the fallback alone, because the set lacks the
+ * first. */
+HT_LOCAL const char *ht_auto_scheme(const struct ht_set_desc *set);
+HT_LOCAL bool ht_auto_is_fallback(const struct ht_set_desc *set);
+HT_LOCAL const char *ht_fallback_scheme(void);
+/* Whether `auto` is for every input: it checks the data, or starts from a scheme that need not. */
+HT_LOCAL bool ht_auto_takes_all(const struct ht_set_desc *set);
+/* Whether packed operands are for `auto` with its data check. */
+HT_LOCAL bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s);
+/* The scheme of a product of this shape, and whether it is `auto` that takes it. */
+HT_LOCAL int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
+                               const struct ht_scheme_desc **scheme, bool *is_auto);
+/* The scheme of calls about packed operands, each of which knows one size of the product only. */
+HT_LOCAL int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme);
+HT_LOCAL struct ht_accuracy_choice ht_choose_scheme(const halftone *h, const struct ht_accuracy *accuracy,
+                                                    int64_t m, int64_t n, int64_t k, int64_t batch);
+HT_LOCAL int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
+                              const struct ht_accuracy_choice *choice, int64_t k);
+/* The a-priori bound of a plan, in units of 2^-24 |A||B|. */
+HT_LOCAL int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, int64_t k);
+/* The plan of a call; what a handle is asked again it knows. a_entries, b_entries: matrices to be packed
+ * into the workspace; 0: the operand comes packed. */
+HT_LOCAL int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
+                          const struct plan **plan);
+
+/* ---- ht_workspace.c ---- */
+
+/* The layouts of a plan's packed operands and of its workspace. */
+HT_LOCAL int ht_lay_out(halftone *h, const struct plan_key *key, struct plan *p);
+/* A packed operand of the caller's: rows' absmax, panels, and for `auto` the data check's counts and the
+ * matrix. */
+HT_LOCAL struct packed_layout ht_operand_layout(const halftone *h, const struct ht_scheme_desc *s,
+                                                int64_t rows, int64_t k);
+HT_LOCAL int64_t ht_layout_bytes(const struct packed_layout *o);
+/* Asks whether the stream is being captured: then graphs keep the addresses that this call uses. */
+HT_LOCAL int ht_look_at_stream(halftone *h);
+HT_LOCAL int ht_get_workspace(halftone *h, size_t bytes, char **workspace);
+/* Lets the operands of one packing launch use the handle's own block for the exchange of absmax, if there
+ * is one and they fit. */
+HT_LOCAL void ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args,
+                                 int count);
+/* Frees all of the handle's device memory; the first failure's code. */
+HT_LOCAL int ht_free_memory(halftone *h);
+
+/* ---- ht_steps.c ---- */
+
+/* Packs one or two operands: together in one launch where a grid can hold all their entries. */
+HT_LOCAL int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
+                              int count);
+/* C = beta * C. */
+HT_LOCAL int ht_scale(halftone *h, const struct gemm_call *x);
+/* C = alpha A B + beta C; of packed operands: their scheme, else NULL. */
+HT_LOCAL int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for);
+
+#endif

@@ -1,0 +1,318 @@
+/* ht_handle.c: the handle: its creation, what it is set to, what it answers about itself and its library;
+ * codes and texts. Meaning of every public function: halftone.h. */
+#include "ht_call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- codes and texts ---- */
+
+const char *halftone_strerror(int code) {
+    switch (code) {
+#define TEXT_OF_ARGUMENT(number, name, rule)                                                                 \
+    case -(number):                                                                                          \
+        return "argument " #number " (" name "): " rule;
+        HALFTONE_ARGUMENT_ERRORS(TEXT_OF_ARGUMENT)
+#undef TEXT_OF_ARGUMENT
+#define TEXT_OF_CODE(name, value, text)                                                                      \
+    case value:                                                                                              \
+        return text;
+        HALFTONE_CODES(TEXT_OF_CODE)
+#undef TEXT_OF_CODE
+    default:
+        return "not a code of halftone";
+    }
+}
+
+/* Of the thread's last halftone_create, which leaves no handle to ask when it fails. */
+static HT_THREAD_LOCAL char create_detail[DETAIL_MAX];
+
+const char *halftone_last_detail(const halftone *handle) {
+    return handle != NULL ? handle->detail : create_detail;
+}
+
+int ht_fail(halftone *h, int code, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(h->detail, sizeof h->detail, format, list);
+    va_end(list);
+    return code;
+}
+
+int ht_fail_device(halftone *h, int dev_code) {
+    static const int code_of[] = {HALFTONE_OK, HALFTONE_NO_GPU, HALFTONE_OUT_OF_DEVICE_MEMORY,
+                                  HALFTONE_DEVICE_ERROR, HALFTONE_SIM_VIOLATION}; /* by enum ht_dev_code */
+    if (dev_code == HT_DEV_OK)
+        return HALFTONE_OK;
+    return ht_fail(h, code_of[dev_code], "%s", ht_dev_detail());
+}
+
+int ht_begin(halftone *h) {
+    if (h == NULL)
+        return HALFTONE_NULL_HANDLE;
+    h->detail[0] = '\0';
+    return HALFTONE_OK;
+}
+
+/* ---- creation ---- */
+
+/* "8.0" or "gfx90a": of the numbers in ht_set_desc.arch AMD's are hexadecimal, from 0x900 on. */
+static const char *arch_text(char text[24], int arch) {
+    if (arch >= 0x900)
+        snprintf(text, 24, "gfx%x", (unsigned)arch);
+    else
+        snprintf(text, 24, "%d.%d", arch / 100, arch / 10 % 10);
+    return text;
+}
+
+/* Which GPUs the library has kernels for, and what the device is instead. */
+static int fail_wrong_gpu(halftone *h) {
+    size_t used = 0;
+    char arch[24];
+    ht_fail(h, HALFTONE_WRONG_GPU, "%s has %s %s; this library has kernels for ", h->device.name,
+            ht_sets[0]->arch >= 0x900 ? "architecture" : "capability", arch_text(arch, h->device.capability));
+    for (int i = 0; ht_sets[i] != NULL; i++) {
+        const struct ht_set_desc *set = ht_sets[i];
+        used = strlen(h->detail);
+        snprintf(h->detail + used, sizeof h->detail - used, "%s%s (%s, %s%s)", i > 0 ? ", " : "", set->gpu,
+                 set->isa, arch_text(arch, set->arch), set->arch_exact ? " only" : " or later");
+    }
+    return HALFTONE_WRONG_GPU;
+}
+
+static int open_handle(halftone *h) {
+    int code = ht_fail_device(h, ht_dev_open(ht_sets[0], &h->device));
+    if (code != HALFTONE_OK)
+        return code;
+    h->set = ht_pick_set(ht_sets, h->device.capability, h->device.sms);
+    if (h->set == NULL)
+        return fail_wrong_gpu(h);
+    h->set = ht_fit_set(h->set, h->device.smem_per_block, &h->fitted);
+    if (h->set == NULL)
+        return HALFTONE_OUT_OF_HOST_MEMORY;
+    h->ready = (unsigned char *)calloc((size_t)(h->set->kernels + h->set->schemes) + 1, 1);
+    return h->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
+}
+
+int halftone_create(halftone **handle) {
+    create_detail[0] = '\0';
+    if (handle == NULL)
+        return -18;
+    *handle = NULL;
+    halftone *h = (halftone *)calloc(1, sizeof *h);
+    if (h == NULL)
+        return HALFTONE_OUT_OF_HOST_MEMORY;
+    int code = open_handle(h);
+    if (code != HALFTONE_OK) {
+        memcpy(create_detail, h->detail, sizeof create_detail);
+        free(h->fitted);
+        free(h);
+        return code;
+    }
+    h->scheme = ht_auto_scheme(h->set);
+    h->is_auto = true;
+    h->forced_kernel = NO_KERNEL;
+    h->pointer_mode = HALFTONE_HOST;
+    *handle = h;
+    return HALFTONE_OK;
+}
+
+int halftone_destroy(halftone *handle) {
+    if (handle == NULL)
+        return HALFTONE_OK;
+    const int code = ht_free_memory(handle);
+    free(handle->ready);
+    free(handle->fitted);
+    free(handle);
+    return code;
+}
+
+/* ---- what a handle is set to ---- */
+
+int halftone_set_stream(halftone *handle, void *stream) {
+    int code = ht_begin(handle);
+    if (code == HALFTONE_OK)
+        handle->stream = stream;
+    return code;
+}
+
+int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if ((workspace == NULL && bytes > 0) || !is_aligned(workspace, HALFTONE_ALIGNMENT))
+        return ht_fail(handle, -18, "workspace %p of %zu bytes", workspace, bytes);
+    handle->user = (char *)workspace;
+    handle->user_bytes = bytes;
+    handle->has_user = workspace != NULL;
+    return HALFTONE_OK;
+}
+
+int halftone_set_scheme(halftone *handle, const char *name) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    bool is_auto = name != NULL && strcmp(name, "auto") == 0;
+    const struct ht_scheme_desc *scheme =
+        name != NULL
+            ? ht_find_scheme(handle->set, is_auto ? ht_auto_scheme(handle->set) : ht_scheme_meant(name))
+            : NULL;
+    if (scheme == NULL)
+        return ht_fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
+    handle->scheme = scheme->name;
+    handle->is_auto = is_auto;
+    memset(&handle->accuracy, 0, sizeof handle->accuracy);
+    return HALFTONE_OK;
+}
+
+static int fail_accuracy_text(halftone *h, const char *text) {
+    size_t used = 0;
+    ht_fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is none of ", text != NULL ? text : "(NULL)");
+    for (int i = 0; ht_accuracy_form(i) != NULL; i++) {
+        used = strlen(h->detail);
+        snprintf(h->detail + used, sizeof h->detail - used, "%s%s", i > 0 ? ", " : "", ht_accuracy_form(i));
+    }
+    used = strlen(h->detail);
+    snprintf(h->detail + used, sizeof h->detail - used,
+             "; N from 1 to 999, X above 0 and at most 1, Y from 1 on");
+    return HALFTONE_UNKNOWN_ACCURACY;
+}
+
+const char *halftone_accuracies(int index) {
+    return ht_accuracy_form(index);
+}
+
+int halftone_set_accuracy(halftone *handle, const char *text) {
+    struct ht_accuracy accuracy;
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
+        return fail_accuracy_text(handle, text);
+    const char *automatic = ht_auto_scheme(handle->set);
+    const struct ht_accuracy_choice least = ht_choose_scheme(handle, &accuracy, 1, 1, 1, 1);
+    if (accuracy.is_auto && !ht_auto_takes_all(handle->set))
+        return ht_fail(handle, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
+                       accuracy.text, ht_fallback_scheme());
+    if (!accuracy.is_auto && least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
+        return ht_fail_accuracy(handle, &accuracy, &least, 1);
+    handle->accuracy = accuracy;
+    handle->is_auto = accuracy.is_auto;
+    handle->scheme = accuracy.is_auto ? automatic : accuracy.products > 0 ? least.first.scheme->name : NULL;
+    handle->accuracies++;
+    return HALFTONE_OK;
+}
+
+int halftone_set_pointer_mode(halftone *handle, int mode) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (mode != HALFTONE_HOST && mode != HALFTONE_DEVICE)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "pointer mode %d is neither HALFTONE_HOST nor HALFTONE_DEVICE", mode);
+    handle->pointer_mode = mode;
+    return HALFTONE_OK;
+}
+
+int halftone_set_kernel(halftone *handle, const char *name) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (name == NULL) {
+        handle->forced_kernel = NO_KERNEL;
+        return HALFTONE_OK;
+    }
+    for (int i = 0; i < handle->set->kernels; i++)
+        if (strcmp(handle->set->kernel[i].name, name) == 0) {
+            handle->forced_kernel = i;
+            return HALFTONE_OK;
+        }
+    return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
+}
+
+/* What the getters share: the handle, and where the answer goes. */
+static int begin_get(halftone *h, const void *result, const void *second) {
+    const int code = ht_begin(h);
+    return code == HALFTONE_OK && (result == NULL || second == NULL) ? ht_fail(h, -18, "the result is NULL")
+                                                                     : code;
+}
+
+int halftone_get_stream(halftone *handle, void **stream) {
+    const int code = begin_get(handle, stream, stream);
+    if (code == HALFTONE_OK)
+        *stream = handle->stream;
+    return code;
+}
+
+int halftone_get_workspace(halftone *handle, void **workspace, size_t *bytes) {
+    const int code = begin_get(handle, workspace, bytes);
+    if (code == HALFTONE_OK) {
+        *workspace = handle->has_user ? handle->user : NULL;
+        *bytes = handle->has_user ? handle->user_bytes : 0;
+    }
+    return code;
+}
+
+int halftone_get_scheme(halftone *handle, const char **name) {
+    const int code = begin_get(handle, name, name);
+    if (code == HALFTONE_OK)
+        *name = handle->is_auto ? "auto" : handle->scheme;
+    return code;
+}
+
+int halftone_get_accuracy(halftone *handle, const char **text) {
+    const int code = begin_get(handle, text, text);
+    if (code == HALFTONE_OK)
+        *text = handle->accuracy.text[0] != '\0' ? handle->accuracy.text : NULL;
+    return code;
+}
+
+int halftone_get_pointer_mode(halftone *handle, int *mode) {
+    const int code = begin_get(handle, mode, mode);
+    if (code == HALFTONE_OK)
+        *mode = handle->pointer_mode;
+    return code;
+}
+
+int halftone_get_kernel(halftone *handle, const char **name) {
+    const int code = begin_get(handle, name, name);
+    if (code == HALFTONE_OK)
+        *name = handle->forced_kernel != NO_KERNEL ? handle->set->kernel[handle->forced_kernel].name : NULL;
+    return code;
+}
+
+/* ---- what the library holds ---- */
+
+static const struct ht_set_desc *set_of(const halftone *handle) {
+    return handle != NULL ? handle->set : ht_sets[0];
+}
+
+const char *halftone_schemes(const halftone *handle, int index) {
+    const struct ht_set_desc *set = set_of(handle);
+    return index >= 0 && index < set->schemes ? set->scheme[index].name : NULL;
+}
+
+const char *halftone_kernels(const halftone *handle, int index) {
+    const struct ht_set_desc *set = set_of(handle);
+    return index >= 0 && index < set->kernels ? set->kernel[index].name : NULL;
+}
+
+const char *halftone_version(void) {
+    return ht_sets[0]->version;
+}
+
+const char *halftone_gpus(int index) {
+    for (int i = 0; index >= 0 && ht_sets[i] != NULL; i++)
+        if (i == index)
+            return ht_sets[i]->gpu;
+    return NULL;
+}
+
+const char *halftone_gpu(const halftone *handle) {
+    return set_of(handle)->gpu;
+}
+
+const char *halftone_device(const halftone *handle) {
+    return handle != NULL ? handle->device.name : "";
+}

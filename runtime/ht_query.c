@@ -1,0 +1,112 @@
+/* ht_query.c: what a call would run and need: halftone_query, halftone_workspace_bytes. */
+#include "ht_call.h"
+
+#include <stdio.h>
+
+#define CHECKED_RANGE(by)                                                                                    \
+    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed " by \
+    " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)"
+
+/* Bound and range, which may differ from the scheme's own for `auto`. */
+static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
+    out->scheme = p->scheme->name;
+    out->bound = p->scheme->bound_text;
+    out->range = p->scheme->range_text;
+    out->bound_units = ht_plan_bound_units(h, p, k);
+    out->error_bound = (double)out->bound_units * 0x1p-24;
+    out->fixed_point = p->scheme->exact_k > 0;
+    if (p->checked)
+        out->range = p->fallback != NO_KERNEL
+                         ? CHECKED_RANGE("by the rescue of scheme bf16x6u, a launch before the product")
+                         : CHECKED_RANGE("in FP64 by the product's own blocks");
+}
+
+static void describe(const halftone *h, const struct plan *p, const struct gemm_call *x,
+                     struct halftone_plan *out) {
+    const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
+    describe_accuracy(h, p, x->k, out);
+    out->kernel = kernel->name;
+    out->bm = kernel->bm;
+    out->bn = kernel->bn;
+    out->bk = kernel->bk;
+    out->wm = kernel->wm;
+    out->wn = kernel->wn;
+    out->stages = kernel->stages;
+    out->splits = p->splits;
+    out->pack_ns = ht_packing_ns(h->set, p->scheme->name, x->m, x->n, x->k, x->batch);
+    out->kernel_ns = p->kernel_ns;
+    out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
+    out->workspace_bytes = (size_t)p->bytes;
+    out->why = kernel->why;
+}
+
+/* What `auto` does in this library. */
+static const char *explain_auto(const struct ht_set_desc *set) {
+    if (!ht_auto_takes_all(set))
+        return ", unchecked: nothing looks at the data, because this library lacks scheme bf16x6u";
+    return ht_auto_is_fallback(set)
+               ? ": bf16x6u, which takes every input; this library lacks f16x3"
+               : ": data are checked; f16x3 for what suits it, bf16x6u for the rest and where it is faster";
+}
+
+static void explain_scheme(const halftone *h, const struct gemm_call *x, char *line, size_t bytes) {
+    const char *text = h->accuracy.text;
+    if (h->forced_kernel != NO_KERNEL) {
+        snprintf(line, bytes, "the kernel was set by name");
+    } else if (h->scheme != NULL && h->is_auto) {
+        snprintf(line, bytes, "%s%sauto%s", text, text[0] != '\0' ? " by " : "", explain_auto(h->set));
+    } else if (h->scheme != NULL) {
+        snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name",
+                 text[0] != '\0' ? ": whatever the shape" : "");
+    } else {
+        const struct ht_accuracy_choice choice =
+            ht_choose_scheme(h, &h->accuracy, x->m, x->n, x->k, x->batch);
+        ht_accuracy_explain(&h->accuracy, &choice, at_least_one(x->k), line, bytes);
+    }
+}
+
+int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
+                   struct halftone_plan *plan) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    const struct gemm_call x = gemm_call_of(transa, transb, m, n, k, batch);
+    const struct ht_scheme_desc *scheme = NULL;
+    bool is_auto = false;
+    code = ht_check_question(handle, &x, plan);
+    if (code == HALFTONE_OK)
+        code = ht_check_plan(handle, plan);
+    if (code == HALFTONE_OK)
+        code = ht_check_limits(handle, &x);
+    if (code == HALFTONE_OK)
+        code = ht_scheme_of_call(handle, m, n, k, batch, &scheme, &is_auto);
+    if (code != HALFTONE_OK)
+        return code;
+    struct halftone_plan out = HALFTONE_PLAN_INIT;
+    const size_t known = plan->size < sizeof out ? plan->size : sizeof out;
+    out.size = plan->size;
+    out.scheme = scheme->name;
+    out.kernel = "";
+    out.why = "a size is 0: no product is run";
+    out.bound = scheme->bound_text;
+    out.range = scheme->range_text;
+    explain_scheme(handle, &x, out.why_scheme, sizeof out.why_scheme);
+    if (m > 0 && n > 0 && k > 0 && batch > 0) {
+        const struct plan *p = NULL;
+        code = ht_plan_call(handle, &x, batch, batch, &p);
+        if (code != HALFTONE_OK)
+            return code;
+        describe(handle, p, &x, &out);
+    }
+    memcpy(plan, &out, known);
+    return HALFTONE_OK;
+}
+
+int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                             int64_t batch, size_t *bytes) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    int code = halftone_query(handle, transa, transb, m, n, k, batch, bytes != NULL ? &plan : NULL);
+    if (code == HALFTONE_OK)
+        *bytes = plan.workspace_bytes;
+    return code;
+}

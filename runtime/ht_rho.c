@@ -1,0 +1,194 @@
+/* ht_rho.c: how much cancels: halftone_estimate_rho, by products with random vectors. */
+#include "ht_call.h"
+
+#include <math.h> /* INFINITY, no function */
+#include <stdlib.h>
+
+enum { PROBES = 8 };
+
+/* For a random x of +-1 the mean of ||M x||^2 is ||M||_F^2. Device memory: x n x PROBES; k x 2 PROBES,
+ * more random vectors and y = B x; m x 2 PROBES, A by both. Host memory: vectors to upload, and what comes
+ * back. */
+struct probe {
+    float *x, *y, *z;
+    float *vectors, *back;
+};
+
+static void probe_close(struct probe *p) {
+    (void)ht_dev_free(p->x);
+    (void)ht_dev_free(p->y);
+    (void)ht_dev_free(p->z);
+    free(p->vectors);
+    free(p->back);
+}
+
+/* From a multiplicative generator (Knuth's MMIX constants): equal calls ask with equal vectors. */
+static void fill_signs(float *to, int64_t count, uint64_t seed) {
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        to[i] = seed >> 63 ? 1.0f : -1.0f;
+    }
+}
+
+static int probe_open(halftone *h, const struct gemm_call *x, struct probe *p) {
+    const int64_t sizes[] = {x->n, 2 * x->k, 2 * x->m};
+    float **const memory[] = {&p->x, &p->y, &p->z};
+    int code = HALFTONE_OK;
+    memset(p, 0, sizeof *p);
+    for (int i = 0; i < 3 && code == HALFTONE_OK; i++) {
+        void *got = NULL;
+        code = ht_fail_device(h, ht_dev_alloc(&got, (size_t)(sizes[i] * PROBES) * sizeof(float)));
+        *memory[i] = (float *)got;
+    }
+    if (code != HALFTONE_OK)
+        return code;
+    const int64_t up = x->n > 2 * x->k ? x->n : 2 * x->k, down = x->k > 2 * x->m ? x->k : 2 * x->m;
+    p->vectors = (float *)malloc((size_t)(up * PROBES) * sizeof(float));
+    p->back = (float *)malloc((size_t)(down * PROBES) * sizeof(float));
+    return p->vectors != NULL && p->back != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
+}
+
+/* C = op(A) B of dense vectors, whatever the handle is set to. */
+static int probe_product(halftone *h, char trans, int64_t m, int64_t k, int64_t vectors, const float *a,
+                         int64_t lda, const float *b, float *c) {
+    const float one = 1, zero = 0;
+    const char *scheme = h->scheme;
+    const bool is_auto = h->is_auto, has_user = h->has_user;
+    const int kernel = h->forced_kernel, mode = h->pointer_mode;
+    h->scheme = ht_auto_scheme(h->set);
+    h->is_auto = true;
+    h->has_user = false;
+    h->forced_kernel = NO_KERNEL;
+    h->pointer_mode = HALFTONE_HOST;
+    const int code = halftone_sgemm(h, trans, 'N', m, vectors, k, &one, a, lda, b, k, &zero, c, m);
+    h->scheme = scheme;
+    h->is_auto = is_auto;
+    h->has_user = has_user;
+    h->forced_kernel = kernel;
+    h->pointer_mode = mode;
+    return code;
+}
+
+/* The largest magnitude; 2^200, which no float is, where one is NaN or Inf. */
+static double largest_of(const float *x, int64_t count) {
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double size = x[i] < 0 ? -(double)x[i] : (double)x[i];
+        if (!(size < 0x1p128))
+            return 0x1p200;
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+static void scale_by(float *x, int64_t count, double scale) {
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (float)((double)x[i] * scale);
+}
+
+/* The power of two that brings a magnitude into [1, 2); 1 for none. */
+static double normalizing(double most) {
+    double scale = 1;
+    for (; most * scale >= 2; scale /= 2) {
+    }
+    for (; most > 0 && most * scale < 1; scale *= 2) {
+    }
+    return scale;
+}
+
+/* p->back = op(M) p->vectors, of magnitudes up to 2, times a power of two that a ratio of norms does not
+ * see: where sums overflow or are lost among subnormal numbers, the vectors are made 2^64 times smaller or
+ * larger and multiplied again. */
+static int probe_scaled(halftone *h, struct probe *p, char trans, int64_t rows, int64_t k, int64_t vectors,
+                        const float *m, int64_t ld, float *in, float *out, const char *name) {
+    double most = 0;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        int code = ht_fail_device(
+            h, ht_dev_upload_on(in, p->vectors, (size_t)(k * vectors) * sizeof *in, h->stream));
+        if (code == HALFTONE_OK)
+            code = probe_product(h, trans, rows, k, vectors, m, ld, in, out);
+        if (code == HALFTONE_OK)
+            code = ht_fail_device(h, ht_dev_stream_sync(h->stream));
+        if (code == HALFTONE_OK)
+            code = ht_fail_device(h, ht_dev_download(p->back, out, (size_t)(rows * vectors) * sizeof *out));
+        if (code != HALFTONE_OK)
+            return code;
+        most = largest_of(p->back, rows * vectors);
+        if (most >= 0x1p-64 && most < 0x1p128)
+            return HALFTONE_OK;
+        scale_by(p->vectors, k * vectors, most < 1 ? 0x1p64 : 0x1p-64);
+    }
+    return most < 0x1p128 ? HALFTONE_OK
+                          : ht_fail(h, HALFTONE_NOT_SUPPORTED, "%s holds NaN or Inf: it has no norm", name);
+}
+
+static double sum_of_squares(const float *x, int64_t count) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+static int probe_run(halftone *h, const struct gemm_call *x, struct probe *p, double *rho) {
+    const int64_t in = x->k * PROBES, out = x->m * PROBES;
+    fill_signs(p->vectors, x->n * PROBES, 1);
+    int code = probe_scaled(h, p, x->transb, x->k, x->n, PROBES, x->b, x->ldb, p->x, p->y, "B");
+    if (code != HALFTONE_OK)
+        return code;
+    scale_by(p->back, in, normalizing(largest_of(p->back, in)));
+    const double of_b = sum_of_squares(p->back, in);
+    fill_signs(p->vectors, in, 2);
+    memcpy(p->vectors + in, p->back, (size_t)in * sizeof(float));
+    code = probe_scaled(h, p, x->transa, x->m, x->k, 2 * PROBES, x->a, x->lda, p->y, p->z, "A");
+    if (code != HALFTONE_OK)
+        return code;
+    const double of_a = sum_of_squares(p->back, out), of_ab = sum_of_squares(p->back + out, out);
+    const double square = of_a * of_b == 0 ? 1 : of_a * of_b / of_ab / (double)PROBES;
+    if (!(square <= 1e60))
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "nothing is left of the product: no ratio");
+    double root = 1; /* Newton's method from below: no libm for one square root */
+    for (int i = 0; i < 200; i++)
+        root = 0.5 * (root + square / root);
+    *rho = root > 1 ? root : 1;
+    return HALFTONE_OK;
+}
+
+int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                          const float *a, int64_t lda, const float *b, int64_t ldb, double *rho) {
+    int code = ht_begin(handle), capturing = 0;
+    if (rho != NULL)
+        *rho = INFINITY; /* of which no accuracy follows */
+    if (code != HALFTONE_OK)
+        return code;
+    const float one = 1;
+    float c = 0;
+    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, 1);
+    x.alpha = x.beta = &one;
+    x.a = a;
+    x.lda = lda;
+    x.b = b;
+    x.ldb = ldb;
+    x.c = &c;
+    x.ldc = x.stride_c = m > 1 ? m : 1;
+    enum call_effect effect = EFFECT_NONE;
+    code = ht_check_gemm(handle, &x, false, &effect);
+    if (code == HALFTONE_OK && rho == NULL)
+        code = ht_fail(handle, -18, "rho is NULL");
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(handle, ht_dev_is_capturing(handle->stream, &capturing));
+    if (code == HALFTONE_OK && capturing)
+        code = ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "the stream is being captured, and rho is needed on the host");
+    if (code != HALFTONE_OK)
+        return code;
+    if (m == 0 || n == 0 || k == 0) {
+        *rho = 1;
+        return HALFTONE_OK;
+    }
+    struct probe p;
+    code = probe_open(handle, &x, &p);
+    if (code == HALFTONE_OK)
+        code = probe_run(handle, &x, &p, rho);
+    probe_close(&p);
+    return code;
+}

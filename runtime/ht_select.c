@@ -1,0 +1,219 @@
+/* ht_select.c: how a call runs: scheme, kernel, splits, data check and fallback, by the handle's settings
+ * and the shape alone. */
+#include "ht_call.h"
+
+/* "auto": the first scheme, with packing that checks the data; the second for blocks of C whose data are
+ * outside the first's range, and for small K, where native FP32 is more accurate than the first. */
+static const char AUTO_SCHEME[] = "f16x3", FALLBACK_SCHEME[] = "bf16x6u";
+
+/* Longer sums are the second's: the data check counts in 32 bits (hooks_tame). */
+static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
+
+/* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
+enum { CHECK_UNITS = 4 };
+
+bool ht_auto_is_fallback(const struct ht_set_desc *set) {
+    return ht_find_scheme(set, AUTO_SCHEME) == NULL && ht_find_scheme(set, FALLBACK_SCHEME) != NULL;
+}
+
+const char *ht_auto_scheme(const struct ht_set_desc *set) {
+    return ht_auto_is_fallback(set) ? FALLBACK_SCHEME : AUTO_SCHEME;
+}
+
+const char *ht_fallback_scheme(void) {
+    return FALLBACK_SCHEME;
+}
+
+/* The scheme that was set by name, or by a kernel's name; NULL: the accuracy chooses by shape. */
+static const char *fixed_scheme(const halftone *h) {
+    return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
+}
+
+static int scheme_named(halftone *h, const char *name, const struct ht_scheme_desc **scheme) {
+    *scheme = ht_find_scheme(h->set, name);
+    if (*scheme == NULL)
+        return ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'",
+                       name);
+    return HALFTONE_OK;
+}
+
+int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
+    const char *name = fixed_scheme(h);
+    if (name == NULL)
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED,
+                       "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
+                       "scheme: set the one that halftone_query names in why_scheme with halftone_set_scheme",
+                       h->accuracy.text);
+    int code = scheme_named(h, name, scheme);
+    if (code == HALFTONE_OK && (*scheme)->pack == NULL)
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED,
+                       "scheme '%s' reads the matrices as they are: nothing is packed, call halftone_sgemm",
+                       name);
+    return code;
+}
+
+/* Whether `auto` can check the data of calls that start from this scheme. */
+static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 &&
+           ht_pick_rescue(set, FALLBACK_SCHEME) != NO_KERNEL;
+}
+
+bool ht_auto_takes_all(const struct ht_set_desc *set) {
+    const struct ht_scheme_desc *s = ht_find_scheme(set, ht_auto_scheme(set));
+    return s != NULL && (s->range == HT_RANGE_ALL || can_check(set, s));
+}
+
+bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
+    return h->is_auto && can_check(h->set, s);
+}
+
+/* ns of the launch that a checked call has for the blocks that fail. */
+static int64_t fallback_ns(const halftone *h, const struct plan *p) {
+    return p->checked && p->fallback != NO_KERNEL ? h->set->launch_ns : 0;
+}
+
+/* Whether f16x3 with the data check, as p has it, is what `auto` runs, rather than the fallback alone. */
+static bool checks_shape(const halftone *h, int forced, const struct plan *p, const struct ht_choice *choice,
+                         const struct ht_choice *unpacked, int64_t m, int64_t n, int64_t k, int64_t batch) {
+    if (k > CHECKED_K_MAX)
+        return false;
+    if (forced != NO_KERNEL)
+        return true;
+    return k >= p->scheme->native_k &&
+           ht_add(ht_total_ns(h->set, choice, m, n, k, batch), fallback_ns(h, p)) <=
+               ht_total_ns(h->set, unpacked, m, n, k, batch);
+}
+
+/* Which kernel and split a call runs, and what for with `auto`; forced: a kernel's index, or NO_KERNEL. */
+static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, int64_t n, int64_t k,
+                                      int64_t batch, struct plan *p) {
+    const struct ht_choice choice =
+        forced != NO_KERNEL ? ht_pick_splits(h->set, forced, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES)
+                            : ht_pick(h->set, p->scheme->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
+    const struct ht_scheme_desc *fallback = ht_find_scheme(h->set, FALLBACK_SCHEME);
+    p->fma_only = k <= p->scheme->fma_k;
+    if (!p->is_auto || !can_check(h->set, p->scheme))
+        return choice;
+    const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
+    p->fma_only = k <= fallback->fma_k;
+    p->checked = true;
+    if (!ht_rescues_inside(h->set, &choice, m, n, k, batch))
+        p->fallback = ht_pick_rescue(h->set, fallback->name);
+    if (checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
+        return choice;
+    p->checked = false;
+    p->fallback = NO_KERNEL;
+    p->scheme = fallback;
+    return unpacked;
+}
+
+int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, int64_t k) {
+    const int64_t own = ht_bound_units(p->scheme, k);
+    if (!p->checked)
+        return own;
+    const int64_t of_fallback = ht_bound_units(ht_find_scheme(h->set, FALLBACK_SCHEME), k);
+    return own + CHECK_UNITS < of_fallback ? of_fallback : own + CHECK_UNITS;
+}
+
+/* `auto` beside the schemes, for every input; scheme NULL: this set's `auto` does not check the data. */
+static struct ht_accuracy_candidate auto_candidate(const halftone *h, int64_t m, int64_t n, int64_t k,
+                                                   int64_t batch) {
+    const struct ht_scheme_desc *fallback = ht_find_scheme(h->set, FALLBACK_SCHEME);
+    struct ht_accuracy_candidate c;
+    struct plan p;
+    memset(&c, 0, sizeof c);
+    memset(&p, 0, sizeof p);
+    p.scheme = ht_find_scheme(h->set, ht_auto_scheme(h->set));
+    p.is_auto = true;
+    p.fallback = NO_KERNEL;
+    if (p.scheme == NULL || fallback == NULL)
+        return c;
+    const struct ht_choice choice = select_kernel(h, NO_KERNEL, m, n, k, batch, &p);
+    if (choice.kernel < 0 || (!p.checked && p.scheme != fallback))
+        return c;
+    c.name = "auto";
+    c.scheme = p.scheme;
+    c.units = ht_plan_bound_units(h, &p, k);
+    c.ns = ht_add(ht_total_ns(h->set, &choice, m, n, k, batch), fallback_ns(h, &p));
+    return c;
+}
+
+struct ht_accuracy_choice ht_choose_scheme(const halftone *h, const struct ht_accuracy *accuracy, int64_t m,
+                                           int64_t n, int64_t k, int64_t batch) {
+    m = at_least_one(m);
+    n = at_least_one(n);
+    k = at_least_one(k);
+    batch = at_least_one(batch);
+    const struct ht_accuracy_candidate checked = auto_candidate(h, m, n, k, batch);
+    return ht_accuracy_choose(h->set, accuracy, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES, &checked);
+}
+
+int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy, const struct ht_accuracy_choice *choice,
+                     int64_t k) {
+    ht_accuracy_explain(accuracy, choice, at_least_one(k), h->detail, sizeof h->detail);
+    return HALFTONE_ACCURACY;
+}
+
+int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
+                      const struct ht_scheme_desc **scheme, bool *is_auto) {
+    const char *name = fixed_scheme(h);
+    *is_auto = h->is_auto;
+    if (name != NULL)
+        return scheme_named(h, name, scheme);
+    const struct ht_accuracy_choice choice = ht_choose_scheme(h, &h->accuracy, m, n, k, batch);
+    if (choice.first.scheme == NULL)
+        return ht_fail_accuracy(h, &h->accuracy, &choice, k);
+    *is_auto = strcmp(choice.first.name, "auto") == 0;
+    *scheme = *is_auto ? ht_find_scheme(h->set, ht_auto_scheme(h->set)) : choice.first.scheme;
+    return HALFTONE_OK;
+}
+
+static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
+    const int64_t m = key->m, n = key->n, k = key->k, batch = key->batch;
+    memset(p, 0, sizeof *p);
+    int code = ht_scheme_of_call(h, m, n, k, batch, &p->scheme, &p->is_auto);
+    if (code != HALFTONE_OK)
+        return code;
+    p->fallback = NO_KERNEL;
+    const struct ht_choice choice = select_kernel(h, h->forced_kernel, m, n, k, batch, p);
+    if (choice.kernel < 0)
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library%s", p->scheme->name,
+                       h->fitted != NULL ? " that fits the shared memory of this GPU" : "");
+    if (choice.splits > HT_PICK_SPLITS_MAX)
+        return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: the exact sums of scheme '%s' hold k up to %lld",
+                       (long long)k, p->scheme->name, (long long)p->scheme->exact_k * HT_PICK_SPLITS_MAX);
+    p->kernel = choice.kernel;
+    p->splits = choice.splits;
+    p->kernel_ns = ht_add(choice.predicted_ns, fallback_ns(h, p));
+    return ht_lay_out(h, key, p);
+}
+
+int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
+                 const struct plan **plan) {
+    struct plan_key now;
+    memset(&now, 0, sizeof now); /* padding too */
+    now.m = x->m;
+    now.n = x->n;
+    now.k = x->k;
+    now.batch = x->batch;
+    now.a_entries = a_entries;
+    now.b_entries = b_entries;
+    now.scheme = h->scheme;
+    now.forced = h->forced_kernel;
+    now.is_auto = h->is_auto;
+    now.accuracies = h->accuracies;
+    const int64_t numbers[] = {x->m,     x->n,      x->k,
+                               x->batch, a_entries, b_entries}; /* packed or not, a shape has two plans */
+    uint64_t mixed = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        mixed = mixed * 31 + (uint64_t)numbers[i];
+    const int slot = (int)((mixed ^ mixed >> 8) % PLANS);
+    *plan = &h->remembered[slot].plan;
+    if (memcmp(&now, &h->remembered[slot].key, sizeof now) == 0)
+        return HALFTONE_OK;
+    h->remembered[slot].key.m = 0;
+    const int code = make_plan(h, &now, &h->remembered[slot].plan);
+    if (code == HALFTONE_OK)
+        memcpy(&h->remembered[slot].key, &now, sizeof now);
+    return code;
+}
