@@ -41,7 +41,7 @@ enum { cudaStreamNonBlocking = 1 };
 
 struct cudaDeviceProp {
     char name[256];
-    size_t totalGlobalMem;
+    size_t totalGlobalMem, sharedMemPerBlockOptin; /* the second is 0: nothing limits it here */
     int major, minor, multiProcessorCount;
 };
 typedef struct CUstream_st *cudaStream_t;
