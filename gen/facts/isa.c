@@ -17,7 +17,9 @@
  * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
  * sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded up; gfx90a one rounded addition to
  * the chain for each group of four k, which itself costs two roundings. sm_100 and sm_120: nothing was measured here;
- * sm_80's shapes, promotion and units, which are the largest of the NVIDIA rows. */
+ * sm_80's shapes, promotion and units, which are the largest of the NVIDIA rows. outside_registers: ptxas 13.0 spills 20 and
+ * 40 bytes on sm_120, and none elsewhere, in ootomo's 64x32 warps of 255 registers and in the tall-skinny kernel of one column;
+ * bf16x6u's tiles take 2 to 4 more there (a quarter of the 16 is added). */
 #include "facts/isa.h"
 
 #include <string.h>
@@ -53,7 +55,7 @@
         .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
         .mma_hooks = AMPERE_MMA, .direct_mma = "arch_sm80_bf16", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
-        .ptx_arch = arch_ >= 1000 ? 800 : 0, .unverified = unverified_, .absent = absent_,    \
+        .ptx_arch = arch_ >= 1000 ? 800 : 0, .outside_registers = arch_ == 1200 ? 16 : 0, .unverified = unverified_, .absent = absent_,    \
         .flushes_subnormals = false, .native_k = 256, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
     }
 

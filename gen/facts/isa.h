@@ -45,6 +45,7 @@ struct isa {
     int d_cols;          /* columns among the accumulators that a lane has of an MMA tile */
     int latency_divisor; /* the budget's MMA latency is that of the unit's main shape; this one's: divided */
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
+    int outside_registers;   /* more than sm_80's that ptxas needs for the same PTX where it has few left: source in isa.c */
     int accumulation_registers; /* of a thread's registers, those that MMAs alone can use (AccVGPRs) */
     int smem_unit_bytes;        /* shared memory is allocated to a block in multiples of this */
     bool async_copy;            /* global -> shared without registers (cp.async) */

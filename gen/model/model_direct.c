@@ -105,7 +105,7 @@ static void registers(const struct isa *isa, const struct scheme *s, const struc
     const int fp32 = isa->fp32_mma ? (int)fp32_work_of(isa, t).loads / 2 : (t->wm + t->wn) / 2;
     cost->regs_fragments = has_mma(isa) ? s->slices * (rows + cols) / 4 + 4 * parts_of(isa, t) * model_direct_sets(isa, t)
                                         : fp32 + 4 * parts_of(isa, t);
-    cost->regs_other = isa->fp32_mma ? MMA_REGISTERS : OTHER_REGISTERS;
+    cost->regs_other = isa->fp32_mma ? MMA_REGISTERS : OTHER_REGISTERS + isa->outside_registers / 4;
     cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
 }
 

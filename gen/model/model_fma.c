@@ -52,7 +52,7 @@ static void registers(const struct isa *isa, const struct tile *t, struct cost *
     if (isa->direct == DIRECT_TALL) {
         cost->regs_accumulators = TALL_OWN * t->bn;
         cost->regs_fragments = t->bm * t->bk / threads + TALL_COLUMN_REGISTERS * t->bn;
-        cost->regs_other = TALL_OTHER_REGISTERS;
+        cost->regs_other = TALL_OTHER_REGISTERS + (t->bn == 1 ? isa->outside_registers : 0);
     } else if (isa->direct == DIRECT_THIN) {
         cost->regs_accumulators = 4 * t->bn * spread(isa, t);
         cost->regs_fragments = 4 * t->bk / THIN_LINE + COLUMN_REGISTERS * t->bn;

@@ -91,7 +91,7 @@ static void registers(const struct gpu *g, const struct isa *isa, const struct s
         chains -= s->promote[a] == PROMOTE_EACH_MMA;
         if (s->promote[a] == PROMOTE_EACH_MMA)
             outside = EACH_MMA_REGISTERS * (t->bk / isa_fragment_k(isa, s->slice) - 1) +
-                      (isa->async_copy ? 0 : EACH_MMA_STAGED_REGISTERS);
+                      (isa->async_copy ? 0 : EACH_MMA_STAGED_REGISTERS) + (s->accumulators > 1 ? isa->outside_registers : 0);
         else
             sums += model_promote_k(s, isa, a) > 0;
     }
