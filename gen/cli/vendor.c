@@ -15,14 +15,14 @@ enum { PATH_BYTES = 4096 };
 
 /* How a vendor's sources are compiled, and the runtime's device layer for them. */
 struct toolchain {
-    const char *vendor, *compiler, *device_layer, *language, *package, *link;
+    const char *vendor, *compiler, *device_layer, *device_body, *language, *package, *link;
     const char
         *c_target; /* option of C sources too, before the instruction set: without one hipcc asks for a GPU */
 };
 static const struct toolchain toolchains[] = {
-    {"nvidia", "nvcc", "dev_cuda.c", "CUDA", "CUDAToolkit", "CUDA::cudart_static", NULL},
-    {"amd", "hipcc", "dev_hip.c", "HIP", "hip", "hip::host", "--offload-arch="},
-    {"simulator", "g++", "dev_sim.c", "CXX", "Threads", "Threads::Threads", NULL},
+    {"nvidia", "nvcc", "dev_cuda.c", "dev_gpu.h", "CUDA", "CUDAToolkit", "CUDA::cudart_static", NULL},
+    {"amd", "hipcc", "dev_hip.c", "dev_gpu.h", "HIP", "hip", "hip::host", "--offload-arch="},
+    {"simulator", "g++", "dev_sim.c", NULL, "CXX", "Threads", "Threads::Threads", NULL},
 };
 
 static const struct toolchain *toolchain_of(const struct library *l, bool simulator) {
@@ -169,6 +169,8 @@ static void add_folder(struct vendor *v) {
     for (int i = 0; i < RUNTIME_FILES; i++)
         copy_runtime(v, runtime_files[i]);
     copy_runtime(v, v->toolchain->device_layer);
+    if (v->toolchain->device_body)
+        copy_runtime(v, v->toolchain->device_body);
     for (int i = 0; i < v->library->units; i++) {
         const struct unit *u = &v->library->unit[i];
         snprintf(name, sizeof name, "%s.%s", u->name, u->context->isa->extension);
@@ -292,6 +294,8 @@ static void add_amalgamation(struct vendor *v) {
     for (int i = 1; i < RUNTIME_FILES; i++) /* sources behind the list of sets, which they read */
         inline_runtime(is_source(runtime_files[i]) ? &outer : &inner, &system, v, runtime_files[i]);
     inline_runtime(&inner, &system, v, v->toolchain->device_layer);
+    if (v->toolchain->device_body)
+        inline_runtime(&inner, &system, v, v->toolchain->device_body);
     for (int i = 0; i < l->units; i++)
         add_kernel(&inner, v, &l->unit[i]);
     inline_dispatch(&inner, v);

@@ -1,0 +1,139 @@
+/* dev_gpu.h: the device layer of both vendors' runtimes, whose C interfaces differ in names alone. Meaning:
+ * ht_dev.h.
+ *
+ * dev_cuda.c and dev_hip.c include it behind their vendor's header and what differs: GPU(Name),
+ * GPU_BACKEND, the types gpu_properties and gpu_capture_status, gpu_capability and gpu_smem_per_block of a
+ * card, and the errors GPU_NO_MEMORY_ERROR and GPU_NO_DEVICE_ERRORS. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ht_dev.h"
+
+static HT_THREAD_LOCAL char detail[256];
+
+const char *ht_dev_detail(void) {
+    return detail;
+}
+
+/* Takes the code out of the backend too, so that the user's next question for the last error is not
+ * answered with our failure. */
+static int report(GPU(Error_t) error, const char *what) {
+    static const GPU(Error_t) no_device[] = {GPU_NO_DEVICE_ERRORS};
+    if (error == GPU(Success))
+        return HT_DEV_OK;
+    (void)GPU(GetLastError)();
+    snprintf(detail, sizeof detail, "%s: %s (%s)", what, GPU(GetErrorString)(error),
+             GPU(GetErrorName)(error));
+    if (error == GPU_NO_MEMORY_ERROR)
+        return HT_DEV_MEMORY;
+    for (size_t i = 0; i < sizeof no_device / sizeof *no_device; i++)
+        if (error == no_device[i])
+            return HT_DEV_NONE;
+    return HT_DEV_FAILED;
+}
+
+int ht_dev_check(int backend_code) {
+    return report((GPU(Error_t))backend_code, "kernel launch");
+}
+
+int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
+    (void)set;
+    memset(info, 0, sizeof *info);
+    info->backend = GPU_BACKEND;
+    int count = 0, device = 0;
+    int code = report(GPU(GetDeviceCount)(&count), "looking for GPUs");
+    if (code != HT_DEV_OK)
+        return HT_DEV_NONE;
+    if (count == 0)
+        return report(GPU(ErrorNoDevice), "looking for GPUs");
+    code = report(GPU(GetDevice)(&device), "current device");
+    gpu_properties properties;
+    if (code == HT_DEV_OK)
+        code = report(GPU(GetDeviceProperties)(&properties, device), "device properties");
+    if (code != HT_DEV_OK)
+        return code;
+    snprintf(info->name, sizeof info->name, "%s", properties.name);
+    info->capability = gpu_capability(&properties);
+    info->sms = properties.multiProcessorCount;
+    info->memory_bytes = (int64_t)properties.totalGlobalMem;
+    info->smem_per_block = gpu_smem_per_block(&properties);
+    return HT_DEV_OK;
+}
+
+int ht_dev_alloc(void **memory, size_t bytes) {
+    *memory = NULL;
+    return report(GPU(Malloc)(memory, bytes > 0 ? bytes : 1), "allocation");
+}
+
+int ht_dev_free(void *memory) {
+    return memory == NULL ? HT_DEV_OK : report(GPU(Free)(memory), "free");
+}
+
+int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
+    const int code =
+        report(GPU(MemcpyAsync)(device, host, bytes, GPU(MemcpyHostToDevice), (GPU(Stream_t))stream),
+               "copy to the device");
+    return code == HT_DEV_OK ? report(GPU(StreamSynchronize)((GPU(Stream_t))stream), "copy to the device")
+                             : code;
+}
+
+int ht_dev_download(void *host, const void *device, size_t bytes) {
+    return report(GPU(Memcpy)(host, device, bytes, GPU(MemcpyDeviceToHost)), "copy from the device");
+}
+
+int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream) {
+    return report(GPU(MemsetAsync)(device, byte, bytes, (GPU(Stream_t))stream), "memset");
+}
+
+int ht_dev_stream_create(void **stream) {
+    GPU(Stream_t) created = NULL;
+    int code = report(GPU(StreamCreateWithFlags)(&created, GPU(StreamNonBlocking)), "stream");
+    *stream = created;
+    return code;
+}
+
+int ht_dev_stream_destroy(void *stream) {
+    return report(GPU(StreamDestroy)((GPU(Stream_t))stream), "stream");
+}
+
+int ht_dev_stream_sync(void *stream) {
+    return report(GPU(StreamSynchronize)((GPU(Stream_t))stream), "waiting for the stream");
+}
+
+int ht_dev_is_capturing(void *stream, int *capturing) {
+    gpu_capture_status status = GPU(StreamCaptureStatusNone);
+    GPU(Error_t) error = GPU(StreamIsCapturing)((GPU(Stream_t))stream, &status);
+    /* The null stream while another stream captures globally: it may not be used, so it counts as
+     * capturing. */
+    if (error == GPU(ErrorStreamCaptureImplicit)) {
+        (void)GPU(GetLastError)();
+        *capturing = 1;
+        return HT_DEV_OK;
+    }
+    *capturing = status != GPU(StreamCaptureStatusNone);
+    return report(error, "asking for stream capture");
+}
+
+int ht_dev_event_create(void **event) {
+    GPU(Event_t) created = NULL;
+    int code = report(GPU(EventCreate)(&created), "event");
+    *event = created;
+    return code;
+}
+
+int ht_dev_event_destroy(void *event) {
+    return report(GPU(EventDestroy)((GPU(Event_t))event), "event");
+}
+
+int ht_dev_event_record(void *event, void *stream) {
+    return report(GPU(EventRecord)((GPU(Event_t))event, (GPU(Stream_t))stream), "event");
+}
+
+int ht_dev_event_elapsed_ms(void *start, void *end, double *ms) {
+    float elapsed = 0.0f;
+    int code = report(GPU(EventSynchronize)((GPU(Event_t))end), "waiting for an event");
+    if (code == HT_DEV_OK)
+        code = report(GPU(EventElapsedTime)(&elapsed, (GPU(Event_t))start, (GPU(Event_t))end), "event time");
+    *ms = (double)elapsed;
+    return code;
+}
