@@ -263,7 +263,9 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
  * what the data check found and the matrix itself, twice the bytes in all. It
  * belongs to the scheme and the size it was packed for, which the caller must keep: a blob of scheme X used
  * under scheme Y gives garbage. It does not depend on transposes, on the other operand or on the kernel.
- * Results are bit for bit those of halftone_sgemm. */
+ * Results are bit for bit those of halftone_sgemm. Except of "auto" where it looks at data that are near the limit of its check: a blob
+ * does not know the other operand, so it counts for other pieces of k than halftone_sgemm may, and a 64 x 64 block of C may be
+ * computed by the other of the two ways. Both keep the bound. */
 
 /* Bytes of `batch` blobs one after the other; which: 'A' (rows = m) or 'B' (rows = n). */
 int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,

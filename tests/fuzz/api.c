@@ -14,7 +14,7 @@
 #include "truth.h"
 
 struct totals {
-    int64_t products, scaled, refused, starved, packed, repeated, hostile, estimates;
+    int64_t products, scaled, refused, starved, packed, other_way, repeated, hostile, estimates;
     struct worst worst[TRUTH_SCHEMES];
 };
 
@@ -189,8 +189,8 @@ static void check_guard(const char *blob, size_t bytes) {
         FUZZ_CHECK(guard[i] == 0xff, "byte %zu behind a packed operand was written", i);
 }
 
-/* The same product from packed operands: the same bits. */
-static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const float *want) {
+/* The same product from packed operands: the same bits, or, since blobs are looked at in other pieces, what was promised. */
+static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct promise *promise, const float *want) {
     size_t bytes_a = 0, bytes_b = 0;
     const float *alpha = s->on_device ? s->device : s->host;
     const int code = halftone_packed_bytes(h, 'A', p->m, p->k, 1, &bytes_a);
@@ -207,7 +207,14 @@ static void check_packed(struct fuzz_rng *r, const struct problem *p, const stru
     }
     problem_reset_c(p);
     ok(halftone_sgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, p->c.device + p->c.lead, p->c.ld), "sgemm_packed");
-    check_bits(p, want, "packed");
+    float *now = problem_read_c(p);
+    if (memcmp(now, want, (size_t)p->c.floats * 4) != 0 && p->alpha != 0.0f && strncmp(promise->plan->range, "any input", 9) == 0) {
+        truth_check(p, promise, now, case_index, totals->worst);
+        totals->other_way++;
+    } else {
+        check_bits(p, want, "packed");
+    }
+    free(now);
     check_guard(a, bytes_a);
     check_guard(b, bytes_b);
     device_free(a);
@@ -275,13 +282,12 @@ static int starve(struct fuzz_rng *r, const struct problem *p, const struct scal
 static void check_result(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct asked *asked,
                          const struct halftone_plan *plan) {
     float *c = problem_read_c(p);
+    const int every_input = asked->every_input || strncmp(plan->range, "any input", 9) == 0 || scheme_named(plan->scheme)->range == HT_RANGE_ALL;
+    const struct promise promise = {asked->every_input ? "auto" : plan->scheme, every_input, plan, set->arch >= 0x900};
     if (p->alpha == 0.0f || p->k == 0) {
         truth_check_scaled(p, c);
         totals->scaled++;
     } else if (p->m > 0 && p->n > 0 && p->batch > 0) {
-        const struct ht_scheme_desc *scheme = scheme_named(plan->scheme);
-        const int every_input = asked->every_input || scheme->range == HT_RANGE_ALL || strncmp(plan->range, "any input", 9) == 0;
-        const struct promise promise = {asked->every_input ? "auto" : plan->scheme, every_input, plan, set->arch >= 0x900};
         truth_check(p, &promise, c, case_index, totals->worst);
         totals->products++;
     }
@@ -293,7 +299,7 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
         totals->repeated++;
     }
     if (p->batch == 1 && p->m * p->n * p->k > 0 && fuzz_one_in(r, 3))
-        check_packed(r, p, s, c);
+        check_packed(r, p, s, &promise, c);
     free(c);
 }
 
@@ -381,10 +387,10 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
 
 static void report(const void *context) {
     const struct totals *t = context;
-    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed, %lld repeated, %lld hostile, "
+    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed (%lld of other bits), %lld repeated, %lld hostile, "
            "%lld estimates\n  worst share of the bound (case, results):",
            (long long)t->products, (long long)t->scaled, (long long)t->refused, (long long)t->starved, (long long)t->packed,
-           (long long)t->repeated, (long long)t->hostile, (long long)t->estimates);
+           (long long)t->other_way, (long long)t->repeated, (long long)t->hostile, (long long)t->estimates);
     for (int i = 0; i < TRUTH_SCHEMES && t->worst[i].name[0] != '\0'; i++)
         printf("%s %s %.3f (%lld, %lld)", i > 0 ? "," : "", t->worst[i].name, t->worst[i].share, (long long)t->worst[i].index,
                (long long)t->worst[i].elements);
