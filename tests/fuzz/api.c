@@ -255,7 +255,7 @@ static void *give_workspace(struct fuzz_rng *r, const struct problem *p, const s
     /* operands that entries share need less, so that what is less than nearly all may suffice */
     const int shares = p->batch > 1 && (p->a.stride == 0 || p->b.stride == 0);
     if (need > 0 && !shares) {
-        ok(halftone_set_workspace(h, memory, (size_t)fuzz_below(r, fuzz_one_in(r, 2) ? (int64_t)need : 1) ), "workspace");
+        ok(halftone_set_workspace(h, memory, (size_t)fuzz_below(r, fuzz_one_in(r, 2) ? (int64_t)need : 1)), "workspace");
         const int code = multiply(p, s);
         FUZZ_CHECK(code == HALFTONE_WORKSPACE, "a workspace that is too small: %s", halftone_strerror(code));
         check_c_is_old(p, "workspace");

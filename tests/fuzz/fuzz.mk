@@ -20,7 +20,10 @@ test-all: test
 ifneq ($(GPU),)
 $(SET)/fuzz-sim: $(FUZZ_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ -Wl$(comma)--wrap=ht_dev_alloc -Wl$(comma)--wrap=ht_dev_free -ldl -lpthread -lm)
+
+test-set: $(SET)/fuzz-sim
 endif
+$(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) # before the sets, which are built beside one another
 
 out/test/fuzz/%.o: tests/fuzz/%.c out/obj/flags
 	@mkdir -p $(@D)

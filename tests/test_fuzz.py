@@ -1,0 +1,48 @@
+"""The fuzzers fail where something is wrong, say how to repeat that alone, and find the same each time."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+
+def fuzz(*words, **env):
+    return subprocess.run(list(map(str, words)), cwd=ROOT, env={**os.environ, **env}, capture_output=True, text=True)
+
+
+def repeats(run, **env):
+    """Whether the line that a failed run prints fails again, by itself."""
+    words = re.search(r"again: (.*)", run.stdout).group(1).split()
+    alone = fuzz(*([sys.executable] if words[0].endswith(".py") else []), *words, **env)
+    return alone.returncode == 1 and "1 failed" in alone.stdout
+
+
+def test_cases_are_the_same_each_time():
+    words = "out/t4/fuzz-sim", "--seed", 3, "--count", 12
+    runs = [fuzz(*words) for _ in range(2)]
+    assert runs[0].returncode == 0, runs[0].stdout
+    assert re.search(r"cases 0 to 11, .* 0 failed", runs[0].stdout)
+    assert len({re.sub(r"[\d.]+ s,", "", run.stdout) for run in runs}) == 1
+
+
+def test_what_fails_can_be_repeated():
+    """Kernels of 32 lanes on a matrix unit of 64."""
+    run = fuzz("out/t4/fuzz-sim", "--seed", 1, "--count", 6, "--failures", 1, HALFTONE_SIM_MODEL="gfx90a")
+    assert run.returncode == 1 and "FAILED" in run.stdout
+    assert repeats(run, HALFTONE_SIM_MODEL="gfx90a")
+
+
+@pytest.mark.parametrize("words", [["--seed"], ["--seed", "x"], ["--speed", "1"], ["--count", "1x"]])
+def test_slips_are_refused(words):
+    run = fuzz("out/t4/fuzz-sim", *words)
+    assert run.returncode == 2 and run.stderr.startswith("usage: ")
+
+
+def test_budgets():
+    script = sys.executable, "tests/fuzz/budgets.py", "--seed", 4
+    run = fuzz(*script, "--count", 8)
+    assert run.returncode == 0 and "0 failed" in run.stdout, run.stdout
+    silent = fuzz(*script, "--count", 1, "--generator", "/bin/false")
+    assert silent.returncode == 1 and "refused without a line" in silent.stdout
