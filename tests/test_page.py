@@ -205,6 +205,16 @@ def column(text, name):
     return re.split(r"\s{2,}", line.strip())[1:]
 
 
+def test_bars_of_absurd_sizes_stay_in_their_rows(tmp_path):
+    out = tmp_path / "x.html"
+    for gpu in "t4", "h200":
+        gen("explain", "--gpu", gpu, "--scheme", "bf16x6u", "--shape", "1x2147483647x2147483647", "--html", out)
+        rows = re.findall(r'<rect x="250" y="(\d+)" width="350" height="18" fill="#eeeeea"/>\n((?:<rect [^\n]*\n)*)', out.read_text())
+        bars = [(int(x), int(width)) for _, row in rows for x, width in re.findall(r'<rect x="(\d+)" y="\d+" width="(\d+)"', row)]
+        longest = max((x + width for x, width in bars), default=0)
+        assert len(rows) > 5 and 590 <= longest <= 600, (gpu, bars)
+
+
 def test_what_if_moves_the_pick_as_the_file_would(tmp_path):
     text = gen("explain", "--gpu", "a800", "--what-if", "smem_per_block_bytes=65536", "--what-if", "l2_gbps=2500").stdout
     now, then = column(text, "pick")

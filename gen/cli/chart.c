@@ -262,6 +262,15 @@ void chart_tile_map(struct text *out, const struct listing *l) {
 
 enum { BAR_X = 250, BAR_W = 350, BAR_STEP = 28, BAR_H = 18 };
 
+/* Where `sum` of `limit` ends in a bar. Predictions of absurd sizes are as large as 64 bits hold, or stop before their parts do. */
+static int bar_end(int64_t sum, int64_t limit) {
+    if (sum >= limit)
+        return BAR_W;
+    for (; sum > INT64_MAX / BAR_W; sum /= 2)
+        limit /= 2;
+    return (int)(sum * BAR_W / limit);
+}
+
 /* One row: label, parts (fills) of `limit`, text behind. */
 static void bar(struct text *out, int y, const char *label, const int64_t *part, const char *const *fill,
                 int parts, int64_t limit, const char *text) {
@@ -269,9 +278,9 @@ static void bar(struct text *out, int y, const char *label, const int64_t *part,
     svg_text(out, BAR_X - 8, y + 13, "end", "label", label);
     svg_rect(out, BAR_X, y, BAR_W, BAR_H, "#eeeeea");
     for (int i = 0; i < parts; i++) {
-        const int from = (int)(sum * BAR_W / limit);
-        sum += part[i] > 0 ? part[i] : 0;
-        const int to = (int)(sum * BAR_W / limit);
+        const int from = bar_end(sum, limit);
+        sum = ht_add(sum, part[i] > 0 ? part[i] : 0);
+        const int to = bar_end(sum, limit);
         if (to > from)
             svg_rect(out, BAR_X + from, y, to - from, BAR_H, fill[i]);
     }
@@ -336,7 +345,7 @@ void chart_time(struct text *out, const struct listing *l, int rival) {
         explain_add_tile(&label, l, &c->tile);
         explain_add_milli(&time, "", c->cost.predicted_ns, " us");
         bar(out, TOP_Y + i * BAR_STEP, label.data ? label.data : "", part[i], fill, EXPLAIN_PARTS,
-            ht_mul(most_ns, clock) / 1000 + 1, time.data ? time.data : "");
+            (most_ns < INT64_MAX / clock ? most_ns * clock / 1000 : ht_mul(most_ns / 1000, clock)) + 1, time.data ? time.data : "");
         text_free(&label);
         text_free(&time);
     }
