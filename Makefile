@@ -183,7 +183,7 @@ help:
 	@echo "  TILES=64x128x32_w64x64_s3 (none)  more tiles, as explain names them"
 	@echo "  TUNED=t.tsv       (none)        for the shapes that 'halftone tune' measured, the fastest kernel"
 	@echo "  PROMOTE=128       (the scheme's)  promotion interval, an ablation; none: no promotion"
-	@echo "explain: SHAPE=MxNxK (4096x4096x4096)  MODEL=halftone|egemm|legemm (halftone)  TSV=1 (0): a table  HTML=page.html (none): a page"
+	@echo "explain: SHAPE=MxNxK (4096x4096x4096)  MODEL=halftone|egemm|legemm (halftone)  TSV=1 (0): a table  HTML=page.html (none): a page (python3)"
 	@echo "         WHAT_IF='l2_gbps=3000 sms=60' or COMPARE=h200 (none): held against that"
 	@echo "vendor:  SYMBOLS=myproj_ (halftone_): what exported names begin with  AMALGAMATION=1 (0): one source and one header; sim: for g++"
 	@echo "install: PREFIX=/usr/local  LIBDIR=lib (below PREFIX, or a path)  DESTDIR= (for packagers)"
@@ -393,7 +393,7 @@ CHROMIUM := $(firstword $(shell command -v chromium chromium-browser google-chro
 pages: $(PAGES:%=out/pages/%.html)
 	@$(if $(CHROMIUM),,echo "no Chromium here: pages without screenshots")
 
-out/pages/%.html: gen/gpus/%.gpu out/bin/halftone-gen
+out/pages/%.html: gen/gpus/%.gpu out/bin/halftone-gen bench/pages.py
 	@mkdir -p $(@D)
 	$(call run,PAGE,$@,out/bin/halftone-gen explain --gpu $* --html $@ >/dev/null)
 	$(if $(CHROMIUM),$(call run,SHOT,$(@:.html=.png),$(CHROMIUM) --headless --no-sandbox --disable-gpu \

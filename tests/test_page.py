@@ -2,6 +2,7 @@
 import csv
 import html
 import html.parser
+import os
 import re
 import subprocess
 
@@ -76,6 +77,7 @@ def test_the_page_shows_the_ranking(gpu, scheme, tmp_path):
     fits = [r for r in rows if r["verdict"] != "reject"]
     assert [r[1] for r in best] == [tile_name(r) for r in fits[:10]]
     assert [r[7] for r in best] == [r["predicted_us"] for r in fits[:10]]
+    assert [r["tile"] for r in rows] == [tile_name(r) for r in rows]
     rejected = {r[1]: int(r[2]) for r in p.rows if r and len(r) == 4 and len(r[0]) == 1 and r[0].isalpha()}
     kinds = [r["reason"].split(":")[0] for r in rows if r["verdict"] == "reject"]
     assert rejected == {k: kinds.count(k) for k in kinds}
@@ -267,6 +269,45 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     assert run.returncode == 1 and "cannot write" in run.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "p.html"]
     assert (tmp_path / "p.html").read_text() == "the page of yesterday"
+
+
+def test_without_python3_or_the_script_a_page_is_one_line(tmp_path):
+    """The first python3 of PATH alone is asked, and what it printed before it failed is no page."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "p.html").write_text("the page of yesterday")
+    python, ask = tmp_path / "bin/python3", ["explain", "--gpu", "a800", "--html", tmp_path / "p.html"]
+
+    def refused(words, **where):
+        run = gen(*ask, check=False, env={"PATH": str(tmp_path / "bin")}, **where)
+        assert run.returncode == 1 and not run.stdout and words in run.stderr and run.stderr.count("\n") == 1, run.stderr
+        assert (tmp_path / "p.html").read_text() == "the page of yesterday"
+    refused("halftone-gen: --html needs python3: apt-get install python3, or --tsv")
+    for fails in ("echo half a page; exit 3", "kill -9 $$"):
+        python.write_text(f"#!/bin/sh\n{fails}\n")
+        python.chmod(0o755)
+        refused("python3 did not draw the page")
+    (tmp_path / "gen").symlink_to(ROOT / "gen")
+    refused("bench/pages.py: cannot read this script", root=tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bin", "gen", "p.html"]
+
+
+def test_nothing_of_the_current_folder_or_the_environment_draws(tmp_path):
+    """Modules and a script of the names that pages.py has would be taken from there."""
+    (tmp_path / "bench").mkdir()
+    for name in ("html.py", "collections.py", "sitecustomize.py", "bench/pages.py"):
+        (tmp_path / name).write_text("print('not mine')\nraise SystemExit(1)\n")
+    gen("explain", "--gpu", "t4", "--html", tmp_path / "usual")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONSTARTUP": str(tmp_path / "html.py")}
+    run = subprocess.run([str(GEN), "explain", "--gpu", "t4", "--html", "p.html"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "p.html").read_bytes() == (tmp_path / "usual").read_bytes()
+
+
+def test_a_title_is_text(tmp_path):
+    budget = (ROOT / "gen/gpus/t4.gpu").read_text()
+    (tmp_path / "own.gpu").write_text(re.sub(r"(?m)^title *=.*$", "title = <b>T4</b> & 'x'", budget))
+    gen("explain", "--gpu", tmp_path / "own.gpu", "--compare", "t4", "--html", tmp_path / "p.html")
+    assert (tmp_path / "p.html").read_text().count("&lt;b&gt;T4&lt;/b&gt; &amp; 'x'") == 3 # heading, comparison, map
 
 
 def test_the_walkthrough_says_what_the_generator_says():

@@ -172,10 +172,10 @@ void explain_add_estimates(struct text *out, const struct gpu *g) {
 
 /* ---- table for programs ---- */
 
-static void print_tsv(struct text *out, const struct listing *l) {
+void explain_table(struct text *out, const struct listing *l) {
     text_add(out, "verdict\tbm\tbn\tbk\twm\twn\twk\tstages\tthreads\tregs_per_thread\tsmem_bytes\tblocks_per_"
                   "sm\twaves\t"
-                  "predicted_us\tbinding\treason\trank\tscore\tcluster\n");
+                  "predicted_us\tbinding\treason\trank\tscore\tcluster\ttile\n");
     for (int i = 0; i < l->count; i++) {
         const struct tile *t = &l->item[i].tile;
         const struct cost *c = &l->item[i].cost;
@@ -185,8 +185,10 @@ static void print_tsv(struct text *out, const struct listing *l) {
                   c->blocks_per_sm);
         explain_add_milli(out, "", c->fits ? c->waves_milli : 0, "");
         explain_add_milli(out, "\t", c->predicted_ns, "");
-        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\t%d\n", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
+        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\t%d\t", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
                   c->fits ? i + 1 : 0, c->fits ? c->score : 0, t->cluster);
+        explain_add_tile(out, l, t);
+        text_add(out, "\n");
     }
 }
 
@@ -569,7 +571,7 @@ void explain_print(struct text *out, const struct gpu *g, const struct isa *isa,
     if (!explain_rank(&l)) {
         out->failed = true; /* out of memory: as if the text itself had run out */
     } else if (tsv) {
-        print_tsv(out, &l);
+        explain_table(out, &l);
     } else {
         print_head(out, &l);
         text_add(out, formulas[kind]);

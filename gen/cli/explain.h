@@ -77,9 +77,11 @@ void explain_add_ceiling(struct text *out, const struct listing *l);
 void explain_add_verdict(struct text *out, const struct listing *l);
 void explain_add_estimates(struct text *out, const struct gpu *g);
 
-/* Appends the report for one GPU, scheme and model to out. shape NULL: 4096 x 4096 x 4096. tsv: a header line
- * and one row per candidate, in rank order, then the rejected ones in tile order; without it, a text for
- * people. */
+/* A header line and one row per candidate, in rank order, then the rejected ones in tile order. */
+void explain_table(struct text *out, const struct listing *l);
+
+/* Appends the report for one GPU, scheme and model to out. shape NULL: 4096 x 4096 x 4096. tsv: the table;
+ * without it, a text for people. */
 void explain_print(struct text *out, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                    enum model_kind kind, const struct shape *shape, bool tsv);
 #endif

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cli/explain.h"
 #include "base/files.h"
+#include "cli/contrast.h"
 #include "cli/library.h"
 #include "cli/manifest.h"
 #include "cli/options.h"
@@ -133,15 +134,13 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
         explain_print(&out, l->g, l->isa, l->s, l->kind, &l->shape, o->tsv);
     else if (!explain_rank(l) || (other && !explain_rank(other)))
         out.failed = true;
-    else if (o->html)
-        page_write(&out, &page);
-    else
+    else if (!o->html)
         contrast_print(&out, l, other, page.main_name, page.other_name);
     bool ok = !out.failed;
     if (!ok)
         err_user(NULL, 0, "out of memory");
     else if (o->html)
-        ok = files_write_one(&out, o->html) && printf("wrote %s\n", o->html) > 0;
+        ok = page_write(&page, o->root, o->html) && printf("wrote %s\n", o->html) > 0;
     else
         fputs(out.data ? out.data : "", stdout);
     text_free(&out);

@@ -44,7 +44,7 @@ static const struct option_row {
     {"--model", EXPLAIN, offsetof(struct options, model), "M", "halftone (default), egemm or legemm"},
     {"--shape", EXPLAIN, offsetof(struct options, shape), "MxNxK", "the product; 4096x4096x4096 if not given"},
     {"--tsv", EXPLAIN, offsetof(struct options, tsv), NULL, "the candidates as a table"},
-    {"--html", EXPLAIN, offsetof(struct options, html), "FILE", "a page instead of text"},
+    {"--html", EXPLAIN, offsetof(struct options, html), "FILE", "a page instead of text; needs python3"},
     {"--compare", EXPLAIN, offsetof(struct options, compare), "G", "beside another GPU"},
     {"--what-if", EXPLAIN, offsetof(struct options, what_if), "KEY=N", "beside the same GPU with a changed budget; may be repeated"},
     {"--root", LIST | EXPLAIN | EMIT | VENDOR | VERIFY, offsetof(struct options, root), "DIR", "the folder with gen/, runtime/ and templates/"},

@@ -1,261 +1,251 @@
-/* page.c: the words and tables of the page; drawings are chart's, comparisons contrast's. */
+/* page.c: what the page shows, as tables under their names; bench/pages.py draws them. Decides nothing. */
 #include "cli/page.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-static const char style[] =
-    "body{font:15px/1.45 system-ui,sans-serif;color:#1b1b19;background:#fff;max-width:880px;margin:24px auto;"
-    "padding:0 16px}\n"
-    "h1{font-size:22px;margin:0 0 2px}h2{font-size:17px;margin:30px 0 6px;border-bottom:1px solid #d6d6d0}\n"
-    "p{margin:6px "
-    "0}.lead{fill:none;stroke:#a9a9a2}table{border-collapse:collapse;font-size:13.5px;margin:8px 0}\n"
-    "th,td{padding:3px 7px 3px 0;text-align:right;font-variant-numeric:tabular-nums;vertical-align:top}\n"
-    "th{font-weight:600;border-bottom:1px solid "
-    "#a9a9a2}td.t,th.t{text-align:left}.n{white-space:nowrap}tr.pick "
-    "td{font-weight:600}\n"
-    "tr.part td{border-top:1px solid "
-    "#d6d6d0}code{font-size:13px}svg{display:block;max-width:100%;height:auto;"
-    "margin:8px 0}\n"
-    "svg text{font-family:system-ui,sans-serif;fill:#1b1b19}.axis{font-size:13px;font-weight:600}"
-    ".label{font-size:12.5px}.small{font-size:11.5px}.off{font-size:10px}svg .off{fill:#8a8a84}"
-    ".rank{font-size:10.5px;font-weight:600}svg .light{fill:#fff}\n"
-    ".grid{stroke:#e6e6e1;fill:none}.roof{stroke:#1b1b19;fill:none;stroke-width:1.5}"
-    ".native{stroke:#1b1b19;fill:none;stroke-dasharray:5 4}\n"
-    "@media(max-width:700px){table{display:block;max-width:100%;overflow-x:auto}body{margin:12px auto;padding:0 10px}}\n"
-    ".facts td{padding-right:18px}.quiet{color:#55554f}\n"
-    "@page{margin:14mm}@media print{body{margin:0;max-width:none;font-size:12px}section{break-inside:avoid}"
-    "svg *,tr{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
+#include "base/err.h"
+#include "base/files.h"
+#include "cli/contrast.h"
 
-static void add(struct text *out, const char *text) {
-    chart_escape(out, text, strlen(text));
+/* ---- tables: names of the columns in the first line */
+
+static void number(struct text *out, const char *key, int64_t value) {
+    text_addf(out, "%s\t%" PRId64 "\n", key, value);
 }
 
-static void section(struct text *out, const char *title) {
-    text_addf(out, "<section>\n<h2>%s</h2>\n", title);
+static void sentence(struct text *out, const char *key,
+                     void (*add)(struct text *out, const struct listing *l), const struct listing *l) {
+    text_addf(out, "%s\t", key);
+    add(out, l);
+    text_add(out, "\n");
 }
 
-static void page_head(struct text *out, const struct page *p) {
+static void write_facts(struct text *out, const struct page *p) {
     const struct listing *l = p->main;
     const struct gpu *g = l->g;
-    text_addf(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-        "content=\"width=device-width\">\n<title>%s, %s</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-        g->name, l->s->name, style);
-    text_add(out, "<h1>");
-    add(out, g->title);
+    const bool note = l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s);
     text_addf(out,
-              ": %s</h1>\n<p class=\"quiet\">C = A B of %" PRId64 " x %" PRId64 " x %" PRId64
-              " (m x n x k), %s, model %s; kernel only, without packing and split-K. Written by "
-              "halftone-gen explain from the budget %s.gpu.</p>\n",
-              l->s->name, l->shape.m, l->shape.n, l->shape.k, l->isa->name, model_name(l->kind), g->name);
-    text_addf(out,
-              "<p>%s: %d %s slice%s, %d product%s. Ceiling: ",
-              l->s->name, l->s->slices, slice_title(l->s->slice), l->s->slices > 1 ? "s" : "", l->s->products,
-              l->s->products > 1 ? "s" : "");
-    explain_add_ceiling(out, l);
-    text_add(out, " ");
-    explain_add_kernels(out, l);
-    if (l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s))
-        text_addf(out, " %s", explain_seen_note);
-    text_add(out, "</p>\n");
+              "# "
+              "facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\nleft\t%"
+              "s\nright\t%s\n",
+              g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), slice_title(l->s->slice),
+              p->main_name, p->other_name);
+    number(out, "m", l->shape.m);
+    number(out, "n", l->shape.n);
+    number(out, "k", l->shape.k);
+    number(out, "slices", l->s->slices);
+    number(out, "products", l->s->products);
+    number(out, "ceiling_gflops", explain_ceiling_gflops(g, l->s));
+    number(out, "native_gflops", g->native_fp32_gflops);
+    number(out, "dram_gbps", g->dram_gbps);
+    number(out, "clock_mhz", model_clock_mhz(g));
+    number(out, "warpgroup", l->seen.warpgroup);
+    sentence(out, "ceiling", explain_add_ceiling, l);
+    sentence(out, "kernels", explain_add_kernels, l);
+    if (l->fits > 0)
+        sentence(out, "verdict", explain_add_verdict, l);
+    text_add(out, "estimates\t");
+    explain_add_estimates(out, g);
+    text_addf(out, "\nnote\t%s", note ? explain_seen_note : "\n");
 }
 
-static void page_rejections(struct text *out, const struct listing *l) {
-    if (l->fits == l->count)
-        return;
-    text_add(
-        out,
-        "<table><tr><th class=\"t\"></th><th class=\"t\">rejected by</th><th>tiles</th><th class=\"t\">such "
-        "as</th></tr>\n");
-    for (int i = l->fits; i < l->count; i++) {
-        const char *reason = l->item[i].cost.reason;
-        const size_t length = explain_kind_length(reason);
-        if (!explain_is_first_of_kind(l, i))
-            continue;
-        text_addf(out, "<tr><td class=\"t\">%c</td><td class=\"t n\">%.*s</td><td>%d</td><td class=\"t\">",
-                  chart_letter(l, reason), (int)length, reason, explain_count_kind(l, reason));
-        explain_add_tile(out, l, &l->item[i].tile);
-        add(out, reason + length);
-        text_add(out, "</td></tr>\n");
+static void write_budget(struct text *out, const struct listing *l) {
+    const struct cost *c = &l->item[0].cost;
+    struct explain_use use[EXPLAIN_USES];
+    explain_uses(l, &l->item[0], use);
+    text_addf(out, "# registers\nof\tregisters\naccumulators\t%d\nfragments\t%d\nother\t%d\n",
+              c->regs_accumulators, c->regs_fragments, c->regs_other);
+    text_add(out, "# budget\nwhat\tused\tlimit\n");
+    for (int i = 0; i < EXPLAIN_USES; i++)
+        text_addf(out, "%s\t%" PRId64 "\t%" PRId64 "\n", use[i].what, use[i].used, use[i].limit);
+}
+
+/* Clocks of the pick, and of the best tile with another block where there is one. */
+static void write_time(struct text *out, const struct listing *l) {
+    const int rival = contrast_other_tile(l);
+    text_add(out, "# time\nrank");
+    for (int i = 0; i < EXPLAIN_PARTS; i++)
+        text_addf(out, "\t%s", explain_part_names[i]);
+    for (int at = 0; at <= rival; at += rival > 0 ? rival : 1) {
+        int64_t part[EXPLAIN_PARTS];
+        explain_take_apart(l, &l->item[at], part);
+        text_addf(out, "\n%d", at + 1);
+        for (int i = 0; i < EXPLAIN_PARTS; i++)
+            text_addf(out, "\t%" PRId64, part[i]);
     }
-    text_add(out, "</table>\n");
+    text_add(out, "\n");
 }
 
-static void page_pick(struct text *out, const struct listing *l) {
-    const struct candidate *c = &l->item[0];
-    const int64_t rate = explain_milli_tflops(&l->shape, c->cost.predicted_ns);
-    section(out, "The pick");
-    text_add(out, "<p><b>");
-    explain_add_tile(out, l, &c->tile);
-    text_addf(out, "</b>%s%s: ", l->seen.warpgroup ? ", warpgroups" : "", c->tile.cluster > 1 ? ", panels shared by two blocks" : "");
-    explain_add_milli(out, "", c->cost.predicted_ns, " us, ");
-    explain_add_milli(out, "", rate, " TFLOPS, ");
-    text_addf(out, "%" PRId64 " %% of the ceiling; bound by <b>%s</b>. %d block%s per SM, ",
-              rate * 100 / explain_ceiling_gflops(l->g, l->s), c->cost.binding, c->cost.blocks_per_sm,
-              c->cost.blocks_per_sm == 1 ? "" : "s");
-    explain_add_milli(out, "", c->cost.waves_milli, " waves.</p>\n<p>");
-    explain_add_verdict(out, l);
-    text_add(out, "</p>\n<p class=\"quiet\">");
-    explain_add_estimates(out, l->g);
-    text_add(out, "</p>\n");
-    chart_budget(out, l);
-    if (l->kind == MODEL_HALFTONE)
-        chart_time(out, l, contrast_other_tile(l));
-    text_add(out, "</section>\n");
-}
-
-static void page_map(struct text *out, const struct listing *l, const char *of) {
-    text_add(out, "<section>\n<h2>Tile map");
-    if (of) {
-        text_add(out, ": ");
-        add(out, of);
-    }
-    text_add(out, "</h2>\n");
-    text_addf(out,
-              "<p>Every candidate: %d, of which %d fit. A block is a tile bm x bn; in it rows are warp tiles "
-              "wm x wn, "
-              "columns bk and stages. Darker is faster; numbers are ranks, the pick is framed.</p>\n",
-              l->count, l->fits);
-    chart_tile_map(out, l);
-    page_rejections(out, l);
-    text_add(out, "</section>\n");
-}
-
-static void page_best(struct text *out, const struct listing *l) {
-    section(out, "The ten best tiles");
-    text_add(out,
-             "<table><tr><th></th><th class=\"t\">tile, as TILES= takes it</th><th>threads</th><th>registers</th>"
-             "<th>shared memory</th><th>blocks/SM</th><th>waves</th><th>us</th><th>TFLOPS</th><th>speed, "
-             "%</th><th "
-             "class=\"t\">bound by</th></tr>\n");
-    for (int i = 0; i < l->fits && i < 10; i++) {
-        const struct candidate *c = &l->item[i];
-        const int64_t speed = ht_mul(l->item[0].cost.predicted_ns, 1000) / c->cost.predicted_ns;
-        text_addf(out, "<tr%s><td>%d</td><td class=\"t n\">", i == 0 ? " class=\"pick\"" : "", i + 1);
-        explain_add_tile(out, l, &c->tile);
-        text_addf(out, "</td><td>%d</td><td>%d</td><td>%d</td><td>%d</td><td>", c->cost.threads,
-                  c->cost.regs_per_thread, c->cost.smem_bytes, c->cost.blocks_per_sm);
-        explain_add_milli(out, "", c->cost.waves_milli, "</td><td>");
-        explain_add_milli(out, "", c->cost.predicted_ns, "</td><td>");
-        explain_add_milli(out, "", explain_milli_tflops(&l->shape, c->cost.predicted_ns), "</td><td>");
-        text_addf(out, "%" PRId64 ".%d</td><td class=\"t\">%s</td></tr>\n", speed / 10, (int)(speed % 10),
-                  c->cost.binding);
-    }
-    text_add(out, "</table>\n</section>\n");
-}
-
-/* Every scheme ranked on this GPU and shape; those without a fitting tile are left out. */
-static void page_roofline(struct text *out, const struct listing *l) {
-    struct listing point[CHART_POINTS_MAX] = {{0}};
-    int count = 0;
-    bool ok = true;
-    section(out, "All schemes under the roof");
-    text_add(out, "<p>Each scheme's own pick: predicted TFLOPS, share of the scheme's ceiling, and what "
-                  "binds it.</p>\n");
-    for (int i = -1; i < scheme_count && count < CHART_POINTS_MAX; i++) { /* the page's own scheme first */
-        struct listing *at = &point[count];
-        *at = (struct listing){.g = l->g, .isa = l->isa, .kind = l->kind, .shape = l->shape};
-        at->s = i < 0 ? l->s : &scheme_table[i];
-        if (i >= 0 && (at->s == l->s || at->s != scheme_for(at->s->name, l->isa->flushes_subnormals)))
-            continue;
-        ok = ok && explain_rank(at);
-        if (at->fits > 0)
-            count++;
-        else
-            explain_free(at);
-    }
-    chart_roofline(out, point, count);
-    for (int i = 0; i < count; i++)
-        explain_free(&point[i]);
-    out->failed = out->failed || !ok;
-    text_add(out, "</section>\n");
-}
-
-static void turning_table(struct text *out, const struct listing *l, int rival) {
-    struct turning turning[TURNINGS_MAX];
-    const int count = contrast_turnings(l, rival, turning);
-    text_addf(out, "<p>For rank %d, ", rival + 1);
-    explain_add_tile(out, l, &l->item[rival].tile);
-    if (count <= 0) {
-        out->failed = out->failed || count < 0;
-        text_add(out, ": no single budget value within a factor of four makes it win.</p>\n");
-        return;
-    }
-    text_add(out, ", to beat the pick, one of these alone:</p>\n<table><tr><th class=\"t\">budget "
-                  "value</th><th>now</th>"
-                  "<th></th><th>then</th><th>factor</th><th class=\"t\">pick there</th></tr>\n");
-    for (int i = 0; i < count && i < 10; i++) {
-        const struct turning *t = &turning[i];
-        const bool up = t->then > t->now;
-        text_addf(out,
-                  "<tr><td class=\"t\"><code>%s</code></td><td>%" PRId64 "</td><td>%s</td><td>%" PRId64
-                  "</td><td>%s ",
-                  t->key, t->now, up ? "at least" : "at most", t->then, up ? "x" : "/");
-        explain_add_milli(out, "", t->factor_milli, "</td><td class=\"t\">");
-        if (t->rival_wins)
-            text_add(out, "this tile");
-        else
-            explain_add_tile(out, l, &t->winner);
-        text_add(out, "</td></tr>\n");
-    }
-    text_add(out, "</table>\n");
-}
-
-static void page_turnings(struct text *out, const struct listing *l) {
-    const int second = explain_runner_up(l), other = contrast_other_tile(l);
-    if (second == 0 && other == 0)
-        return;
-    section(out, "What would have to change");
-    if (second > 0)
-        turning_table(out, l, second);
-    if (other > 0 && other != second)
-        turning_table(out, l, other);
-    text_add(out, "</section>\n");
-}
-
-static void page_contrast(struct text *out, const struct page *p) {
+static void write_contrast(struct text *out, const struct page *p) {
     struct contrast_row rows[CONTRAST_ROWS_MAX];
     const int count = contrast_rows(p->main, p->other, rows);
-    section(out, "Side by side");
-    text_add(out, "<table><tr><th class=\"t\"></th><th class=\"t\">");
-    add(out, p->main_name);
-    text_add(out, "</th><th class=\"t\">");
-    add(out, p->other_name);
-    text_add(out, "</th><th>ratio</th></tr>\n");
-    for (int i = 0; i < count; i++) {
-        text_addf(out, "<tr%s><td class=\"t\">%s%s%s</td><td class=\"t\">",
-                  rows[i].is_budget && i > 0 && !rows[i - 1].is_budget ? " class=\"part\"" : "",
-                  rows[i].is_budget ? "<code>" : "", rows[i].what, rows[i].is_budget ? "</code>" : "");
-        add(out, rows[i].left);
-        text_add(out, "</td><td class=\"t\">");
-        add(out, rows[i].right);
-        text_addf(out, "</td><td>%s</td></tr>\n", rows[i].ratio);
-    }
-    text_add(out, "</table>\n</section>\n");
+    text_add(out, "# contrast\nwhat\tbudget\tratio\tleft\tright\n");
+    for (int i = 0; i < count; i++)
+        text_addf(out, "%s\t%d\t%s\t%s\t%s\n", rows[i].what, rows[i].is_budget, rows[i].ratio, rows[i].left,
+                  rows[i].right);
 }
 
-void page_write(struct text *out, const struct page *p) {
+/* What one budget value would have to be for the second tile, and for the best with another block, to win. */
+static void write_turnings(struct text *out, const struct listing *l) {
+    const int second = explain_runner_up(l), other = contrast_other_tile(l);
+    const int rival[] = {second, other == second ? 0 : other};
+    text_add(out, "# rivals\nrank\n");
+    for (int r = 0; r < 2; r++)
+        text_addf(out, rival[r] > 0 ? "%d\n" : "", rival[r] + 1);
+    text_add(out, "# turnings\nrank\tkey\tnow\tthen\tfactor\twins\twinner\n");
+    for (int r = 0; r < 2; r++) {
+        struct turning turning[TURNINGS_MAX];
+        const int count = rival[r] > 0 ? contrast_turnings(l, rival[r], turning) : 0;
+        out->failed = out->failed || count < 0;
+        for (int i = 0; i < count; i++) {
+            const struct turning *t = &turning[i];
+            text_addf(out, "%d\t%s\t%" PRId64 "\t%" PRId64 "\t", rival[r] + 1, t->key, t->now, t->then);
+            explain_add_milli(out, "", t->factor_milli, "");
+            text_addf(out, "\t%d\t", t->rival_wins);
+            explain_add_tile(out, l, &t->winner);
+            text_add(out, "\n");
+        }
+    }
+}
+
+/* Thousandths of a FLOP per byte that the pick moves to and from device memory. */
+static int64_t intensity_milli(const struct listing *l) {
+    const struct candidate *c = &l->item[0];
+    const int blocks = c->cost.blocks_per_sm > 0 ? c->cost.blocks_per_sm : 1;
+    const int64_t ns = model_halftone_dram_ns(l->g, l->s, &c->tile, &l->shape, blocks);
+    const int64_t flops = ht_mul(2, ht_mul(ht_mul(l->shape.m, l->shape.n), l->shape.k));
+    const int64_t bytes = ht_mul(ns > 0 ? ns : 1, l->g->dram_gbps);
+    return flops > INT64_MAX / 1000 ? ht_mul(flops / bytes, 1000) : flops * 1000 / bytes;
+}
+
+/* Every scheme's pick on this GPU and shape, the page's own first; those without a fitting tile are left out. */
+static void write_schemes(struct text *out, const struct listing *l) {
+    text_add(out, "# schemes\nscheme\tslice\tproducts\tceiling_gflops\tgflops\tintensity_milli\tbinding\n");
+    for (int i = -1; i < scheme_count; i++) {
+        struct listing at = {.g = l->g,
+                             .isa = l->isa,
+                             .kind = l->kind,
+                             .shape = l->shape,
+                             .s = i < 0 ? l->s : &scheme_table[i]};
+        if (i >= 0 && (at.s == l->s || at.s != scheme_for(at.s->name, l->isa->flushes_subnormals)))
+            continue;
+        out->failed = !explain_rank(&at) || out->failed;
+        if (at.fits > 0)
+            text_addf(out, "%s\t%s\t%d\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", at.s->name,
+                      slice_title(at.s->slice), at.s->products, explain_ceiling_gflops(at.g, at.s),
+                      explain_milli_tflops(&at.shape, at.item[0].cost.predicted_ns), intensity_milli(&at),
+                      at.item[0].cost.binding);
+        explain_free(&at);
+    }
+}
+
+static void write_tables(struct text *out, const struct page *p) {
     const struct listing *l = p->main;
-    page_head(out, p);
-    if (l->fits > 0) {
-        page_pick(out, l);
-    } else {
-        section(out, "No pick");
-        text_add(
-            out,
-            "<p>The model accepts no tile on this budget; the reasons are below the map.</p>\n</section>\n");
+    write_facts(out, p);
+    text_add(out, "# candidates\n");
+    explain_table(out, l);
+    if (p->other) {
+        text_add(out, "# other candidates\n");
+        explain_table(out, p->other);
+        write_contrast(out, p);
     }
-    if (p->other)
-        page_contrast(out, p);
-    page_map(out, l, p->other ? p->main_name : NULL);
-    if (p->other)
-        page_map(out, p->other, p->other_name);
-    if (l->fits > 0) {
-        page_best(out, l);
-        page_turnings(out, l);
-        page_roofline(out, l);
+    if (l->fits == 0)
+        return;
+    write_budget(out, l);
+    if (l->kind == MODEL_HALFTONE)
+        write_time(out, l);
+    write_turnings(out, l);
+    write_schemes(out, l);
+}
+
+/* ---- drawing */
+
+enum { READ = 0, WRITE = 1, NOT_FOUND = 127 };
+
+/* Writes the tables from a process of its own: whoever reads them may write before it has read all, or stop reading. */
+static pid_t start_writer(const struct text *tables, const int input[2], const int output[2]) {
+    const pid_t child = fork();
+    if (child != 0)
+        return child;
+    close(input[READ]);
+    close(output[READ]);
+    close(output[WRITE]);
+    for (size_t at = 0; at < tables->len;) {
+        const ssize_t n = write(input[WRITE], tables->data + at, tables->len - at);
+        if (n <= 0)
+            break;
+        at += (size_t)n;
     }
-    text_add(out, "</body>\n</html>\n");
+    _exit(0);
+}
+
+/* -I, -B: neither the environment, nor the current folder, nor files beside the script have a say, and none is left there. */
+static pid_t start_python(const char *script, const int input[2], const int output[2]) {
+    const pid_t child = fork();
+    if (child != 0)
+        return child;
+    dup2(input[READ], STDIN_FILENO);
+    dup2(output[WRITE], STDOUT_FILENO);
+    for (int end = READ; end <= WRITE; end++) {
+        if (input[end] > STDERR_FILENO)
+            close(input[end]);
+        if (output[end] > STDERR_FILENO)
+            close(output[end]);
+    }
+    execlp("python3", "python3", "-I", "-B", script, "explain", (char *)NULL);
+    _exit(NOT_FOUND);
+}
+
+/* The script's output for the tables; what it exits with, -1: it was not started or was killed. */
+static int run_script(const char *script, const struct text *tables, struct text *page) {
+    int input[2], output[2], status = -1;
+    char bytes[4096];
+    signal(SIGCHLD, SIG_DFL); /* where that was ignored, nothing could be waited for */
+    if (pipe(input) != 0 || pipe(output) != 0)
+        return -1; /* the program ends */
+    const pid_t writer = start_writer(tables, input, output),
+                python = writer < 0 ? -1 : start_python(script, input, output);
+    close(input[READ]);
+    close(input[WRITE]);
+    close(output[WRITE]);
+    for (ssize_t n; (n = read(output[READ], bytes, sizeof bytes)) > 0;)
+        text_add_bytes(page, bytes, (size_t)n);
+    close(output[READ]);
+    if (writer > 0)
+        waitpid(writer, NULL, 0);
+    return python > 0 && waitpid(python, &status, 0) == python && WIFEXITED(status) ? WEXITSTATUS(status)
+                                                                                    : -1;
+}
+
+bool page_write(const struct page *p, const char *root, const char *path) {
+    struct text script = {0}, tables = {0}, page = {0};
+    if (!files_check_one(path))
+        return false;
+    text_addf(&script, "%s/bench/pages.py", root);
+    write_tables(&tables, p);
+    const bool drawable = !script.failed && !tables.failed && access(script.data, R_OK) == 0;
+    const int code = drawable ? run_script(script.data, &tables, &page) : -1;
+    bool ok = false;
+    if (script.failed || tables.failed || page.failed)
+        err_user(NULL, 0, "out of memory");
+    else if (!drawable)
+        err_user(script.data, 0, "cannot read this script, which draws the page: %s; --tsv needs none",
+                 strerror(errno));
+    else if (code == NOT_FOUND)
+        err_user(NULL, 0, "--html needs python3: apt-get install python3, or --tsv");
+    else if (code != 0)
+        err_user(script.data, 0,
+                 "python3 did not draw the page, which stays unwritten; --tsv needs no script");
+    else
+        ok = files_write_one(&page, path);
+    text_free(&script);
+    text_free(&tables);
+    text_free(&page);
+    return ok;
 }

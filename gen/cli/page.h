@@ -2,8 +2,7 @@
 #ifndef HT_PAGE_H
 #define HT_PAGE_H
 
-#include "cli/chart.h"
-#include "cli/contrast.h"
+#include "cli/explain.h"
 
 struct page {
     const struct listing *main;
@@ -11,5 +10,6 @@ struct page {
     const char *main_name, *other_name;
 };
 
-void page_write(struct text *out, const struct page *p);
+/* Draws the page with python3 and bench/pages.py below root, and writes it whole or not at all. False after err_user. */
+bool page_write(const struct page *p, const char *root, const char *path);
 #endif

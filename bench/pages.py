@@ -1,0 +1,472 @@
+"""pages.py explain: the page about what is said on standard input, to standard output.
+
+Input: tables of tab-separated columns, each under a line `# NAME`, as halftone-gen explain --html writes them. A page is one file without
+scripts, nothing fetched, that prints well. Places are whole numbers from whole numbers, so that a page is the same bytes everywhere.
+Python 3.6 or later, standard library only.
+"""
+import html
+import sys
+from collections import Counter
+
+BLUE, MIDDLE, LIGHT, ORANGE, GREY, EMPTY = "#12447a", "#5b8fc0", "#b7cde0", "#d9600a", "#a9a9a2", "#eeeeea"
+
+STYLE = """\
+body{font:15px/1.45 system-ui,sans-serif;color:#1b1b19;background:#fff;max-width:880px;margin:24px auto;padding:0 16px}
+h1{font-size:22px;margin:0 0 2px}h2{font-size:17px;margin:30px 0 6px;border-bottom:1px solid #d6d6d0}
+p{margin:6px 0}.lead{fill:none;stroke:#a9a9a2}table{border-collapse:collapse;font-size:13.5px;margin:8px 0}
+th,td{padding:3px 7px 3px 0;text-align:right;font-variant-numeric:tabular-nums;vertical-align:top}
+th{font-weight:600;border-bottom:1px solid #a9a9a2}td.t,th.t{text-align:left}.n{white-space:nowrap}tr.pick td{font-weight:600}
+tr.part td{border-top:1px solid #d6d6d0}code{font-size:13px}svg{display:block;max-width:100%;height:auto;margin:8px 0}
+svg text{font-family:system-ui,sans-serif;fill:#1b1b19}.axis{font-size:13px;font-weight:600}.label{font-size:12.5px}.small{font-size:11.5px}\
+.off{font-size:10px}svg .off{fill:#8a8a84}.rank{font-size:10.5px;font-weight:600}svg .light{fill:#fff}
+.grid{stroke:#e6e6e1;fill:none}.roof{stroke:#1b1b19;fill:none;stroke-width:1.5}.native{stroke:#1b1b19;fill:none;stroke-dasharray:5 4}
+@media(max-width:700px){table{display:block;max-width:100%;overflow-x:auto}body{margin:12px auto;padding:0 10px}}
+.facts td{padding-right:18px}.quiet{color:#55554f}
+@page{margin:14mm}@media print{body{margin:0;max-width:none;font-size:12px}section{break-inside:avoid}\
+svg *,tr{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+"""
+
+
+def read_tables(text):
+    """{name: [{column: text}]}"""
+    tables, columns, name = {}, None, None
+    for line in text.split("\n"):
+        if line.startswith("# "):
+            name, columns = line[2:], None
+            tables[name] = []
+        elif line and columns is None:
+            columns = line.split("\t")
+        elif line:
+            tables[name].append(dict(zip(columns, line.split("\t", len(columns) - 1))))
+    return tables
+
+
+# ---- HTML and SVG
+
+
+def escape(text):
+    """For text between tags."""
+    return html.escape(text, quote=False)
+
+
+def div(a, b):
+    """As C divides: towards zero."""
+    return a // b if (a < 0) == (b < 0) else -(-a // b)
+
+
+def milli(text):
+    """"1.234" as 1234."""
+    return int(text.replace(".", ""))
+
+
+def decimals(value):
+    return "%d.%03d" % divmod(value, 1000)
+
+
+def plural(count, word):
+    return "%d %s%s" % (count, word, "" if count == 1 else "s")
+
+
+def cell(text, kind=""):
+    return "<td%s>%s</td>" % (kind and ' class="%s"' % kind, text)
+
+
+def table(heads, rows):
+    """heads: (text, class); rows: lines of cells, or (class of the row, line)."""
+    lines = ["<table><tr>%s</tr>\n" % "".join("<th%s>%s</th>" % (kind and ' class="%s"' % kind, text) for text, kind in heads)]
+    for row in rows:
+        kind, cells = row if isinstance(row, tuple) else ("", row)
+        lines.append("<tr%s>%s</tr>\n" % (kind and ' class="%s"' % kind, cells))
+    return "".join(lines) + "</table>\n"
+
+
+def section(title, *parts):
+    return "<section>\n<h2>%s</h2>\n%s</section>\n" % (title, "".join(parts))
+
+
+def document(title, body):
+    return ('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
+            "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n%s</body>\n</html>\n" % (title, STYLE, body))
+
+
+def svg(width, height, label, parts):
+    return '<svg viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">\n%s</svg>\n' % (width, height, width, height, label, "".join(parts))
+
+
+def words(x, y, anchor, kind, text):
+    return '<text x="%d" y="%d" text-anchor="%s" class="%s">%s</text>\n' % (x, y, anchor, kind, escape(text))
+
+
+def rect(x, y, width, height, fill, more=""):
+    return '<rect x="%d" y="%d" width="%d" height="%d" fill="%s"%s/>' % (x, y, width, height, fill, more)
+
+
+def path(line, kind):
+    return '<path d="%s" class="%s"/>\n' % (line, kind)
+
+
+# ---- explain: the candidates of a ranking
+
+
+class Candidate:
+    def __init__(self, row):
+        self.name, self.binding, self.reason, self.row = row["tile"], row["binding"], row["reason"], row
+        self.bm, self.bn, self.bk, self.wm, self.wn, self.stages, self.cluster = (int(row[k]) for k in "bm bn bk wm wn stages cluster".split())
+        self.fits, self.ns = row["verdict"] != "reject", milli(row["predicted_us"])
+        self.kind = self.reason.split(":")[0]
+
+
+class Ranking:
+    def __init__(self, rows):
+        self.all = [Candidate(row) for row in rows]
+        self.fits = [c for c in self.all if c.fits]
+        self.rejected = Counter(c.kind for c in self.all if not c.fits) # in the order of the table
+        self.letter = {kind: chr(ord("A") + i) for i, kind in enumerate(self.rejected)}
+
+
+# Tile map: blocks bm x bn, in each a cell for every warp tile (rows), bk and stages (columns); shade is predicted speed against
+# the pick's, a letter the kind of rejection.
+CELL_W, CELL_H, BLOCK_GAP, LEFT, TOP, LEGEND_RIGHT = 23, 16, 10, 172, 56, 850
+LEGEND = (1000, "as fast as the pick"), (850, "85 %"), (700, "70 %"), (550, "55 %"), (400, "40 % or less")
+
+
+def shade(speed):
+    """From pale at 400 thousandths and less to dark blue at 1000."""
+    at = max(speed - 400, 0)
+    return "#" + "".join("%02x" % (pale + div((dark - pale) * at, 600)) for pale, dark in ((226, 12), (236, 60), (246, 120)))
+
+
+class Map:
+    def __init__(self, ranking):
+        self.ranking, every = ranking, ranking.all
+        self.bm, self.bn = sorted({c.bm for c in every}), sorted({c.bn for c in every})
+        self.depth = sorted({(c.bk, c.stages) for c in every})
+        self.warp = {bm: sorted({(c.wm, c.wn, c.cluster) for c in every if c.bm == bm}) for bm in self.bm}
+        self.block_w, self.y, y = len(self.depth) * CELL_W, {}, TOP
+        self.x = {bn: LEFT + i * (self.block_w + BLOCK_GAP) for i, bn in enumerate(self.bn)}
+        for bm in self.bm:
+            self.y[bm] = y
+            y += self.height(bm) + BLOCK_GAP
+        self.bottom, self.right = y, LEFT + len(self.bn) * (self.block_w + BLOCK_GAP)
+
+    def height(self, bm):
+        return len(self.warp[bm]) * CELL_H
+
+    def columns(self):
+        for bn in self.bn:
+            yield words(self.x[bn] + self.block_w // 2, 14, "middle", "axis", "bn = %d" % bn)
+            for d, (bk, stages) in enumerate(self.depth):
+                yield words(self.x[bn] + d * CELL_W + CELL_W // 2, TOP - 6, "middle", "small", "s%d" % stages)
+                same = [i for i, (other, _) in enumerate(self.depth) if other == bk] # bk stands over the middle of its columns
+                if d == same[0]:
+                    yield words(self.x[bn] + (d + same[-1] + 1) * CELL_W // 2, TOP - 22, "middle", "small", "bk %d" % bk)
+
+    def rows(self):
+        for bm in self.bm:
+            yield words(4, self.y[bm] + self.height(bm) // 2 + 4, "start", "axis", "bm = %d" % bm)
+            for i, (wm, wn, cluster) in enumerate(self.warp[bm]):
+                yield words(LEFT - 6, self.y[bm] + i * CELL_H + 12, "end", "small", "%d x %d%s" % (wm, wn, " c2" if cluster > 1 else ""))
+            for bn in self.bn:
+                yield rect(self.x[bn], self.y[bm], self.block_w, self.height(bm), "none", ' stroke="#c8c8c2"') + "\n"
+
+    def cell(self, rank, c):
+        x = self.x[c.bn] + self.depth.index((c.bk, c.stages)) * CELL_W
+        y = self.y[c.bm] + self.warp[c.bm].index((c.wm, c.wn, c.cluster)) * CELL_H
+        best = self.ranking.fits[0].ns if c.fits else 0
+        speed = 1000 if c.ns <= best or c.ns <= 0 else best * 1000 // c.ns
+        mark, kind = "", "off"
+        if not c.fits:
+            mark = self.ranking.letter[c.kind]
+        elif rank <= 10:
+            mark, kind = str(rank), "rank light" if speed > 700 else "rank"
+        said = c.name + (", two blocks share panels: " if c.cluster > 1 else ": ")
+        said += decimals(c.ns) + " us, bound by " + c.binding if c.fits else c.reason
+        frame = rect(x, y, CELL_W, CELL_H, "none", ' stroke="#d9600a" stroke-width="3"') if c.fits and rank == 1 else ""
+        return "<g><title>%s</title>%s%s%s</g>\n" % (
+            escape(said), rect(x + 1, y + 1, CELL_W - 2, CELL_H - 2, shade(speed) if c.fits else EMPTY),
+            mark and words(x + CELL_W // 2, y + 12, "middle", kind, mark), frame)
+
+    def legend(self, y):
+        x = LEFT
+        for i, (speed, text) in enumerate(LEGEND):
+            yield rect(x, y, 21, 14, shade(speed)) + "\n" + words(x + 27, y + 11, "start", "small", text)
+            x += 150 if i == 0 else 70
+        yield rect(x + 30, y, 21, 14, EMPTY) + "\n" + words(x + 57, y + 11, "start", "small", "rejected: letter of the reason")
+
+    def draw(self):
+        cells = [self.cell(i + 1, c) for i, c in enumerate(self.ranking.all)]
+        # better tiles last: on top where two share a cell
+        return svg(max(self.right, LEGEND_RIGHT), self.bottom + 20, "tile map",
+                   [*self.columns(), *self.rows(), *reversed(cells), *self.legend(self.bottom + 2)])
+
+
+def rejections(ranking):
+    if not ranking.rejected:
+        return ""
+    rows = []
+    for kind, count in ranking.rejected.items():
+        first = next(c for c in ranking.all if not c.fits and c.kind == kind)
+        rows.append(cell(ranking.letter[kind], "t") + cell(escape(kind), "t n") + cell(count) + cell(first.name + escape(first.reason[len(kind):]), "t"))
+    return table([("", "t"), ("rejected by", "t"), ("tiles", ""), ("such as", "t")], rows)
+
+
+def tile_map(ranking, of):
+    return section("Tile map" + (": " + escape(of) if of else ""),
+                   "<p>Every candidate: %d, of which %d fit. A block is a tile bm x bn; in it rows are warp tiles wm x wn, columns bk and stages. "
+                   "Darker is faster; numbers are ranks, the pick is framed.</p>\n" % (len(ranking.all), len(ranking.fits)),
+                   Map(ranking).draw(), rejections(ranking))
+
+
+# ---- explain: the pick
+
+BAR_X, BAR_W, BAR_STEP, BAR_H = 250, 350, 28, 18
+TIME_FILLS = BLUE, MIDDLE, "#9cbcd8", ORANGE, "#eba667", GREY
+
+
+def bar(y, label, parts, limit, text):
+    """parts: (amount, fill) of limit."""
+    lines, total = [words(BAR_X - 8, y + 13, "end", "label", label), rect(BAR_X, y, BAR_W, BAR_H, EMPTY) + "\n"], 0
+    for amount, fill in parts:
+        start = total * BAR_W // limit
+        total = min(total + max(amount, 0), limit)
+        end = total * BAR_W // limit
+        if end > start:
+            lines.append(rect(BAR_X + start, y, end - start, BAR_H, fill) + "\n")
+    return "".join(lines) + words(BAR_X + BAR_W + 8, y + 13, "start", "label", text)
+
+
+def swatch_width(name):
+    return 34 + 6 * len(name)
+
+
+def swatch(x, y, fill, name):
+    return rect(x, y, 12, 12, fill) + "\n" + words(x + 17, y + 10, "start", "small", name)
+
+
+def budget_bars(tables):
+    fills, x, lines = (BLUE, MIDDLE, LIGHT), BAR_X, []
+    registers = [(row["of"], int(row["registers"])) for row in tables["registers"]]
+    for (name, _), fill in zip(registers, fills):
+        lines.append(swatch(x, 2, fill, name))
+        x += swatch_width(name)
+    for i, row in enumerate(tables["budget"]):
+        used, limit = int(row["used"]), int(row["limit"])
+        parts = [(amount, fill) for (_, amount), fill in zip(registers, fills)] if i == 0 else [(used, MIDDLE)]
+        lines.append(bar(22 + i * BAR_STEP, row["what"], parts, limit, "%d of %d, %d %%" % (used, limit, used * 100 // limit)))
+    return svg(800, 22 + (len(tables["budget"]) + 1) * BAR_STEP, "budget of the pick", lines)
+
+
+def time_bars(rows, ranking, clock):
+    """Where the time of the pick goes, and that of its first rival with another block."""
+    names = [k for k in rows[0] if k != "rank"]
+    of = [(ranking.fits[int(row["rank"]) - 1], [int(row[k]) for k in names]) for row in rows]
+    top, x, y, lines = 46, 20, 2, []
+    for i, name in enumerate(names): # of warpgroup kernels all of a step is one pipe
+        if all(parts[i] <= 0 for _, parts in of):
+            continue
+        if x + swatch_width(name) > 780:
+            x, y = 20, y + 18
+        lines.append(swatch(x, y, TIME_FILLS[i], name))
+        x += swatch_width(name)
+    limit = of[-1][0].ns * clock // 1000 + 1
+    for i, (c, parts) in enumerate(of):
+        lines.append(bar(top + i * BAR_STEP, c.name, zip(parts, TIME_FILLS), limit, decimals(c.ns) + " us"))
+    return svg(800, top + 2 + len(of) * BAR_STEP, "where the time goes", lines)
+
+
+def pick(tables, facts, ranking, flops):
+    c = ranking.fits[0]
+    rate = flops // c.ns if c.ns > 0 else 0
+    said = "<p><b>%s</b>%s%s: %s us, %s TFLOPS, %d %% of the ceiling; bound by <b>%s</b>. %s per SM, %s waves.</p>\n" % (
+        c.name, ", warpgroups" if facts["warpgroup"] == "1" else "", ", panels shared by two blocks" if c.cluster > 1 else "", decimals(c.ns),
+        decimals(rate), rate * 100 // int(facts["ceiling_gflops"]), c.binding, plural(int(c.row["blocks_per_sm"]), "block"), c.row["waves"])
+    return section("The pick", said, "<p>%s</p>\n<p class=\"quiet\">%s</p>\n" % (escape(facts["verdict"]), escape(facts["estimates"])), budget_bars(tables),
+                   time_bars(tables["time"], ranking, int(facts["clock_mhz"])) if tables.get("time") else "")
+
+
+def best_tiles(ranking, flops):
+    heads = [("", ""), ("tile, as TILES= takes it", "t")] + [(h, "") for h in ("threads", "registers", "shared memory", "blocks/SM", "waves", "us", "TFLOPS", "speed, %")]
+    rows = []
+    for i, c in enumerate(ranking.fits[:10]):
+        speed = ranking.fits[0].ns * 1000 // c.ns
+        cells = [c.row[k] for k in ("threads", "regs_per_thread", "smem_bytes", "blocks_per_sm", "waves", "predicted_us")]
+        cells += [decimals(flops // c.ns), "%d.%d" % divmod(speed, 10)]
+        rows.append(("pick" if i == 0 else "", cell(i + 1) + cell(c.name, "t n") + "".join(map(cell, cells)) + cell(c.binding, "t")))
+    return section("The ten best tiles", table(heads + [("bound by", "t")], rows))
+
+
+def turnings(rivals, changes, ranking):
+    parts = []
+    for rank in (row["rank"] for row in rivals):
+        own = [row for row in changes if row["rank"] == rank]
+        parts.append("<p>For rank %s, %s" % (rank, ranking.fits[int(rank) - 1].name))
+        if not own:
+            parts.append(": no single budget value within a factor of four makes it win.</p>\n")
+            continue
+        parts.append(", to beat the pick, one of these alone:</p>\n")
+        rows = []
+        for row in own[:10]:
+            up = int(row["then"]) > int(row["now"])
+            rows.append(cell("<code>%s</code>" % row["key"], "t") + cell(row["now"]) + cell("at least" if up else "at most") + cell(row["then"]) +
+                        cell(("x " if up else "/ ") + row["factor"]) + cell("this tile" if row["wins"] == "1" else row["winner"], "t"))
+        parts.append(table([("budget value", "t"), ("now", ""), ("", ""), ("then", ""), ("factor", ""), ("pick there", "t")], rows))
+    return section("What would have to change", *parts) if parts else ""
+
+
+def side_by_side(rows, left, right):
+    lines, before = [], "0"
+    for i, row in enumerate(rows):
+        what = "<code>%s</code>" % row["what"] if row["budget"] == "1" else row["what"]
+        lines.append(("part" if i > 0 and before < row["budget"] else "",
+                      cell(what, "t") + cell(escape(row["left"]), "t") + cell(escape(row["right"]), "t") + cell(row["ratio"])))
+        before = row["budget"]
+    return section("Side by side", table([("", "t"), (escape(left), "t"), (escape(right), "t"), ("ratio", "")], lines))
+
+
+# ---- explain: every scheme's pick under the memory roof and the schemes' ceilings
+
+PLOT_X, PLOT_Y, PLOT_W, PLOT_H = 60, 26, 440, 300
+LABEL_X, LABEL_STEP, ROOF_WORDS_W, ROOF_WORDS_H = PLOT_X + PLOT_W + 26, 17, 136, 13
+
+
+def log2_x1024(x):
+    """log2 in 1024ths, of x >= 1: by squaring, so that no library's rounding is in it."""
+    x = max(x, 1)
+    result = 1024 * (x.bit_length() - 1)
+    x = x << 31 >> x.bit_length() # in [2^30, 2^31)
+    for bit in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
+        x = x * x >> 30
+        if x >= 1 << 31:
+            x >>= 1
+            result += bit
+    return result
+
+
+class Roofline:
+    def __init__(self, rows, native, dram):
+        self.native, self.dram = native, dram
+        self.points = [{**row, **{k: int(row[k]) for k in ("products", "ceiling_gflops", "gflops", "intensity_milli")}} for row in rows]
+        ridges = [self.ridge(p["ceiling_gflops"]) for p in self.points]
+        xs = ridges + [p["intensity_milli"] for p in self.points]
+        low_y = min([native] + [p["gflops"] for p in self.points])
+        air = ROOF_WORDS_W + 24 # on the left, for the words of the roofs; an octave on the right
+        self.x_high = log2_x1024(max(xs)) + 1024
+        self.x_low = log2_x1024(min(xs)) - (self.x_high - log2_x1024(min(xs))) * air // (PLOT_W - air)
+        self.y_low, self.y_high = log2_x1024(low_y) - 1024, log2_x1024(max(p["ceiling_gflops"] for p in self.points)) + 512
+
+    def ridge(self, gflops):
+        return gflops * 1000 // self.dram
+
+    def x_of(self, log):
+        return PLOT_X + div((log - self.x_low) * PLOT_W, self.x_high - self.x_low)
+
+    def x(self, milli_intensity):
+        return self.x_of(log2_x1024(milli_intensity))
+
+    def y(self, gflops):
+        return PLOT_Y + PLOT_H - div((log2_x1024(gflops) - self.y_low) * PLOT_H, self.y_high - self.y_low)
+
+    def grid(self):
+        """Powers of two (four where they are many)."""
+        step = 2 if (self.x_high - self.x_low) // 1024 > 9 else 1
+        for value in (1 << i for i in range(0, 21, step)):
+            at = self.x(value * 1000)
+            if PLOT_X <= at <= PLOT_X + PLOT_W:
+                yield path("M%d %dV%d" % (at, PLOT_Y, PLOT_Y + PLOT_H), "grid") + words(at, PLOT_Y + PLOT_H + 15, "middle", "small", str(value))
+        for value in (1 << i for i in range(17)):
+            at = self.y(value * 1000)
+            if PLOT_Y <= at <= PLOT_Y + PLOT_H:
+                yield path("M%d %dH%d" % (PLOT_X, at, PLOT_X + PLOT_W), "grid") + words(PLOT_X - 6, at + 4, "end", "small", str(value))
+        yield words(PLOT_X + PLOT_W // 2, PLOT_Y + PLOT_H + 32, "middle", "label", "2mnk per byte to and from device memory, log scale")
+        yield words(PLOT_X - 46, PLOT_Y - 12, "start", "label", "TFLOPS")
+
+    def slope(self):
+        """Ends of the memory roof: slope one in log-log, the same number of octaves to the left as down."""
+        top = max(p["ceiling_gflops"] for p in self.points)
+        x, y = log2_x1024(self.ridge(top)) - (log2_x1024(top) - self.y_low), PLOT_Y + PLOT_H
+        if x < self.x_low:
+            y -= (self.x_low - x) * PLOT_H // (self.y_high - self.y_low)
+            x = self.x_low
+        return self.x_of(x), y, self.x(self.ridge(top)), self.y(top)
+
+    def roofs(self):
+        """A ceiling for each number of products, native FP32, then the memory roof; their words stand in a column at the left edge, where no
+        points are, the lowest first, and a thin line joins each to its roof."""
+        said, seen, right = [], set(), PLOT_X + PLOT_W
+        for p in self.points:
+            ceiling = p["ceiling_gflops"]
+            if ceiling in seen:
+                continue
+            seen.add(ceiling)
+            x, y = self.x(self.ridge(ceiling)), self.y(ceiling)
+            yield path("M%d %dH%d" % (x, y, right), "roof")
+            said.append((x, y, "%s, %s: %d" % (p["slice"], plural(p["products"], "product"), ceiling // 1000)))
+        x, y = PLOT_X + ROOF_WORDS_W + 12, self.y(self.native)
+        yield path("M%d %dH%d" % (x, y, right), "native")
+        said.append((x, y, "native FP32: %d" % (self.native // 1000)))
+        x_from, y_from, x_to, y_to = self.slope()
+        yield path("M%d %dL%d %d" % (x_from, y_from, x_to, y_to), "roof")
+        x = max(x_from, x) # where the slope is right of the words
+        said.append((x, y_from + div((y_to - y_from) * (x - x_from), x_to - x_from), "memory: %d GB/s" % self.dram))
+        at = PLOT_Y + PLOT_H + ROOF_WORDS_H
+        for x, y, text in sorted(said, key=lambda s: -s[1]):
+            at = min(y, at - ROOF_WORDS_H)
+            yield path("M%d %dL%d %d" % (PLOT_X + ROOF_WORDS_W, at, x, y), "lead") + words(PLOT_X + 6, at + 4, "start", "small", text)
+
+    def circle(self, p, colour):
+        return '<circle cx="%d" cy="%d" r="4.5" fill="%s"/>\n' % (self.x(p["intensity_milli"]), self.y(p["gflops"]), colour)
+
+    def names(self):
+        """Points with their words in a column beside the plot, fastest first, joined by thin lines."""
+        at = 0
+        for i, p in enumerate(sorted(self.points, key=lambda p: -p["gflops"])):
+            x, y = self.x(p["intensity_milli"]), self.y(p["gflops"])
+            room = PLOT_Y + PLOT_H - (len(self.points) - 1 - i) * LABEL_STEP
+            at = min(y + 4 if i == 0 else max(at + LABEL_STEP, y + 4), room)
+            text = "%s: %d.%d, %d %% of its ceiling, %s" % (p["scheme"], p["gflops"] // 1000, p["gflops"] // 100 % 10,
+                                                            p["gflops"] * 100 // p["ceiling_gflops"], p["binding"])
+            yield path("M%d %dL%d %d" % (x + 5, y, LABEL_X - 4, at - 4), "lead") + self.circle(p, BLUE) + words(LABEL_X, at, "start", "label", text)
+        yield self.circle(self.points[0], ORANGE) # the page's own scheme: not under others at its place
+
+    def draw(self):
+        return svg(800, PLOT_Y + PLOT_H + 40, "roofline", [*self.grid(), *self.roofs(), *self.names()])
+
+
+def explain(tables):
+    facts = {row["key"]: row["value"] for row in tables["facts"]}
+    ranking = Ranking(tables["candidates"])
+    shape = [int(facts[k]) for k in "mnk"]
+    flops, slices, products = 2 * shape[0] * shape[1] * shape[2], int(facts["slices"]), int(facts["products"])
+    body = ["<h1>%s: %s</h1>\n" % (escape(facts["title"]), facts["scheme"]),
+            '<p class="quiet">C = A B of %d x %d x %d (m x n x k), %s, model %s; kernel only, without packing and split-K. Written by halftone-gen explain '
+            "from the budget %s.gpu.</p>\n" % (*shape, facts["isa"], facts["model"], escape(facts["gpu"])),
+            "<p>%s: %d %s slice%s, %s. Ceiling: %s %s%s</p>\n" % (
+                facts["scheme"], slices, facts["slice"], "s" if slices > 1 else "", plural(products, "product"), escape(facts["ceiling"]),
+                escape(facts["kernels"]), facts["note"] and " " + escape(facts["note"]) + "\n")]
+    if ranking.fits:
+        body.append(pick(tables, facts, ranking, flops))
+    else:
+        body.append(section("No pick", "<p>The model accepts no tile on this budget; the reasons are below the map.</p>\n"))
+    compared = "contrast" in tables
+    if compared:
+        body.append(side_by_side(tables["contrast"], facts["left"], facts["right"]))
+    body.append(tile_map(ranking, facts["left"] if compared else ""))
+    if compared:
+        body.append(tile_map(Ranking(tables["other candidates"]), facts["right"]))
+    if ranking.fits:
+        body += [best_tiles(ranking, flops), turnings(tables["rivals"], tables["turnings"], ranking)]
+        body.append(section("All schemes under the roof", "<p>Each scheme's own pick: predicted TFLOPS, share of the scheme's ceiling, and what binds it.</p>\n",
+                            Roofline(tables["schemes"], int(facts["native_gflops"]), int(facts["dram_gbps"])).draw()))
+    return document("%s, %s" % (escape(facts["gpu"]), facts["scheme"]), "".join(body))
+
+
+def main():
+    draw = {"explain": explain}.get(sys.argv[1] if len(sys.argv) == 2 else "")
+    if draw is None:
+        sys.exit(__doc__)
+    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    sys.stdout.buffer.write(draw(read_tables(text)).encode("utf-8", "surrogateescape"))
+
+
+if __name__ == "__main__":
+    main()
