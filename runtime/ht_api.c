@@ -125,13 +125,8 @@ static int open_operand(halftone *h, const struct gemm_call *x, bool is_a, void 
     s->src = is_a ? x->a : x->b;
     s->ld = is_a ? x->lda : x->ldb;
     s->k_contiguous = is_a == is_trans(is_a ? x->transa : x->transb);
-    s->absmax = (char *)packed;
-    s->panels = s->absmax + out->layout.absmax_bytes;
-    if (ht_has_check(h, scheme)) {
-        s->flag = s->range_counts = s->panels + out->layout.panel_bytes;
-        s->copy = s->range_counts + out->layout.range_bytes;
-        s->tiles = ht_checked_tiles(scheme, h->set->sms, x->k);
-    }
+    s->to = ht_place_in_block(&out->layout, (char *)packed);
+    s->tiles = ht_has_check(h, scheme) ? ht_checked_tiles(scheme, h->set->sms, x->k) : 0;
     return HALFTONE_OK;
 }
 

@@ -77,23 +77,60 @@ struct packed_layout {
     int64_t absmax_bytes, panel_bytes, range_bytes, copy_bytes;
 };
 
+/* What a call launches. A further kind is a row of the table in ht_steps.c. */
+enum step_kind {
+    STEP_PACK,     /* A and B into panels; the only one that takes all entries of the batch at once */
+    STEP_FALLBACK, /* the blocks of C whose data are outside the scheme's range */
+    STEP_GEMM,
+    STEP_REDUCE /* split-K partials into C; without partials C = beta * C */
+};
+
+/* Regions of the workspace, in its order. The flags come first: grow_own. */
+enum ws_region {
+    WS_FLAGS, /* of the data check: FLAG_BYTES for each operand */
+    WS_A_ABSMAX,
+    WS_B_ABSMAX,
+    WS_A_PANELS,
+    WS_B_PANELS,
+    WS_A_RANGE, /* the data check's counts */
+    WS_B_RANGE,
+    WS_PARTIALS, /* of split-K; slices of the batch use them one after the other */
+    WS_REGIONS
+};
+
+struct step {
+    enum step_kind kind;
+    int kernel;                /* of STEP_FALLBACK and STEP_GEMM */
+    int64_t needs[WS_REGIONS]; /* bytes, multiples of WS_ALIGNMENT */
+};
+
+enum { STEPS_MAX = 4 };
+
 struct plan {
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
-    bool checked; /* packing checks the data */
-    int tiles;    /* then: of a packing block (ht_pack_args); else 0 */
-    int fallback; /* then: the kernel for blocks that fail; NO_KERNEL: the product computes them */
+    bool checked;  /* packing checks the data */
+    int tiles;     /* then: of a packing block (ht_pack_args); else 0 */
+    int fallback;  /* then: the kernel for blocks that fail; NO_KERNEL: the product computes them */
     bool fma_only; /* of unpacked kernels */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
     struct packed_layout a, b;
     int k_blocks;
-    /* bytes into the workspace */
-    int64_t flags_at, a_absmax_at, b_absmax_at, a_panels_at, b_panels_at, a_range_at, b_range_at, partials_at;
-    int64_t bytes;
+    struct step step[STEPS_MAX];
+    int steps;
+    int64_t at[WS_REGIONS]; /* bytes into the workspace */
+    int64_t bytes;          /* of the workspace */
 };
 
 /* ---- what packing reads and writes ---- */
+
+/* Where the parts of a packed operand lie. */
+struct packed_place {
+    char *absmax, *panels;
+    char *flag, *range_counts; /* NULL: no data check */
+    char *copy;                /* NULL, unless the caller keeps the operand and it is checked */
+};
 
 /* One operand as a call has it, and where its packed form goes. */
 struct pack_source {
@@ -101,15 +138,8 @@ struct pack_source {
     const float *src;
     int64_t ld, stride;
     bool k_contiguous;
-    char *absmax, *panels;
-    char *flag, *range_counts, *copy; /* NULL: not wanted */
-    int tiles;                        /* with range_counts: of a packing block */
-};
-
-/* What was packed for a call, wherever it is; a_copy, b_copy: in packed operands of the caller's only. */
-struct packed_call {
-    const char *a_absmax, *b_absmax, *a_panels, *b_panels, *a_flag, *b_flag, *a_range_counts, *b_range_counts,
-        *a_copy, *b_copy;
+    struct packed_place to;
+    int tiles; /* with a data check: of a packing block */
 };
 
 /* ---- the handle ---- */
@@ -135,7 +165,8 @@ struct halftone {
     bool is_auto;                /* scheme is what `auto` starts from */
     struct ht_accuracy accuracy; /* text "": the scheme was set by name */
     int accuracies;              /* that were set so far */
-    /* Comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out 0.4. */
+    /* Comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out
+     * 0.4. */
     struct {
         struct plan_key key; /* m 0: none */
         struct plan plan;
@@ -227,13 +258,19 @@ HT_LOCAL int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entr
 
 /* ---- ht_workspace.c ---- */
 
-/* The layouts of a plan's packed operands and of its workspace. */
-HT_LOCAL int ht_lay_out(halftone *h, const struct plan_key *key, struct plan *p);
+/* The layouts of a plan's packed operands. */
+HT_LOCAL void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct plan *p);
+/* Puts the regions that a plan's steps need behind each other. */
+HT_LOCAL int ht_lay_out_workspace(halftone *h, struct plan *p);
 /* A packed operand of the caller's: rows' absmax, panels, and for `auto` the data check's counts and the
  * matrix. */
 HT_LOCAL struct packed_layout ht_operand_layout(const halftone *h, const struct ht_scheme_desc *s,
                                                 int64_t rows, int64_t k);
 HT_LOCAL int64_t ht_layout_bytes(const struct packed_layout *o);
+/* Where its parts lie in the caller's block. */
+HT_LOCAL struct packed_place ht_place_in_block(const struct packed_layout *o, char *block);
+/* Where those of A (side 0) or B (1) lie in a call's workspace. */
+HT_LOCAL struct packed_place ht_place_in_workspace(const struct plan *p, char *workspace, int side);
 /* Asks whether the stream is being captured: then graphs keep the addresses that this call uses. */
 HT_LOCAL int ht_look_at_stream(halftone *h);
 HT_LOCAL int ht_get_workspace(halftone *h, size_t bytes, char **workspace);

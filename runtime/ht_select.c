@@ -168,6 +168,38 @@ int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batc
     return HALFTONE_OK;
 }
 
+static struct step *add_step(struct plan *p, enum step_kind kind, int kernel) {
+    struct step *s = &p->step[p->steps++];
+    s->kind = kind;
+    s->kernel = kernel;
+    return s;
+}
+
+static void add_packing(struct plan *p) {
+    struct step *s = add_step(p, STEP_PACK, NO_KERNEL);
+    s->needs[WS_FLAGS] = p->checked ? WS_ALIGNMENT : 0;
+    s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
+    s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
+    s->needs[WS_A_PANELS] = p->a.panel_bytes;
+    s->needs[WS_B_PANELS] = p->b.panel_bytes;
+    s->needs[WS_A_RANGE] = p->a.range_bytes;
+    s->needs[WS_B_RANGE] = p->b.range_bytes;
+}
+
+/* The fallback comes before the product: nothing that a launch behind the product has to wait for could
+ * begin before the product leaves the SMs. */
+static void list_steps(const halftone *h, const struct plan_key *key, struct plan *p) {
+    const int64_t partials = ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
+                                              ht_part_bytes(p->scheme->exact_k));
+    if (!h->set->kernel[p->kernel].direct && key->a_entries > 0)
+        add_packing(p);
+    if (p->fallback != NO_KERNEL)
+        add_step(p, STEP_FALLBACK, p->fallback);
+    add_step(p, STEP_GEMM, p->kernel)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
+    if (p->splits > 1)
+        add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
+}
+
 static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t m = key->m, n = key->n, k = key->k, batch = key->batch;
     memset(p, 0, sizeof *p);
@@ -177,15 +209,17 @@ static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
     p->fallback = NO_KERNEL;
     const struct ht_choice choice = select_kernel(h, h->forced_kernel, m, n, k, batch, p);
     if (choice.kernel < 0)
-        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library%s", p->scheme->name,
-                       h->fitted != NULL ? " that fits the shared memory of this GPU" : "");
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library%s",
+                       p->scheme->name, h->fitted != NULL ? " that fits the shared memory of this GPU" : "");
     if (choice.splits > HT_PICK_SPLITS_MAX)
         return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: the exact sums of scheme '%s' hold k up to %lld",
                        (long long)k, p->scheme->name, (long long)p->scheme->exact_k * HT_PICK_SPLITS_MAX);
     p->kernel = choice.kernel;
     p->splits = choice.splits;
     p->kernel_ns = ht_add(choice.predicted_ns, fallback_ns(h, p));
-    return ht_lay_out(h, key, p);
+    ht_lay_out_operands(h, key, p);
+    list_steps(h, key, p);
+    return ht_lay_out_workspace(h, p);
 }
 
 int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,

@@ -1,4 +1,4 @@
-/* ht_steps.c: what a call launches: packing, the fallback, the product, the reduction. */
+/* ht_steps.c: launches the steps of a plan: packing, the fallback, the product, the reduction. */
 #include "ht_call.h"
 
 static int make_ready(halftone *h, int (*init)(void), unsigned char *ready) {
@@ -8,10 +8,6 @@ static int make_ready(halftone *h, int (*init)(void), unsigned char *ready) {
     if (code == HALFTONE_OK)
         *ready = 1;
     return code;
-}
-
-static int ready_kernel(halftone *h, int kernel) {
-    return make_ready(h, h->set->kernel[kernel].init, &h->ready[kernel]);
 }
 
 static int ready_packing(halftone *h, const struct ht_scheme_desc *scheme) {
@@ -26,11 +22,11 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
                                      int64_t entry) {
     const struct packed_layout *o = x->layout;
     int64_t batch = o->entries - entry, rows = ht_ceil_div(o->rows, HT_ATOM_ROWS) * HT_ATOM_ROWS;
-    int *absmax = scheme->scales_rows ? (int *)(void *)x->absmax + entry * o->absmax_stride : NULL;
+    int *absmax = scheme->scales_rows ? (int *)(void *)x->to.absmax + entry * o->absmax_stride : NULL;
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
     args.src = x->src + entry * x->stride;
-    args.panels = (unsigned char *)x->panels + entry * o->panel_stride;
+    args.panels = (unsigned char *)x->to.panels + entry * o->panel_stride;
     args.exponents = absmax;
     args.meeting = absmax != NULL ? absmax + rows : NULL;
     args.ld = x->ld;
@@ -43,12 +39,12 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     args.k_blocks = (int)ht_k_blocks(scheme, o->k);
     args.k_contiguous = x->k_contiguous;
     args.batch = (int)grid_batch(batch);
-    if (x->range_counts == NULL)
+    if (x->to.range_counts == NULL)
         return args;
-    args.tame = (int *)(void *)(x->range_counts + FLAG_BYTES) + entry * o->range_stride;
+    args.tame = (int *)(void *)(x->to.range_counts + FLAG_BYTES) + entry * o->range_stride;
     args.tame_stride = o->range_stride;
-    args.alarm = (int *)(void *)x->flag;
-    args.copy = (float *)(void *)x->copy;
+    args.alarm = (int *)(void *)x->to.flag;
+    args.copy = (float *)(void *)x->to.copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
     return args;
@@ -86,56 +82,19 @@ int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const str
     return HALFTONE_OK;
 }
 
-/* Packs A and B into the workspace. */
-static int pack_both(halftone *h, const struct plan *p, const struct gemm_call *x, char *workspace,
-                     struct packed_call *out) {
-    const bool checked = p->checked;
-    char *am = workspace + p->a_absmax_at, *bm = workspace + p->b_absmax_at;
-    char *ap = workspace + p->a_panels_at, *bp = workspace + p->b_panels_at;
-    char *ar = checked ? workspace + p->a_range_at : NULL, *br = checked ? workspace + p->b_range_at : NULL;
-    char *flags = workspace + p->flags_at;
-    const struct pack_source sources[2] = {
-        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), am, ap, flags, ar, NULL, p->tiles},
-        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), bm, bp, flags + FLAG_BYTES, br, NULL,
-         p->tiles},
-    };
-    const struct packed_call there = {am, bm, ap, bp, flags, flags + FLAG_BYTES, ar, br, NULL, NULL};
-    *out = there;
-    return ht_pack_operands(h, p->scheme, sources, 2);
-}
-
-/* Finds what lies in the caller's packed operands, which were packed for `scheme`. */
-static struct packed_call caller_packed(const halftone *h, const struct ht_scheme_desc *scheme,
-                                        const struct gemm_call *x) {
-    const struct packed_layout a = ht_operand_layout(h, scheme, x->m, x->k),
-                               b = ht_operand_layout(h, scheme, x->n, x->k);
-    struct packed_call at;
-    at.a_absmax = x->packed_a;
-    at.b_absmax = x->packed_b;
-    at.a_panels = at.a_absmax + a.absmax_bytes;
-    at.b_panels = at.b_absmax + b.absmax_bytes;
-    at.a_range_counts = at.a_panels + a.panel_bytes;
-    at.b_range_counts = at.b_panels + b.panel_bytes;
-    at.a_flag = at.a_range_counts;
-    at.b_flag = at.b_range_counts;
-    at.a_copy = at.a_range_counts + a.range_bytes;
-    at.b_copy = at.b_range_counts + b.range_bytes;
-    return at;
-}
-
-/* The call with the matrices that packed operands hold instead of the caller's. */
+/* The call with the matrices that the caller's packed operands hold instead of its own. */
 static struct gemm_call with_copies(const struct ht_scheme_desc *scheme, const struct gemm_call *x,
-                                    const struct packed_call *at) {
+                                    const struct packed_place *a, const struct packed_place *b) {
     struct gemm_call y = *x;
-    y.a = (const float *)(const void *)at->a_copy;
-    y.b = (const float *)(const void *)at->b_copy;
+    y.a = (const float *)(void *)a->copy;
+    y.b = (const float *)(void *)b->copy;
     y.transa = 'T'; /* k contiguous */
     y.transb = 'N';
     y.lda = y.ldb = ht_padded_k(scheme, x->k);
     return y;
 }
 
-/* ---- product ---- */
+/* ---- arguments of the product ---- */
 
 /* Everything about C and the scalars; splits 0 makes reduce scale C. */
 static struct ht_gemm_args args_of(const halftone *h, const struct gemm_call *x) {
@@ -168,40 +127,35 @@ static void add_sources(const struct plan *p, const struct gemm_call *x, struct 
     args->fma_only = p->fma_only;
 }
 
-static void add_panels(const struct plan *p, const struct packed_call *at, struct ht_gemm_args *args) {
+static void add_panels(const struct plan *p, const struct packed_place *a, const struct packed_place *b,
+                       struct ht_gemm_args *args) {
     const bool many_a = p->a.entries > 1, many_b = p->b.entries > 1;
     args->k_blocks = p->k_blocks;
-    args->a_panels = (const unsigned char *)at->a_panels;
-    args->b_panels = (const unsigned char *)at->b_panels;
+    args->a_panels = (unsigned char *)a->panels;
+    args->b_panels = (unsigned char *)b->panels;
     args->a_stride = many_a ? p->a.panel_stride : 0;
     args->b_stride = many_b ? p->b.panel_stride : 0;
     if (!p->scheme->scales_rows)
         return;
-    args->a_exponents = (const int *)(const void *)at->a_absmax;
-    args->b_exponents = (const int *)(const void *)at->b_absmax;
+    args->a_exponents = (int *)(void *)a->absmax;
+    args->b_exponents = (int *)(void *)b->absmax;
     args->a_exponent_stride = many_a ? p->a.absmax_stride : 0;
     args->b_exponent_stride = many_b ? p->b.absmax_stride : 0;
 }
 
 /* What the data check found, for the kernel that leaves blocks alone and the one that computes them, which
  * may be the same. */
-static void add_verdict(const struct plan *p, const struct packed_call *at, int64_t k,
-                        struct ht_gemm_args *args) {
-    args->a_alarm = (const int *)(const void *)at->a_flag;
-    args->b_alarm = (const int *)(const void *)at->b_flag;
-    args->a_tame = (const int *)(const void *)(at->a_range_counts + FLAG_BYTES);
-    args->b_tame = (const int *)(const void *)(at->b_range_counts + FLAG_BYTES);
+static void add_range_counts(const struct plan *p, const struct packed_place *a, const struct packed_place *b,
+                             int64_t k, struct ht_gemm_args *args) {
+    args->a_alarm = (int *)(void *)a->flag;
+    args->b_alarm = (int *)(void *)b->flag;
+    args->a_tame = (int *)(void *)(a->range_counts + FLAG_BYTES);
+    args->b_tame = (int *)(void *)(b->range_counts + FLAG_BYTES);
     args->a_tame_stride = p->a.entries > 1 ? p->a.range_stride : 0;
     args->b_tame_stride = p->b.entries > 1 ? p->b.range_stride : 0;
     args->pieces = (int)ht_checked_pieces(p->scheme, p->tiles, k);
     args->parts = ht_checked_parts(p->tiles);
     args->rescues = p->fallback == NO_KERNEL;
-}
-
-static int launch_kernel(halftone *h, int kernel, const struct ht_gemm_args *args) {
-    return kernel == NO_KERNEL
-               ? HALFTONE_OK
-               : ht_fail_device(h, ht_dev_check(h->set->kernel[kernel].launch(args, h->stream)));
 }
 
 /* Moves on to the entries of a batch that the next grid takes. */
@@ -225,65 +179,144 @@ static void next_entries(struct ht_gemm_args *args) {
     }
 }
 
-/* Launches fallback, kernel (unless NO_KERNEL) and reduction over slices of the batch that a grid can
- * hold. The fallback comes first: nothing that a launch behind the product has to wait for could begin
- * before the product leaves the SMs. */
-static int launch(halftone *h, int kernel, int fallback, struct ht_gemm_args args, int64_t batch) {
-    const struct ht_scheme_desc *scheme =
-        kernel != NO_KERNEL ? ht_find_scheme(h->set, h->set->kernel[kernel].scheme) : NULL;
-    int (*reduce)(const struct ht_gemm_args *, void *) =
-        scheme != NULL && scheme->reduce != NULL ? scheme->reduce : h->set->reduce;
-    for (int64_t done = 0; done < batch; done += HT_GRID_BATCH) {
-        args.batch = (int)grid_batch(batch - done);
-        struct ht_gemm_args whole = args;
-        whole.splits = 1;
-        int code = launch_kernel(h, fallback, &whole);
-        if (code == HALFTONE_OK)
-            code = launch_kernel(h, kernel, &args);
-        if (code == HALFTONE_OK && args.splits != 1)
-            code = ht_fail_device(h, ht_dev_check(reduce(&args, h->stream)));
-        if (code != HALFTONE_OK)
-            return code;
-        next_entries(&args);
-    }
+/* ---- steps ---- */
+
+/* A call in progress. */
+struct gemm_run {
+    const struct plan *plan;
+    const struct gemm_call *call;
+    struct packed_place a, b;
+    struct ht_gemm_args args; /* for the present slice of the batch */
+};
+
+static int ready_pack(halftone *h, const struct plan *p, const struct step *s) {
+    (void)s;
+    return ready_packing(h, p->scheme);
+}
+
+static int launch_pack_step(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const struct plan *p = r->plan;
+    const struct gemm_call *x = r->call;
+    const struct pack_source sources[2] = {
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), r->a, p->tiles},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, p->tiles},
+    };
+    (void)s;
+    return ht_pack_operands(h, p->scheme, sources, 2);
+}
+
+static int ready_kernel(halftone *h, const struct plan *p, const struct step *s) {
+    (void)p;
+    return make_ready(h, h->set->kernel[s->kernel].init, &h->ready[s->kernel]);
+}
+
+static int launch_fallback(halftone *h, const struct gemm_run *r, const struct step *s) {
+    struct ht_gemm_args whole = r->args;
+    whole.splits = 1;
+    return ht_fail_device(h, ht_dev_check(h->set->kernel[s->kernel].launch(&whole, h->stream)));
+}
+
+static int launch_gemm(halftone *h, const struct gemm_run *r, const struct step *s) {
+    return ht_fail_device(h, ht_dev_check(h->set->kernel[s->kernel].launch(&r->args, h->stream)));
+}
+
+static int always_ready(halftone *h, const struct plan *p, const struct step *s) {
+    (void)h, (void)p, (void)s;
     return HALFTONE_OK;
 }
 
+static int launch_reduce(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const struct ht_scheme_desc *scheme = r->plan->scheme; /* NULL: only C is scaled */
+    const bool is_own = scheme != NULL && scheme->reduce != NULL;
+    (void)s;
+    return ht_fail_device(h, ht_dev_check((is_own ? scheme->reduce : h->set->reduce)(&r->args, h->stream)));
+}
+
+/* By enum step_kind. */
+static const struct {
+    int (*ready)(halftone *h, const struct plan *p, const struct step *s); /* before anything is launched */
+    int (*launch)(halftone *h, const struct gemm_run *r, const struct step *s);
+    bool sliced; /* once for each slice of the batch that a grid can hold; the others come before these */
+} step_kinds[] = {{ready_pack, launch_pack_step, false},
+                  {ready_kernel, launch_fallback, true},
+                  {ready_kernel, launch_gemm, true},
+                  {always_ready, launch_reduce, true}};
+
+static int launch_steps(halftone *h, const struct gemm_run *r, bool sliced) {
+    int code = HALFTONE_OK;
+    for (int i = 0; i < r->plan->steps && code == HALFTONE_OK; i++) {
+        const struct step *s = &r->plan->step[i];
+        if (step_kinds[s->kind].sliced == sliced)
+            code = step_kinds[s->kind].launch(h, r, s);
+    }
+    return code;
+}
+
+static int run_steps(halftone *h, struct gemm_run *r) {
+    int code = HALFTONE_OK;
+    for (int i = 0; i < r->plan->steps && code == HALFTONE_OK; i++)
+        code = step_kinds[r->plan->step[i].kind].ready(h, r->plan, &r->plan->step[i]);
+    if (code == HALFTONE_OK)
+        code = launch_steps(h, r, false);
+    for (int64_t done = 0; done < r->call->batch && code == HALFTONE_OK; done += HT_GRID_BATCH) {
+        r->args.batch = (int)grid_batch(r->call->batch - done);
+        code = launch_steps(h, r, true);
+        next_entries(&r->args);
+    }
+    return code;
+}
+
 int ht_scale(halftone *h, const struct gemm_call *x) {
-    return launch(h, NO_KERNEL, NO_KERNEL, args_of(h, x), x->batch);
+    struct plan p;
+    struct gemm_run r;
+    memset(&p, 0, sizeof p);
+    memset(&r, 0, sizeof r);
+    p.step[p.steps++].kind = STEP_REDUCE;
+    r.plan = &p;
+    r.call = x;
+    r.args = args_of(h, x);
+    return run_steps(h, &r);
+}
+
+/* Where the packed operands lie: the caller's, for `packed_for`, which are only read, or the workspace's. */
+static void place_operands(const halftone *h, const struct ht_scheme_desc *packed_for, char *workspace,
+                           struct gemm_run *r) {
+    if (packed_for != NULL) {
+        const struct packed_layout a = ht_operand_layout(h, packed_for, r->call->m, r->call->k);
+        const struct packed_layout b = ht_operand_layout(h, packed_for, r->call->n, r->call->k);
+        r->a = ht_place_in_block(&a, (char *)r->call->packed_a);
+        r->b = ht_place_in_block(&b, (char *)r->call->packed_b);
+    } else if (!h->set->kernel[r->plan->kernel].direct) {
+        r->a = ht_place_in_workspace(r->plan, workspace, 0);
+        r->b = ht_place_in_workspace(r->plan, workspace, 1);
+    }
 }
 
 int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for) {
-    const struct plan *p = NULL;
-    struct packed_call at;
+    struct gemm_run r;
     char *workspace = NULL;
     const bool is_packed = packed_for != NULL;
-    int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
-    int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
-    int code = ht_plan_call(h, x, a_entries, b_entries, &p);
+    const int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
+    const int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
+    memset(&r, 0, sizeof r);
+    r.call = x;
+    int code = ht_plan_call(h, x, a_entries, b_entries, &r.plan);
     if (code == HALFTONE_OK)
-        code = ht_get_workspace(h, (size_t)p->bytes, &workspace);
-    if (code == HALFTONE_OK)
-        code = ready_kernel(h, p->kernel);
-    if (code == HALFTONE_OK && p->fallback != NO_KERNEL)
-        code = ready_kernel(h, p->fallback);
-    const bool unpacked = code == HALFTONE_OK && h->set->kernel[p->kernel].direct;
-    if (code == HALFTONE_OK && is_packed)
-        at = caller_packed(h, packed_for, x);
-    else if (code == HALFTONE_OK && !unpacked)
-        code = pack_both(h, p, x, workspace, &at);
+        code = ht_get_workspace(h, (size_t)r.plan->bytes, &workspace);
     if (code != HALFTONE_OK)
         return code;
-    struct ht_gemm_args args = args_of(h, x);
-    args.splits = p->splits;
-    args.partial = p->splits > 1 ? (float *)(void *)(workspace + p->partials_at) : NULL;
-    const struct gemm_call read =
-        is_packed && ht_has_check(h, packed_for) ? with_copies(packed_for, x, &at) : *x;
+    const struct plan *p = r.plan;
+    const bool unpacked = h->set->kernel[p->kernel].direct;
+    place_operands(h, packed_for, workspace, &r);
+    r.args = args_of(h, x);
+    r.args.splits = p->splits;
+    r.args.partial = p->splits > 1 ? (float *)(void *)(workspace + p->at[WS_PARTIALS]) : NULL;
+    const struct gemm_call read = r.a.copy != NULL ? with_copies(packed_for, x, &r.a, &r.b) : *x;
     if (unpacked || p->checked)
-        add_sources(p, &read, &args);
+        add_sources(p, &read, &r.args);
     if (!unpacked)
-        add_panels(p, &at, &args);
+        add_panels(p, &r.a, &r.b, &r.args);
     if (p->checked)
-        add_verdict(p, &at, x->k, &args);
-    return launch(h, p->kernel, p->fallback, args, x->batch);
+        add_range_counts(p, &r.a, &r.b, x->k, &r.args);
+    return run_steps(h, &r);
 }

@@ -44,10 +44,27 @@ int64_t ht_layout_bytes(const struct packed_layout *o) {
     return ht_add(ht_add(o->absmax_bytes, o->panel_bytes), ht_add(o->range_bytes, o->copy_bytes));
 }
 
-/* Puts a region of the workspace behind the others. */
-static int64_t ws_reserve(int64_t *end, int64_t bytes) {
-    int64_t at = *end;
-    *end = ht_add(at, bytes);
+struct packed_place ht_place_in_block(const struct packed_layout *o, char *block) {
+    struct packed_place at;
+    memset(&at, 0, sizeof at);
+    at.absmax = block;
+    at.panels = at.absmax + o->absmax_bytes;
+    if (o->range_bytes > 0) {
+        at.flag = at.range_counts = at.panels + o->panel_bytes;
+        at.copy = at.range_counts + o->range_bytes;
+    }
+    return at;
+}
+
+struct packed_place ht_place_in_workspace(const struct plan *p, char *workspace, int side) {
+    struct packed_place at;
+    memset(&at, 0, sizeof at);
+    at.absmax = workspace + p->at[WS_A_ABSMAX + side];
+    at.panels = workspace + p->at[WS_A_PANELS + side];
+    if (p->checked) {
+        at.flag = workspace + p->at[WS_FLAGS] + side * FLAG_BYTES;
+        at.range_counts = workspace + p->at[WS_A_RANGE + side];
+    }
     return at;
 }
 
@@ -59,29 +76,33 @@ static int checked_tiles(const halftone *h, const struct plan *p, int64_t k) {
                           : ht_checked_tiles(p->scheme, h->set->sms, k);
 }
 
-int ht_lay_out(halftone *h, const struct plan_key *key, struct plan *p) {
-    const int64_t slice =
-        grid_batch(key->batch); /* slices of the batch use the partials one after the other */
-    if (!h->set->kernel[p->kernel].direct) {
-        p->a = packed_layout_of(p->scheme, key->m, key->k, key->a_entries);
-        p->b = packed_layout_of(p->scheme, key->n, key->k, key->b_entries);
-        p->k_blocks = (int)ht_k_blocks(p->scheme, key->k);
+void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct plan *p) {
+    if (h->set->kernel[p->kernel].direct)
+        return;
+    p->a = packed_layout_of(p->scheme, key->m, key->k, key->a_entries);
+    p->b = packed_layout_of(p->scheme, key->n, key->k, key->b_entries);
+    p->k_blocks = (int)ht_k_blocks(p->scheme, key->k);
+    if (!p->checked)
+        return;
+    p->tiles = checked_tiles(h, p, key->k);
+    add_range_check(p->scheme, p->tiles, false, &p->a);
+    add_range_check(p->scheme, p->tiles, false, &p->b);
+}
+
+/* Puts a region of the workspace behind the others. */
+static int64_t ws_reserve(int64_t *end, int64_t bytes) {
+    int64_t at = *end;
+    *end = ht_add(at, bytes);
+    return at;
+}
+
+int ht_lay_out_workspace(halftone *h, struct plan *p) {
+    for (int region = 0; region < WS_REGIONS; region++) {
+        int64_t most = 0;
+        for (int i = 0; i < p->steps; i++)
+            most = p->step[i].needs[region] > most ? p->step[i].needs[region] : most;
+        p->at[region] = ws_reserve(&p->bytes, most);
     }
-    if (p->checked) {
-        p->tiles = checked_tiles(h, p, key->k);
-        add_range_check(p->scheme, p->tiles, false, &p->a);
-        add_range_check(p->scheme, p->tiles, false, &p->b);
-    }
-    p->flags_at = ws_reserve(&p->bytes, p->checked ? WS_ALIGNMENT : 0); /* first: grow_own */
-    p->a_absmax_at = ws_reserve(&p->bytes, p->a.absmax_bytes);
-    p->b_absmax_at = ws_reserve(&p->bytes, p->b.absmax_bytes);
-    p->a_panels_at = ws_reserve(&p->bytes, p->a.panel_bytes);
-    p->b_panels_at = ws_reserve(&p->bytes, p->b.panel_bytes);
-    p->a_range_at = ws_reserve(&p->bytes, p->a.range_bytes);
-    p->b_range_at = ws_reserve(&p->bytes, p->b.range_bytes);
-    const int64_t partials =
-        ht_partial_bytes(key->m, key->n, slice, p->splits, ht_part_bytes(p->scheme->exact_k));
-    p->partials_at = ws_reserve(&p->bytes, round_up(partials, WS_ALIGNMENT));
     return ht_check_bytes(h, p->bytes);
 }
 
