@@ -1152,6 +1152,25 @@ static void test_the_product_rescues_where_a_launch_counts(void **state) {
 
 /* ---- packed operands ---- */
 
+/* halftone.h: of packed operands a call needs workspace only for split-K sums, checked or not. */
+static void test_packed_operands_of_auto_need_no_workspace(void **state) {
+    (void)state;
+    halftone *h = checked_handle();
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const float one = 1, zero = 0;
+    float x = 0;
+    void *block = aligned_alloc(HALFTONE_ALIGNMENT, HALFTONE_ALIGNMENT);
+    assert_non_null(block);
+    dev.dry = true;
+    assert_int_equal(halftone_query(h, 'N', 'N', 3000, 3000, 3000, 1, &plan), HALFTONE_OK);
+    assert_true(plan.splits == 1 && says(&plan, "packing checks the data"));
+    assert_int_equal(halftone_set_workspace(h, block, HALFTONE_ALIGNMENT), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm_packed(h, 3000, 3000, 3000, &one, block, block, &zero, &x, 3000), HALFTONE_OK);
+    assert_int_equal(dev.launched[5], 1);
+    free(block);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
 static void packed_equals_unpacked(halftone *h, char ta, char tb, int m, int n, int k) {
     struct problem p = problem_of(ta, tb, m, n, k, 2);
     float alpha = 1.5f, beta = -0.5f;
@@ -1724,6 +1743,7 @@ int main(void) {
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),
         API_TEST(test_create_takes_the_set_of_the_device),
+        API_TEST(test_packed_operands_of_auto_need_no_workspace),
         API_TEST(test_the_product_rescues_where_a_launch_counts),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
