@@ -80,7 +80,7 @@ SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
 CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
 BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard bench/*.c)))
-TEMPLATES := $(wildcard templates/*) runtime/ht_desc.h runtime/halftone.h
+TEMPLATES := $(wildcard templates/*) runtime/ht_abi.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 VERSION := $(shell sed -n 's/^\#define HALFTONE_VERSION_TEXT "\(.*\)"/\1/p' runtime/halftone.h)
@@ -275,11 +275,11 @@ $(SET)/obj/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/nvcc
 	@mkdir -p $(@D)
 	$(call run,$(if $(IS_HIP),HIPCC,NVCC),$*,$(DEVICE_CC) $(KERNEL_FLAGS) -c $< -o $@)
 
-$(SET)/sim/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_desc.h
+$(SET)/sim/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_abi.h
 	@mkdir -p $(@D)
 	$(call run,SIM,$*,$(CXX) $(SIM_FLAGS) -c $< -o $@)
 
-$(SET)/obj/dispatch.o: $(SET)/dispatch.c runtime/ht_desc.h out/obj/flags
+$(SET)/obj/dispatch.o: $(SET)/dispatch.c runtime/ht_abi.h out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CC,$<,$(CC) $(C_FLAGS) -Iruntime -c $< -o $@)
 

@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "tsv.h"
 #include "yardstick.h"
+#include "../runtime/ht_bound.h"
 
 static void print_set(const struct ht_set_desc *set) {
     printf("halftone %s, kernels generated for %s (%s)\n", halftone_version(), set->gpu, set->isa);

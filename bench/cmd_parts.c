@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
+#include "../runtime/ht_cost.h"
+#include "../runtime/ht_pick.h"
 #include "args.h"
 #include "cmd.h"
 #include "engine.h"

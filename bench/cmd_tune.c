@@ -11,6 +11,7 @@
 #include "split_call.h"
 #include "timing.h"
 #include "tune.h"
+#include "../runtime/ht_cost.h"
 
 enum { HEAD_BYTES = 900, FILL_FLOATS = 1 << 20, NO_PARTS = -1 };
 

@@ -1,5 +1,6 @@
 /* engine: the project's own products for the command. See engine.h. */
 #include "engine.h"
+#include "../runtime/ht_pick.h"
 
 #include <string.h>
 

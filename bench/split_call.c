@@ -1,5 +1,6 @@
 /* split_call: kernels and the reduction of their set, launched without a handle. See split_call.h. */
 #include "split_call.h"
+#include "../runtime/ht_cost.h"
 
 #include <string.h>
 

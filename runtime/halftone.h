@@ -107,7 +107,7 @@
  *
  *      units(k) = split + L + L / 25 + 4,   L = align ceil(min(k, promote) / mma_k) + ceil(k / promote) - 1,
  *
- *    with the scheme's constants on this GPU (ht_desc.h: split_units, align_units, promote_k, mma_k), rounded down
+ *    with the scheme's constants on this GPU (ht_abi.h: split_units, align_units, promote_k, mma_k), rounded down
  *    where it divides; without promotion the chain is k long and the last two terms vanish.
  *
  *    What no scheme reaches at this k, or what this library lacks the scheme for, is the error HALFTONE_ACCURACY, never a silent

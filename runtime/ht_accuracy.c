@@ -1,6 +1,8 @@
 /* ht_accuracy.c: accuracy texts and the choice of a scheme; see ht_accuracy.h. C11 that is also C++17, for
  * amalgamations. Reads and writes numbers by itself where a locale could spoil them. */
 #include "ht_accuracy.h"
+#include "ht_bound.h"
+#include "ht_pick.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "ht_desc.h"
+#include "ht_abi.h"
 
 enum { HT_ACCURACY_TEXT_BYTES = 48 };
 

@@ -1,7 +1,7 @@
 /* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
  * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_steps, ht_api, ht_query and
  * ht_rho call each other. They know the device only through ht_dev.h, kernels only through the descriptors
- * of ht_desc.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
+ * of ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
  * amalgamation joins all files, so names at file scope are unique among them. */
 #ifndef HT_CALL_H
 #define HT_CALL_H
@@ -11,7 +11,8 @@
 
 #include "halftone.h"
 #include "ht_accuracy.h"
-#include "ht_desc.h"
+#include "ht_abi.h"
+#include "ht_pick.h"
 #include "ht_dev.h"
 
 enum {

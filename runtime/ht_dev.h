@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ht_desc.h"
+#include "ht_abi.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ht_desc.h"
+#include "ht_abi.h"
+#include "ht_cost.h"
+#include "ht_pick.h"
 
 const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *set, const char *name) {
     for (int i = 0; i < set->schemes; i++)

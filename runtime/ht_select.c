@@ -1,6 +1,8 @@
 /* ht_select.c: how a call runs: scheme, kernel, splits, data check and fallback, by the handle's settings
  * and the shape alone. */
 #include "ht_call.h"
+#include "ht_cost.h"
+#include "ht_bound.h"
 
 /* "auto": the first scheme, with packing that checks the data; the second for blocks of C whose data are
  * outside the first's range, and for small K, where native FP32 is more accurate than the first. */

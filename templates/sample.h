@@ -5,7 +5,7 @@
 #elif !defined(HT_SIMULATOR)
 #include <cuda_runtime.h>
 #endif
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 #ifndef __HIP__
 #ifndef HT_SIMULATOR
 #include "prim_cuda.cuh"

@@ -3,7 +3,7 @@
 #ifndef HT_SIMULATOR
 #include <cuda_runtime.h>
 #endif
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 #ifndef HT_SIMULATOR
 #include "prim_cuda.cuh"
 #endif

@@ -14,7 +14,7 @@
 
 #include "../bench/families.h"
 #include "../runtime/halftone.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 #include "../runtime/ht_dev.h"
 
 struct bits_case {

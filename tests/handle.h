@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../runtime/halftone.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 
 static halftone *handle;
 

@@ -14,7 +14,8 @@
 #include "../bench/families.h"
 #include "../bench/reference.h"
 #include "../runtime/halftone.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
+#include "../runtime/ht_bound.h"
 #include "../runtime/ht_dev.h"
 #include "handle.h"
 

@@ -2,7 +2,7 @@
  *
  * This file plays both neighbours of the runtime: a device layer (host memory that counts calls, runs out on
  * demand and can pretend to be capturing) and a kernel set whose pack, product and reduction are plain C on
- * the panel layout of ht_desc.h. Matrices hold small integers, so every right answer is exact. */
+ * the panel layout of ht_abi.h. Matrices hold small integers, so every right answer is exact. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #include "../runtime/halftone.h"
 #include "../runtime/ht_accuracy.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 #include "../runtime/ht_dev.h"
 
 /* ---- the fake device ---- */

@@ -15,7 +15,8 @@
 #include "../bench/metrics.h"
 #include "../bench/reference.h"
 #include "../runtime/halftone.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
+#include "../runtime/ht_pick.h"
 #include "../runtime/ht_dev.h"
 #include "handle.h"
 

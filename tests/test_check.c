@@ -12,7 +12,8 @@
 
 #include "../bench/families.h"
 #include "../runtime/halftone.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
+#include "../runtime/ht_pick.h"
 #include "../runtime/ht_dev.h"
 #include "choose.h"
 #include "fp64_sum.h"

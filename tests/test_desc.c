@@ -1,11 +1,14 @@
-/* test_desc: the worked lines of runtime/ht_desc.h and the choice of kernels by ht_pick. */
+/* test_desc: the worked lines of runtime/ht_abi.h, ht_cost.h and ht_bound.h and the choice of kernels by ht_pick. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
+#include "../runtime/ht_bound.h"
+#include "../runtime/ht_cost.h"
+#include "../runtime/ht_pick.h"
 #include <stdlib.h>
 
 /* 128 x 128 x 32 of f16x3 on an A100, as in the worked lines. */

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../gen/cli/explain.h"
+#include "../runtime/ht_cost.h"
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
                                       "rtx4090", "l40s",     "h100",    "h200", "mi210", "mi250x"};

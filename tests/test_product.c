@@ -16,7 +16,7 @@
 #include "../bench/metrics.h"
 #include "../bench/reference.h"
 #include "../runtime/halftone.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 #include "../runtime/ht_dev.h"
 #include "choose.h"
 #include "handle.h"
@@ -93,7 +93,7 @@ static struct matrix result_matrix(const struct product *p) {
     return c;
 }
 
-/* What a unit that flushes FP16 or BF16 subnormals may drop of an element whose row is not scaled (ht_desc.h). */
+/* What a unit that flushes FP16 or BF16 subnormals may drop of an element whose row is not scaled (ht_abi.h). */
 static double flushed_of(double x, int exponent) {
     const int smallest_normal = exponent < -100 ? -126 : -14;
     return fabs(x) < ldexp(1, smallest_normal) ? fabs(x) : fmin(fabs(x), ldexp(1, exponent));

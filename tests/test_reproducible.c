@@ -15,7 +15,8 @@
 
 #include "../bench/families.h"
 #include "../runtime/halftone.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
+#include "../runtime/ht_cost.h"
 #include "../runtime/ht_dev.h"
 #include "handle.h"
 

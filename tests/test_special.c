@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "../bench/special.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 
 const struct ht_set_desc *const ht_sets[] = {NULL}; /* no kernel is run here */
 

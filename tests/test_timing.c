@@ -8,7 +8,7 @@
 
 #include "../bench/delay.h"
 #include "../bench/timing.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 
 const struct ht_set_desc *const ht_sets[] = {NULL}; /* the engine is linked, not used */
 

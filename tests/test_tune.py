@@ -247,11 +247,11 @@ def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
     for p in plain.iterdir(): # kernels are the same, only the dispatch differs
         assert (p.read_bytes() == (tmp_path / "set" / p.name).read_bytes()) == (p.name != "dispatch.c"), p.name
     # compiled beside ht_pick: the tuned shape gets its kernel, others the model's
-    (tmp_path / "ask.c").write_text('#include <stdio.h>\n#include "ht_desc.h"\nint main(void) {\n'
+    (tmp_path / "ask.c").write_text('#include <stdio.h>\n#include "ht_pick.h"\nint main(void) {\n'
         '    for (int n = 64; n <= 65; n++)\n'
         '        puts(ht_sets[0]->kernel[ht_pick(ht_sets[0], "f16x3", n, n, n, 1, 0).kernel].name);\n}\n')
     stubs = re.findall(r"^int (\w+)\((.*)\);$", dispatch, re.M)
-    (tmp_path / "stubs.c").write_text('#include "ht_desc.h"\n' + "".join(f"int {n}({a}) {{ return 0; }}\n" for n, a in stubs))
+    (tmp_path / "stubs.c").write_text('#include "ht_abi.h"\n' + "".join(f"int {n}({a}) {{ return 0; }}\n" for n, a in stubs))
     binary = tmp_path / "ask"
     subprocess.run(["gcc", "-w", "-I" + str(ROOT / "runtime"), "-o", binary, tmp_path / "ask.c", tmp_path / "stubs.c",
                     tmp_path / "set/dispatch.c", ROOT / "runtime/ht_pick.c"], check=True)

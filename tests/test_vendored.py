@@ -248,7 +248,7 @@ def test_two_folders_joined_wrongly_are_no_library(tmp_path, compilers):
         ok, said = table(a, macro)
         assert not ok and words in said, (macro, said)
     text = (b / "dispatch.c").read_text()
-    (b / "dispatch.c").write_text(re.sub(r"(HT_DESC_SUM != )\d+", r"\g<1>1", text))
+    (b / "dispatch.c").write_text(re.sub(r"(HT_ABI_SUM != )\d+", r"\g<1>1", text))
     ok, said = table(a, "-D'HT_JOIN=\"../b/dispatch.c\"'")
     assert not ok and "different versions" in said, said
     (b / "dispatch.c").write_text(text)
@@ -435,7 +435,7 @@ def test_what_an_interrupted_run_left_is_completed(tmp_path):
     assert run.returncode == 1 and kernel + " was added" in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
     for name in names[:len(names) // 2]:
         shutil.copy(whole / name, folder / name)
-    shutil.copy(whole / "ht_desc.h", folder)
+    shutil.copy(whole / "ht_abi.h", folder)
     vendor(folder, *SMALL)
     assert contents(folder) == contents(whole)
 

@@ -1,6 +1,6 @@
 /* wgmma_kernel: the template that -DTEMPLATE="..." names, compiled by itself: tile_wgmma or a broken copy of it, for
  * wgmma_product.cpp. */
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 
 namespace warpgroup {
 #include TEMPLATE

@@ -13,7 +13,7 @@
 #include "../bench/families.h"
 #include "../bench/metrics.h"
 #include "../bench/reference.h"
-#include "../runtime/ht_desc.h"
+#include "../runtime/ht_abi.h"
 #include "../runtime/sim/sim_api.h"
 #include "../runtime/sim/sim_mma.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "../../runtime/ht_cost.h"
 
 enum { COLUMNS_MAX = 32, LINE_MAX_BYTES = 1024 };
 

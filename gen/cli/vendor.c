@@ -42,7 +42,7 @@ struct vendor {
     const struct toolchain *toolchain;
     struct rename rename;
     struct text abi; /* what kernels and runtime both declare */
-    unsigned desc_sum; /* of ht_desc.h */
+    unsigned abi_sum; /* of ht_abi.h, ht_cost.h and ht_bound.h */
 };
 
 static const char *extension_of(const struct vendor *v, const struct isa *isa) {
@@ -116,19 +116,19 @@ static struct text *add_file(struct vendor *v, const char *name) {
 
 /* The runtime but the device layer, each header behind those that it includes. */
 static const char *const runtime_files[] = {
-    "halftone.h", "ht_desc.h", "ht_dev.h", "ht_accuracy.h", "ht_call.h", "ht_pick.c", "ht_accuracy.c", "ht_handle.c", "ht_check.c",
-    "ht_select.c", "ht_workspace.c", "ht_steps.c", "ht_api.c", "ht_query.c", "ht_rho.c"};
+    "halftone.h", "ht_abi.h", "ht_cost.h", "ht_bound.h", "ht_pick.h", "ht_dev.h", "ht_accuracy.h", "ht_call.h", "ht_pick.c",
+    "ht_accuracy.c", "ht_handle.c", "ht_check.c", "ht_select.c", "ht_workspace.c", "ht_steps.c", "ht_api.c", "ht_query.c", "ht_rho.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
 static bool is_source(const char *name) {
     return strcmp(strchr(name, '.'), ".c") == 0;
 }
 
-/* What the runtime copy of a folder says before ht_desc.h's own text: its list of sets is that of this folder's dispatch.c, not
+/* What the runtime copy of a folder says before ht_abi.h's own text: its list of sets is that of this folder's dispatch.c, not
  * of any in the archive, and folders are joined only where both have the same text. */
 static void write_identity(struct text *out, const struct vendor *v) {
     struct text raw = {0};
-    text_addf(&raw, "#ifndef HT_DESC_SUM\n#define HT_DESC_SUM %uu\n#define ht_sets ht_sets_of_%s\n#endif\n", v->desc_sum,
+    text_addf(&raw, "#ifndef HT_ABI_SUM\n#define HT_ABI_SUM %uu\n#define ht_sets ht_sets_of_%s\n#endif\n", v->abi_sum,
               v->library->set[0].gpu.name);
     rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
     text_free(&raw);
@@ -139,7 +139,7 @@ static void copy_runtime(struct vendor *v, const char *name) {
     if (read_source(&raw, v, "runtime", name)) {
         struct text *out = add_file(v, name);
         manifest_banner(out, v->library, "MIT (file LICENSE)");
-        if (strcmp(name, "ht_desc.h") == 0)
+        if (strcmp(name, "ht_abi.h") == 0)
             write_identity(out, v);
         rename_text(out, &v->rename, raw.data, raw.len, RENAME_ALL, NULL);
     }
@@ -158,8 +158,8 @@ static void add_dispatch(struct text *out, const struct vendor *v) {
     struct text raw = {0};
     manifest_dispatch(&raw, v->library);
     if (!v->request->amalgamation)
-        text_addf(&raw, "#if HT_DESC_SUM != %uu\n#error \"this folder and the one it joins were written by different versions\"\n#endif\n",
-                  v->desc_sum);
+        text_addf(&raw, "#if HT_ABI_SUM != %uu\n#error \"this folder and the one it joins were written by different versions\"\n#endif\n",
+                  v->abi_sum);
     rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
     text_free(&raw);
 }
@@ -595,13 +595,14 @@ static void add_manifest(struct vendor *v) {
 
 bool vendor_files(struct files *f, const struct library *l, const struct library_request *r) {
     struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l, r->simulator)};
-    struct text desc = {0};
+    struct text shared = {0};
     if (r->prefix && !vendor_prefix_ok(r->prefix))
         return false;
-    if (read_source(&desc, &v, "runtime", "ht_desc.h") &&
-        tpl_section(&v.abi, "runtime/ht_desc.h", desc.data, desc.len, "abi")) {
+    if (read_source(&shared, &v, "runtime", "ht_abi.h") &&
+        tpl_section(&v.abi, "runtime/ht_abi.h", shared.data, shared.len, "abi") && read_source(&shared, &v, "runtime", "ht_cost.h") &&
+        read_source(&shared, &v, "runtime", "ht_bound.h")) {
         rename_init(&v.rename, r->prefix, v.abi.data);
-        v.desc_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, desc.data, desc.len);
+        v.abi_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, shared.data, shared.len);
         if (r->amalgamation)
             add_amalgamation(&v);
         else
@@ -613,7 +614,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct library
         add_budgets(&v);
         add_manifest(&v);
     }
-    text_free(&desc);
+    text_free(&shared);
     text_free(&v.abi);
     return err_count() == 0;
 }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "plan/sched.h"
 #include "emit/tpl.h"
+#include "../../runtime/ht_cost.h"
 
 enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 48 };
 
@@ -56,7 +57,7 @@ static bool read_template(struct text *out, const struct emit_context *c, const 
 static bool read_abi(struct text *out, const struct emit_context *c) {
     char path[PATH_MAX_BYTES];
     struct text file = {0};
-    snprintf(path, sizeof path, "%s/runtime/ht_desc.h", c->root);
+    snprintf(path, sizeof path, "%s/runtime/ht_abi.h", c->root);
     const bool ok = text_read_file(&file, path) && tpl_section(out, path, file.data, file.len, "abi");
     if (!ok)
         err_user(path, 0, "cannot read the /*@abi*/ section that every kernel carries");

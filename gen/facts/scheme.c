@@ -34,7 +34,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../../runtime/ht_desc.h"
+#include "../../runtime/ht_abi.h"
 
 /* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75, 127.5) in
  * units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from -128 to 127 reach

@@ -38,7 +38,7 @@ struct scheme {
     /* Kernels read the operands as they are and cut them into slices themselves: nothing is packed. Up to fma_k products
      * an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
     int fma_k;
-    /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_desc.h */
+    /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_bound.h */
     int split_units; /* what the split alone loses, in 2^-24 */
     const char *bound_text, *range_text;
     /* For matrix units that flush subnormals. */

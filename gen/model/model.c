@@ -1,6 +1,7 @@
 /* model: names, dispatch and what the three tile models share; see model.h. This room must not know plans,
  * text or files. Integers only; every quantity carries its unit in its name. */
 #include "model/model.h"
+#include "../../runtime/ht_cost.h"
 
 #include <limits.h>
 #include <stdarg.h>

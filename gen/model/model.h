@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../runtime/ht_desc.h"
+#include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_cost.h"
 #include "facts/gpu.h"
 #include "model/tile.h"
 

@@ -6,7 +6,7 @@
  *             issues in order, so copies and adds hold back the MMAs behind them
  *   latency   busy of a block that is alone + barrier + what copies still need when they are waited for
  *   n blocks of an SM: n * busy + (latency - busy) / n^2, they fill each other's gaps.
- * busy and latency are the coefficients of ht_cost_ns (runtime/ht_desc.h), the one shape-cost formula; there
+ * busy and latency are the coefficients of ht_cost_ns (runtime/ht_cost.h), the one shape-cost formula; there
  * L2 bounds each wave, here device memory the whole product. Clocks are fixed point, x256.
  *
  * "Fitted": on bench/results/h200-a800set-tiles-fit.tsv (15 tiles, three sizes) and -schemes-fit.tsv, the
@@ -15,6 +15,7 @@
  * still the best tile; without a tile: its time is 2.8 % off in the mean, 8.6 % at worst. The clock was not
  * read, and constants move with it. That run issued copies up to the wait. Other GPUs: a guess. */
 #include "model/model.h"
+#include "../../runtime/ht_cost.h"
 
 #include <limits.h>
 #include <stdio.h>

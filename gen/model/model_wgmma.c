@@ -6,6 +6,7 @@
  * warpgroup: waiting for the unit, adding up the chain, taking the turn. With a second warpgroup the unit works on its
  * chunk meanwhile. Constants that name no source were fitted on bench/results (bench/decisions/004). */
 #include "model/model.h"
+#include "../../runtime/ht_cost.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../runtime/ht_desc.h"
+#include "../../runtime/ht_abi.h"
 #include "base/text.h"
 
 enum { WARPS_MAX = 16, K_MAX = 64, COPY_BYTES = 16 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "../../runtime/ht_cost.h"
 
 /* Shapes whose best tiles a kernel set holds, the important ones first: a tile that wins one of them becomes
  * a kernel, up to TILES_MAX; the runtime chooses among the kernels by the same cost formula, split-K

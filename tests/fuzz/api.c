@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/ht_desc.h"
+#include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
 #include "fuzz.h"
 #include "hostile.h"

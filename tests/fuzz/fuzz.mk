@@ -33,7 +33,7 @@ out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/*.h)
 	@mkdir -p $(@D)
 	$(call run,TEST,$@,$(SANITIZED) $(LDFLAGS) -o $@ $(FUZZ_NPY) -lm)
 
-out/test/fuzz/halftone-gen: $(GEN_SRC) gen/cli/main.c $(wildcard gen/*/*.h) runtime/ht_desc.h
+out/test/fuzz/halftone-gen: $(GEN_SRC) gen/cli/main.c $(wildcard gen/*/*.h) $(wildcard runtime/ht_*.h)
 	@mkdir -p $(@D)
 	$(call run,LINK,$@,$(SANITIZED) -iquote gen $(LDFLAGS) -o $@ $(filter %.c,$^))
 

@@ -1,0 +1,59 @@
+/* ht_pick.h: which set for a device; which kernel and which split-K for a shape. Pure functions of their arguments. */
+#ifndef HT_PICK_H
+#define HT_PICK_H
+
+#include "ht_abi.h"
+
+struct ht_choice {
+    int kernel; /* index into set->kernel, -1: none */
+    int splits;
+    int64_t predicted_ns; /* kernel and reduction */
+};
+
+/* The scheme of that name; NULL: the set has none. */
+HT_LOCAL const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *set, const char *name);
+
+/* The tuned kernel where the set has one for this shape and its partial sums fit partial_bytes, else the cheapest
+ * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on
+ * nothing but its arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the
+ * scheme. */
+HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
+                                  int64_t k, int64_t batch, int64_t partial_bytes);
+
+/* ns of all a call needs but the launch of its kernel: choice.predicted_ns, and packing with its launches where the kernel
+ * reads panels. What schemes are compared by. */
+HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
+                             int64_t k, int64_t batch);
+
+/* The packing in it; 0 where nothing is packed. */
+HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                               int64_t batch);
+
+/* The same for one kernel, whatever its variant: only the split is chosen. */
+HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
+                                         int64_t k, int64_t batch, int64_t partial_bytes);
+
+/* The kernel of `scheme` that computes what a data check leaves out: its variant "rescue"; -1: the set has none. Launched
+ * without splits between packing and the product, which store different blocks of C; unless ht_rescues_inside. */
+HT_LOCAL int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme);
+
+/* Whether the product of a checked call computes what it leaves out itself, instead of a rescue's launch before it: where its
+ * kernel can, and that launch were more than 1/HT_RESCUE_SHARE of the call. Inside, blocks that fail cost as much where
+ * all do, and more where they are few and all fall to one SM (the project's notes); all others cost nothing. By shape alone: bits must not depend on data of other blocks or calls. */
+enum { HT_RESCUE_SHARE = 64 };
+HT_LOCAL int ht_rescues_inside(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
+                               int64_t batch);
+
+/* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
+ * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then
+ * the earlier. */
+HT_LOCAL const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability,
+                                               int sms);
+
+/* The set as a device with so much shared memory for a block (0: not known) can run it, since code for an older capability
+ * may ask for more than a newer GPU of another line has (sm_80: 163 KB, 8.6, 8.9 and 12.x: 99 KB). The set itself where all
+ * kernels fit; else a copy, in *owned for free(), in which those that do not belong to no scheme, so that nothing picks them
+ * and every kernel keeps its number. NULL: no memory. */
+HT_LOCAL const struct ht_set_desc *ht_fit_set(const struct ht_set_desc *set, int64_t smem_bytes, void **owned);
+
+#endif
