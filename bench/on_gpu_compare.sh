@@ -16,9 +16,10 @@ for round in $(seq "$rounds"); do
         tree=$here
         [ $side = new ] || tree=$old
         for list in "--sizes 512,1024,2048,4096,8192" "--shapes $here/bench/shapes-skinny.txt"; do
+            table=$out/$side-$round-${list##*[/,]}
             # shellcheck disable=SC2086 # an option and its value
-            (cd "$tree" && "out/$set_/halftone" bench $list --schemes auto --yardsticks sgemm --seconds 0.1 2>/dev/null)
-        done >"$out/$side-$round.tsv"
+            (cd "$tree" && "out/$set_/halftone" bench $list --schemes auto --yardsticks sgemm --seconds 0.1 --out "${table%.txt}.tsv" >"$out/bench.log" 2>&1)
+        done
     done
 done
 python3 - "$out" <<'PYTHON' | tee "$out/compare.tsv"
