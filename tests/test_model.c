@@ -1,6 +1,6 @@
 /* test_model: the worked lines of all three tile models, the papers' tables, and what must hold for every
  * budget. Build with
- * gen/{err,text,gpu,isa,scheme,tile,model,model_egemm,model_legemm,model_halftone,explain}.c and -lcmocka.
+ * gen/{base,facts,model}, gen/cli/explain.c and -lcmocka.
  * HALFTONE_ROOT (default ".") is the repository. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,16 +52,24 @@ static struct gpu worked_t4(void) {
     return g;
 }
 
+/* A target of a family; the next ones that a caller needs at once stay. */
+static const struct target *of(const struct gpu *g, enum family family, const char *scheme) {
+    static struct target kept[8];
+    static int at;
+    at = (at + 1) % 8;
+    kept[at] = target_of(g, isa_find(g->isa), family, scheme_find(scheme));
+    return &kept[at];
+}
+
 struct all {
     const struct gpu *g;
     const struct isa *isa;
     const struct scheme *s;
     enum model_kind kind;
     struct shape shape;
-    struct isa seen;      /* what the model sees of isa */
-    const struct isa *at; /* while collecting: the row of the MMA shape */
+    struct target at; /* while collecting */
     int count, fits, pick;
-    const struct isa *shape_isa[CANDIDATES_MAX]; /* whose MMA shape the tile has */
+    struct target on[CANDIDATES_MAX]; /* whose MMA shape the tile has */
     struct tile tile[CANDIDATES_MAX];
     struct cost cost[CANDIDATES_MAX];
 };
@@ -70,9 +78,9 @@ static void collect(void *context, const struct tile *t) {
     struct all *a = context;
     assert_true(a->count < CANDIDATES_MAX);
     struct cost *c = &a->cost[a->count];
-    a->shape_isa[a->count] = a->at;
+    a->on[a->count] = a->at;
     a->tile[a->count] = *t;
-    model_cost(a->kind, a->g, a->at, a->s, t, &a->shape, c);
+    model_cost(a->kind, &a->at, t, &a->shape, c);
     if (c->fits) {
         a->fits++;
         if (a->pick < 0 || model_better(a->kind, c, t, &a->cost[a->pick], &a->tile[a->pick]))
@@ -85,12 +93,10 @@ static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_
     static struct all a;
     a = (struct all){.g = g, .isa = isa_find(g->isa), .kind = kind, .shape = cube, .pick = -1};
     a.s = scheme_for(scheme, a.isa->flushes_subnormals);
-    a.seen = model_isa(kind, a.isa, a.s);
-    for (a.at = &a.seen; a.at; a.at = a.at->other_shape ? isa_find(a.at->other_shape) : NULL)
-        tile_enumerate(a.at, a.s, collect, &a);
-    a.at = kind == MODEL_HALFTONE ? model_warpgroup_isa(a.isa, a.s) : NULL;
-    if (a.at)
-        tile_enumerate(a.at, a.s, collect, &a);
+    a.at = model_target(kind, g, a.isa, a.s);
+    do
+        tile_enumerate(&a.at, collect, &a);
+    while (target_next(&a.at));
     return &a;
 }
 
@@ -129,10 +135,10 @@ static void worked_shared(void **state) {
     assert_int_equal(model_occupancy(&g, sm80, 16, 255, 1024, &limit), 0);
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(model_waves_milli(&g, &t, &cube, 1), 9482);
-    assert_int_equal(model_promote_k(scheme_find("f16x3"), sm80, 0), 32);
-    assert_int_equal(model_promote_k(scheme_find("bf16x6"), sm80, 0), 64);
-    assert_int_equal(model_promote_k(scheme_find("ootomo"), sm80, 0), 16);
-    assert_int_equal(model_promote_k(scheme_find("ootomo"), sm80, 1), 0);
+    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "f16x3"), 0), 32);
+    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "bf16x6"), 0), 64);
+    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "ootomo"), 0), 16);
+    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "ootomo"), 1), 0);
 }
 
 static void who_refills(void **state) {
@@ -146,22 +152,22 @@ static void who_refills(void **state) {
                  {"sm_80", "ootomo", 32, 3, false}, {"sm_80", "egemm", 64, 2, false}, {"sm_80", "i8x6", 128, 2, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct tile t = {128, 128, cases[i].bk, 64, 32, 16, cases[i].stages, 1};
-        assert_int_equal(model_refills(scheme_find(cases[i].scheme), isa_find(cases[i].isa), &t), cases[i].refills);
+        const struct target on = target_main(NULL, isa_find(cases[i].isa), scheme_find(cases[i].scheme));
+        assert_int_equal(model_refills(&on, &t), cases[i].refills);
     }
 }
 
 static void worked_halftone(void **state) {
     (void)state;
     const struct gpu g = worked_a800();
-    const struct isa *sm80 = isa_find("sm_80");
-    const struct scheme *f16x3 = scheme_find("f16x3");
+    const struct target *f16x3 = of(&g, FAMILY_MMA_WARP, "f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
     const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait, or all: refilled */
-    assert_int_equal(model_halftone_step(&g, sm80, scheme_find("legemm"), &short_step, 1).copy, (820 - 192) * 256);
-    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).copy, (820 - 384) * 256);
-    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &short_step, 1).exposed, 160 * 256);
+    assert_int_equal(model_halftone_step(of(&g, FAMILY_MMA_WARP, "legemm"), &short_step, 1).copy, (820 - 192) * 256);
+    assert_int_equal(model_halftone_step(f16x3, &short_step, 1).copy, (820 - 384) * 256);
+    assert_int_equal(model_halftone_step(f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
-    const struct model_step step = model_halftone_step(&g, sm80, f16x3, &t, 1);
+    const struct model_step step = model_halftone_step(f16x3, &t, 1);
     assert_int_equal(step.tensor, 1536 * 256);
     assert_int_equal(step.smem, 768 * 256);
     assert_int_equal(step.issue, 464 * 256);
@@ -170,11 +176,11 @@ static void worked_halftone(void **state) {
     assert_int_equal(step.chain, 768 * 256);
     assert_int_equal(step.exposed, 40 * 256); /* two warps per scheduler */
     assert_int_equal(step.copy, 0);
-    assert_int_equal(model_halftone_instructions(sm80, f16x3, &t), 232);
-    assert_int_equal(model_halftone_dram_ns(&g, f16x3, &t, &cube, 1), 247454);
+    assert_int_equal(model_halftone_instructions(f16x3, &t), 232);
+    assert_int_equal(model_halftone_dram_ns(f16x3, &t, &cube, 1), 247454);
 
     struct cost c;
-    model_cost(MODEL_HALFTONE, &g, sm80, f16x3, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, f16x3, &t, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_accumulators, 144);
     assert_int_equal(c.regs_fragments, 71);
@@ -194,28 +200,28 @@ static void worked_halftone(void **state) {
 
     const struct gpu t4 = worked_t4();
     const struct tile turing = {128, 128, 32, 64, 32, 8, 1, 1};
-    model_cost(MODEL_HALFTONE, &t4, isa_find("sm_75"), scheme_find("egemm"), &turing, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, FAMILY_MMA_WARP, "egemm"), &turing, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_fragments, 72 + 32);
     assert_int_equal(c.regs_per_thread, 208);
-    model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("egemm"), &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
     assert_int_equal(c.regs_per_thread, 176);
     const struct tile big = {128, 128, 64, 64, 64, 16, 2, 1};
-    model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("half"), &big, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "half"), &big, &cube, &c);
     assert_int_equal(c.regs_per_thread, 248); /* ptxas: 244 */
     /* these spilled: a set of fragments is all that can be given back */
     const struct tile spills = {128, 64, 64, 64, 32, 16, 2, 1};
-    model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("legemm"), &spills, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "legemm"), &spills, &cube, &c);
     assert_false(c.fits);
-    model_cost(MODEL_HALFTONE, &g, sm80, scheme_find("ootomo"), &spills, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "ootomo"), &spills, &cube, &c);
     assert_false(c.fits);
     /* one warp leaves three of four matrix units idle */
     const struct tile lonely = {64, 64, 32, 64, 64, 16, 2, 1};
-    assert_int_equal(model_halftone_step(&g, sm80, f16x3, &lonely, 1).tensor,
-                     4 * model_halftone_step(&g, sm80, f16x3, &lonely, 4).tensor);
+    assert_int_equal(model_halftone_step(f16x3, &lonely, 1).tensor,
+                     4 * model_halftone_step(f16x3, &lonely, 4).tensor);
 }
 
-/* Kernels that read the operands as they are, model_direct.c. */
+/* Kernels that read the caller's matrices, cost_stream.c. */
 static void worked_direct(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200"), t4 = budget("t4");
@@ -223,7 +229,7 @@ static void worked_direct(void **state) {
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1}, slim = {128, 8, 32, 32, 8, 16, 2, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&h200, FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
@@ -232,16 +238,16 @@ static void worked_direct(void **state) {
     assert_int_equal(c.coefficients.step_bytes, 16384);
     assert_int_equal(c.coefficients.stream_gbps, 4800 * 59 / 100);
     assert_string_equal(c.binding, "tensor");
-    model_cost(MODEL_HALFTONE, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &slim, &vector, &c);
+    model_cost(MODEL_HALFTONE, of(&h200, FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
     assert_int_equal(c.blocks_per_sm, 3);
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800); /* never faster than its bytes */
     /* Without BF16 units multiply-adds of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
-    model_cost(MODEL_HALFTONE, &t4, isa_direct(isa_find("sm_75"), DIRECT_TILE), s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_string_equal(c.binding, "fp32");
     assert_true(c.coefficients.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
-    model_cost(MODEL_EGEMM, &h200, isa_direct(isa_find("sm_90a"), DIRECT_TILE), s, &t, &cube, &c);
+    model_cost(MODEL_EGEMM, of(&h200, FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_false(c.fits);
 }
 
@@ -249,81 +255,78 @@ static void worked_direct(void **state) {
 static void worked_direct_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("bf16x6u");
-    const struct isa *isa = isa_direct(isa_find("sm_90a"), DIRECT_WGMMA);
+    const struct target *on = of(&h200, FAMILY_UNPACKED_WGMMA, "bf16x6u");
     const struct tile wide = {128, 64, 32, 16, 64, 16, 2, 1}, even = {64, 64, 32, 16, 64, 16, 2, 1}, few = {64, 32, 32, 16, 32, 16, 2, 1};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, isa, s, &wide, &cube, &c);
+    model_cost(MODEL_HALFTONE, on, &wide, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(tile_groups(&wide, isa), 1);
-    assert_int_equal(tile_threads(&wide, isa), 256);
+    assert_int_equal(tile_groups(&wide, on), 1);
+    assert_int_equal(tile_threads(&wide, on), 256);
     assert_int_equal(c.regs_per_thread, 242);
     assert_int_equal(c.smem_bytes, 2 * (18432 + 9216)); /* two stages of FP32 are more than three of Q's slices */
     assert_int_equal(c.blocks_per_sm, 1);
     assert_int_equal(c.coefficients.step_busy_x256 / 256, 2086 * 1425 / 1980);
     assert_int_equal(c.coefficients.step_latency_x256, c.coefficients.step_busy_x256); /* nothing is beside the block */
-    model_cost(MODEL_HALFTONE, &h200, isa, s, &even, &cube, &c);
-    assert_int_equal(tile_groups(&even, isa), 2);
-    assert_int_equal(tile_threads(&even, isa), 256);
+    model_cost(MODEL_HALFTONE, on, &even, &cube, &c);
+    assert_int_equal(tile_groups(&even, on), 2);
+    assert_int_equal(tile_threads(&even, on), 256);
     assert_int_equal(c.regs_per_thread, 250);
     assert_int_equal(c.smem_bytes, 2 * 3 * 3 * 64 * 32 * 2);
-    model_cost(MODEL_HALFTONE, &h200, isa, s, &few, &cube, &c);
+    model_cost(MODEL_HALFTONE, on, &few, &cube, &c);
     assert_int_equal(c.regs_per_thread, 178);
     assert_true(c.coefficients.narrow_cycles > 0);
 }
 
-/* The worked lines of gen/model/model_wgmma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
+/* The worked lines of gen/model/footprint.c and cost_mma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
 static void worked_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct isa *isa = isa_find("sm_90a");
+    const struct target *s = of(&h200, FAMILY_WGMMA_SS, "f16x3"), *i8x6 = of(&h200, FAMILY_WGMMA_SS, "i8x6");
     for (int cluster = 1; cluster <= 2; cluster++) {
-        const struct tile t = {192, 128, 32, 192, 64, isa_mma_k(isa, SLICE_F16), 4, cluster};
+        const struct tile t = {192, 128, 32, 192, 64, 16, 4, cluster};
         struct cost c;
-        model_cost(MODEL_HALFTONE, &h200, isa, scheme_find("f16x3"), &t, &cube, &c);
+        model_cost(MODEL_HALFTONE, s, &t, &cube, &c);
         assert_true(c.fits);
         assert_int_equal(c.regs_accumulators + c.regs_fragments + c.regs_other, 232);
         assert_int_equal(c.smem_bytes, 4 * (40960 + 16) + 2 * (8 + 16384) + (192 + 128) * 4 + 8 + 16);
         assert_int_equal(c.coefficients.step_busy_x256, (cluster == 1 ? 1263 : 1245) * 256);
     }
-    const struct tile low = {64, 128, 32, 64, 64, isa_mma_k(isa, SLICE_F16), 8, 2};
+    const struct tile low = {64, 128, 32, 64, 64, 16, 8, 2};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, isa, scheme_find("f16x3"), &low, &cube, &c);
+    model_cost(MODEL_HALFTONE, s, &low, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.coefficients.step_busy_x256, 477 * 256);
-    const struct scheme *s = scheme_find("f16x3");
-    const struct tile alone = {64, 64, 32, 64, 64, isa_mma_k(isa, SLICE_F16), 8, 1}, wide = {128, 256, 32, 128, 128, isa_mma_k(isa, SLICE_F16), 4, 2};
-    assert_true(model_pairs_chunks(s, isa, &alone) && !model_pairs_chunks(s, isa, &low));
-    assert_false(model_pairs_chunks(scheme_find("ootomo"), isa, &alone)); /* each MMA is waited for */
-    assert_true(model_hurries_copies(&h200, s, &low) && !model_hurries_copies(&h200, s, &wide));
-    const struct tile half = {32, 64, 32, 32, 64, isa_mma_k(isa, SLICE_F16), 8, 1};
-    model_cost(MODEL_HALFTONE, &h200, isa, s, &half, &cube, &c);
-    assert_true(c.fits && model_pairs_chunks(s, isa, &half) && model_hurries_copies(&h200, s, &half));
+    const struct tile alone = {64, 64, 32, 64, 64, 16, 8, 1}, wide = {128, 256, 32, 128, 128, 16, 4, 2};
+    assert_true(model_pairs_chunks(s, &alone) && !model_pairs_chunks(s, &low));
+    assert_false(model_pairs_chunks(of(&h200, FAMILY_WGMMA_SS, "ootomo"), &alone)); /* each MMA is waited for */
+    assert_true(model_hurries_copies(s, &low) && !model_hurries_copies(s, &wide));
+    const struct tile half = {32, 64, 32, 32, 64, 16, 8, 1};
+    model_cost(MODEL_HALFTONE, s, &half, &cube, &c);
+    assert_true(c.fits && model_pairs_chunks(s, &half) && model_hurries_copies(s, &half));
     assert_int_equal(c.regs_per_thread, 168); /* so that two do not fit an SM, and a block of packing fits beside one */
     assert_int_equal(c.smem_bytes, 8 * (12288 + 16) + 8 + 8192 + (32 + 64) * 4 + 8 + 16);
     assert_true(c.smem_bytes + 1024 <= 233472 - (233472 / 2 + 1 + 1024));
-    const struct tile deep = {32, 64, 128, 32, 64, isa_mma_k(isa, SLICE_S8), 3, 1}; /* fits an SM, but not half of one */
-    model_cost(MODEL_HALFTONE, &h200, isa, scheme_find("i8x6"), &deep, &cube, &c);
+    const struct tile deep = {32, 64, 128, 32, 64, 32, 3, 1}; /* fits an SM, but not half of one */
+    model_cost(MODEL_HALFTONE, i8x6, &deep, &cube, &c);
     assert_false(c.fits);
-    assert_non_null(strstr(c.reason, "shared memory: 3 stages"));
+    assert_non_null(strstr(c.reason, "shared memory: "));
 }
 
-/* Kernels of multiply-adds, model_fma.c. */
+/* Kernels of multiply-adds, cost_stream.c. */
 static void worked_fma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("bf16x6u");
-    const struct isa *fma = isa_direct(isa_find("sm_90a"), DIRECT_FMA), *thin = isa_direct(isa_find("sm_90a"), DIRECT_THIN);
+    const struct target *fma = of(&h200, FAMILY_SIMT_SMALL_K, "bf16x6u"), *thin = of(&h200, FAMILY_GEMV, "bf16x6u");
     const struct tile t = {128, 64, 16, 128, 16, 16, 2, 1}, one = {8, 1, 256, 1, 1, 16, 1, 1}, four = {16, 4, 256, 2, 4, 16, 1, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, fma, s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, fma, &t, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 124);
     assert_int_equal(c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64);
     assert_int_equal(c.coefficients.step_busy_x256 / 256, 2112 * 1425 / 1980);
     assert_string_equal(c.binding, "fp32");
-    model_cost(MODEL_HALFTONE, &h200, thin, s, &one, &vector, &c);
+    model_cost(MODEL_HALFTONE, thin, &one, &vector, &c);
     assert_int_equal(c.regs_per_thread, 80);
     assert_int_equal(c.smem_bytes, 4096);
     assert_int_equal(c.coefficients.step_busy_x256 / 256, (8192 * 36 + 2048 * 64) * 1425 / (64 * 36 * 1980));
@@ -331,21 +334,20 @@ static void worked_fma(void **state) {
     assert_true(c.coefficients.ragged_cycles > 0 && c.coefficients.row_parts == 8 && c.coefficients.hidden_cycles > 0);
     assert_string_equal(c.binding, "dram");
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800);
-    model_cost(MODEL_HALFTONE, &h200, thin, s, &four, &vector, &c);
+    model_cost(MODEL_HALFTONE, thin, &four, &vector, &c);
     assert_int_equal(c.regs_per_thread, 126);
     assert_int_equal(c.blocks_per_sm, 2);
 }
 
-/* DMMA kernels, model_dmma.c. */
+/* DMMA kernels, cost_stream.c. */
 static void worked_dmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("bf16x6u");
-    const struct isa *dmma = isa_direct(isa_find("sm_90a"), DIRECT_DMMA);
+    const struct target *dmma = of(&h200, FAMILY_DMMA, "bf16x6u");
     const struct tile large = {64, 64, 16, 32, 32, 16, 4, 1}, high = {128, 32, 16, 32, 32, 16, 4, 1}, small = {32, 32, 16, 16, 16, 16, 4, 1};
     const struct shape few_k = {4096, 4096, 64};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, dmma, s, &large, &few_k, &c);
+    model_cost(MODEL_HALFTONE, dmma, &large, &few_k, &c);
     assert_int_equal(c.regs_per_thread, 128);
     assert_int_equal(c.blocks_per_sm, 4);
     assert_int_equal(c.smem_bytes, 4 * 2 * 64 * 20 * 4);
@@ -354,10 +356,10 @@ static void worked_dmma(void **state) {
     assert_int_equal(c.coefficients.block_cycles, (387 + 31 * 4) * 1425 / 1980);
     assert_true(c.coefficients.swap_share == 8 && c.coefficients.swapped_percent == 0);
     assert_string_equal(c.binding, "fp64");
-    model_cost(MODEL_HALFTONE, &h200, dmma, s, &high, &few_k, &c);
+    model_cost(MODEL_HALFTONE, dmma, &high, &few_k, &c);
     assert_int_equal(c.smem_bytes, 4 * (128 + 32) * 20 * 4);
     assert_int_equal(c.coefficients.swapped_percent, 122);
-    model_cost(MODEL_HALFTONE, &h200, dmma, s, &small, &few_k, &c);
+    model_cost(MODEL_HALFTONE, dmma, &small, &few_k, &c);
     assert_int_equal(c.regs_per_thread, 64);
     assert_int_equal(c.blocks_per_sm, 8);
 }
@@ -365,12 +367,11 @@ static void worked_dmma(void **state) {
 static void worked_tall(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct scheme *s = scheme_find("bf16x6u");
-    const struct isa *tall = isa_direct(isa_find("sm_90a"), DIRECT_TALL);
+    const struct target *tall = of(&h200, FAMILY_TALL_SKINNY, "bf16x6u");
     const struct tile one = {128, 1, 64, 16, 1, 16, 1, 1}, two = {128, 2, 64, 16, 2, 16, 1, 1};
     const struct shape points = {1000000, 1, 64};
     struct cost c;
-    model_cost(MODEL_HALFTONE, &h200, tall, s, &one, &points, &c);
+    model_cost(MODEL_HALFTONE, tall, &one, &points, &c);
     assert_int_equal(c.regs_per_thread, 64);
     assert_int_equal(c.smem_bytes, 4 * 8 * (128 + 4));
     assert_int_equal(c.blocks_per_sm, 4);
@@ -378,7 +379,7 @@ static void worked_tall(void **state) {
     assert_int_equal(c.coefficients.near_bytes, 30 << 20);
     assert_int_equal(c.coefficients.far_cycles, 650 * 1425 / 1980);
     assert_string_equal(c.binding, "dram");
-    model_cost(MODEL_HALFTONE, &h200, tall, s, &two, &points, &c);
+    model_cost(MODEL_HALFTONE, tall, &two, &points, &c);
     assert_int_equal(c.regs_per_thread, 80);
     assert_int_equal(c.blocks_per_sm, 3);
 }
@@ -387,18 +388,19 @@ static void worked_tall(void **state) {
 static void worked_direct_fp32_mma(void **state) {
     (void)state;
     const struct gpu mi210 = budget("mi210");
-    const struct isa *isa = isa_direct(isa_find("gfx90a"), DIRECT_TILE);
+    const struct target *on = of(&mi210, FAMILY_UNPACKED_MMA, "bf16x6u");
     const struct scheme *s = scheme_find("bf16x6u");
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1};
     struct cost c;
     assert_int_equal(model_fma_per_cycle(&mi210, s), 6 * 128);
-    model_cost(MODEL_HALFTONE, &mi210, isa, s, &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, on, &t, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 100);
     assert_int_equal(c.smem_bytes, 36864);
     assert_int_equal(c.coefficients.step_busy_x256 / 256, 64 * 64 * 32 / 128);
     assert_string_equal(c.binding, "tensor");
-    const struct model_counts counts = model_direct_counts(isa, &t), none = model_direct_counts(isa_direct(isa_find("sm_75"), DIRECT_TILE), &t);
+    const struct gpu t4 = budget("t4");
+    const struct model_counts counts = model_step_counts(on, &t), none = model_step_counts(of(&t4, FAMILY_UNPACKED_MMA, "bf16x6u"), &t);
     assert_int_equal(counts.mma, 32);
     assert_int_equal(counts.load, 32);
     assert_int_equal(counts.copy, 8); /* 2 * 64 * 32 numbers, four at once, of 256 threads; each is loaded and stored */
@@ -409,7 +411,7 @@ static void worked_egemm(void **state) {
     (void)state;
     const struct gpu g = worked_t4();
     const struct tile t = {128, 128, 32, 64, 32, 8, 1, 1};
-    const struct model_egemm_terms e = model_egemm_terms(&g, isa_find("sm_75"), scheme_find("egemm"), &t);
+    const struct model_egemm_terms e = model_egemm_terms(of(&g, FAMILY_MMA_WARP, "egemm"), &t);
     assert_int_equal(e.ratio_milli, 128000);
     assert_int_equal(e.register_bytes, 98304);
     assert_int_equal(e.frag_registers, 192);
@@ -425,7 +427,7 @@ static void worked_legemm(void **state) {
     const struct gpu g = worked_a800();
     const struct tile t = {128, 256, 32, 32, 64, 16, 2, 1};
     const struct model_legemm_terms l =
-        model_legemm_terms(&g, isa_find("sm_80"), scheme_find("legemm"), &t, &cube);
+        model_legemm_terms(of(&g, FAMILY_MMA_WARP, "legemm"), &t, &cube);
     assert_int_equal(l.tlp, 262144);
     assert_int_equal(l.tlp_limit, 221184);
     assert_int_equal(l.memory_bytes, 49152);
@@ -438,7 +440,7 @@ static void worked_legemm(void **state) {
     /* the contradiction: two whole accumulators of 128 x 256 at 256 threads */
     const struct tile wide = {128, 256, 32, 64, 64, 16, 2, 1};
     const struct scheme *s = scheme_find("legemm");
-    assert_int_equal(s->accumulators * wide.bm * wide.bn / tile_threads(&wide, isa_find("sm_80")), 256);
+    assert_int_equal(s->accumulators * wide.bm * wide.bn / tile_threads(&wide, of(&g, FAMILY_MMA_WARP, "legemm")), 256);
     assert_int_equal(s->accumulators * wide.bm * wide.bn, 65536);
 }
 
@@ -466,11 +468,10 @@ static void egemm_picks_table_4(void **state) {
 static void frag_caching_rejects_256x128(void **state) {
     (void)state;
     const struct gpu g = budget("t4");
-    const struct isa *isa = isa_find(g.isa);
     struct tile t = {256, 128, 32, 64, 32, 8, 1, 1};
-    assert_int_equal(model_egemm_terms(&g, isa, scheme_find("egemm"), &t).register_bytes, 180224);
+    assert_int_equal(model_egemm_terms(of(&g, FAMILY_MMA_WARP, "egemm"), &t).register_bytes, 180224);
     struct cost c;
-    model_cost(MODEL_EGEMM, &g, isa, scheme_find("egemm"), &t, &cube, &c);
+    model_cost(MODEL_EGEMM, of(&g, FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
     assert_false(c.fits);
     assert_string_equal(c.reason,
                         "FRAG caching, block: 16 warps x 32 x 232 = 118784 > 65536 registers per SM");
@@ -485,7 +486,7 @@ static void egemm_padding_decides_nothing(void **state) {
     const struct gpu g = budget("t4");
     const struct all *a = evaluate(&g, "egemm", MODEL_EGEMM);
     for (int i = 0; i < a->count; i++) {
-        const struct model_egemm_terms e = model_egemm_terms(&g, a->shape_isa[i], a->s, &a->tile[i]);
+        const struct model_egemm_terms e = model_egemm_terms(&a->on[i], &a->tile[i]);
         if (a->cost[i].fits)
             assert_true(e.smem_bytes_eq8 <= g.smem_per_block_bytes);
     }
@@ -518,7 +519,7 @@ static void legemm_accepts_table_2(void **state) {
 static void check_candidate(const struct all *a, int i) {
     const struct cost *c = &a->cost[i];
     const struct gpu *g = a->g;
-    assert_int_equal(c->threads, tile_threads(&a->tile[i], a->shape_isa[i]));
+    assert_int_equal(c->threads, tile_threads(&a->tile[i], &a->on[i]));
     if (!c->fits) {
         assert_non_null(strchr(c->reason, ':'));
         assert_true(strlen(c->reason) < MODEL_REASON_MAX - 1);
@@ -532,10 +533,10 @@ static void check_candidate(const struct all *a, int i) {
     assert_true(c->blocks_per_sm >= 1 && c->blocks_per_sm <= g->blocks_per_sm);
     int64_t warps = (int64_t)c->blocks_per_sm * c->threads / a->isa->wave_size;
     assert_true(warps <= g->warps_per_sm);
-    assert_true(warps * model_warp_registers(a->shape_isa[i], c->regs_per_thread) <= g->registers_per_sm);
+    assert_true(warps * model_warp_registers(a->on[i].isa, c->regs_per_thread) <= g->registers_per_sm);
     assert_true(c->blocks_per_sm * (c->smem_bytes + g->smem_reserved_per_block_bytes) <=
                 g->smem_per_sm_bytes);
-    if (a->seen.warpgroup) /* a block is launched with the whole file, evenly; consumers then take from the producer */
+    if (a->on[i].skeleton->persistent) /* a block is launched with the whole file, evenly; consumers then take from the producer */
         assert_int_equal(c->regs_per_thread, a->tile[i].bm < 64 || c->threads == 384 ? 168 : c->threads == 256 ? 248 : 128); /* half atoms leave room */
     else
         assert_int_equal(c->regs_per_thread, c->regs_accumulators + c->regs_fragments + c->regs_other);
@@ -783,7 +784,8 @@ static void huge_shapes_stay_positive(void **state) {
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     for (int m = 0; m < MODELS; m++) {
         struct cost c;
-        model_cost((enum model_kind)m, &g, isa_find(g.isa), scheme_find("f16x3"), &t, &huge, &c);
+        const struct target on = model_target((enum model_kind)m, &g, isa_find(g.isa), scheme_find("f16x3"));
+        model_cost((enum model_kind)m, &on, &t, &huge, &c);
         assert_true(c.predicted_ns >= 0 && c.waves_milli >= 0);
     }
 }

@@ -1,4 +1,4 @@
-/* test_tile: the rows of isa and scheme, and the search space. Build with gen/{isa,scheme,tile}.c and
+/* test_tile: the rows of isa and scheme, and the search space. Build with gen/{facts,model} and
  * -lcmocka. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,92 +11,99 @@
 #include "../gen/model/tile.h"
 
 struct seen {
-    const struct isa *isa;
-    const struct scheme *s;
+    struct target on;
     struct tile last;
     int count, wanted;
     struct tile want;
 };
 
 /* Warpgroups: parts of 64 columns, all rows of the block, one atom of k a stage. */
-static void check_warpgroups(const struct isa *isa, const struct tile *t, const struct scheme *s) {
+static void check_warpgroups(const struct target *on, const struct tile *t) {
     const int groups = tile_warpgroups(t);
     assert_int_equal(t->bm % 64 + t->bn % t->wn + t->wn % 64, t->bm < 64 ? 32 : 0);
     assert_true(t->bm >= 64 || (t->bm == 32 && t->bn == 64 && t->cluster == 1)); /* half an atom: the smallest, alone */
     assert_int_equal(t->wm, t->bm);
-    assert_int_equal(t->wk, isa_mma_k(isa, s->slice));
-    assert_int_equal(t->bk, scheme_atom_k(s));
+    assert_int_equal(t->wk, target_mma_k(on));
+    assert_int_equal(t->bk, scheme_atom_k(on->s));
     assert_true(t->bm <= 256 && groups >= 1 && groups <= 3 && tile_parts(t) <= 2 && groups * t->wn == t->bn);
     assert_true(t->stages >= 2 && t->stages <= 8);
 }
 
 /* Kernels that read the operands as they are: 4 or 8 warps, whose threads move the same place of whole lines. */
-static void check_direct(const struct isa *isa, const struct tile *t) {
-    const int warps = tile_warps(t), threads = tile_threads(t, isa);
+static void check_unpacked(const struct target *on, const struct tile *t) {
+    const int warps = tile_warps(t), threads = tile_threads(t, on);
     assert_true((warps == 4 || warps == 8) && t->bk == 32 && t->stages == 2);
-    assert_int_equal(t->bm % t->wm + t->bn % t->wn + t->wm % isa->mi + t->wn % isa->ni, 0);
+    assert_int_equal(t->bm % t->wm + t->bn % t->wn + t->wm % on->mma->m + t->wn % on->mma->n, 0);
     assert_int_equal(threads % (t->bm / 4) + threads % (t->bn / 4) + threads % (t->bk / 4), 0);
     assert_int_equal(64 % t->bm * (t->bm % 64) + 64 % t->bn * (t->bn % 64), 0); /* whole blocks of 64, or within one */
 }
 
 static void visit(void *context, const struct tile *t) {
     struct seen *v = context;
-    const int atom_k = scheme_atom_k(v->s), warps = tile_warps(t);
+    const int atom_k = scheme_atom_k(v->on.s), warps = tile_warps(t);
     if (v->count++ > 0)
         assert_true(tile_compare(&v->last, t) < 0); /* in order, none twice */
     v->last = *t;
     v->wanted += tile_compare(t, &v->want) == 0;
-    if (scheme_is_direct(v->s)) {
-        check_direct(v->isa, t);
+    if (v->on.skeleton->unpacked) {
+        check_unpacked(&v->on, t);
         return;
     }
-    if (v->isa->warpgroup) {
-        check_warpgroups(v->isa, t, v->s);
+    if (v->on.skeleton->persistent) {
+        check_warpgroups(&v->on, t);
         return;
     }
     assert_int_equal(t->bm % 64 + t->bn % 64, 0);
     assert_int_equal(t->bm % t->wm + t->bn % t->wn, 0);
-    assert_int_equal(t->wm % v->isa->mi + t->wn % (v->isa->ni * v->isa->b_tiles), 0);
-    assert_int_equal(t->bk % atom_k + t->bk % (2 * isa_fragment_k(v->isa, v->s->slice)), 0);
+    assert_int_equal(t->wm % v->on.mma->m + t->wn % (v->on.mma->n * v->on.mma->b_tiles), 0);
+    assert_int_equal(t->bk % atom_k + t->bk % (2 * target_fragment_k(&v->on)), 0);
     assert_true(t->bk <= (atom_k > 64 ? atom_k : 64));
-    assert_int_equal(t->wk, isa_mma_k(v->isa, v->s->slice));
+    assert_int_equal(t->wk, target_mma_k(&v->on));
     assert_true(warps >= 1 && warps <= 16);
-    assert_true(v->isa->async_copy ? t->stages >= 2 && t->stages <= 5 : t->stages >= 1 && t->stages <= 2);
+    assert_true(v->on.isa->async_copy ? t->stages >= 2 && t->stages <= 5 : t->stages >= 1 && t->stages <= 2);
     /* every thread copies whole 16-byte parts of a stage: skeleton tile_mma counts on it */
-    if (!v->isa->warpgroup)
-        assert_int_equal(tile_stage_bytes(t, v->s) % (tile_threads(t, v->isa) * 16), 0);
+    assert_int_equal(tile_stage_bytes(t, v->on.s) % (tile_threads(t, &v->on) * 16), 0);
 }
 
 /* Warpgroups that read the operands as they are: two of them in each block, side by side or taking turns. */
 static void direct_warpgroups(void **state) {
     (void)state;
-    struct seen v = {.isa = isa_direct(isa_find("sm_90a"), DIRECT_WGMMA), .s = scheme_find("bf16x6u")};
-    tile_enumerate(v.isa, v.s, visit, &v);
+    struct seen v = {.on = target_main(NULL, isa_find("sm_90a"), scheme_find("bf16x6u"))};
+    tile_enumerate(&v.on, visit, &v);
     assert_int_equal(v.count, 3);
     const struct tile few = {64, 32, 32, 16, 32, 16, 2, 1}, many = {128, 64, 32, 16, 64, 16, 2, 1};
-    assert_int_equal(tile_groups(&few, v.isa), 2);
-    assert_int_equal(tile_groups(&many, v.isa), 1);
-    assert_int_equal(tile_threads(&few, v.isa), tile_threads(&many, v.isa));
-    assert_int_equal(tile_groups(&few, isa_direct(isa_find("sm_90a"), DIRECT_TILE)), 1);
+    assert_int_equal(tile_groups(&few, &v.on), 2);
+    assert_int_equal(tile_groups(&many, &v.on), 1);
+    assert_int_equal(tile_threads(&few, &v.on), tile_threads(&many, &v.on));
+    assert_true(target_next(&v.on));
+    assert_int_equal(tile_groups(&few, &v.on), 1);
+    assert_false(target_next(&v.on));
 }
 
 static void every_space_is_ordered_and_legal(void **state) {
     (void)state;
+    int families = 0;
     for (int i = 0; i < isa_count; i++) {
         for (int s = 0; s < scheme_count; s++) {
-            const bool direct = scheme_is_direct(&scheme_table[s]);
-            struct seen v = {.isa = direct ? isa_direct(&isa_table[i], DIRECT_TILE) : &isa_table[i], .s = &scheme_table[s]};
-            if (!v.isa->mma_hooks[v.s->slice])
+            const struct scheme *scheme = &scheme_table[s];
+            struct seen v = {.on = target_main(NULL, &isa_table[i], scheme)};
+            if (!scheme_is_unpacked(scheme) && !isa_table[i].mma_hooks[scheme->slice])
                 continue;
-            tile_enumerate(v.isa, v.s, visit, &v);
-            if (2 * isa_fragment_k(v.isa, v.s->slice) > (scheme_atom_k(v.s) > 64 ? scheme_atom_k(v.s) : 64))
-                assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
-            else if (direct)
-                assert_in_range(v.count, 10, 50);
-            else if (v.count <= 50 || v.count >= 1000)
-                fail_msg("%s, %s: %d tiles", v.isa->name, v.s->name, v.count);
+            do {
+                v.count = 0;
+                families |= 1 << (v.on.skeleton - skeleton_table);
+                tile_enumerate(&v.on, visit, &v);
+                if (2 * target_fragment_k(&v.on) > (scheme_atom_k(scheme) > 64 ? scheme_atom_k(scheme) : 64))
+                    assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
+                else if (scheme_is_unpacked(scheme))
+                    assert_in_range(v.count, 3, 50);
+                else if (v.count <= 50 || v.count >= 1000)
+                    fail_msg("%s, %s: %d tiles", v.on.isa->name, scheme->name, v.count);
+            } while (target_next(&v.on));
         }
     }
+    for (int f = 0; f < FAMILIES; f++)
+        assert_int_equal(families >> f & 1, skeleton_table[f].searched);
 }
 
 static void the_papers_tiles_are_in_the_space(void **state) {
@@ -111,8 +118,8 @@ static void the_papers_tiles_are_in_the_space(void **state) {
                  {"sm_90a", "f16x3", {192, 128, 32, 192, 64, 16, 4, 1}}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen v = {
-            .isa = isa_find(cases[i].isa), .s = scheme_find(cases[i].scheme), .want = cases[i].t};
-        tile_enumerate(v.isa, v.s, visit, &v);
+            .on = target_main(NULL, isa_find(cases[i].isa), scheme_find(cases[i].scheme)), .want = cases[i].t};
+        tile_enumerate(&v.on, visit, &v);
         assert_int_equal(v.wanted, 1);
     }
 }
@@ -121,8 +128,10 @@ static void geometry(void **state) {
     (void)state;
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(tile_warps(&t), 8);
-    assert_int_equal(tile_threads(&t, isa_find("sm_80")), 256);
-    assert_int_equal(tile_threads(&t, isa_find("gfx90a")), 512);
+    const struct target sm80 = target_main(NULL, isa_find("sm_80"), scheme_find("f16x3"));
+    const struct target gfx90a = target_main(NULL, isa_find("gfx90a"), scheme_find("egemm"));
+    assert_int_equal(tile_threads(&t, &sm80), 256);
+    assert_int_equal(tile_threads(&t, &gfx90a), 512);
     assert_int_equal(tile_stage_bytes(&t, scheme_find("f16x3")), 32768); /* 256 rows of 128 bytes */
     assert_int_equal(tile_stage_bytes(&t, scheme_find("half")), 16384);
     const struct tile wide = {64, 128, 32, 64, 64, 16, 8, 2}, tall = {192, 128, 32, 192, 64, 16, 4, 2};
@@ -161,13 +170,13 @@ static void rows_are_consistent(void **state) {
             used |= 1 << s->product[p].acc;
         }
         assert_int_equal(used, (1 << s->accumulators) - 1);
-        assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0 || scheme_is_direct(s));
+        assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0 || scheme_is_unpacked(s));
         assert_non_null(s->bound_text);
         assert_non_null(s->range_text);
         assert_true(s->scale == SCALE_RESIDUAL ? s->residual_shift > 0
                                                : s->residual_shift == 0 || for_flushing);
         /* A scheme that promises accuracy for every exponent may not leave its residual to be flushed. */
-        if (s->slice == SLICE_BF16 && !scheme_is_direct(s)) /* the unit that flushes FP16 subnormals flushes BF16's */
+        if (s->slice == SLICE_BF16 && !scheme_is_unpacked(s)) /* the unit that flushes FP16 subnormals flushes BF16's */
             assert_non_null(s->flushed_range_text);
         if (s->scale == SCALE_ROW && s->slice == SLICE_F16)
             assert_int_equal(s->flushed_range_text != NULL, s->residual_shift > 0);
@@ -177,18 +186,18 @@ static void rows_are_consistent(void **state) {
         const struct isa *isa = &isa_table[i];
         assert_ptr_equal(isa_find(isa->name), isa);
         for (enum slice_type type = SLICE_F16; type < SLICE_TYPES; type++) {
-            assert_int_equal(isa_mma_k(isa, type) > 0, isa->mma_hooks[type] != NULL);
+            assert_int_equal(isa->mma_k[type] > 0, isa->mma_hooks[type] != NULL);
             assert_true(isa->promote_k[type] == 0 || 64 % isa->promote_k[type] == 0 || isa->promote_k[type] % 64 == 0);
-            if (isa_mma_k(isa, type) > 0)
-                assert_int_equal(isa_fragment_k(isa, type) % isa_mma_k(isa, type), 0);
+            if (isa->mma_k[type] > 0)
+                assert_int_equal(isa->mma.fragment_k * 2 / slice_bytes(type) % isa->mma_k[type], 0);
         }
-        assert_true(isa->skeleton && isa->prim && isa->launch && isa->hooks[0]);
+        assert_true(isa->prim && isa->launch && (isa->fragment ? isa->stage : isa->wgmma) && isa->mma_sync_rate_percent > 0);
         const struct isa *other = isa->other_shape ? isa_find(isa->other_shape) : isa;
         assert_non_null(other);
         assert_int_equal(other->arch, isa->arch);
         assert_string_equal(other->sim_model, isa->sim_model);
-        assert_int_equal(other->align_units[SLICE_F16] * isa->fragment_k,
-                         isa->align_units[SLICE_F16] * other->fragment_k);
+        assert_int_equal(other->align_units[SLICE_F16] * isa->mma.fragment_k,
+                         isa->align_units[SLICE_F16] * other->mma.fragment_k);
     }
     assert_null(isa_find("sm_70"));
     assert_int_equal(scheme_for("f16x3", true)->accumulators, 2);

@@ -161,8 +161,10 @@ static bool rival_wins(struct duel *d, int key, int64_t value) {
     d->gpu = *l->g;
     if (!gpu_number_set(&d->gpu, key, value))
         return false;
-    model_cost(l->kind, &d->gpu, d->pick->isa, l->s, &d->pick->tile, &l->shape, &x);
-    model_cost(l->kind, &d->gpu, d->rival->isa, l->s, &d->rival->tile, &l->shape, &y);
+    struct target pick = d->pick->on, rival = d->rival->on;
+    pick.g = rival.g = &d->gpu;
+    model_cost(l->kind, &pick, &d->pick->tile, &l->shape, &x);
+    model_cost(l->kind, &rival, &d->rival->tile, &l->shape, &y);
     return y.fits && (!x.fits || model_better(l->kind, &y, &d->rival->tile, &x, &d->pick->tile));
 }
 

@@ -23,9 +23,9 @@ static void collect(void *context, const struct tile *t) {
         l->capacity = capacity;
     }
     struct candidate *c = &l->item[l->count++];
-    c->isa = l->shape_isa;
+    c->on = l->on;
     c->tile = *t;
-    model_cost(l->kind, l->g, c->isa, l->s, t, &l->shape, &c->cost);
+    model_cost(l->kind, &c->on, t, &l->shape, &c->cost);
 }
 
 static bool goes_before(enum model_kind kind, const struct candidate *x, const struct candidate *y) {
@@ -50,13 +50,12 @@ static void rank(struct listing *l) {
 }
 
 bool explain_rank(struct listing *l) {
-    l->seen = model_isa(l->kind, l->isa, l->s);
-    for (l->shape_isa = &l->seen; l->shape_isa;
-         l->shape_isa = l->shape_isa->other_shape ? isa_find(l->shape_isa->other_shape) : NULL)
-        tile_enumerate(l->shape_isa, l->s, collect, l);
-    l->shape_isa = model_warpgroup_isa(l->isa, l->s);
-    if (l->kind == MODEL_HALFTONE && l->shape_isa)
-        tile_enumerate(l->shape_isa, l->s, collect, l);
+    const struct target first = model_target(l->kind, l->g, l->isa, l->s);
+    l->on = first;
+    do
+        tile_enumerate(&l->on, collect, l);
+    while (target_next(&l->on));
+    l->on = first;
     rank(l);
     return !l->failed;
 }
@@ -87,12 +86,12 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
 }
 
 void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, const struct tile *t) {
-    const struct isa *main = model_scheme_isa(l->isa, l->s), *other = main->other_shape ? isa_find(main->other_shape) : NULL;
-    const bool is_other = other && t->wk == isa_mma_k(other, l->s->slice) && t->wk != isa_mma_k(main, l->s->slice);
+    struct target other = l->on;
+    const bool is_other = !l->on.skeleton->unpacked && target_next(&other) && t->wk == target_mma_k(&other) && t->wk != target_mma_k(&l->on);
     tile_name(name, t);
     const size_t used = strlen(name);
     if (is_other)
-        snprintf(name + used, EXPLAIN_TILE_MAX - used, " of %dx%d MMAs", other->mi, other->ni);
+        snprintf(name + used, EXPLAIN_TILE_MAX - used, " of %dx%d MMAs", other.mma->m, other.mma->n);
 }
 
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t) {
@@ -105,12 +104,12 @@ void explain_add_tile(struct text *out, const struct listing *l, const struct ti
 
 /* Whether FP32 multiply-adds do all of the scheme's work: it has no products on the matrix unit's slices. */
 static bool multiplies_fp32(const struct listing *l) {
-    return scheme_is_direct(l->s) && !l->isa->direct_mma;
+    return scheme_is_unpacked(l->s) && !l->isa->mma_bf16;
 }
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
-    text_addf(out, "Kernels: %s, compiled for %s.", multiplies_fp32(l) && !isa->fp32_mma ? "FP32 multiply-adds" : isa_instruction(isa), isa->name);
+    text_addf(out, "Kernels: %s, compiled for %s.", multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 multiply-adds" : isa_instruction(isa), isa->name);
     if (isa->absent)
         text_addf(out, " %s, the unit's faster instruction, is in no kernel, and its rate is not counted.", isa->absent);
     if (isa->unverified && !scheme_is_exact(l->s))
@@ -194,9 +193,12 @@ void explain_table(struct text *out, const struct listing *l) {
 
 /* ---- text for people ---- */
 
-const char explain_seen_note[] = "The papers' models know no warpgroup instructions: their tiles here are "
+const char *explain_seen_note(const struct listing *l) {
+    static const char note[] = "The papers' models know no warpgroup instructions: their tiles here are "
                                  "those of this GPU's mma.sync, for which no "
                                  "kernels are generated.\n";
+    return target_main(l->g, l->isa, l->s).skeleton == l->on.skeleton || l->on.skeleton->unpacked ? "" : note;
+}
 
 static void print_head(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
@@ -223,8 +225,7 @@ static void print_head(struct text *out, const struct listing *l) {
     text_add(out, "\n");
     explain_add_estimates(out, g);
     text_add(out, "\n");
-    if (l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s))
-        text_add(out, explain_seen_note);
+    text_add(out, explain_seen_note(l));
 }
 
 static const char *const formulas[] = {
@@ -263,8 +264,8 @@ static const char *const formulas[] = {
 
 void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]) {
     const struct gpu *g = l->g;
-    const int64_t warps = c->cost.threads / c->isa->wave_size, blocks = c->cost.blocks_per_sm;
-    const int64_t allocated = model_warp_registers(c->isa, c->cost.regs_per_thread) * warps;
+    const int64_t warps = c->cost.threads / c->on.isa->wave_size, blocks = c->cost.blocks_per_sm;
+    const int64_t allocated = model_warp_registers(c->on.isa, c->cost.regs_per_thread) * warps;
     const struct explain_use all[EXPLAIN_USES] = {
         {"registers per thread", c->cost.regs_per_thread, g->registers_per_thread_max},
         {"registers per SM", allocated * blocks, g->registers_per_sm},
@@ -277,7 +278,7 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
 /* The model's own quantities for a tile. */
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
-    if (l->seen.warpgroup || scheme_is_direct(l->s)) {
+    if (l->on.skeleton->cost_form != COST_PIPES) {
         const struct ht_cost_coefficients *k = &c->cost.coefficients;
         text_addf(
             out,
@@ -285,18 +286,18 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
             "of a launch %d\n",
             k->step_busy_x256 / 256, k->fixed_cycles, k->narrow_cycles, k->start_cycles);
     } else if (l->kind == MODEL_HALFTONE) {
-        struct model_step s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
+        struct model_step s = model_halftone_step(&c->on, t, c->cost.blocks_per_sm);
         text_addf(out,
                   "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
                   ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
                   ", copy %" PRId64 "; %d instructions\n",
                   s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
-                  s.exposed / 256, s.copy / 256, model_halftone_instructions(c->isa, l->s, t));
+                  s.exposed / 256, s.copy / 256, model_halftone_instructions(&c->on, t));
         text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
-                  model_halftone_dram_ns(l->g, l->s, t, &l->shape, c->cost.blocks_per_sm),
+                  model_halftone_dram_ns(&c->on, t, &l->shape, c->cost.blocks_per_sm),
                   c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
-        struct model_egemm_terms e = model_egemm_terms(l->g, c->isa, l->s, t);
+        struct model_egemm_terms e = model_egemm_terms(&c->on, t);
         explain_add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
         text_addf(out,
                   "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
@@ -306,7 +307,7 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
         explain_add_milli(out, "", e.mem1_milli, "");
         explain_add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
     } else {
-        struct model_legemm_terms e = model_legemm_terms(l->g, c->isa, l->s, t, &l->shape);
+        struct model_legemm_terms e = model_legemm_terms(&c->on, t, &l->shape);
         text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
         explain_add_milli(out, "", e.ratio_milli, "");
         explain_add_milli(out, "; Work_DL ", e.work_dl_milli, "");
@@ -327,8 +328,8 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
     struct model_step s = {0}; /* of warpgroup kernels and those that read the operands as they are all is one pipe */
-    if (!l->seen.warpgroup && !scheme_is_direct(l->s))
-        s = model_halftone_step(l->g, c->isa, l->s, t, c->cost.blocks_per_sm);
+    if (l->on.skeleton->cost_form == COST_PIPES)
+        s = model_halftone_step(&c->on, t, c->cost.blocks_per_sm);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
@@ -426,11 +427,6 @@ static void print_no_pick(struct text *out, const struct listing *l) {
     }
 }
 
-/* What a tile's numbers do not say: a warp of 16 rows multiplies with three others. */
-static const char *how(const struct candidate *c) {
-    return c->isa->direct == DIRECT_WGMMA ? ", warpgroups" : "";
-}
-
 static void print_pick(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     if (l->fits == 0) {
@@ -441,15 +437,14 @@ static void print_pick(struct text *out, const struct listing *l) {
     struct explain_use use[EXPLAIN_USES];
     text_add(out, "\nPick: ");
     explain_add_tile(out, l, &p->tile);
-    text_addf(out, ", %d %s, %d threads%s\n", tile_warps(&p->tile) * tile_groups(&p->tile, p->isa),
-              l->seen.warpgroup ? "warpgroups and a producer" : "warps", p->cost.threads, how(p));
+    text_addf(out, ", %d %s, %d threads\n", tile_warps(&p->tile) * tile_groups(&p->tile, &p->on), p->on.skeleton->workers, p->cost.threads);
     explain_uses(l, p, use);
     for (int i = 0; i < EXPLAIN_USES; i++) {
         text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
                   use[i].limit, use[i].limit > 0 ? use[i].used * 100 / use[i].limit : 0);
         if (i == 0)
             text_addf(out, "    accumulators %d, %s %d, other %d\n", p->cost.regs_accumulators,
-                      l->seen.warpgroup ? "of a warpgroup after setmaxnreg; chain" : "fragments",
+                      p->on.skeleton->holds,
                       p->cost.regs_fragments, p->cost.regs_other);
     }
     text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);
@@ -535,7 +530,7 @@ static void print_fits(struct text *out, const struct listing *l) {
         const struct cost *c = &l->item[i].cost;
         text_addf(out, "  %3d ", i + 1);
         explain_add_tile(out, l, &l->item[i].tile);
-        text_addf(out, "  %d threads%s, %d regs, %d smem, %d/SM, waves ", c->threads, how(&l->item[i]), c->regs_per_thread,
+        text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves ", c->threads, l->item[i].on.skeleton->workers, c->regs_per_thread,
                   c->smem_bytes, c->blocks_per_sm);
         explain_add_milli(out, "", c->waves_milli, "");
         explain_add_milli(out, ", ", c->predicted_ns, "");

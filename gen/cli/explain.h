@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 struct candidate {
-    const struct isa *isa; /* whose MMA shape the tile is made of */
+    struct target on; /* whose MMA shape and family the tile is of */
     struct tile tile;
     struct cost cost;
 };
@@ -20,11 +20,11 @@ struct candidate {
 /* Every tile with its cost under one model. Filled in by the caller: g, isa, s, kind, shape. */
 struct listing {
     const struct gpu *g;
-    const struct isa *isa, *shape_isa; /* the unit's row; while collecting, that of the MMA shape */
+    const struct isa *isa; /* the unit's row */
     const struct scheme *s;
     enum model_kind kind;
     struct shape shape;
-    struct isa seen;        /* set by explain_rank: model_isa */
+    struct target on;       /* set by explain_rank: of the model; while collecting, of the next space */
     struct candidate *item; /* fitting ones first, by rank; then the rejected ones in tile order */
     int count, capacity, fits;
     bool failed;
@@ -37,8 +37,8 @@ void explain_free(struct listing *l);
 /* Rank (from 0) of the first tile that is slower than the pick, or of the last when all are as good; 0: none. */
 int explain_runner_up(const struct listing *l);
 
-/* To be said where isa has warpgroups and seen has not. */
-extern const char explain_seen_note[];
+/* Said where the model sees another family than the scheme's kernels are of; else empty. */
+const char *explain_seen_note(const struct listing *l);
 
 /* What a tile takes of the budget. */
 enum { EXPLAIN_USES = 5 };

@@ -203,13 +203,13 @@ static void add_units(struct library *l, const struct kernel_set *set) {
         const struct plan *p = &set->plans.plan[i];
         struct unit gemm = {UNIT_GEMM, c, p, {0}}, pack = {UNIT_PACK, c, p, {0}};
         snprintf(gemm.name, sizeof gemm.name, "%s", p->name);
-        emit_pack_name(pack.name, sizeof pack.name, p->scheme, c->isa);
+        emit_pack_name(pack.name, sizeof pack.name, p->on.s, c->isa);
         add_unit(l, &gemm);
-        if (!scheme_is_direct(p->scheme))
+        if (!scheme_is_unpacked(p->on.s))
             add_unit(l, &pack);
-        if (scheme_is_exact(p->scheme)) {
+        if (scheme_is_exact(p->on.s)) {
             struct unit exact = {UNIT_REDUCE, c, p, {0}};
-            emit_reduce_name(exact.name, sizeof exact.name, p->scheme, c->isa);
+            emit_reduce_name(exact.name, sizeof exact.name, p->on.s, c->isa);
             add_unit(l, &exact);
         }
     }
@@ -238,7 +238,7 @@ static void check_tiles(const struct library *l, const char *list) {
             found = found || plan_has_tile(&l->set[i].plans, &t);
         const struct kernel_set *set = &l->set[0];
         if (!found && l->sets > 0 && set->plans.count > 0)
-            plan_refuse_tile(&set->gpu, set->context.isa, set->plans.plan[0].scheme, &t);
+            plan_refuse_tile(&set->gpu, set->context.isa, set->plans.plan[0].on.s, &t);
     }
 }
 
@@ -277,9 +277,9 @@ bool unit_emit(struct text *out, const struct unit *u) {
     case UNIT_GEMM:
         return emit_gemm(out, u->context, u->plan);
     case UNIT_PACK:
-        return emit_pack(out, u->context, u->plan->scheme);
+        return emit_pack(out, u->context, u->plan->on.s);
     case UNIT_REDUCE:
-        return emit_reduce(out, u->context, u->plan ? u->plan->scheme : NULL);
+        return emit_reduce(out, u->context, u->plan ? u->plan->on.s : NULL);
     }
     return false;
 }

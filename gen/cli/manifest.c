@@ -10,8 +10,8 @@
 #include "../../runtime/ht_bound.h"
 
 static const struct scheme *scheme_at(const struct plan_set *set, int i) {
-    const struct scheme *s = set->plan[i].scheme;
-    return i > 0 && set->plan[i - 1].scheme == s ? NULL : s; /* plans of a scheme are neighbours */
+    const struct scheme *s = set->plan[i].on.s;
+    return i > 0 && set->plan[i - 1].on.s == s ? NULL : s; /* plans of a scheme are neighbours */
 }
 
 static const char *async_name(bool async) {
@@ -27,13 +27,10 @@ static void table_of_set(struct text *out, const struct emit_context *c, const s
     for (int i = 0; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
-        /* of a warp and step of bk; a warpgroup kernel has no such step */
-        const struct model_counts counts = p->isa->warpgroup             ? (struct model_counts){0}
-                                           : scheme_is_direct(p->scheme) ? model_direct_counts(p->isa, t)
-                                                                         : model_halftone_counts(p->isa, p->scheme, t);
+        const struct model_counts counts = model_step_counts(&p->on, t);
         text_addf(out, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\n", p->name,
-                  p->scheme->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
-                  t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, p->isa), p->cost.regs_per_thread,
+                  p->on.s->name, p->variant == VARIANT_PIPELINE ? "-" : variant_name(p->variant), t->bm,
+                  t->bn, t->bk, t->wm, t->wn, t->stages, tile_threads(t, &p->on), p->cost.regs_per_thread,
                   p->cost.smem_bytes, p->cost.blocks_per_sm, p->why, counts.mma, counts.load, counts.copy,
                   t->cluster);
     }
@@ -55,21 +52,17 @@ static void dispatch_declarations(struct text *out, const struct library *l) {
     text_add(out, "\n");
 }
 
-static int direct_kind_of(const struct plan *p) {
-    return p->isa->direct == DIRECT_WGMMA ? HT_DIRECT_SLICES : p->isa->direct >= DIRECT_DMMA ? HT_DIRECT_DMMA : p->isa->direct ? HT_DIRECT : 0;
-}
-
 static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set) {
     text_addf(out, "static const struct ht_kernel_desc kernels_%s[] = {\n", gpu);
     for (int i = 0; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
         const struct ht_cost_coefficients *k = &p->cost.coefficients;
-        text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->scheme->name,
+        text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
-                  t->stages, tile_threads(t, p->isa), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  direct_kind_of(p),
+                  t->stages, tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
+                  p->on.skeleton->desc_kind,
                   emit_rescues(p));
         text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
@@ -79,7 +72,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
     text_add(out, "};\n\n");
 }
 
-enum { DIRECT_FMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of tile_direct */
+enum { FFMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of tile_direct */
 
 /* What ht_bound_units needs of a scheme; derivation: bench/ERROR_BOUNDS.md. */
 struct bound_terms {
@@ -88,14 +81,16 @@ struct bound_terms {
     int promote_k;
 };
 
-static struct bound_terms bound_terms_of(const struct scheme *s, const struct isa *isa) {
+static struct bound_terms bound_terms_of(const struct target *on) {
+    const struct scheme *s = on->s;
+    const struct isa *isa = on->isa;
     const int full = isa->align_units[s->slice];
     struct bound_terms b = {.once_units = s->split_units + full + isa->group_units,
-                            .promote_k = plan_promote_k(s, isa)};
+                            .promote_k = plan_promote_k(on)};
     if (scheme_is_exact(s))
         return (struct bound_terms){.once_units = s->split_units};
-    if (scheme_is_direct(s) && !isa->direct_mma) /* a rounding for each k; ht_bound_units says it per fragment */
-        return (struct bound_terms){.step_units = isa_fragment_k(isa, s->slice), .promote_k = DIRECT_FMA_CHAIN};
+    if (scheme_is_unpacked(s) && !isa->mma_bf16) /* a rounding for each k; ht_bound_units says it per fragment */
+        return (struct bound_terms){.step_units = target_fragment_k(on), .promote_k = FFMA_CHAIN};
     for (int i = 0; i < s->products; i++) {
         const struct product *p = &s->product[i];
         if (p->acc != 0)
@@ -110,17 +105,17 @@ static struct bound_terms bound_terms_of(const struct scheme *s, const struct is
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
     b.once_units -= b.step_units;
     /* Multiply-adds: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
-    if (scheme_is_direct(s) && b.once_units + b.step_units < DIRECT_FMA_CHAIN - 2)
-        b.once_units = DIRECT_FMA_CHAIN - 2 - b.step_units;
+    if (scheme_is_unpacked(s) && b.once_units + b.step_units < FFMA_CHAIN - 2)
+        b.once_units = FFMA_CHAIN - 2 - b.step_units;
     if (s->promote[0] == PROMOTE_EACH_MMA)
-        b.promote_k = isa_fragment_k(isa, s->slice);
+        b.promote_k = target_fragment_k(on);
     return b;
 }
 
 int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k) {
-    const struct isa *of = model_scheme_isa(isa, s);
-    const struct bound_terms b = bound_terms_of(s, of);
-    const struct ht_scheme_desc desc = {.mma_k = isa_fragment_k(of, s->slice), .align_units = b.step_units, .split_units = b.once_units,
+    const struct target on = target_main(NULL, isa, s);
+    const struct bound_terms b = bound_terms_of(&on);
+    const struct ht_scheme_desc desc = {.mma_k = target_fragment_k(&on), .align_units = b.step_units, .split_units = b.once_units,
                                         .promote_k = b.promote_k, .exact_k = s->exact_k, .fma_k = s->fma_k};
     return ht_bound_units(&desc, k);
 }
@@ -133,9 +128,10 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct scheme *s = scheme_at(set, i);
         if (!s)
             continue;
-        const struct isa *isa = model_scheme_isa(c->isa, s);
-        const struct bound_terms bound = bound_terms_of(s, isa);
-        const char *launcher = scheme_is_direct(s) ? "" : "_launch";
+        const struct isa *isa = c->isa;
+        const struct target on = target_main(c->gpu, isa, s);
+        const struct bound_terms bound = bound_terms_of(&on);
+        const char *launcher = scheme_is_unpacked(s) ? "" : "_launch";
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);
         text_addf(out, "    {\"%s\",\n     \"%s\",\n     \"", s->name, emit_range_text(s, isa));
@@ -145,11 +141,11 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
             "\"%s\", %s%s, %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
             s->slices, scheme_atom_k(s),
-            scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, isa_fragment_k(isa, s->slice),
+            scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, target_fragment_k(&on),
             bound.step_units, bound.once_units, bound.promote_k,
-            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_direct(s) ? "" : name,
-            scheme_is_direct(s) ? "NULL" : name, scheme_is_direct(s) ? "" : "_init",
-            scheme_is_direct(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
+            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
+            scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
+            scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
             s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? emit_pack_together(c->gpu) : 0);

@@ -29,7 +29,7 @@ static void sentence(struct text *out, const char *key,
 static void write_facts(struct text *out, const struct page *p) {
     const struct listing *l = p->main;
     const struct gpu *g = l->g;
-    const bool note = l->isa->warpgroup && !l->seen.warpgroup && !scheme_is_direct(l->s);
+    const char *const note = explain_seen_note(l);
     text_addf(out,
               "# "
               "facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\nleft\t%"
@@ -45,14 +45,14 @@ static void write_facts(struct text *out, const struct page *p) {
     number(out, "native_gflops", g->native_fp32_gflops);
     number(out, "dram_gbps", g->dram_gbps);
     number(out, "clock_mhz", model_clock_mhz(g));
-    number(out, "warpgroup", l->seen.warpgroup);
+    number(out, "warpgroup", l->on.skeleton->persistent);
     sentence(out, "ceiling", explain_add_ceiling, l);
     sentence(out, "kernels", explain_add_kernels, l);
     if (l->fits > 0)
         sentence(out, "verdict", explain_add_verdict, l);
     text_add(out, "estimates\t");
     explain_add_estimates(out, g);
-    text_addf(out, "\nnote\t%s", note ? explain_seen_note : "\n");
+    text_addf(out, "\nnote\t%s", *note ? note : "\n");
 }
 
 static void write_budget(struct text *out, const struct listing *l) {
@@ -118,7 +118,7 @@ static void write_turnings(struct text *out, const struct listing *l) {
 static int64_t intensity_milli(const struct listing *l) {
     const struct candidate *c = &l->item[0];
     const int blocks = c->cost.blocks_per_sm > 0 ? c->cost.blocks_per_sm : 1;
-    const int64_t ns = model_halftone_dram_ns(l->g, l->s, &c->tile, &l->shape, blocks);
+    const int64_t ns = model_halftone_dram_ns(&c->on, &c->tile, &l->shape, blocks);
     const int64_t flops = ht_mul(2, ht_mul(ht_mul(l->shape.m, l->shape.n), l->shape.k));
     const int64_t bytes = ht_mul(ns > 0 ? ns : 1, l->g->dram_gbps);
     return flops > INT64_MAX / 1000 ? ht_mul(flops / bytes, 1000) : flops * 1000 / bytes;

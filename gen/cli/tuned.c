@@ -90,7 +90,7 @@ static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, con
     struct tuned *t = r->t;
     for (int i = 0; i < t->count; i++) {
         const struct shape *x = &t->entry[i].shape;
-        if (x->m == s->m && x->n == s->n && x->k == s->k && r->set->plan[t->entry[i].plan].scheme == scheme)
+        if (x->m == s->m && x->n == s->n && x->k == s->k && r->set->plan[t->entry[i].plan].on.s == scheme)
             return &t->entry[i];
     }
     if (t->count == t->capacity) {
@@ -148,10 +148,10 @@ static bool read_row(struct reader *r, char *line) {
     else if (plan < 0)
         err_user(r->path, r->line, "this set has no kernel '%s'; tune the set that this generator makes",
                  cell[r->at[COL_KERNEL]]);
-    else if (r->set->plan[plan].isa->direct == DIRECT_WGMMA && shape.k <= r->set->plan[plan].scheme->fma_k)
+    else if (!plan_takes_k(&r->set->plan[plan], shape.k))
         return true; /* tune times it, but its bound holds from there on only: the library's choice passes it over too */
     else if (may_run(r, &r->set->plan[plan], &shape, splits)) {
-        struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].scheme);
+        struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].on.s);
         if (e && strcmp(cell[r->at[COL_PICK]], "1") == 0)
             e->pick_ns = ns;
         if (e && ns < e->best_ns) {

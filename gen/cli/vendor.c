@@ -485,8 +485,8 @@ static void hole_gpus(struct text *out, const struct vendor *v) {
 static void hole_schemes(struct text *out, const struct vendor *v) {
     const struct plan_set *plans = &v->library->set[0].plans;
     for (int i = 0; i < plans->count; i++) {
-        if (i == 0 || plans->plan[i - 1].scheme != plans->plan[i].scheme)
-            text_addf(out, "%s`%s`", i > 0 ? ", " : "", plans->plan[i].scheme->name);
+        if (i == 0 || plans->plan[i - 1].on.s != plans->plan[i].on.s)
+            text_addf(out, "%s`%s`", i > 0 ? ", " : "", plans->plan[i].on.s->name);
     }
 }
 

@@ -22,7 +22,7 @@ struct params {
 struct hole_context {
     const struct plan *plan;
     const struct sched *sched;
-    const struct text *slices; /* of a frame that has some */
+    const struct text *inlay;
 };
 
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa) {
@@ -93,68 +93,72 @@ static void scheme_params(struct params *p, const struct scheme *s) {
 }
 
 /* Blocks that the compiler must leave registers for. ptxas takes what it gets, so where shared memory allows fewer blocks
- * tile_direct still gets no more than planned. */
+ * it still gets no more than planned. */
 static long min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
-    if ((p->isa->direct && p->isa->direct_mma) || p->isa->direct == DIRECT_FMA) /* there a short k needs less of it */
-        return model_occupancy(p->gpu, p->isa, c->threads / p->isa->wave_size, c->regs_per_thread, 0, NULL);
+    if (p->on.skeleton->sets_min_blocks_by_registers && (p->on.isa->mma_bf16 || !p->on.skeleton->searched))
+        return model_occupancy(p->on.g, p->on.isa, c->threads / p->on.isa->wave_size, c->regs_per_thread, 0, NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
 
-static void tile_params(struct params *p, const struct plan *plan) {
+static void params_wgmma_ss(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
-    param(p, "BM", t->bm);
-    param(p, "BN", t->bn);
-    param(p, "BK", t->bk);
-    param(p, "WM", t->wm);
-    param(p, "WN", t->wn);
-    param(p, "STAGES", t->stages);
-    scheme_params(p, plan->scheme);
-    if (!scheme_is_direct(plan->scheme)) /* there each step is a chain */
-        param(p, "PROMOTE_STEPS", plan->promote_steps);
-    if (plan->isa->warpgroup) {
-        param(p, "PROMOTES", model_promotes(plan->scheme, plan->isa));
-        param(p, "CHUNK", model_chunk(plan->scheme, plan->isa, t));
-        param(p, "SMS", (long)plan->gpu->sms);
-        param(p, "CLUSTER", t->cluster);
-        param(p, "SHARES_A", tile_cluster_n(t) > 1);
-        param(p, "SHARES_B", tile_cluster_m(t) > 1);
-        param(p, "ELECTS", model_hurries_copies(plan->gpu, plan->scheme, t));
-    } else {
-        param(p, "MIN_BLOCKS", min_blocks(plan));
-        param(p, "WAVE", plan->isa->wave_size);
-        param(p, "MMA_M", plan->isa->mi);
-        param(p, "MMA_N", plan->isa->ni);
-        param(p, "FRAGMENT_K", isa_fragment_k(plan->isa, plan->scheme->slice));
-        param(p, "B_TILES", plan->isa->b_tiles);
-        param(p, "D_COLS", plan->isa->d_cols);
-    }
-    if (scheme_is_direct(plan->scheme)) {
-        param(p, "FAST", plan->isa->direct_mma != NULL);
-        param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
-        param(p, "SMS", (long)plan->gpu->sms);
-        if (plan->isa->direct == DIRECT_DMMA) {
-            param(p, "SMEM_PER_SM", (long)plan->gpu->smem_per_sm_bytes);
-            param(p, "SMEM_RESERVED", (long)plan->gpu->smem_reserved_per_block_bytes);
-            param(p, "SWAP_SHARE", plan->cost.coefficients.swap_share);
-        }
-        if (plan->isa->direct <= DIRECT_TILE) {
-            param(p, "ROWS_BESIDE", plan->isa->direct == DIRECT_WGMMA);
-            param(p, "GROUPS", tile_groups(t, plan->isa));
-        }
-    } else
-        param(p, "RASTER", plan->raster);
-    if (!plan->isa->warpgroup && !scheme_is_direct(plan->scheme))
-        param(p, "REFILLS", model_refills(plan->scheme, plan->isa, t));
+    param(p, "PROMOTE_STEPS", plan->promote_steps);
+    param(p, "PROMOTES", model_promotes(&plan->on));
+    param(p, "CHUNK", model_chunk(&plan->on, t));
+    param(p, "SMS", (long)plan->on.g->sms);
+    param(p, "CLUSTER", t->cluster);
+    param(p, "SHARES_A", tile_cluster_n(t) > 1);
+    param(p, "SHARES_B", tile_cluster_m(t) > 1);
+    param(p, "ELECTS", model_hurries_copies(&plan->on, t));
+    param(p, "RASTER", plan->raster);
 }
 
-static void derived_wgmma(struct params *p, const struct scheme *s, const struct tile *t) {
+static void params_of_warps(struct params *p, const struct plan *plan) {
+    param(p, "MIN_BLOCKS", min_blocks(plan));
+    param(p, "WAVE", plan->on.isa->wave_size);
+    param(p, "MMA_M", plan->on.mma->m);
+    param(p, "MMA_N", plan->on.mma->n);
+    param(p, "FRAGMENT_K", target_fragment_k(&plan->on));
+    param(p, "B_TILES", plan->on.mma->b_tiles);
+    param(p, "D_COLS", plan->on.mma->d_cols);
+}
+
+static void params_mma_warp(struct params *p, const struct plan *plan) {
+    param(p, "PROMOTE_STEPS", plan->promote_steps);
+    params_of_warps(p, plan);
+    param(p, "RASTER", plan->raster);
+    param(p, "REFILLS", model_refills(&plan->on, &plan->tile));
+}
+
+static void params_unpacked(struct params *p, const struct plan *plan) {
+    params_of_warps(p, plan);
+    param(p, "FAST", plan->on.skeleton->searched && plan->on.isa->mma_bf16);
+    param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
+    param(p, "SMS", (long)plan->on.g->sms);
+}
+
+static void params_dmma(struct params *p, const struct plan *plan) {
+    params_unpacked(p, plan);
+    param(p, "SMEM_PER_SM", (long)plan->on.g->smem_per_sm_bytes);
+    param(p, "SMEM_RESERVED", (long)plan->on.g->smem_reserved_per_block_bytes);
+    param(p, "SWAP_SHARE", plan->cost.coefficients.swap_share);
+}
+
+static void params_unpacked_tile(struct params *p, const struct plan *plan) {
+    params_unpacked(p, plan);
+    param(p, "ROWS_BESIDE", plan->on.skeleton->inlay != NULL); /* fragments of rows in registers */
+    param(p, "GROUPS", tile_groups(&plan->tile, &plan->on));
+}
+
+static void derived_wgmma_ss(struct params *p, const struct plan *plan) {
+    const struct tile *t = &plan->tile;
     derived(p, "WGS", tile_warpgroups(t));
     derived(p, "SUBS", tile_parts(t));
     derived(p, "REGS", tile_part_registers(t));
     const long rows = tile_part_rows(t);
     derived(p, "PART_ROWS", rows);
-    derived(p, "SUM_ROWS", rows * 4 / (long)ht_part_bytes(scheme_is_exact(s)));
+    derived(p, "SUM_ROWS", rows * 4 / (long)ht_part_bytes(scheme_is_exact(plan->on.s)));
     derived(p, "WIDE_COLUMNS", 128 / rows);
     derived(p, "A_BLOCKS", t->bm / rows);
     derived(p, "PARTS", tile_parts(t) * t->bm / rows);
@@ -163,19 +167,19 @@ static void derived_wgmma(struct params *p, const struct scheme *s, const struct
 
 /* Atoms of one row block in a stage, and fragments of one slice in an atom's row. */
 static int k_atoms(const struct plan *p) {
-    return p->tile.bk / scheme_atom_k(p->scheme) * scheme_atom_group(p->scheme);
+    return p->tile.bk / scheme_atom_k(p->on.s) * scheme_atom_group(p->on.s);
 }
 
 static int k_pairs(const struct plan *p) {
-    return scheme_atom_k(p->scheme) / isa_fragment_k(p->isa, p->scheme->slice);
+    return scheme_atom_k(p->on.s) / target_fragment_k(&p->on);
 }
 
-static void derived_fma(struct params *p, const struct plan *plan) {
+static void derived_simt(struct params *p, const struct plan *plan) {
     enum { ROW_LANES = 16, LINE = 32, LANES = 8, OWN = 4 }; /* of fma_direct; of thin_direct and tall_direct */
     const struct tile *t = &plan->tile;
-    const int threads = tile_threads(t, plan->isa);
+    const int threads = tile_threads(t, &plan->on);
     derived(p, "MI", t->wm / ROW_LANES);
-    derived(p, "NI", t->wn * ROW_LANES / plan->isa->wave_size);
+    derived(p, "NI", t->wn * ROW_LANES / plan->on.isa->wave_size);
     derived(p, "P_PARTS", t->bm * t->bk / threads);
     derived(p, "Q_PARTS", (t->bn * t->bk + threads - 1) / threads);
     derived(p, "AHEAD", t->bk / LINE);
@@ -184,66 +188,58 @@ static void derived_fma(struct params *p, const struct plan *plan) {
     derived(p, "FEW", threads / LANES / t->bm);
 }
 
-static void derived_dmma(struct params *p, const struct tile *t) {
+static void derived_dmma(struct params *p, const struct plan *plan) {
     enum { LINES = 8, OWN_K = 2 }; /* a lane's rows and columns lie so far apart; k that it has of an MMA */
-    derived(p, "MI", t->wm / LINES);
-    derived(p, "NI", t->wn / LINES);
-    derived(p, "ROW_TILES", t->wm / LINES / 2);
+    derived(p, "MI", plan->tile.wm / LINES);
+    derived(p, "NI", plan->tile.wn / LINES);
+    derived(p, "ROW_TILES", plan->tile.wm / LINES / 2);
     derived(p, "OWN_K", OWN_K);
 }
 
-static void derived_direct(struct params *p, const struct plan *plan, int d_regs) {
-    const int d_cols = plan->isa->d_cols, d_rows = d_regs / d_cols;
+static int d_regs_of(const struct plan *p) {
+    return p->on.mma->m * p->on.mma->n / p->on.isa->wave_size;
+}
+
+static void derived_unpacked_tile(struct params *p, const struct plan *plan) {
+    const int d_regs = d_regs_of(plan), d_cols = plan->on.mma->d_cols, d_rows = d_regs / d_cols;
+    const bool mfma = plan->on.isa->mfma_f32 != NULL;
     derived(p, "MI", sched_mi(plan));
     derived(p, "NI", sched_ni(plan));
     derived(p, "K_STEPS", sched_k_steps(plan));
-    derived(p, "ROWS_AT_ONCE", model_direct_rows(plan->isa, &plan->tile));
-    derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(plan->isa, &plan->tile));
+    derived(p, "ROWS_AT_ONCE", model_direct_rows(&plan->on, &plan->tile));
+    derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(&plan->on, &plan->tile));
     derived(p, "B_PAIRS", (sched_ni(plan) + 1) / 2);
     const bool keeps = plan->variant == VARIANT_RESCUE; /* what sums round off, in the registers of a set */
-    derived(p, "SETS", keeps ? 1 : model_direct_sets(plan->isa, &plan->tile));
+    derived(p, "SETS", keeps ? 1 : model_direct_sets(&plan->on, &plan->tile));
     derived(p, "D_REGS", d_regs);
     derived(p, "D_ROWS", d_rows);
-    derived(p, "FP32_STEPS", plan->isa->fp32_mma ? plan->tile.bk / ISA_FP32_MMA_K : 2);
-    derived(p, "A_OWN", plan->isa->fp32_mma ? 1 : d_rows);
-    derived(p, "B_OWN", plan->isa->fp32_mma ? 1 : d_cols);
+    derived(p, "FP32_STEPS", mfma ? plan->tile.bk / ISA_FP32_MMA_K : 2);
+    derived(p, "A_OWN", mfma ? 1 : d_rows);
+    derived(p, "B_OWN", mfma ? 1 : d_cols);
     derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
     derived(p, "TURNED", sched_ni(plan) > 3 ? 8 : sched_ni(plan) * 2);
 }
 
 /* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
-static void derived_params(struct params *p, const struct plan *plan) {
+static void derived_mma_warp(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
-    const int d_regs = plan->isa->mi * plan->isa->ni / plan->isa->wave_size;
-    if (plan->isa->direct) {
-        if (plan->isa->direct <= DIRECT_TILE)
-            derived_direct(p, plan, d_regs);
-        else if (plan->isa->direct == DIRECT_DMMA)
-            derived_dmma(p, t);
-        else
-            derived_fma(p, plan);
-        return;
-    }
-    if (plan->isa->warpgroup) {
-        derived_wgmma(p, plan->scheme, t);
-        return;
-    }
-    derived(p, "THREADS", tile_threads(t, plan->isa));
+    const struct scheme *s = plan->on.s;
+    derived(p, "THREADS", tile_threads(t, &plan->on));
     derived(p, "MI", sched_mi(plan));
     derived(p, "NI", sched_ni(plan));
     derived(p, "K_STEPS", sched_k_steps(plan));
-    derived(p, "GROUP", scheme_atom_group(plan->scheme));
+    derived(p, "GROUP", scheme_atom_group(s));
     derived(p, "K_ATOMS", k_atoms(plan));
     derived(p, "K_PAIRS", k_pairs(plan));
-    derived(p, "CHUNK_GROUPS", 64 / plan->isa->fragment_k);
-    derived(p, "D_REGS", d_regs);
-    derived(p, "D_ROWS", d_regs / plan->isa->d_cols);
+    derived(p, "CHUNK_GROUPS", 64 / plan->on.mma->fragment_k);
+    derived(p, "D_REGS", d_regs_of(plan));
+    derived(p, "D_ROWS", d_regs_of(plan) / plan->on.mma->d_cols);
     derived(p, "A_BLOCKS", t->bm / 64);
     derived(p, "B_BLOCKS", t->bn / 64);
-    derived(p, "STAGE_BYTES", tile_stage_bytes(t, plan->scheme));
+    derived(p, "STAGE_BYTES", tile_stage_bytes(t, s));
     derived(p, "PARTS", sched_parts(plan));
-    derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 + model_refills(plan->scheme, plan->isa, t) : 1);
-    derived(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(plan->scheme) ? sched_mi(plan) : 1);
+    derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 + model_refills(&plan->on, t) : 1);
+    derived(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(s) ? sched_mi(plan) : 1);
 }
 
 static void write_params(struct text *out, const struct params *p) {
@@ -278,26 +274,26 @@ static int stage_row(const struct plan *p, int row) {
 }
 
 static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s, const char *base) {
-    const int pairs = k_pairs(p), beside = p->scheme->atom_slices;
+    const int pairs = k_pairs(p), beside = p->on.s->atom_slices;
     const int pair = s->x % beside * pairs + s->fragment % pairs;
-    const int atom = (s->fragment / pairs * scheme_atom_group(p->scheme) + s->x / beside) * 8192;
+    const int atom = (s->fragment / pairs * scheme_atom_group(p->on.s) + s->x / beside) * 8192;
     const bool is_a = s->kind == SLOT_LOAD_A;
     const char operand = is_a ? 'a' : 'b';
-    const int offset = atom + stage_row(p, s->y * (is_a ? p->isa->mi : p->isa->ni));
+    const int offset = atom + stage_row(p, s->y * (is_a ? p->on.mma->m : p->on.mma->n));
     line(out, indent, "ht_load_%c(%c[%d][%d][%d], %c_at[%d]%s%s + %d);", operand, operand, s->fragment % 2,
          s->x, s->y, operand, pair, base[0] ? " + " : "", base, offset);
 }
 
 static void write_mma(struct text *out, int indent, const struct plan *p, const struct slot *s) {
-    const struct product *q = &p->scheme->product[s->x];
-    const bool outside = p->scheme->promote[q->acc] == PROMOTE_EACH_MMA;
+    const struct product *q = &p->on.s->product[s->x];
+    const bool outside = p->on.s->promote[q->acc] == PROMOTE_EACH_MMA;
     line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);",
          outside ? "ht_mma_outside" : "ht_mma", q->acc, s->y, s->z, s->fragment % 2, q->a, s->y,
          s->fragment % 2, q->b, s->z);
 }
 
 static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to) {
-    const int at = part * tile_threads(&p->tile, p->isa) * 16, atoms = k_atoms(p);
+    const int at = part * tile_threads(&p->tile, &p->on) * 16, atoms = k_atoms(p);
     line(out, indent, "ht_stage_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
          at / 8192 / atoms, at / 8192 % atoms * 8192 + at % 8192);
 }
@@ -305,18 +301,18 @@ static void write_copy(struct text *out, int indent, const struct plan *p, int p
 static void write_land(struct text *out, int indent, const struct plan *p, const char *to) {
     for (int part = 0; part < sched_parts(p); part++)
         line(out, indent, "ht_stage_land(&staged[%d], %s + %d);", part, to,
-             part * tile_threads(&p->tile, p->isa) * 16);
+             part * tile_threads(&p->tile, &p->on) * 16);
 }
 
 static void write_advance(struct text *out, int indent, const struct plan *p) {
     line(out, indent, "// the ring advances: the next stage has landed and everyone may read it");
     line(out, indent, "ht_stage_free();");
-    if (!p->isa->async_copy) {
+    if (!p->on.isa->async_copy) {
         line(out, indent, "if (fetch) {");
         write_land(out, indent + 4, p, "copy_to + write");
         line(out, indent, "}");
     }
-    if (!model_refills(p->scheme, p->isa, &p->tile))
+    if (!model_refills(&p->on, &p->tile))
         line(out, indent, "ht_stage_commit();");
     line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
     line(out, indent, "ht_barrier();");
@@ -326,7 +322,7 @@ static void write_fetch(struct text *out, int indent, const struct plan *p) {
     line(out, indent, "// no pipeline: the whole stage is fetched and waited for");
     for (int part = 0; part < sched_parts(p); part++)
         write_copy(out, indent, p, part, "copy_to");
-    if (!p->isa->async_copy)
+    if (!p->on.isa->async_copy)
         write_land(out, indent, p, "copy_to");
     line(out, indent, "ht_stage_commit();");
     line(out, indent, "ht_stage_wait<0>();");
@@ -389,7 +385,7 @@ static bool hole_promote(struct text *out, int indent, const struct hole_context
     if (p->promote_steps == 0)
         return true;
     const int inner = p->promote_steps > 1 ? indent + 4 : indent;
-    const bool exact = scheme_is_exact(p->scheme);
+    const bool exact = scheme_is_exact(p->on.s);
     line(out, indent,
          exact ? "// every %d k: what exceeds a digit is carried up, before a level overflows"
                : "// every %d k: the chain is closed and added up in FP32",
@@ -400,7 +396,7 @@ static bool hole_promote(struct text *out, int indent, const struct hole_context
     }
     for (int i = 0; i < sched_mi(p); i++) {
         for (int j = 0; j < sched_ni(p); j++) {
-            for (int l = p->scheme->accumulators - 1; exact && l > 0; l--)
+            for (int l = p->on.s->accumulators - 1; exact && l > 0; l--)
                 line(out, inner, "ht_carry(acc[%d][%d][%d], acc[%d][%d][%d]);", l - 1, i, j, l, i, j);
             if (!exact)
                 line(out, inner, "ht_promote(master[%d][%d], acc[0][%d][%d]);", i, j, i, j);
@@ -413,25 +409,31 @@ static bool hole_promote(struct text *out, int indent, const struct hole_context
 
 /* How tile_direct multiplies slices: as its template has it, by warpgroups, or not at all. */
 static bool hole_slices(struct text *out, const struct hole_context *h) {
-    if (h->plan->isa->direct == DIRECT_WGMMA) {
-        text_add_bytes(out, h->slices->data, h->slices->len);
+    if (h->inlay->len > 0) {
+        text_add_bytes(out, h->inlay->data, h->inlay->len);
         return true;
     }
-    if (h->plan->isa->direct_mma)
+    if (h->plan->on.isa->mma_bf16)
         return false;
     text_add(out, "template <bool P_K, bool Q_K>\nHT_DEVICE void multiply_cut(ht_acc (*)[NI][D_REGS], ht_acc (*)[NI][D_REGS], "
                   "ht_span *, const ht_task &, unsigned)\n{\n}\n"); /* FAST is 0: multiply-adds only */
     return true;
 }
 
-static bool emit_hole(void *context, const char *name, struct text *out, int indent) {
+static bool holes_unpacked(void *context, const char *name, struct text *out, int indent) {
     const struct hole_context *h = context;
-    if (h->plan->isa->warpgroup)
-        return emit_wgmma_hole(h->plan, name, out, indent);
+    (void)indent;
     if (strcmp(name, "slices") == 0)
         return hole_slices(out, h);
-    if (strcmp(name, "rescue") == 0) /* elsewhere it stays empty */
-        return h->plan->variant != VARIANT_RESCUE;
+    return strcmp(name, "rescue") == 0 && h->plan->variant != VARIANT_RESCUE; /* elsewhere it stays empty */
+}
+
+static bool holes_wgmma_ss(void *context, const char *name, struct text *out, int indent) {
+    return emit_wgmma_hole(((const struct hole_context *)context)->plan, name, out, indent);
+}
+
+static bool holes_mma_warp(void *context, const char *name, struct text *out, int indent) {
+    const struct hole_context *h = context;
     if (strcmp(name, "step") == 0)
         return hole_step(out, indent, h);
     if (strcmp(name, "first") == 0)
@@ -439,10 +441,53 @@ static bool emit_hole(void *context, const char *name, struct text *out, int ind
     if (strcmp(name, "promote") == 0)
         return hole_promote(out, indent, h);
     if (strcmp(name, "drain") == 0)
-        return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->scheme); /* nothing to drain: the hole stays empty */
-    if (strcmp(name, "prologue") == 0)
-        return h->plan->variant == VARIANT_PLAIN; /* nothing on its way before the first step */
-    return false;
+        return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->on.s); /* nothing to drain: the hole stays empty */
+    return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_PLAIN; /* nothing on its way before the first step */
+}
+
+/* What the banner says of a step. */
+static void banner_wgmma_ss(struct text *out, const struct plan *p, const struct sched *s) {
+    (void)s;
+    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n", emit_wgmma_count(p), model_chunk(&p->on, &p->tile) * p->tile.bk);
+}
+
+static void banner_mma_warp(struct text *out, const struct plan *p, const struct sched *s) {
+    text_addf(out, "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of %d k.\n", s->mmas, s->loads,
+              s->copies, p->tile.bk);
+}
+
+/* The table of families' functions; with facts/skeleton.c and model/family.c all that is said of a family. */
+static const struct family_emit {
+    void (*params)(struct params *p, const struct plan *plan), (*derived)(struct params *p, const struct plan *plan);
+    bool (*holes)(void *context, const char *name, struct text *out, int indent);
+    void (*schedule)(struct sched *out, const struct plan *p);
+    void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
+} families[FAMILIES] = {
+    [FAMILY_WGMMA_SS] = {params_wgmma_ss, derived_wgmma_ss, holes_wgmma_ss, NULL, banner_wgmma_ss},
+    [FAMILY_MMA_WARP] = {params_mma_warp, derived_mma_warp, holes_mma_warp, sched_plan, banner_mma_warp},
+    [FAMILY_UNPACKED_WGMMA] = {params_unpacked_tile, derived_unpacked_tile, holes_unpacked, NULL, NULL},
+    [FAMILY_UNPACKED_MMA] = {params_unpacked_tile, derived_unpacked_tile, holes_unpacked, NULL, NULL},
+    [FAMILY_DMMA] = {params_dmma, derived_dmma, holes_unpacked, NULL, NULL},
+    [FAMILY_SIMT_SMALL_K] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
+    [FAMILY_GEMV] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
+    [FAMILY_TALL_SKINNY] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
+    [FAMILY_FALLBACK] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
+};
+
+static const struct family_emit *family_of(const struct plan *p) {
+    return &families[p->on.skeleton - skeleton_table];
+}
+
+static void tile_params(struct params *p, const struct plan *plan) {
+    const struct tile *t = &plan->tile;
+    param(p, "BM", t->bm);
+    param(p, "BN", t->bn);
+    param(p, "BK", t->bk);
+    param(p, "WM", t->wm);
+    param(p, "WN", t->wn);
+    param(p, "STAGES", t->stages);
+    scheme_params(p, plan->on.s);
+    family_of(plan)->params(p, plan);
 }
 
 /* ---- frame around a template */
@@ -467,46 +512,39 @@ static void banner_usage(struct text *out, const char *what, int64_t used, int64
 
 static void banner_gemm(struct text *out, const struct plan *p, const struct sched *s) {
     const struct tile *t = &p->tile;
-    const struct gpu *g = p->gpu;
-    const bool direct = scheme_is_direct(p->scheme);
+    const struct gpu *g = p->on.g;
+    const struct skeleton *k = p->on.skeleton;
     text_addf(out, "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from ", p->name);
-    if (direct)
+    if (k->unpacked)
         text_add(out, "the matrices as they are");
     else
-        text_addf(out, "packed %s slices", slice_title(p->scheme->slice));
-    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->scheme->name, p->isa->direct >= DIRECT_DMMA ? "exact products by DMMA, FP64 tensor cores" : p->scheme->paper);
+        text_addf(out, "packed %s slices", slice_title(p->on.s->slice));
+    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->on.s->name, k->arithmetic ? k->arithmetic : p->on.s->paper);
     text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
-              t->bm, t->bn, t->bk, p->isa->warpgroup ? "warpgroup" : "warp", t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
-              tile_threads(t, p->isa), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
+              t->bm, t->bn, t->bk, k->team, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
+              tile_threads(t, &p->on), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
               variant_name(p->variant), p->why);
     if (t->cluster > 1)
         text_addf(out, "// Two blocks, neighbours along %s, share the panels of %s.\n", tile_cluster_m(t) > 1 ? "m" : "n",
                   tile_cluster_m(t) > 1 ? "B" : "A");
-    if (p->isa->warpgroup)
-        text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n//\n", emit_wgmma_count(p),
-                  model_chunk(p->scheme, p->isa, t) * t->bk);
-    else if (direct)
-        text_add(out, "//\n");
-    else
-        text_addf(out,
-                  "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of %d k.\n//\n",
-                  s->mmas, s->loads, s->copies, t->bk);
-    text_addf(out, "// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->isa->name, p->cost.binding);
+    if (family_of(p)->banner)
+        family_of(p)->banner(out, p, s);
+    text_addf(out, "//\n// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->on.isa->name, p->cost.binding);
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
     banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
     banner_usage(out, "resident warps per SM",
-                 (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->isa->wave_size), g->warps_per_sm);
+                 (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->on.isa->wave_size), g->warps_per_sm);
     text_add(out, "//\n// Accuracy: ");
-    if (p->isa->direct >= DIRECT_DMMA)
-        text_add(out, "sums off by at most k 2^-53 of |A||B|, rounded once");
+    if (k->accuracy)
+        text_add(out, k->accuracy);
     else
-        emit_bound_text(out, p->scheme, p->isa);
-    text_addf(out, "\n// Input range: %s\n", emit_range_text(p->scheme, p->isa));
-    if (p->isa->ablation)
-        text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->isa->ablation);
+        emit_bound_text(out, p->on.s, p->on.isa);
+    text_addf(out, "\n// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
+    if (p->on.isa->ablation)
+        text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->on.isa->ablation);
     text_addf(out, "//\n// int %s_init(void);                                        once per device\n", p->name);
     text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a %sError_t\n",
-              p->name, api_of(p->isa));
+              p->name, api_of(p->on.isa));
 }
 
 static void banner_small(struct text *out, const struct isa *isa, const char *name, const char *what,
@@ -520,110 +558,78 @@ static void banner_small(struct text *out, const struct isa *isa, const char *na
 struct frame {
     const struct emit_context *c;
     const struct isa *isa;
-    const char *name, *skeleton;
+    const struct skeleton *skeleton;
+    const char *name;
     const char *args, *values;   /* the launcher's parameters before the stream, and what it passes on */
     const struct scheme *scheme; /* NULL: any whose sums are FP32 */
-    const char *cluster, *rescue; /* hooks; NULL: none */
+    const struct plan *plan;     /* NULL: no GEMM kernel */
     const struct params *written, *known;
-    bool multiplies; /* copies, MMAs, chains */
-    bool has_split; /* it needs the scheme's own hooks */
-    bool has_sums;  /* it stores or reads parts of k */
-    bool packs;
-    const struct text *inlay; /* what a hole takes from a template; NULL: nothing */
-    bool (*hole)(void *context, const char *name, struct text *out, int indent);
-    void *context;
+    const struct sched *sched;
 };
 
-enum { OWN_MAX = 5 }; /* files that only one kind of kernel has */
-
+/* Files of a kernel, in their order; the inlay goes into a hole of the template. */
 struct parts {
-    struct text abi, prim, launch, arch[ISA_HOOKS_MAX], dmma, cluster, mma, scale, sum, tame, rescue, chain, scheme, own[OWN_MAX], skeleton;
+    struct text file[SKELETON_HOOKS_MAX + 4];
 };
+enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_INLAY, PART_TEMPLATE }; /* behind the hooks */
 
-/* What belongs to the kind of sums a scheme has. NULL: the split-K reduction of all FP32 sums. */
-static const char *sum_hooks(const struct scheme *s) {
-    return s && scheme_is_exact(s) ? "hooks_sum_s64" : "hooks_sum_f32";
+bool emit_rescues(const struct plan *p) {
+    return p->on.skeleton->has_dmma_fallback && p->on.s->checked;
 }
 
-static const char *chain_hooks(const struct isa *isa, const struct scheme *s) {
-    return isa->warpgroup || isa->direct == DIRECT_WGMMA ? "hooks_chain_wgmma" : scheme_is_exact(s) ? "hooks_carry" : "hooks_chain";
-}
-
-/* No MMA of the scheme's slices: its hooks are one file, how operands are read and results stored, or which blocks of C it goes to. */
-static bool has_no_slices(const struct frame *f) {
-    return f->isa->direct > DIRECT_TILE;
-}
-
-/* What belongs to one kind of kernel, in the order in which it stands in the file. */
-static bool read_own_parts(struct parts *t, const struct frame *f) {
-    const char *const packing[] = {f->packs && scheme_is_exact(f->scheme) ? "split_digits" : "split_fours", "pack_common", "pack_meeting",
-                                   "pack_rows", "pack_strips"};
-    const bool fma = f->isa->direct == DIRECT_FMA, dmma = f->isa->direct == DIRECT_DMMA;
-    const char *const whole[] = {f->rescue ? "fallback_grid" : "operands_direct", fma ? "turn_direct" : "cp_async_tile"};
-    const char *const direct[] = {"turn_direct", "stage_direct", f->isa->direct_mma ? "cut_direct" : "cut_none"};
-    const char *const *names = f->packs ? packing : has_no_slices(f) ? whole : direct;
-    const int count = f->packs ? 5 : has_no_slices(f) ? 1 + (fma || dmma) : f->isa->direct ? 3 : 0;
-    bool ok = true;
-    for (int i = 0; i < count; i++)
-        ok = read_template(&t->own[i], f->c, names[i], "cuh") && ok;
-    return ok;
-}
-
-static bool has_dmma(const struct frame *f) {
-    return f->isa->direct == DIRECT_DMMA || (f->rescue && strcmp(f->rescue, "fallback_tile") == 0);
+/* The hook that a role of the skeleton table is played by; NULL: none. */
+static const char *hook_of(const struct frame *f, const char *name) {
+    const struct isa *isa = f->isa;
+    const struct scheme *s = f->scheme;
+    const bool exact = s && scheme_is_exact(s), inside = f->plan && emit_rescues(f->plan);
+    const struct {
+        const char *role, *hook;
+    } roles[] = {{"=launch", isa->launch},
+                 {"=stage", isa->stage},
+                 {"=fragment", isa->fragment},
+                 {"=wgmma", isa->wgmma},
+                 {"=wgmma_rs", isa->wgmma_rs_bf16},
+                 {"=dmma", isa->dmma},
+                 {"=dmma_inside", inside ? isa->dmma : NULL},
+                 {"=fallback_inside", inside ? "fallback_tile" : "fallback_none"},
+                 {"=fallback_grid", f->plan && f->plan->variant == VARIANT_RESCUE ? "fallback_grid" : NULL},
+                 {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "cluster_pair" : "cluster_none"},
+                 {"=mma", s ? isa->mma_hooks[s->slice] : NULL},
+                 {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch_fma"},
+                 {"=fragment_f32", isa->mfma_f32 ? isa->mfma_f32 : "frag_direct"},
+                 {"=cut", isa->mma_bf16 ? "cut_direct" : "cut_none"},
+                 {"=chain", exact ? "hooks_carry" : "hooks_chain"},
+                 {"=partial", exact ? "hooks_sum_s64" : "hooks_sum_f32"},
+                 {"=split", exact ? "split_digits" : "split_fours"},
+                 {"=scheme", s ? s->hooks : NULL}};
+    for (size_t i = 0; name && i < sizeof roles / sizeof *roles; i++) {
+        if (strcmp(name, roles[i].role) == 0)
+            return roles[i].hook;
+    }
+    return name;
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
-    const struct isa *isa = f->isa;
-    bool ok = read_abi(&t->abi, f->c);
-    ok = read_template(&t->prim, f->c, isa->prim, "cuh") && ok;
-    ok = read_template(&t->launch, f->c, isa->launch, "cuh") && ok;
-    ok = read_template(&t->scale, f->c, "hooks_scale", "cuh") && ok;
-    ok = (!f->has_sums || read_template(&t->sum, f->c, sum_hooks(f->scheme), "cuh")) && ok;
-    ok = (!f->has_sums || read_template(&t->tame, f->c, "hooks_tame", "cuh")) && ok;
-    ok = (!f->rescue || read_template(&t->rescue, f->c, f->rescue, "cuh")) && ok;
-    ok = (!has_dmma(f) || read_template(&t->dmma, f->c, isa_find(isa->name)->dmma, "cuh")) && ok;
-    if (f->multiplies && !has_no_slices(f)) {
-        for (int i = 0; i < ISA_HOOKS_MAX && isa->hooks[i]; i++)
-            ok = read_template(&t->arch[i], f->c, isa->hooks[i], "cuh") && ok;
-        ok = (!f->cluster || read_template(&t->cluster, f->c, f->cluster, "cuh")) && ok;
-        ok = read_template(&t->mma, f->c, isa->mma_hooks[f->scheme->slice], "cuh") && ok;
-        ok = read_template(&t->chain, f->c, chain_hooks(isa, f->scheme), "cuh") && ok;
+    bool ok = read_abi(&t->file[PART_ABI], f->c);
+    ok = read_template(&t->file[PART_PRIM], f->c, f->isa->prim, "cuh") && ok;
+    for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
+        const char *hook = hook_of(f, f->skeleton->hooks[i]);
+        ok = (!hook || read_template(&t->file[i], f->c, hook, "cuh")) && ok;
     }
-    ok = (!f->has_split || has_no_slices(f) || read_template(&t->scheme, f->c, f->scheme->hooks, "cuh")) && ok;
-    ok = read_own_parts(t, f) && ok;
-    return read_template(&t->skeleton, f->c, f->skeleton, "cu") && ok;
+    ok = (!f->skeleton->inlay || read_template(&t->file[PART_INLAY], f->c, f->skeleton->inlay, "cuh")) && ok;
+    return read_template(&t->file[PART_TEMPLATE], f->c, f->skeleton->file, "cu") && ok;
 }
 
 static void free_parts(struct parts *t) {
-    text_free(&t->abi);
-    text_free(&t->prim);
-    text_free(&t->launch);
-    for (int i = 0; i < ISA_HOOKS_MAX; i++)
-        text_free(&t->arch[i]);
-    text_free(&t->dmma);
-    text_free(&t->cluster);
-    text_free(&t->mma);
-    text_free(&t->scale);
-    text_free(&t->sum);
-    text_free(&t->tame);
-    text_free(&t->rescue);
-    text_free(&t->chain);
-    text_free(&t->scheme);
-    for (int i = 0; i < OWN_MAX; i++)
-        text_free(&t->own[i]);
-    text_free(&t->skeleton);
+    for (int i = 0; i <= PART_TEMPLATE; i++)
+        text_free(&t->file[i]);
 }
 
 static uint64_t sum_parts(const struct parts *t, const struct frame *f) {
-    static const struct text nothing = {0};
-    const struct text *const all[] = {&t->abi,   &t->prim, &t->launch, &t->arch[0], &t->arch[1], &t->dmma, &t->cluster, &t->mma,
-                                      &t->scale, &t->sum,  &t->tame,   &t->rescue,  &t->chain,   &t->scheme,  &t->own[0],
-                                      &t->own[1], &t->own[2], &t->own[3], &t->own[4], &t->skeleton, f->inlay ? f->inlay : &nothing};
     uint64_t sum = f->c->gpu->checksum;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i]->len > 0)
-            sum = text_checksum(sum, all[i]->data, all[i]->len);
+    for (int i = 0; i <= PART_TEMPLATE; i++) {
+        if (t->file[i].len > 0)
+            sum = text_checksum(sum, t->file[i].data, t->file[i].len);
     }
     return sum;
 }
@@ -658,30 +664,23 @@ void emit_head(struct text *out, const struct isa *isa) {
 static void write_head(struct text *out, const struct frame *f, const struct parts *t) {
     if (!f->c->inner) {
         emit_head(out, f->isa);
-        text_add_bytes(out, t->abi.data, t->abi.len);
+        text_add_bytes(out, t->file[PART_ABI].data, t->file[PART_ABI].len);
     }
     text_addf(out, "\nnamespace %s {\n\n", f->name);
     write_params(out, f->written);
     text_add(out, "#ifndef HT_SIMULATOR\n");
-    text_add_bytes(out, t->prim.data, t->prim.len);
+    text_add_bytes(out, t->file[PART_PRIM].data, t->file[PART_PRIM].len);
     text_add(out, "#endif\n\n");
-    add_part(out, &t->launch);
-    if (f->multiplies) {
-        for (int i = 0; i < ISA_HOOKS_MAX && f->isa->hooks[i]; i++)
-            add_part(out, &t->arch[i]);
-        if (has_dmma(f))
-            add_part(out, &t->dmma);
-        if (f->cluster)
-            add_part(out, &t->cluster);
-        add_part(out, &t->mma);
-        add_part(out, &t->chain);
+    for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
+        if (t->file[i].len > 0)
+            add_part(out, &t->file[i]);
     }
 }
 
 static void write_tail(struct text *out, const struct frame *f) {
     text_addf(out, "\n} // namespace %s\n\n", f->name);
     const char *linkage = f->c->inner ? "static" : "extern \"C\"";
-    if (f->multiplies || f->packs)
+    if (f->skeleton->has_init)
         text_addf(out, "%s int %s_init(void)\n{\n    return %s::init();\n}\n\n", linkage, f->name, f->name);
     text_addf(out,
               "%s int %s_launch(%s, void *stream)\n{\n"
@@ -695,79 +694,43 @@ static bool write_file(struct text *out, const struct frame *f) {
     const bool ok = read_parts(&t, f);
     if (ok) {
         char path[PATH_MAX_BYTES];
-        snprintf(path, sizeof path, "templates/%s.cu", f->skeleton);
+        snprintf(path, sizeof path, "templates/%s.cu", f->skeleton->file);
+        struct hole_context holes = {f->plan, f->sched, &t.file[PART_INLAY]};
         const struct tpl_options options = {.path = path,
                                             .params = f->known->list,
                                             .param_count = f->known->count,
-                                            .emit = f->hole,
-                                            .context = f->context};
+                                            .emit = f->plan ? family_of(f->plan)->holes : NULL,
+                                            .context = &holes};
         banner_licence(out, f->c, sum_parts(&t, f));
         write_head(out, f, &t);
-        add_part(out, &t.scale);
-        if (f->has_sums) {
-            add_part(out, &t.sum);
-            add_part(out, &t.tame);
-        }
-        if (f->rescue)
-            add_part(out, &t.rescue);
-        if (f->has_split)
-            add_part(out, &t.scheme);
-        for (int i = 0; i < OWN_MAX; i++) {
-            if (t.own[i].len > 0)
-                add_part(out, &t.own[i]);
-        }
-        if (tpl_expand(out, t.skeleton.data, t.skeleton.len, &options))
+        if (tpl_expand(out, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))
             write_tail(out, f);
     }
     free_parts(&t);
     return ok && err_count() == 0 && !out->failed;
 }
 
-static const char *cluster_hooks(const struct plan *p) {
-    return !p->isa->warpgroup ? NULL : p->tile.cluster > 1 ? "cluster_pair" : "cluster_none";
-}
-
-bool emit_rescues(const struct plan *p) {
-    return p->isa->warpgroup && p->scheme->checked;
-}
-
-static const char *rescue_hooks(const struct plan *p) {
-    if (p->variant == VARIANT_RESCUE && p->isa->direct == DIRECT_TILE)
-        return "fallback_grid";
-    return p->isa->direct == DIRECT_RESCUE || emit_rescues(p) ? "fallback_tile" : p->isa->warpgroup ? "fallback_none" : NULL;
-}
-
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
     static struct sched sched;
     struct params written = {0}, known;
-    if (!p->isa->warpgroup && !scheme_is_direct(p->scheme))
-        sched_plan(&sched, p);
+    if (family_of(p)->schedule)
+        family_of(p)->schedule(&sched, p);
     tile_params(&written, p);
     known = written;
-    derived_params(&known, p);
-    struct text slices = {0};
-    struct hole_context holes = {p, &sched, &slices};
+    family_of(p)->derived(&known, p);
     const struct frame f = {.c = c,
-                            .isa = p->isa,
+                            .isa = p->on.isa,
+                            .skeleton = p->on.skeleton,
                             .name = p->name,
-                            .skeleton = p->isa->skeleton,
                             .args = EMIT_GEMM_ARGS,
                             .values = "*args",
-                            .scheme = p->scheme,
-                            .cluster = cluster_hooks(p),
-                            .rescue = rescue_hooks(p),
+                            .scheme = p->on.s,
+                            .plan = p,
                             .written = &written,
                             .known = &known,
-                            .multiplies = true,
-                            .has_split = true,
-                            .has_sums = true,
-                            .inlay = &slices,
-                            .hole = emit_hole,
-                            .context = &holes};
+                            .sched = &sched};
     banner_gemm(out, p, &sched);
-    const bool ok = (p->isa->direct != DIRECT_WGMMA || read_template(&slices, c, "slices_wgmma", "cuh")) && write_file(out, &f);
-    text_free(&slices);
-    return ok;
+    return write_file(out, &f);
 }
 
 /* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes
@@ -817,14 +780,12 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,
-                            .skeleton = "pack",
+                            .skeleton = &skeleton_table[FAMILY_PACK],
                             .args = EMIT_PACK_ARGS,
                             .values = "operands, count",
                             .scheme = s,
                             .written = &written,
-                            .known = &known,
-                            .has_split = true,
-                            .packs = true};
+                            .known = &known};
     banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.", f.args,
                  s);
     text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
@@ -847,13 +808,12 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,
-                            .skeleton = "reduce",
+                            .skeleton = &skeleton_table[FAMILY_REDUCE],
                             .args = EMIT_GEMM_ARGS,
                             .values = "*args",
                             .scheme = s,
                             .written = &written,
-                            .known = &written,
-                            .has_sums = true};
+                            .known = &written};
     banner_small(out, c->isa, name, "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.", f.args, s);
     return write_file(out, &f);
 }

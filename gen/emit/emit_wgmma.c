@@ -7,49 +7,49 @@
 enum { ROW_BYTES = 128, ATOM_UNITS = 8192 / 16, MMA_BYTES = 32, MMA_UNITS = MMA_BYTES / 16 };
 
 static bool is_promoted(const struct plan *p, int accumulator) {
-    return model_promote_k(p->scheme, p->isa, accumulator) > 0 && !scheme_is_exact(p->scheme);
+    return model_promote_k(&p->on, accumulator) > 0 && !scheme_is_exact(p->on.s);
 }
 
 /* Chunks of one chain; above 1 the chain stays in `temp` between them. */
 static int chain_chunks(const struct plan *p) {
-    return is_promoted(p, 0) ? p->promote_steps / model_chunk(p->scheme, p->isa, &p->tile) : 1;
+    return is_promoted(p, 0) ? p->promote_steps / model_chunk(&p->on, &p->tile) : 1;
 }
 
 static bool each_mma(const struct plan *p) {
-    return p->scheme->promote[0] == PROMOTE_EACH_MMA;
+    return p->on.s->promote[0] == PROMOTE_EACH_MMA;
 }
 
 static int k_steps(const struct plan *p) {
-    return ROW_BYTES / p->scheme->atom_slices / MMA_BYTES;
+    return ROW_BYTES / p->on.s->atom_slices / MMA_BYTES;
 }
 
 /* Slots of a chunk, and which of one k block holds a slice. */
 static int chunk_slots(const struct plan *p) {
-    return model_chunk(p->scheme, p->isa, &p->tile) * scheme_atom_group(p->scheme);
+    return model_chunk(&p->on, &p->tile) * scheme_atom_group(p->on.s);
 }
 
 static int slot_of(const struct plan *p, int slice) {
-    return slice / p->scheme->atom_slices;
+    return slice / p->on.s->atom_slices;
 }
 
 static int slot_units(const struct plan *p) {
-    return tile_stage_bytes(&p->tile, p->scheme) / scheme_atom_group(p->scheme) / 16;
+    return tile_stage_bytes(&p->tile, p->on.s) / scheme_atom_group(p->on.s) / 16;
 }
 
 int emit_wgmma_count(const struct plan *p) {
-    return model_chunk(p->scheme, p->isa, &p->tile) * k_steps(p) * p->scheme->products * tile_parts(&p->tile);
+    return model_chunk(&p->on, &p->tile) * k_steps(p) * p->on.s->products * tile_parts(&p->tile);
 }
 
 /* Where k step `k` of a slice lies, k block's first slot `first`. */
 static int slice_units(const struct plan *p, int first, int k, int slice) {
-    const int beside = slice % p->scheme->atom_slices * (ROW_BYTES / p->scheme->atom_slices);
+    const int beside = slice % p->on.s->atom_slices * (ROW_BYTES / p->on.s->atom_slices);
     return (first + slot_of(p, slice)) * slot_units(p) + beside / 16 + k * MMA_UNITS;
 }
 
 /* `chain`: where promoted products go. */
 static void write_mma(struct text *out, int indent, const struct plan *p, const char *chain, int part, int first, int k, int product,
                       bool from_zero) {
-    const struct product *q = &p->scheme->product[product];
+    const struct product *q = &p->on.s->product[product];
     const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
     text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
     if (is_promoted(p, q->acc))
@@ -61,17 +61,17 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
 
 /* Whether a product can be formed when slot `slot` of its k block has come, and not before. */
 static bool is_ready(const struct plan *p, int product, int slot) {
-    const int a = slot_of(p, p->scheme->product[product].a), b = slot_of(p, p->scheme->product[product].b);
+    const int a = slot_of(p, p->on.s->product[product].a), b = slot_of(p, p->on.s->product[product].b);
     return (a > b ? a : b) == slot;
 }
 
 /* Products of one k step that slot `slot` of the k block completes; those into promoted accumulators start `from_zero`. */
 static void write_k_step(struct text *out, int indent, const struct plan *p, const char *chain, int part, int first, int slot,
                          int k, bool from_zero) {
-    for (int i = 0; i < p->scheme->products; i++) {
+    for (int i = 0; i < p->on.s->products; i++) {
         if (!is_ready(p, i, slot))
             continue;
-        const bool promoted = is_promoted(p, p->scheme->product[i].acc);
+        const bool promoted = is_promoted(p, p->on.s->product[i].acc);
         write_mma(out, indent, p, chain, part, first, k, i, promoted && from_zero);
         from_zero = from_zero && !promoted;
     }
@@ -80,7 +80,7 @@ static void write_k_step(struct text *out, int indent, const struct plan *p, con
 /* All but the last `pending` batches are done; what they left may be used. */
 static void write_wait(struct text *out, int indent, const struct plan *p, const char *chain, int part, int pending) {
     text_addf(out, "%*sht_wgmma_wait<%d>();\n", indent, "", pending);
-    for (int l = 0; l < p->scheme->accumulators; l++) {
+    for (int l = 0; l < p->on.s->accumulators; l++) {
         if (is_promoted(p, l))
             text_addf(out, "%*sht_wgmma_pin<REGS>(%s);\n", indent, "", chain);
         else if (pending == 0)
@@ -127,7 +127,7 @@ static void write_release(struct text *out, int indent, const struct plan *p, co
 /* Exact sums: what exceeds a digit moves up before a level overflows, by the next `chunks` at the latest. */
 static void write_carry(struct text *out, int indent, const struct plan *p, int part, int chunks) {
     text_addf(out, "%*sif (chain + %d > PROMOTE_STEPS) {\n", indent, "", chunks);
-    for (int l = p->scheme->accumulators - 1; l > 0; l--)
+    for (int l = p->on.s->accumulators - 1; l > 0; l--)
         text_addf(out, "%*sht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);\n", indent + 4, "", l - 1, part, l, part);
     if (part + 1 == tile_parts(&p->tile))
         text_addf(out, "%*schain = 0;\n", indent + 4, "");
@@ -136,7 +136,7 @@ static void write_carry(struct text *out, int indent, const struct plan *p, int 
 
 /* Slot by slot as they come. */
 static void write_by_slot(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
-    const int group = scheme_atom_group(p->scheme);
+    const int group = scheme_atom_group(p->on.s);
     for (int slot = 0; slot < chunk_slots(p); slot++) {
         write_slot_wait(out, indent, part, slot);
         for (int k = 0; k < k_steps(p); k++)
@@ -148,7 +148,7 @@ static void write_by_slot(struct text *out, int indent, const struct plan *p, co
  * added while the sum is small and the unit cuts less of them. Halves the error on the H200 (bench/decisions/016:
  * 2.6e-7 to 1.5e-7) and costs nothing. */
 static void write_main_last(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
-    const int group = scheme_atom_group(p->scheme), last = p->scheme->products - 1;
+    const int group = scheme_atom_group(p->on.s), last = p->on.s->products - 1;
     bool from_zero = true;
     for (int slot = 0; slot < chunk_slots(p); slot += group) {
         for (int g = 0; g < group; g++)
@@ -177,7 +177,7 @@ static void write_promotion(struct text *out, int indent, const struct plan *p, 
 
 /* A whole chunk in flight at once: its MMAs, and what becomes of it. */
 static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
-    if (part == 0 && scheme_is_exact(p->scheme))
+    if (part == 0 && scheme_is_exact(p->on.s))
         text_addf(out, "%*schain++;\n", indent, "");
     (is_promoted(p, 0) ? write_main_last : write_by_slot)(out, indent, p, chain, part);
     text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
@@ -196,7 +196,7 @@ static void write_chunk_part(struct text *out, int indent, const struct plan *p,
     write_chunk_mmas(out, indent, p, "temp", part);
     write_pass(out, indent, p);
     write_chunk_end(out, indent, p, "temp", "slot", part, 0);
-    if (scheme_is_exact(p->scheme))
+    if (scheme_is_exact(p->on.s))
         write_carry(out, indent, p, part, 1);
 }
 
@@ -249,12 +249,12 @@ static void write_pair(struct text *out, int indent, const struct plan *p) {
     write_next(out, indent);
     write_chunk_end(out, indent, p, "temp", "first", 0, 1);
     write_chunk_end(out, indent, p, "other", "second", 0, 0);
-    if (scheme_is_exact(p->scheme))
+    if (scheme_is_exact(p->on.s))
         write_carry(out, indent, p, 0, 2);
 }
 
 static void write_chunks(struct text *out, int indent, const struct plan *p) {
-    if (model_pairs_chunks(p->scheme, p->isa, &p->tile)) {
+    if (model_pairs_chunks(&p->on, &p->tile)) {
         text_addf(out, "%*sint chunk = 0;\n#pragma unroll 1\n%*sfor (; chunk + 1 < w.chunks; chunk += 2) {\n", indent, "", indent, "");
         write_pair(out, indent + 4, p);
         text_addf(out, "%*s}\n%*sif (chunk < w.chunks) {\n", indent, "", indent, "");

@@ -42,7 +42,7 @@
 #define PROMOTE_OF_MMA                                                                                       \
     { [SLICE_F16] = 32, [SLICE_BF16] = 64, [SLICE_TF32] = 32 }
 /* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
-#define LDMATRIX_TILES .mi = 16, .ni = 8, .fragment_k = 16, .b_tiles = 2, .d_cols = 2, .latency_divisor = 1
+#define LDMATRIX_TILES .mma = {16, 8, 16, 16, 2, 2, 1}, .unpacked = {16, 8, 16, 16, 1, 2, 1}
 
 /* Published models of Blackwell's mma.sync (MMA-Sim; Khattak and Mikaitis 2025) have sm_90's arithmetic, which loses less. */
 #define BLACKWELL_ROUNDING                                                                                   \
@@ -51,9 +51,9 @@
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, unverified_, absent_)                                \
     {                                                                                                        \
-        .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu", .skeleton = "tile_mma",     \
-        .prim = "prim_cuda", .launch = "launch_plain", .hooks = {"stage_async", "frag_ldmatrix"},            \
-        .mma_hooks = AMPERE_MMA, .direct_mma = "arch_sm80_bf16", .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
+        .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu",                             \
+        .prim = "prim_cuda", .launch = "launch_plain", .stage = "stage_async", .fragment = "frag_ldmatrix",  \
+        .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch_sm80_bf16", .mma_sync_rate_percent = 100, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
         .ptx_arch = arch_ >= 1000 ? 800 : 0, .outside_registers = arch_ == 1200 ? 16 : 0, .unverified = unverified_, .absent = absent_,    \
         .flushes_subnormals = false, .native_k = 256, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
@@ -62,18 +62,19 @@
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
 #define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)                \
     {                                                                                                        \
-        .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip", .skeleton = "tile_mma",       \
-        .prim = "prim_hip", .launch = "launch_plain", .hooks = {"stage_registers", "frag_mfma"},             \
+        .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip",                               \
+        .prim = "prim_hip", .launch = "launch_plain", .stage = "stage_registers", .fragment = "frag_mfma",   \
         .mma_hooks = {[SLICE_F16] = "arch_gfx90a_f16",                                                       \
                       [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
                       [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
             .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
-        .fp32_mma = "arch_gfx90a_f32", .tiles_only = true, .sim_model = "gfx90a",                                                \
+        .mfma_f32 = "arch_gfx90a_f32", .only_tiled = true, .mma_sync_rate_percent = 100, .sim_model = "gfx90a",            \
         /* the language is said here, because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */ \
         .compile_flags =                                                                                     \
             "--offload-arch=gfx90a -std=c++17 -ffp-contract=off -Wno-unused-command-line-argument",          \
-        .arch = 0x90a, .wave_size = 64, .mi = side_, .ni = side_, .fragment_k = fragment_k_, .b_tiles = 1,   \
-        .d_cols = side_ * side_ / 64, .latency_divisor = latency_divisor_, .register_unit = 512,             \
+        .arch = 0x90a, .wave_size = 64, .register_unit = 512,                                                \
+        .mma = {side_, side_, k_, fragment_k_, 1, side_ * side_ / 64, latency_divisor_},                     \
+        .unpacked = {16, 16, 16, 16, 1, 4, 2}, /* 16x16x4f32: 8 passes, 32x32x8f16 16: CDNA 2 ISA guide */   \
         .accumulation_registers = 256, .smem_unit_bytes = 512, .async_copy = false,                          \
         .flushes_subnormals = true, .native_k = 64,                                                          \
         .align_units = {[SLICE_F16] = align_units_, [SLICE_BF16] = align_units_}, .tiny_units = 0,           \
@@ -85,10 +86,11 @@ const struct isa isa_table[] = {
      .suffix = "sm75",
      .vendor = "nvidia",
      .extension = "cu",
-     .skeleton = "tile_mma",
      .prim = "prim_cuda",
      .launch = "launch_plain",
-     .hooks = {"stage_registers", "frag_ldmatrix"},
+     .stage = "stage_registers",
+     .fragment = "frag_ldmatrix",
+     .mma_sync_rate_percent = 100,
      .mma_hooks =
          {[SLICE_F16] = "arch_sm75_f16", [SLICE_S8] = "arch_sm75_s8"}, /* no BF16, no TF32 before 8.0 */
      .sim_model = "sm75",
@@ -108,21 +110,21 @@ const struct isa isa_table[] = {
     AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800, NULL, NULL),
     AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860, NULL, NULL),
     AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890, NULL, NULL),
-    /* 16 k of a 64-row operand is what one wgmma takes; mi and ni are those of mma.sync, for the papers' models. */
+    /* 16 k of a 64-row operand is what one wgmma takes; mma is that of mma.sync, for the papers' models. */
     {.name = "sm_90a",
      .suffix = "sm90a",
      .vendor = "nvidia",
      .extension = "cu",
-     .skeleton = "tile_wgmma",
      .prim = "prim_cuda",
      .launch = "launch_dependent",
-     .hooks = {"arch_sm90"},
+     .wgmma = "arch_sm90",
+     .mma_sync_rate_percent = 62, /* budgets state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
      .mma_hooks = {[SLICE_F16] = "arch_sm90_f16",
                    [SLICE_BF16] = "arch_sm90_bf16",
                    [SLICE_TF32] = "arch_sm90_tf32",
                    [SLICE_S8] = "arch_sm90_s8"},
-     .direct_mma = "arch_sm80_bf16",
-     .direct_wgmma = "arch_sm90_bf16_rows",
+     .mma_bf16 = "arch_sm80_bf16",
+     .wgmma_rs_bf16 = "arch_sm90_bf16_rows",
      .dmma = "mma_sm90_dmma",
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
@@ -133,7 +135,6 @@ const struct isa isa_table[] = {
      .register_unit = 256,
      .smem_unit_bytes = 128,
      .async_copy = true,
-     .warpgroup = true,
      .flushes_subnormals = false,
      .native_k = 256,
      .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
@@ -155,44 +156,13 @@ const struct isa *isa_find(const char *name) {
     return NULL;
 }
 
-const struct isa *isa_direct(const struct isa *isa, enum direct_kind kind) {
-    enum { SYNC_PERCENT = 62 }; /* budgets with warpgroups state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
-    static const char *const skeletons[DIRECT_KINDS] = {NULL, "tile_direct", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "dmma", "fallback_dmma"};
-    static struct isa rows[DIRECT_KINDS][sizeof isa_table / sizeof *isa_table];
-    const struct isa *row = isa_find(isa->name);
-    struct isa *d = &rows[kind][row ? row - isa_table : 0];
-    *d = *isa;
-    d->direct = kind;
-    d->skeleton = skeletons[kind];
-    d->sync_percent = isa->warpgroup && kind != DIRECT_WGMMA ? SYNC_PERCENT : 100;
-    d->direct_mma = kind == DIRECT_TILE ? isa->direct_mma : kind == DIRECT_WGMMA ? isa->direct_wgmma : NULL;
-    d->fp32_mma = kind == DIRECT_TILE ? isa->fp32_mma : NULL;
-    d->hooks[0] = kind > DIRECT_TILE ? NULL : d->fp32_mma ? d->fp32_mma : "frag_direct";
-    d->hooks[1] = kind == DIRECT_WGMMA && row ? row->hooks[0] : NULL;
-    memset(d->mma_hooks, 0, sizeof d->mma_hooks);
-    memset(d->mma_k, 0, sizeof d->mma_k);
-    d->mma_hooks[SLICE_BF16] = d->direct_mma ? d->direct_mma : "arch_fma";
-    d->mma_k[SLICE_BF16] = d->mi = d->fragment_k = 16;
-    d->ni = d->fp32_mma ? 16 : 8;
-    d->b_tiles = 1;
-    d->d_cols = d->fp32_mma ? 4 : 2;
-    d->latency_divisor = d->fp32_mma ? 2 : 1; /* 16x16x4f32: 8 passes, 32x32x8f16 16: CDNA 2 ISA guide */
-    d->other_shape = NULL;
-    d->accumulation_registers = 0;
-    d->async_copy = d->warpgroup = d->flushes_subnormals = false;
-    return d;
-}
-
-int isa_mma_k(const struct isa *isa, enum slice_type t) {
-    return isa->mma_k[t];
-}
-
-int isa_fragment_k(const struct isa *isa, enum slice_type t) {
-    return isa->fragment_k * slice_bytes(SLICE_F16) / slice_bytes(t);
+bool isa_has(const struct isa *isa, enum isa_feature feature) {
+    const char *const hooks[] = {isa->prim, isa->fragment, isa->wgmma, isa->wgmma_rs_bf16, isa->dmma};
+    return hooks[feature] != NULL;
 }
 
 const char *isa_instruction(const struct isa *isa) {
-    return strcmp(isa->vendor, "amd") == 0 ? "MFMA" : isa->warpgroup ? "wgmma" : "mma.sync";
+    return strcmp(isa->vendor, "amd") == 0 ? "MFMA" : isa->wgmma ? "wgmma" : "mma.sync";
 }
 
 /* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */

@@ -398,7 +398,7 @@ const struct scheme *scheme_find(const char *name) {
 
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
-    return scheme_is_exact(s) ? 0 : min_exponent - s->residual_shift;
+    return scheme_is_exact(s) || scheme_is_unpacked(s) ? 0 : min_exponent - s->residual_shift;
 }
 
 int scheme_slice_bytes(const struct scheme *s) {
@@ -414,7 +414,7 @@ int scheme_atom_group(const struct scheme *s) {
     return s->slices / s->atom_slices;
 }
 
-bool scheme_is_direct(const struct scheme *s) {
+bool scheme_is_unpacked(const struct scheme *s) {
     return s->fma_k > 0;
 }
 
@@ -423,7 +423,7 @@ bool scheme_is_exact(const struct scheme *s) {
 }
 
 const char *scheme_range(const struct scheme *s) {
-    if (scheme_is_direct(s))
+    if (scheme_is_unpacked(s))
         return "HT_RANGE_ALL";
     if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
         return "HT_RANGE_ROW";

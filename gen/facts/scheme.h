@@ -35,7 +35,7 @@ struct scheme {
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that one part of k
      * (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
     int carry_k, exact_k;
-    /* Kernels read the operands as they are and cut them into slices themselves: nothing is packed. Up to fma_k products
+    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to fma_k products
      * an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
     int fma_k;
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_bound.h */
@@ -52,7 +52,7 @@ const struct scheme *scheme_find(const char *name); /* the first row of that nam
  * slices are scaled so that no accuracy depends on them. NULL: none. */
 const struct scheme *scheme_for(const char *name, bool flushes);
 /* Largest power of two, as exponent, that a flushing unit may drop from an element that is a normal number of the slice
- * type (smaller ones may vanish); 0: integers, nothing is dropped. */
+ * type (smaller ones may vanish); 0: integers, or FP32 from the caller's matrices: nothing is dropped. */
 int scheme_flush_exponent(const struct scheme *s);
 
 int scheme_slice_bytes(const struct scheme *s);
@@ -64,7 +64,7 @@ int scheme_atom_k(const struct scheme *s);
 int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_exact(const struct scheme *s);
-bool scheme_is_direct(const struct scheme *s); /* see fma_k */
+bool scheme_is_unpacked(const struct scheme *s); /* see fma_k */
 /* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
 const char *scheme_range(const struct scheme *s);
 

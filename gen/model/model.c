@@ -1,7 +1,6 @@
 /* model: names, dispatch and what the three tile models share; see model.h. This room must not know plans,
  * text or files. Integers only; every quantity carries its unit in its name. */
-#include "model/model.h"
-#include "../../runtime/ht_cost.h"
+#include "model/family.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -39,14 +38,14 @@ int64_t model_clock_mhz(const struct gpu *g) {
 
 int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
     const struct isa *isa = isa_find(g->isa);
-    return isa && isa->direct_mma ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
+    return isa && isa->mma_bf16 ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
 }
 
 /* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products together. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
-    if (scheme_is_direct(s) && isa && !isa->direct_mma)
-        return (isa->fp32_mma ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz) : g->fp32_fma_per_cycle) * s->products;
+    if (scheme_is_unpacked(s) && isa && !isa->mma_bf16)
+        return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz) : g->fp32_fma_per_cycle) * s->products;
     const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
                                         [SLICE_BF16] = g->bf16_fma_per_cycle,
                                         [SLICE_TF32] = g->tf32_fma_per_cycle,
@@ -55,20 +54,14 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
 }
 
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return model_scheme_isa(isa, s)->mma_hooks[s->slice] && model_fma_per_cycle(g, s) > 0;
+    return (scheme_is_unpacked(s) || isa->mma_hooks[s->slice]) && model_fma_per_cycle(g, s) > 0;
 }
 
-int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator) {
-    switch (s->promote[accumulator]) {
-    case PROMOTE_NEVER:
+int model_promote_k(const struct target *on, int accumulator) {
+    const int promote = on->s->promote[accumulator];
+    if (promote == PROMOTE_NEVER)
         return 0;
-    case PROMOTE_EACH_MMA:
-        return isa_mma_k(isa, s->slice);
-    case PROMOTE_ISA:
-        return isa->promote_k[s->slice];
-    default:
-        return s->promote[accumulator];
-    }
+    return promote == PROMOTE_EACH_MMA ? target_mma_k(on) : promote == PROMOTE_ISA ? on->isa->promote_k[on->s->slice] : promote;
 }
 
 /* Source: CUDA occupancy calculator; CDNA2 ISA guide. Worked line: 232 registers a thread on sm_75: 232 * 32
@@ -105,38 +98,25 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     return (int)bounds[least].blocks;
 }
 
-bool model_resides(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost) {
-    const char *limit = "";
-    cost->blocks_per_sm = model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
-    if (cost->smem_bytes <= g->smem_per_block_bytes && cost->blocks_per_sm > 0)
-        return true;
-    model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", tile_warps(t),
-                 cost->regs_per_thread, cost->smem_bytes, limit);
-    return false;
+int64_t model_ns(const struct target *on, const struct tile *t, const struct shape *shape, const struct cost *cost) {
+    const struct gpu *g = on->g;
+    return ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns, shape->m,
+                      shape->n, shape->k, 1, 1);
 }
 
-void model_predict_direct(const struct gpu *g, const struct tile *t, const struct shape *shape, struct cost *cost, const char *unit) {
-    cost->predicted_ns = ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps,
-                                    g->launch_ns, shape->m, shape->n, shape->k, 1, 1);
-    cost->score = -cost->predicted_ns;
-    const int64_t bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
-    snprintf(cost->binding, sizeof cost->binding, "%s", 2 * (bytes / g->dram_gbps) > cost->predicted_ns ? "dram" : unit);
+bool model_promotes(const struct target *on) {
+    return model_promote_k(on, 0) > 0 && !scheme_is_exact(on->s);
 }
 
-bool model_promotes(const struct scheme *s, const struct isa *isa) {
-    return model_promote_k(s, isa, 0) > 0 && !scheme_is_exact(s);
-}
-
-bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t) {
-    return isa->async_copy && t->stages > 1 && s->promote[0] == PROMOTE_ISA && model_promotes(s, isa) &&
-           model_promote_k(s, isa, 0) <= t->bk;
+bool model_refills(const struct target *on, const struct tile *t) {
+    return on->isa->async_copy && t->stages > 1 && on->s->promote[0] == PROMOTE_ISA && model_promotes(on) && model_promote_k(on, 0) <= t->bk;
 }
 
 /* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
 enum { CHUNK_K_MAX = 64 };
 
-int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t) {
-    const int k = s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(s, isa, 0);
+int model_chunk(const struct target *on, const struct tile *t) {
+    const int k = on->s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(on, 0);
     const int chunk_k = k < CHUNK_K_MAX ? k : CHUNK_K_MAX;
     return chunk_k > t->bk ? chunk_k / t->bk : 1;
 }
@@ -149,51 +129,38 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
     return ht_ceil_div(ht_mul(blocks, 1000), slots);
 }
 
-const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s) {
-    return scheme_is_direct(s) && isa->direct == DIRECT_NONE ? isa_direct(isa, DIRECT_TILE) : isa;
+struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    if (kind == MODEL_HALFTONE)
+        return target_main(g, isa, s);
+    return target_of(g, isa, scheme_is_unpacked(s) ? FAMILY_UNPACKED_MMA : FAMILY_MMA_WARP, s);
 }
 
-const struct isa *model_warpgroup_isa(const struct isa *isa, const struct scheme *s) {
-    return scheme_is_direct(s) && isa->direct_wgmma ? isa_direct(isa, DIRECT_WGMMA) : NULL;
-}
-
-struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s) {
-    isa = model_scheme_isa(isa, s);
-    struct isa seen = *isa;
-    seen.warpgroup = isa->warpgroup && kind == MODEL_HALFTONE;
-    return seen;
-}
-
-void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                const struct tile *t, const struct shape *shape, struct cost *cost) {
-    memset(cost, 0, sizeof *cost);
-    cost->fits = true;
-    cost->threads = tile_threads(t, isa);
-    if (!model_has_unit(g, isa, s)) {
-        model_reject(cost, "unit: there are no %s kernels for %s", slice_title(s->slice), isa->name);
-        return;
-    }
-    if (scheme_is_direct(s) && kind != MODEL_HALFTONE) {
-        model_reject(cost, "operands: model %s knows no kernels that read them as they are", model_name(kind));
-        return;
-    }
-    const int interval = s->promote[0] == PROMOTE_ISA ? model_promote_k(s, isa, 0) : 0;
-    if (kind == MODEL_HALFTONE && interval % t->bk != 0) {
+/* Our own: what the family's functions say. */
+static void model_halftone(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
+    const int interval = on->s->promote[0] == PROMOTE_ISA ? model_promote_k(on, 0) : 0;
+    if (interval % t->bk != 0) {
         model_reject(cost, "promotion: every %d k is not after whole steps of %d", interval, t->bk);
         return;
     }
-    switch (kind) {
-    case MODEL_HALFTONE:
-        (isa->direct == DIRECT_DMMA ? model_dmma : isa->direct > DIRECT_TILE ? model_fma : isa->direct ? model_direct : isa->warpgroup ? model_wgmma : model_halftone)(g, isa, s, t, shape, cost);
-        break;
-    case MODEL_EGEMM:
-        model_egemm(g, isa, s, t, shape, cost);
-        break;
-    case MODEL_LEGEMM:
-        model_legemm(g, isa, s, t, shape, cost);
-        break;
-    }
-    cost->waves_milli = model_waves_milli(g, t, shape, cost->blocks_per_sm);
+    if (!footprint(on, t, cost))
+        return;
+    family_model(on)->time(on, t, shape, cost);
+    cost->score = -cost->predicted_ns;
+}
+
+void model_cost(enum model_kind kind, const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
+    static void (*const models[])(const struct target *, const struct tile *, const struct shape *, struct cost *) = {
+        [MODEL_HALFTONE] = model_halftone, [MODEL_EGEMM] = model_egemm, [MODEL_LEGEMM] = model_legemm};
+    memset(cost, 0, sizeof *cost);
+    cost->fits = true;
+    cost->threads = tile_threads(t, on);
+    if (!model_has_unit(on->g, on->isa, on->s))
+        model_reject(cost, "unit: there are no %s kernels for %s", slice_title(on->s->slice), on->isa->name);
+    else if (on->skeleton->unpacked && kind != MODEL_HALFTONE)
+        model_reject(cost, "operands: model %s knows no kernels that read them as they are", model_name(kind));
+    else
+        models[kind](on, t, shape, cost);
+    cost->waves_milli = model_waves_milli(on->g, t, shape, cost->blocks_per_sm);
 }
 
 /* +1: x larger, -1: y larger, 0: equal. */

@@ -28,6 +28,7 @@ struct cost {
     int regs_given_back; /* fragments that find no registers ahead of their use */
     int64_t waves_milli;                               /* waves of the shape, thousandths */
     int64_t predicted_ns;                              /* kernel only, for the shape */
+    int64_t smem_limit; /* bytes that a block may have */
     int64_t score; /* the model's own objective: larger is better; ties by tile_compare, smaller first */
     struct ht_cost_coefficients coefficients; /* what the runtime's ht_cost_ns needs (MODEL_HALFTONE) */
 };
@@ -41,18 +42,17 @@ static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
 const char *model_name(enum model_kind kind);
 bool model_from_name(const char *name, enum model_kind *kind);
 
-/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for
- * model_isa of their kind. */
-void model_cost(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                const struct tile *t, const struct shape *shape, struct cost *cost);
+/* The target of a scheme as a model sees it: the papers' models know only warps that hold operands in registers, so for them
+ * Hopper is a GPU with mma.sync. target_next goes on from there. */
+struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s);
 
-/* The instruction set as a model sees it: the papers' models know only warps that hold operands in registers, so for them
- * Hopper is a GPU with mma.sync. */
-struct isa model_isa(enum model_kind kind, const struct isa *isa, const struct scheme *s);
-/* The row that a scheme's kernels are made from: isa, or what isa_direct makes of it. */
-const struct isa *model_scheme_isa(const struct isa *isa, const struct scheme *s);
-/* The row of the scheme's kernels by warpgroups beside those; NULL: it has none. */
-const struct isa *model_warpgroup_isa(const struct isa *isa, const struct scheme *s);
+/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for a target that model_target begins. */
+void model_cost(enum model_kind kind, const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
+
+/* Registers, shared memory, threads, blocks per SM of a tile, and whether an SM has room for one: everything in *cost but times. */
+bool footprint(const struct target *on, const struct tile *t, struct cost *cost);
+/* The four limits (threads, registers, shared memory, warps) alone. */
+bool footprint_fits(const struct target *on, struct cost *cost);
 
 /* Whether cost x beats cost y (both fit) under the model's objective; total with tile_compare. */
 bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
@@ -77,25 +77,25 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s);
 
 /* k between two promotions of an accumulator: 0 never, the MMA's k after every MMA, else the interval. */
-int model_promote_k(const struct scheme *s, const struct isa *isa, int accumulator);
+int model_promote_k(const struct target *on, int accumulator);
 
 /* Whether chains of accumulator 0 are closed and added up in FP32. */
-bool model_promotes(const struct scheme *s, const struct isa *isa);
+bool model_promotes(const struct target *on);
 
 /* Whether tile_mma copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous copies where
  * each step closes its chains. */
-bool model_refills(const struct scheme *s, const struct isa *isa, const struct tile *t);
+bool model_refills(const struct target *on, const struct tile *t);
 
 /* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
  * is. */
-int model_chunk(const struct scheme *s, const struct isa *isa, const struct tile *t);
+int model_chunk(const struct target *on, const struct tile *t);
 
 /* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain, and a ring that is being
  * filled meanwhile. */
-bool model_pairs_chunks(const struct scheme *s, const struct isa *isa, const struct tile *t);
+bool model_pairs_chunks(const struct target *on, const struct tile *t);
 
 /* Whether its producer must give out copies faster than one in 100 clocks or so. */
-bool model_hurries_copies(const struct gpu *g, const struct scheme *s, const struct tile *t);
+bool model_hurries_copies(const struct target *on, const struct tile *t);
 
 /* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
 int64_t model_warp_registers(const struct isa *isa, int64_t regs);
@@ -104,10 +104,8 @@ int64_t model_warp_registers(const struct isa *isa, int64_t regs);
  * names the resource that runs out first. */
 int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
                     int64_t smem_bytes, const char **limit);
-/* Whether a block fits an SM, by registers and shared memory in `cost`, which then says how many; else rejected. */
-bool model_resides(const struct gpu *g, const struct isa *isa, const struct tile *t, struct cost *cost);
-/* Time of kernels that read the operands as they are, by their coefficients, and what binds it: device memory, or `unit`. */
-void model_predict_direct(const struct gpu *g, const struct tile *t, const struct shape *shape, struct cost *cost, const char *unit);
+/* ht_cost_ns of a tile's coefficients, k not split. */
+int64_t model_ns(const struct target *on, const struct tile *t, const struct shape *shape, const struct cost *cost);
 
 /* Waves of the shape in thousandths, rounded up: blocks over sms * blocks_per_sm. */
 int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
@@ -116,27 +114,10 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
 /* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void model_halftone(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
-                    const struct shape *shape, struct cost *cost);
-/* MODEL_HALFTONE of a warpgroup kernel. */
-void model_wgmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
-                 const struct shape *shape, struct cost *cost);
-/* MODEL_HALFTONE of a kernel that reads the operands as they are. */
-void model_direct(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
-                  const struct shape *shape, struct cost *cost);
-/* The same of one that does so with multiply-adds alone. */
-void model_dmma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
-               struct cost *cost);
-void model_fma(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t, const struct shape *shape,
-               struct cost *cost);
-/* Steps that its threads have on their way in registers: SETS of templates/tile_direct.cu. */
-int model_direct_sets(const struct isa *isa, const struct tile *t);
-/* MMA row tiles that a warp multiplies together: ROWS_AT_ONCE there. */
-int model_direct_rows(const struct isa *isa, const struct tile *t);
-void model_egemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
-                 const struct shape *shape, struct cost *cost);
-void model_legemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
-                  const struct shape *shape, struct cost *cost);
+/* unpacked_mma: steps that its threads have on their way in registers, SETS of templates/tile_direct.cu; MMA row tiles that a warp
+ * multiplies together, ROWS_AT_ONCE there. */
+int model_direct_sets(const struct target *on, const struct tile *t);
+int model_direct_rows(const struct target *on, const struct tile *t);
 
 /* Clocks x256 that one bk step of one block keeps each pipe of its SM busy (halftone). */
 struct model_step {
@@ -146,22 +127,20 @@ struct model_step {
     int64_t exposed; /* barriers, and stores between them: nothing overlaps within the block */
     int64_t copy;    /* what the last copies still need when they are waited for */
 };
-struct model_step model_halftone_step(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                                      const struct tile *t, int blocks_per_sm);
+struct model_step model_halftone_step(const struct target *on, const struct tile *t, int blocks_per_sm);
 /* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
-int model_fragment_registers(const struct isa *isa, const struct scheme *s, const struct tile *t);
+int model_fragment_registers(const struct target *on, const struct tile *t);
 /* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they pass through
  * registers). */
 struct model_counts {
     int mma, load, copy;
 };
-struct model_counts model_halftone_counts(const struct isa *isa, const struct scheme *s, const struct tile *t);
-/* Of a kernel that reads the operands as they are: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
-struct model_counts model_direct_counts(const struct isa *isa, const struct tile *t);
-int model_halftone_instructions(const struct isa *isa, const struct scheme *s,
-                                const struct tile *t); /* of a step */
-int64_t model_halftone_dram_ns(const struct gpu *g, const struct scheme *s, const struct tile *t,
-                               const struct shape *shape, int blocks_per_sm);
+struct model_counts model_step_counts(const struct target *on, const struct tile *t); /* of the family's; 0: it has no such step */
+struct model_counts model_halftone_counts(const struct target *on, const struct tile *t); /* of mma_warp */
+/* Of unpacked_mma: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
+struct model_counts model_direct_counts(const struct target *on, const struct tile *t);
+int model_halftone_instructions(const struct target *on, const struct tile *t); /* of a step */
+int64_t model_halftone_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape, int blocks_per_sm);
 
 /* EGEMM-TC's quantities, generalised to the scheme's products and slices. */
 struct model_egemm_terms {
@@ -171,8 +150,7 @@ struct model_egemm_terms {
     int64_t smem_bytes, smem_bytes_eq8;         /* padding 4 (Table 4) and 8 (eq. 8 as printed) */
     int64_t comp_milli, mem1_milli, mem2_milli; /* eqs. 5, 6, 7: thousandths of a clock */
 };
-struct model_egemm_terms model_egemm_terms(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                                           const struct tile *t);
+struct model_egemm_terms model_egemm_terms(const struct target *on, const struct tile *t);
 
 /* LE-GEMM's quantities. */
 struct model_legemm_terms {
@@ -183,7 +161,5 @@ struct model_legemm_terms {
     int64_t registers;                  /* per thread: eq. 16's elements as registers */
     int64_t registers_two_accumulators; /* the same with every accumulator of the scheme held whole */
 };
-struct model_legemm_terms model_legemm_terms(const struct gpu *g, const struct isa *isa,
-                                             const struct scheme *s, const struct tile *t,
-                                             const struct shape *shape);
+struct model_legemm_terms model_legemm_terms(const struct target *on, const struct tile *t, const struct shape *shape);
 #endif

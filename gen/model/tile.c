@@ -22,13 +22,12 @@ int tile_warps(const struct tile *t) {
 
 enum { WARPGROUP_THREADS = 128, PART_COLUMNS = 64 };
 
-int tile_groups(const struct tile *t, const struct isa *isa) {
-    enum { TWO_WARPGROUPS = 128 }; /* rows */
-    return isa->direct == DIRECT_WGMMA && t->bm < TWO_WARPGROUPS ? TWO_WARPGROUPS / t->bm : 1;
+int tile_groups(const struct tile *t, const struct target *on) {
+    return t->bm < on->skeleton->group_rows ? on->skeleton->group_rows / t->bm : 1;
 }
 
-int tile_threads(const struct tile *t, const struct isa *isa) {
-    return isa->warpgroup ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS : tile_warps(t) * tile_groups(t, isa) * isa->wave_size;
+int tile_threads(const struct tile *t, const struct target *on) {
+    return on->skeleton->persistent ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS : tile_warps(t) * tile_groups(t, on) * on->isa->wave_size;
 }
 
 int tile_warpgroups(const struct tile *t) {
@@ -96,8 +95,8 @@ int tile_scan(const char *text, struct tile *t) {
 }
 
 /* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */
-static bool warps_divide(const struct tile *t, const struct isa *isa) {
-    if (t->bm % t->wm != 0 || t->bn % t->wn != 0 || t->wm % isa->mi != 0 || t->wn % (isa->ni * isa->b_tiles) != 0)
+static bool warps_divide(const struct tile *t, const struct mma_shape *mma) {
+    if (t->bm % t->wm != 0 || t->bn % t->wn != 0 || t->wm % mma->m != 0 || t->wn % (mma->n * mma->b_tiles) != 0)
         return false;
     int warps = tile_warps(t);
     return warps >= 1 && warps <= WARPS_MAX;
@@ -105,10 +104,9 @@ static bool warps_divide(const struct tile *t, const struct isa *isa) {
 
 /* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. 32 rows, half
  * an atom, only with the fewest columns and alone: for products of fewer tiles than there are SMs. */
-static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
-                                 void (*visit)(void *context, const struct tile *t), void *context) {
+void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *context) {
     enum { ROWS_MIN = HT_ATOM_ROWS / 2, ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
-    struct tile t = {.wk = isa_mma_k(isa, s->slice), .bk = scheme_atom_k(s)};
+    struct tile t = {.wk = target_mma_k(on), .bk = scheme_atom_k(on->s)};
     for (t.bm = ROWS_MIN; t.bm <= ROWS_MAX; t.bm = t.bm < HT_ATOM_ROWS ? HT_ATOM_ROWS : t.bm + HT_ATOM_ROWS) {
         const int columns = t.bm < HT_ATOM_ROWS ? PART_COLUMNS : WARPGROUPS_MAX * PARTS_MAX * PART_COLUMNS;
         t.wm = t.bm;
@@ -125,32 +123,25 @@ static void enumerate_warpgroups(const struct isa *isa, const struct scheme *s,
     }
 }
 
-/* The same by warpgroups: each 64 rows and all columns; a thread cuts whole eights of Q, so that 128 rows need 64 columns. */
-static void enumerate_direct_wgmma(const struct isa *isa, const struct scheme *s,
-                                   void (*visit)(void *context, const struct tile *t), void *context) {
+/* Warpgroups on the caller's matrices: each 64 rows and all columns; a thread cuts whole eights of Q, so that 128 rows need 64 columns. */
+void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void *context) {
     static const int sizes[][2] = {{64, 32}, {64, 64}, {128, 64}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const struct tile t = {sizes[i][0], sizes[i][1], 32, isa->mi, sizes[i][1], isa_mma_k(isa, s->slice), 2, 1};
+        const struct tile t = {sizes[i][0], sizes[i][1], 32, on->mma->m, sizes[i][1], target_mma_k(on), 2, 1};
         visit(context, &t);
     }
 }
 
-/* Kernels that read the operands as they are: 4 or 8 warps and steps of 32 k, so that a thread always moves the same place
- * of a line; rows down to one MMA tile's columns for products of a matrix and a few vectors. */
-static void enumerate_direct(const struct isa *isa, const struct scheme *s,
-                             void (*visit)(void *context, const struct tile *t), void *context) {
-    if (isa->direct == DIRECT_WGMMA) {
-        enumerate_direct_wgmma(isa, s, visit, context);
-        return;
-    }
+/* 4 or 8 warps and steps of 32 k, so that a thread always moves the same place of a line; rows down to one MMA tile's columns for
+ * products of a matrix and a few vectors. What warpgroups have, too, is theirs: a kernel's name tells its tile alone. */
+void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *context) {
     enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WM_MAX = 64, WN_MAX = 32 };
-    struct tile t = {.bk = 32, .wk = isa_mma_k(isa, s->slice), .stages = 2, .cluster = 1};
+    struct tile t = {.bk = 32, .wk = target_mma_k(on), .stages = 2, .cluster = 1};
     for (t.bm = BM_MIN; t.bm <= BM_MAX; t.bm *= 2) {
         for (t.bn = BN_MIN; t.bn <= BN_MAX; t.bn *= 2) {
-            for (t.wm = isa->mi; t.wm <= WM_MAX; t.wm *= 2) {
-                for (t.wn = isa->ni; t.wn <= WN_MAX && t.wn <= t.bn; t.wn *= 2) {
-                    const bool namesake = isa->direct_wgmma && t.wm == isa->mi && t.wn == t.bn; /* of one of warpgroups */
-                    if ((tile_warps(&t) == 4 || tile_warps(&t) == 8) && !namesake)
+            for (t.wm = on->mma->m; t.wm <= WM_MAX; t.wm *= 2) {
+                for (t.wn = on->mma->n; t.wn <= WN_MAX && t.wn <= t.bn; t.wn *= 2) {
+                    if (tile_warps(&t) == 4 || tile_warps(&t) == 8)
                         visit(context, &t);
                 }
             }
@@ -158,26 +149,17 @@ static void enumerate_direct(const struct isa *isa, const struct scheme *s,
     }
 }
 
-void tile_enumerate(const struct isa *isa, const struct scheme *s,
-                    void (*visit)(void *context, const struct tile *t), void *context) {
-    if (scheme_is_direct(s)) {
-        enumerate_direct(isa, s, visit, context);
-        return;
-    }
-    if (isa->warpgroup) {
-        enumerate_warpgroups(isa, s, visit, context);
-        return;
-    }
+void tile_space_mma_warp(const struct target *on, tile_visit *visit, void *context) {
     static const int block_sizes[] = {64, 128, 256};
     static const int warp_sizes[] = {16, 32, 64, 128};
     enum { SIZES = 3, WM_FIRST = 1 };
     /* Exact sums have up to four accumulators, which leave room for few columns; 128 columns of 8-wide fragments leave
      * no registers at all. */
-    const int wn_first = scheme_is_exact(s) ? 0 : WM_FIRST, wn_end = isa->ni >= 16 ? SIZES + 1 : SIZES;
+    const int wn_first = scheme_is_exact(on->s) ? 0 : WM_FIRST, wn_end = on->mma->n >= 16 ? SIZES + 1 : SIZES;
     const int wn_sizes = wn_end - wn_first;
-    const int atom_k = scheme_atom_k(s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
-    const int stages_min = isa->async_copy ? 2 : 1, stages_max = isa->async_copy ? 5 : 2;
-    struct tile t = {.wk = isa_mma_k(isa, s->slice), .cluster = 1};
+    const int atom_k = scheme_atom_k(on->s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
+    const int stages_min = on->isa->async_copy ? 2 : 1, stages_max = on->isa->async_copy ? 5 : 2;
+    struct tile t = {.wk = target_mma_k(on), .cluster = 1};
     for (int m = 0; m < SIZES; m++) {
         for (int n = 0; n < SIZES; n++) {
             for (t.bk = atom_k; t.bk <= 2 * atom_k && t.bk <= k_max; t.bk += atom_k) {
@@ -186,9 +168,9 @@ void tile_enumerate(const struct isa *isa, const struct scheme *s,
                     t.bn = block_sizes[n];
                     t.wm = warp_sizes[WM_FIRST + i / wn_sizes];
                     t.wn = warp_sizes[wn_first + i % wn_sizes];
-                    if (t.bk % (2 * isa_fragment_k(isa, s->slice)) != 0 || !warps_divide(&t, isa))
+                    if (t.bk % (2 * target_fragment_k(on)) != 0 || !warps_divide(&t, on->mma))
                         continue;
-                    if (tile_stage_bytes(&t, s) % (tile_threads(&t, isa) * COPY_BYTES) != 0)
+                    if (tile_stage_bytes(&t, on->s) % (tile_threads(&t, on) * COPY_BYTES) != 0)
                         continue;
                     for (t.stages = stages_min; t.stages <= stages_max; t.stages++)
                         visit(context, &t);

@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-#include "facts/isa.h"
-#include "facts/scheme.h"
+#include "facts/skeleton.h"
 
 enum { TILE_RING_MAX = 8, TILE_CLUSTER_MAX = 2 }; /* stages and cluster of a warpgroup kernel */
 
@@ -17,9 +16,9 @@ struct tile {
 };
 
 int tile_warps(const struct tile *t);
-/* Groups of a block's warps that take turns in a tile's steps: of DIRECT_WGMMA, whose blocks have two warpgroups; else 1. */
-int tile_groups(const struct tile *t, const struct isa *isa);
-int tile_threads(const struct tile *t, const struct isa *isa); /* a warpgroup of producers included */
+/* Groups of a block's warps that take turns in a tile's steps. */
+int tile_groups(const struct tile *t, const struct target *on);
+int tile_threads(const struct tile *t, const struct target *on); /* a warpgroup of producers included */
 /* Warpgroup kernels: consumer warpgroups of a block, parts of 64 columns of one of them, results a thread has of a part. */
 int tile_warpgroups(const struct tile *t);
 int tile_parts(const struct tile *t);
@@ -41,7 +40,12 @@ void tile_name(char name[TILE_NAME_MAX], const struct tile *t);
 /* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is none. */
 int tile_scan(const char *text, struct tile *t);
 
-/* Calls visit(context, tile) for every tile of the project's search space, in tile_compare order. */
-void tile_enumerate(const struct isa *isa, const struct scheme *s,
-                    void (*visit)(void *context, const struct tile *t), void *context);
+/* Calls visit(context, tile) for every tile of the family's search space, in tile_compare order. */
+typedef void tile_visit(void *context, const struct tile *t);
+void tile_enumerate(const struct target *on, tile_visit *visit, void *context);
+/* Of the families (model/family.c). */
+void tile_space_mma_warp(const struct target *on, tile_visit *visit, void *context);
+void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *context);
+void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *context);
+void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void *context);
 #endif

@@ -17,24 +17,22 @@ static const struct shape plan_shapes[] = {
 };
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 }; /* of FP16 schemes, of the others; more where tiles may have half an atom */
 enum { RESCUE_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
-enum { FALLBACK_REGISTERS = 254, FALLBACK_MMA_K = 16 }; /* of fallback_dmma, all of them (ptxas); k of m16n8k16 */
+enum { FALLBACK_MMA_K = 16 }; /* of m16n8k16 */
 
 struct best {
-    const struct gpu *g;
-    const struct isa *isa;
-    const struct scheme *s;
+    struct target on;
     struct shape shape;
-    const struct isa *found; /* whose MMA shape the best tile has; NULL: none so far */
+    struct target found; /* of the best tile; isa NULL: none so far */
     struct tile tile;
     struct cost cost;
 };
 
 static void visit_best(void *context, const struct tile *t) {
     struct best *b = context;
-    const struct gpu *g = b->g;
+    const struct gpu *g = b->on.g;
     const struct shape *x = &b->shape;
     struct cost cost;
-    model_cost(MODEL_HALFTONE, g, b->isa, b->s, t, x, &cost);
+    model_cost(MODEL_HALFTONE, &b->on, t, x, &cost);
     if (!cost.fits)
         return;
     int splits;
@@ -43,9 +41,9 @@ static void visit_best(void *context, const struct tile *t) {
     if (splits > 1)
         cost.predicted_ns = ns;
     cost.score = -cost.predicted_ns;
-    if (b->found && !model_better(MODEL_HALFTONE, &cost, t, &b->cost, &b->tile))
+    if (b->found.isa && !model_better(MODEL_HALFTONE, &cost, t, &b->cost, &b->tile))
         return;
-    b->found = b->isa;
+    b->found = b->on;
     b->tile = *t;
     b->cost = cost;
 }
@@ -55,35 +53,34 @@ const char *variant_name(enum variant v) {
     return names[v];
 }
 
-int plan_promote_k(const struct scheme *s, const struct isa *isa) {
-    return s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(s, isa, 0);
+int plan_promote_k(const struct target *on) {
+    return on->s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(on, 0);
 }
 
 static void plan_name(struct plan *p) {
     char tile[TILE_NAME_MAX];
     tile_name(tile, &p->tile);
-    snprintf(p->name, sizeof p->name, "ht_%s_%s%s%s_%s", p->scheme->name, tile, p->variant == VARIANT_PIPELINE ? "" : "_",
-             variant_name(p->variant), p->isa->suffix);
+    snprintf(p->name, sizeof p->name, "ht_%s_%s%s%s_%s", p->on.s->name, tile, p->variant == VARIANT_PIPELINE ? "" : "_",
+             variant_name(p->variant), p->on.isa->suffix);
 }
 
 static void plan_add(struct plan_set *set, const struct best *b, enum variant variant, const char *why) {
     struct plan *p = &set->plan[set->count];
+    const struct scheme *s = b->on.s;
     if (set->count == PLANS_MAX)
         err_bug("more plans than PLANS_MAX");
     memset(p, 0, sizeof *p);
-    p->gpu = b->g;
-    p->isa = b->isa;
-    p->scheme = b->s;
+    p->on = b->on;
     p->tile = b->tile;
     p->cost = b->cost;
     p->variant = variant;
-    p->raster = model_raster_rows(b->g, &p->tile) / tile_cluster_m(&p->tile);
-    const int set_registers = model_fragment_registers(b->isa, b->s, &b->tile);
+    p->raster = model_raster_rows(b->on.g, &p->tile) / tile_cluster_m(&p->tile);
+    const int set_registers = model_fragment_registers(&b->on, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
-        p->cost.regs_per_thread += (b->s->slices - 1) * set_registers;
+        p->cost.regs_per_thread += (s->slices - 1) * set_registers;
     if (variant == VARIANT_PLAIN) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
-    const int promote_k = scheme_is_exact(b->s) ? b->s->carry_k : plan_promote_k(b->s, b->isa);
+    const int promote_k = scheme_is_exact(s) ? s->carry_k : plan_promote_k(&b->on);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
     snprintf(p->why, sizeof p->why, "%s", why);
@@ -94,38 +91,35 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     set->count++;
 }
 
-/* A chain that is added outside the unit after each fragment must be as long in every kernel of a set: its scheme's
- * bound is one number. */
-static const struct isa *next_shape(const struct isa *isa, const struct scheme *s) {
-    return isa->other_shape && s->promote[0] != PROMOTE_EACH_MMA ? isa_find(isa->other_shape) : NULL;
-}
-
-/* The model's best tile over every MMA shape of the unit. */
+/* The model's best tile over every MMA shape of the unit. A chain that is added outside the unit after each fragment must be as long in
+ * every kernel of a set: its scheme's bound is one number. */
 static void find_best(struct best *b) {
-    const struct isa *const main_shape = b->isa;
-    b->found = NULL;
-    for (; b->isa; b->isa = next_shape(b->isa, b->s))
-        tile_enumerate(b->isa, b->s, visit_best, b);
-    b->isa = main_shape;
+    const struct target first = b->on;
+    b->found = (struct target){.isa = NULL};
+    do
+        tile_enumerate(&b->on, visit_best, b);
+    while (b->on.s->promote[0] != PROMOTE_EACH_MMA && target_next(&b->on));
+    b->on = first;
 }
 
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
-    const bool own = b->s->checked || scheme_is_exact(b->s);
-    const int end = set->count + (b->s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (own && b->isa->warpgroup ? HALVES : 0);
+    const struct scheme *s = b->on.s;
+    const bool halves = b->on.skeleton->persistent && (s->checked || scheme_is_exact(s));
+    const int end = set->count + (s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (halves ? HALVES : 0);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
         find_best(b);
-        if (!b->found) {
-            err_user(b->g->name, 0,
+        if (!b->found.isa) {
+            err_user(b->on.g->name, 0,
                      "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
-                     b->s->name, b->g->name, b->s->name);
+                     s->name, b->on.g->name, s->name);
             return;
         }
         snprintf(why, sizeof why, "fastest by model halftone at %lldx%lldx%lld, bound by %s",
                  (long long)b->shape.m, (long long)b->shape.n, (long long)b->shape.k, b->cost.binding);
         struct best won = *b;
-        won.isa = b->found;
+        won.on = b->found;
         plan_add(set, &won, VARIANT_PIPELINE, why);
     }
 }
@@ -134,14 +128,14 @@ static void plan_picks(struct plan_set *set, struct best *b) {
 static int plan_fixed(struct best *b, const struct tile *t) {
     b->shape = plan_shapes[0];
     b->tile = *t;
-    model_cost(MODEL_HALFTONE, b->g, b->isa, b->s, t, &b->shape, &b->cost);
+    model_cost(MODEL_HALFTONE, &b->on, t, &b->shape, &b->cost);
     return b->cost.fits;
 }
 
 /* EGEMM-TC Table 4 on every GPU it fits, with and without its interleaving (section 7.4). */
 static void plan_egemm(struct plan_set *set, struct best *b) {
-    const int stages = b->isa->async_copy ? 3 : 1;
-    const struct tile t = {128, 128, 32, 64, 32, isa_mma_k(b->isa, b->s->slice), stages, 1};
+    const int stages = b->on.isa->async_copy ? 3 : 1;
+    const struct tile t = {128, 128, 32, 64, 32, target_mma_k(&b->on), stages, 1};
     if (!plan_fixed(b, &t))
         return;
     plan_add(set, b, VARIANT_PIPELINE, "EGEMM-TC Table 4");
@@ -151,11 +145,11 @@ static void plan_egemm(struct plan_set *set, struct best *b) {
 
 /* LE-GEMM Table 2 (A800) where it fits, and its ablations of section 5.6: a hand-picked tile, no pipeline. */
 static void plan_legemm(struct plan_set *set, struct best *b) {
-    const int warp = b->isa->wave_size; /* the paper's double buffer; without cp.async a T4 hides more with two blocks */
-    const int stages = b->isa->async_copy || warp == 64 ? 2 : 1;
-    const struct tile paper = {128, 256, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages, 1};
-    const struct tile reference = {128, 128, 32, 64, warp, isa_mma_k(b->isa, b->s->slice), stages, 1};
-    const struct tile manual = {64, 64, 32, 32, 32, isa_mma_k(b->isa, b->s->slice), stages, 1};
+    const int warp = b->on.isa->wave_size; /* the paper's double buffer; without cp.async a T4 hides more with two blocks */
+    const int stages = b->on.isa->async_copy || warp == 64 ? 2 : 1;
+    const struct tile paper = {128, 256, 32, 64, warp, target_mma_k(&b->on), stages, 1};
+    const struct tile reference = {128, 128, 32, 64, warp, target_mma_k(&b->on), stages, 1};
+    const struct tile manual = {64, 64, 32, 32, 32, target_mma_k(&b->on), stages, 1};
     if (plan_fixed(b, &paper))
         plan_add(set, b, VARIANT_PIPELINE, "LE-GEMM Table 2, A800");
     const bool fits = plan_fixed(b, &reference);
@@ -169,10 +163,9 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
     if (plan_fixed(b, &manual))
         plan_add(set, b, VARIANT_MANUAL, "LE-GEMM section 5.6 ablation: hand-picked tile");
     struct best other = *b;
-    other.isa = next_shape(b->isa, b->s);
-    if (!other.isa)
+    if (!target_next(&other.on))
         return;
-    const struct tile fragment = {128, 128, 64, 64, 64, isa_mma_k(other.isa, b->s->slice), 1, 1};
+    const struct tile fragment = {128, 128, 64, 64, 64, target_mma_k(&other.on), 1, 1};
     if (plan_fixed(&other, &fragment))
         plan_add(set, &other, VARIANT_PIPELINE, "LE-GEMM Table 2's tile of C from its other fragment, (16,16,16)");
 }
@@ -187,17 +180,20 @@ static void visit_wanted(void *context, const struct tile *t) {
     w->found = w->found || tile_compare(t, w->tile) == 0;
 }
 
-static bool is_in_space(const struct tile *t, const struct isa *isa, const struct scheme *s) {
+static bool is_in_space(const struct tile *t, const struct target *on) {
     struct wanted w = {t, false};
-    tile_enumerate(isa, s, visit_wanted, &w);
+    tile_enumerate(on, visit_wanted, &w);
     return w.found;
 }
 
-/* The instruction set whose search space of the scheme has the tile, wk filled in; NULL: none. */
-static const struct isa *isa_of_tile(struct tile *t, const struct isa *isa, const struct scheme *s) {
-    const struct isa *const plain = model_scheme_isa(isa, s), *const warpgroups = model_warpgroup_isa(plain, s);
-    t->wk = isa_mma_k(plain, s->slice);
-    return warpgroups && is_in_space(t, warpgroups, s) ? warpgroups : is_in_space(t, plain, s) ? plain : NULL;
+/* The first target whose search space of the scheme has the tile, wk filled in; isa NULL: none. A kernel's name does not say its family, so of
+ * two that have a tile only the first can be asked for. */
+static struct target target_of_tile(struct tile *t, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    struct target on = target_main(g, isa, s);
+    do
+        t->wk = target_mma_k(&on);
+    while (!is_in_space(t, &on) && target_next(&on));
+    return on;
 }
 
 bool plan_tiles_ok(const char *list) {
@@ -216,8 +212,8 @@ bool plan_tiles_ok(const char *list) {
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s, const char *list) {
     struct tile t;
     for (int used; *list && (used = tile_scan(list, &t)) > 0; list += used + (list[used] == ',')) {
-        struct best b = {.g = g, .isa = isa_of_tile(&t, isa, s), .s = s};
-        if (b.isa && plan_fixed(&b, &t))
+        struct best b = {.on = target_of_tile(&t, g, isa, s)};
+        if (b.on.isa && plan_fixed(&b, &t))
             plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
     }
 }
@@ -264,17 +260,16 @@ static void visit_near(void *context, const struct tile *t) {
 
 void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
     struct tile wanted = *t;
-    struct best b = {.g = g, .isa = isa_of_tile(&wanted, isa, s), .s = s};
+    struct best b = {.on = target_of_tile(&wanted, g, isa, s)};
     char name[TILE_NAME_MAX], other[TILE_NAME_MAX], list[NEAR_TILES * TILE_NAME_MAX] = "";
     tile_name(name, t);
-    if (b.isa && !plan_fixed(&b, &wanted)) {
+    if (b.on.isa && !plan_fixed(&b, &wanted)) {
         err_user(NULL, 0, "tile %s does not fit %s with scheme %s: %s", name, g->name, s->name, b.cost.reason);
         return;
     }
     struct near n = {.b = &b, .wanted = t};
-    const struct isa *const plain = model_scheme_isa(isa, s), *const warpgroups = model_warpgroup_isa(plain, s);
-    b.isa = warpgroups ? warpgroups : plain;
-    tile_enumerate(b.isa, s, visit_near, &n);
+    b.on = target_main(g, isa, s);
+    tile_enumerate(&b.on, visit_near, &n);
     for (int i = 0; i < n.count; i++) {
         tile_name(other, &n.tile[i]);
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 0 ? ", " : "", other);
@@ -282,73 +277,55 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
     err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name, s->name, g->name, n.count > 0 ? list : "none");
 }
 
-/* Kernels that read the operands as they are: a tile for each kind of shape. Operands may change places, so 64 x 32 is 32 x 64 as well. What others
- * do better is left out: beside DMMA the multiply-adds and mma.sync were worth 0.2 % of 212 shapes on the H200 (bench/decisions/040). */
-enum beside { ANYTHING, NO_WARPGROUPS, NO_DMMA, TILES_ALONE };
-
-static bool is_planned(const struct gpu *g, const struct isa *isa, enum direct_kind kind, enum beside beside) {
-    const bool dmma = isa->dmma != NULL && 2 * g->fp64_fma_per_cycle >= g->fp32_fma_per_cycle; /* not where it is cut down: H20, H800 */
-    const bool exists = kind == DIRECT_WGMMA ? isa->direct_wgmma != NULL : kind == DIRECT_DMMA ? dmma : true;
-    if (isa->tiles_only)
-        return kind == DIRECT_TILE;
-    return exists && !(beside == NO_WARPGROUPS && isa->direct_wgmma) && !(beside == NO_DMMA && dmma) && beside != TILES_ALONE;
+/* Whether DMMA is worth having: not where it is cut down (H20, H800). */
+static bool has_dmma(const struct target *on) {
+    return isa_has(on->isa, ISA_DMMA) && 2 * on->g->fp64_fma_per_cycle >= on->g->fp32_fma_per_cycle;
 }
 
-static void plan_direct(struct plan_set *set, struct best *b) {
-    static const struct {
-        enum direct_kind kind;
-        int bm, bn, bk, wm, wn, stages; /* wm 0: what makes 256 threads */
-        enum beside beside;
-        const char *why;
-    } rows[] = {{DIRECT_WGMMA, 128, 64, 32, 16, 64, 2, ANYTHING, "reads the operands as they are, two warpgroups side by side; many tiles"},
-                {DIRECT_WGMMA, 64, 64, 32, 16, 64, 2, ANYTHING, "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
-                {DIRECT_WGMMA, 64, 32, 32, 16, 32, 2, ANYTHING, "reads the operands as they are, two warpgroups by turns; few tiles"},
-                {DIRECT_TILE, 128, 64, 32, 32, 32, 2, NO_WARPGROUPS, "reads the operands as they are; many tiles"},
-                {DIRECT_TILE, 64, 64, 32, 32, 32, 2, NO_DMMA, "reads the operands as they are; a wave of tiles"},
-                {DIRECT_TILE, 64, 32, 32, 32, 16, 2, NO_DMMA, "reads the operands as they are; few tiles"},
-                {DIRECT_TILE, 32, 32, 32, 16, 16, 2, NO_DMMA, "reads the operands as they are; very few tiles"},
-                {DIRECT_TILE, 128, 8, 32, 32, 8, 2, TILES_ALONE, "reads the operands as they are; a matrix and up to eight vectors"},
-                {DIRECT_DMMA, 64, 64, 16, 32, 32, 4, ANYTHING, "DMMA; a large C with few k"},
-                {DIRECT_DMMA, 128, 32, 16, 32, 32, 4, ANYTHING, "DMMA; the same, up to 32 columns"},
-                {DIRECT_DMMA, 64, 32, 16, 32, 16, 4, ANYTHING, "DMMA; the same, fewer tiles"},
-                {DIRECT_DMMA, 32, 32, 16, 16, 16, 4, ANYTHING, "DMMA; the same, few tiles"},
-                {DIRECT_FMA, 128, 64, 16, 128, 16, 2, NO_DMMA, "multiply-adds; few k, or few columns"},
-                {DIRECT_FMA, 64, 64, 16, 64, 16, 2, NO_DMMA, "multiply-adds; few k, or few tiles"},
-                {DIRECT_FMA, 128, 32, 16, 64, 16, 2, NO_DMMA, "multiply-adds; few k, up to 32 columns"},
-                {DIRECT_FMA, 128, 16, 16, 32, 16, 2, NO_DMMA, "multiply-adds; few k, up to 16 columns"},
-                {DIRECT_THIN, 8, 1, 256, 0, 1, 1, ANYTHING, "multiply-adds; a matrix and a vector"},
-                {DIRECT_THIN, 16, 4, 256, 0, 4, 1, ANYTHING, "multiply-adds; a matrix and up to four vectors"},
-                {DIRECT_TALL, 128, 1, 64, 0, 1, 1, ANYTHING, "multiply-adds; a tall matrix with few k and a vector"},
-                {DIRECT_TALL, 128, 2, 64, 0, 2, 1, ANYTHING, "multiply-adds; a tall matrix with few k and two vectors"},
-                {DIRECT_TALL, 128, 4, 64, 0, 4, 1, ANYTHING, "multiply-adds; a tall matrix with few k and up to four vectors"}};
-    const struct isa *const isa = b->isa;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+static bool is_planned(const struct target *on, enum unless unless) {
+    const struct isa *isa = on->isa;
+    if (!isa_has(isa, on->skeleton->needs) || (on->skeleton->needs == ISA_DMMA && !has_dmma(on)))
+        return false;
+    if (isa->only_tiled)
+        return on->skeleton->has_tiles_of_all_shapes;
+    return !(unless == UNLESS_WGMMA_RS && isa_has(isa, ISA_WGMMA_RS_BF16)) && !(unless == UNLESS_DMMA && has_dmma(on)) && unless != ONLY_TILED;
+}
+
+/* A tile for each kind of shape, from every family that reads the caller's matrices. */
+static void plan_unpacked(struct plan_set *set, struct best *b) {
+    const struct target first = b->on;
+    for (int i = 0; i < FAMILIES * SKELETON_TILES_MAX; i++) {
         enum { THREADS = 256 };
-        if (!is_planned(b->g, isa, rows[i].kind, rows[i].beside))
+        const struct target on = target_of(first.g, first.isa, (enum family)(i / SKELETON_TILES_MAX), first.s);
+        const struct planned_tile *row = &on.skeleton->tiles[i % SKELETON_TILES_MAX];
+        if (!row->why || !is_planned(&on, row->unless))
             continue;
-        b->isa = isa_direct(isa, rows[i].kind);
-        const int wm = rows[i].wm > 0 ? rows[i].wm : rows[i].bm * isa->wave_size / THREADS;
-        const int wn = rows[i].kind == DIRECT_TILE && rows[i].wn < b->isa->ni ? b->isa->ni : rows[i].wn;
-        const struct tile t = {rows[i].bm, rows[i].bn < wn ? wn : rows[i].bn, rows[i].bk, wm, wn, isa_mma_k(isa, b->s->slice), rows[i].stages, 1};
+        const int wm = row->wm > 0 ? row->wm : row->bm * on.isa->wave_size / THREADS;
+        const int wn = on.skeleton->searched && row->wn < on.mma->n ? on.mma->n : row->wn;
+        const struct tile t = {row->bm, row->bn < wn ? wn : row->bn, row->bk, wm, wn, target_mma_k(&on), row->stages, 1};
+        b->on = on;
         if (plan_fixed(b, &t))
-            plan_add(set, b, VARIANT_PIPELINE, rows[i].why);
+            plan_add(set, b, VARIANT_PIPELINE, row->why);
     }
-    b->isa = isa;
+    b->on = first;
 }
 
 /* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
 static bool is_for_rescue(const struct plan *p) {
-    return (p->isa->direct == DIRECT_TILE || p->isa->direct == DIRECT_DMMA) && p->tile.bm == 64 && p->tile.bn == 64;
+    return p->on.skeleton->is_fallback_base && p->tile.bm == 64 && p->tile.bn == 64;
 }
 
-/* By DMMA, from registers alone (templates/fallback_dmma.cu). */
+/* By DMMA, from registers alone, where there is such a family. */
 static void fallback_by_dmma(struct best *b) {
-    b->isa = isa_direct(isa_find(b->isa->name), DIRECT_RESCUE);
+    const struct ht_cost_coefficients coefficients = b->cost.coefficients;
+    char binding[sizeof b->cost.binding];
+    memcpy(binding, b->cost.binding, sizeof binding);
+    b->on = target_of(b->on.g, b->on.isa, FAMILY_FALLBACK, b->on.s);
     b->tile.bk = FALLBACK_MMA_K;
     b->tile.stages = 1;
-    b->cost.smem_bytes = 0;
-    b->cost.regs_per_thread = FALLBACK_REGISTERS;
-    b->cost.blocks_per_sm = model_occupancy(b->g, b->isa, tile_warps(&b->tile), FALLBACK_REGISTERS, 0, NULL);
+    footprint(&b->on, &b->tile, &b->cost);
+    memcpy(b->cost.binding, binding, sizeof binding);
+    b->cost.coefficients = coefficients;
     b->cost.coefficients.blocks_per_sm = b->cost.blocks_per_sm;
 }
 
@@ -362,7 +339,7 @@ static int rescue_base(const struct plan_set *set) {
 
 static bool plan_has_check(const struct plan_set *set) {
     for (int i = 0; i < set->count; i++)
-        if (set->plan[i].scheme->checked)
+        if (set->plan[i].on.s->checked)
             return true;
     return false;
 }
@@ -379,10 +356,10 @@ void plan_rescue(struct plan_set *set) {
     if (!plan_has_check(set) || at < 0)
         return;
     const struct plan *p = &set->plan[at];
-    struct best b = {.g = p->gpu, .isa = p->isa, .s = p->scheme, .tile = p->tile, .cost = p->cost};
+    struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost};
     b.cost.regs_per_thread += RESCUE_REGISTERS;
     b.cost.coefficients.whole_k = 1;
-    if (isa_find(p->isa->name)->warpgroup)
+    if (isa_has(p->on.isa, skeleton_table[FAMILY_FALLBACK].needs))
         fallback_by_dmma(&b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_RESCUE, "between packing and a product with a data check: blocks of C that fail it");
@@ -392,13 +369,13 @@ void plan_rescue(struct plan_set *set) {
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    struct best b = {.g = g, .isa = model_scheme_isa(isa, s), .s = s};
-    if (scheme_is_direct(s)) {
-        plan_direct(set, &b);
+    struct best b = {.on = target_main(g, isa, s)};
+    if (b.on.skeleton->unpacked) {
+        plan_unpacked(set, &b);
         return;
     }
     plan_picks(set, &b);
-    if (isa->warpgroup)
+    if (b.on.skeleton->persistent)
         return; /* the papers' tiles and ablations are of warp-synchronous kernels */
     if (strcmp(s->name, "egemm") == 0)
         plan_egemm(set, &b);
@@ -406,14 +383,18 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
         plan_legemm(set, &b);
 }
 
+bool plan_takes_k(const struct plan *p, int64_t k) {
+    return p->on.skeleton->desc_kind != HT_DIRECT_SLICES || k > p->on.s->fma_k;
+}
+
 static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int64_t k) {
     int64_t best_ns = INT64_MAX;
     int best = -1;
     for (int i = first; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
-        const struct gpu *g = p->gpu;
+        const struct gpu *g = p->on.g;
         int splits;
-        if (p->variant != VARIANT_PIPELINE || (p->isa->direct == DIRECT_WGMMA && k <= p->scheme->fma_k))
+        if (p->variant != VARIANT_PIPELINE || !plan_takes_k(p, k))
             continue;
         const int64_t ns = ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
                        g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, HT_PARTIAL_LIMIT_BYTES, &splits);

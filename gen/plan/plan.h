@@ -11,9 +11,7 @@ enum variant { VARIANT_PIPELINE, VARIANT_PLAIN, VARIANT_NOINTERLEAVE, VARIANT_MA
 enum { PLAN_NAME_MAX = 96, PLAN_WHY_MAX = 224, PLANS_MAX = 256 };
 
 struct plan {
-    const struct gpu *gpu;
-    const struct isa *isa;
-    const struct scheme *scheme;
+    struct target on;
     struct tile tile;
     struct cost cost; /* of the tile for the shape that chose it */
     enum variant variant;
@@ -51,6 +49,9 @@ bool plan_lacks_rescue(const struct plan_set *set);
  * A shape between the grid's points gets the best of what was kept. */
 void plan_lean(struct plan_set *set, int first);
 
+/* Whether its bound holds for so short a k: slices are not for what multiply-adds alone compute (fma_k). */
+bool plan_takes_k(const struct plan *p, int64_t k);
+
 /* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's business). */
-int plan_promote_k(const struct scheme *s, const struct isa *isa);
+int plan_promote_k(const struct target *on);
 #endif

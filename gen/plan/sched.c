@@ -6,19 +6,19 @@
 #include "base/err.h"
 
 int sched_mi(const struct plan *p) {
-    return p->tile.wm / p->isa->mi;
+    return p->tile.wm / p->on.mma->m;
 }
 
 int sched_ni(const struct plan *p) {
-    return p->tile.wn / p->isa->ni;
+    return p->tile.wn / p->on.mma->n;
 }
 
 int sched_k_steps(const struct plan *p) {
-    return p->tile.bk / isa_fragment_k(p->isa, p->scheme->slice);
+    return p->tile.bk / target_fragment_k(&p->on);
 }
 
 int sched_parts(const struct plan *p) {
-    return tile_stage_bytes(&p->tile, p->scheme) / (tile_threads(&p->tile, p->isa) * 16);
+    return tile_stage_bytes(&p->tile, p->on.s) / (tile_threads(&p->tile, &p->on) * 16);
 }
 
 static void add(struct sched *s, enum slot_kind kind, int fragment, int x, int y, int z) {
@@ -33,8 +33,8 @@ static void add(struct sched *s, enum slot_kind kind, int fragment, int x, int y
 /* The loads of one fragment step: the first product's operands first, so that its MMAs can start. */
 static int fragment_loads(const struct plan *p, int fragment, struct slot *out) {
     int n = 0;
-    for (int slice = p->scheme->slices - 1; slice >= 0; slice--) {
-        for (int j = 0; j < sched_ni(p); j += p->isa->b_tiles)
+    for (int slice = p->on.s->slices - 1; slice >= 0; slice--) {
+        for (int j = 0; j < sched_ni(p); j += p->on.mma->b_tiles)
             out[n++] = (struct slot){SLOT_LOAD_B, fragment, slice, j, 0};
         for (int i = 0; i < sched_mi(p); i++)
             out[n++] = (struct slot){SLOT_LOAD_A, fragment, slice, i, 0};
@@ -46,7 +46,7 @@ static int fragment_loads(const struct plan *p, int fragment, struct slot *out) 
  * back and forth so that neighbours share a fragment. */
 static int fragment_mmas(const struct plan *p, int fragment, struct slot *out) {
     int n = 0;
-    for (int product = 0; product < p->scheme->products; product++) {
+    for (int product = 0; product < p->on.s->products; product++) {
         for (int i = 0; i < sched_mi(p); i++) {
             for (int q = 0; q < sched_ni(p); q++)
                 out[n++] = (struct slot){SLOT_MMA, fragment, product, i, i % 2 ? sched_ni(p) - 1 - q : q};
@@ -68,7 +68,7 @@ static void copy_range(const struct plan *p, int f, int *from, int *to) {
 }
 
 static bool refills(const struct plan *p) {
-    return model_refills(p->scheme, p->isa, &p->tile);
+    return model_refills(&p->on, &p->tile);
 }
 
 /* The next stage becomes readable; the one that has been read is filled again at once. */

@@ -443,8 +443,6 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
-
-
 // hooks_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
@@ -604,7 +602,6 @@ HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
         ht_prefetch(g.b_alarm);
     }
 }
-
 
 // operands_direct: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round

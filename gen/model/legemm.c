@@ -1,4 +1,4 @@
-/* model_legemm: the thread-parallelism model of LE-GEMM (2025), sections 4.2 and 4.3, eqs. 12-17. This room
+/* legemm: the thread-parallelism model of LE-GEMM (2025), sections 4.2 and 4.3, eqs. 12-17. This room
  * must not know our own model.
  *
  *   eq. 12  T_TLP = phi(M N / (T_M T_N)) * Thread_num: workgroups, each turned into its wavefronts (phi),
@@ -24,7 +24,7 @@
  * 255), 128 at 512 with nothing left for fragments. The printed model accepts the tile, the hardware cannot
  * hold it without spilling or working on it in parts; explain prints both counts, and our own model rejects
  * it. No rule below exists to hide this. */
-#include "model/model.h"
+#include "model/family.h"
 
 #include <stdio.h>
 
@@ -34,76 +34,75 @@ enum { BUFFERS = 2 };
  * 512, T_TLP 512 * 16 * 32 = 262,144, limited to 108 * 64 * 32 = 221,184; memory 2*2*(4096 + 8192) = 49,152
  * bytes; flops 3*2*1048576 = 6,291,456; ratio 128; Work_DL (32768 + 12288) / 512 = 88; Work_CP 64; registers
  * 88, with two whole accumulators 152. */
-struct model_legemm_terms model_legemm_terms(const struct gpu *g, const struct isa *isa,
-                                             const struct scheme *s, const struct tile *t,
+struct model_legemm_terms model_legemm_terms(const struct target *on, const struct tile *t,
                                              const struct shape *shape) {
-    const int64_t threads = tile_threads(t, isa), bytes = (int64_t)s->slices * scheme_slice_bytes(s);
+    const int64_t threads = tile_threads(t, on), bytes = (int64_t)on->s->slices * scheme_slice_bytes(on->s);
     const int64_t area = (int64_t)t->bm * t->bn, edge = t->bm + t->bn, operands = edge * t->bk;
     const int64_t workgroups = ht_mul(ht_ceil_div(shape->m, t->bm), ht_ceil_div(shape->n, t->bn));
     struct model_legemm_terms l;
-    l.tlp = ht_mul(ht_mul(workgroups, tile_warps(t)), isa->wave_size);
-    l.tlp_limit = g->sms * g->warps_per_sm * isa->wave_size;
+    l.tlp = ht_mul(ht_mul(workgroups, tile_warps(t)), on->isa->wave_size);
+    l.tlp_limit = on->g->sms * on->g->warps_per_sm * on->isa->wave_size;
     l.memory_bytes = bytes * operands;
-    l.flops = 2 * s->products * area * t->bk;
-    l.ratio_milli = s->products * area * 1000 / (s->slices * edge);
+    l.flops = 2 * on->s->products * area * t->bk;
+    l.ratio_milli = on->s->products * area * 1000 / (on->s->slices * edge);
     l.work_dl_milli = (area + operands) * 1000 / threads;
     l.work_cp = ht_ceil_div(area, threads);
     l.registers = ht_ceil_div(4 * area + bytes * operands, 4 * threads);
-    l.registers_two_accumulators = ht_ceil_div(4 * s->accumulators * area + bytes * operands, 4 * threads);
+    l.registers_two_accumulators = ht_ceil_div(4 * on->s->accumulators * area + bytes * operands, 4 * threads);
     return l;
 }
 
-static void legemm_constraints(const struct gpu *g, int fragment_k, const struct tile *t,
+static void legemm_constraints(const struct target *on, const struct tile *t,
                                const struct model_legemm_terms *l, struct cost *cost) {
     const int64_t block_registers = (int64_t)cost->threads * cost->regs_per_thread;
     if (t->stages != BUFFERS)
         model_reject(cost, "buffers: %d, the pipeline of section 4.3 has %d", t->stages, BUFFERS);
-    else if (t->bk % fragment_k != 0)
-        model_reject(cost, "T_K: %d is not a multiple of the fragment's k %d", t->bk, fragment_k);
-    else if (cost->threads > g->threads_per_block_max)
+    else if (t->bk % target_fragment_k(on) != 0)
+        model_reject(cost, "T_K: %d is not a multiple of the fragment's k %d", t->bk, target_fragment_k(on));
+    else if (cost->threads > on->g->threads_per_block_max)
         model_reject(cost, "threads: %d > %lld per block", cost->threads,
-                     (long long)g->threads_per_block_max);
-    else if (cost->regs_per_thread > g->registers_per_thread_max)
+                     (long long)on->g->threads_per_block_max);
+    else if (cost->regs_per_thread > on->g->registers_per_thread_max)
         model_reject(cost, "Work_DL, thread: Work_CP %lld + operands %lld = %d > %lld registers",
                      (long long)l->work_cp, (long long)(l->registers - l->work_cp), cost->regs_per_thread,
-                     (long long)g->registers_per_thread_max);
-    else if (block_registers > g->registers_per_sm)
+                     (long long)on->g->registers_per_thread_max);
+    else if (block_registers > on->g->registers_per_sm)
         model_reject(cost, "Work_DL, block: %d threads x %d = %lld > %lld registers per SM", cost->threads,
-                     cost->regs_per_thread, (long long)block_registers, (long long)g->registers_per_sm);
-    else if (cost->smem_bytes > g->smem_per_block_bytes)
+                     cost->regs_per_thread, (long long)block_registers, (long long)on->g->registers_per_sm);
+    else if (cost->smem_bytes > on->g->smem_per_block_bytes)
         model_reject(cost, "shared memory: %d buffers of (T_M + T_N) T_K = %d > %lld bytes; T_K gives way",
-                     BUFFERS, cost->smem_bytes, (long long)g->smem_per_block_bytes);
+                     BUFFERS, cost->smem_bytes, (long long)on->g->smem_per_block_bytes);
 }
 
 /* Time, for orientation only (ours; the equations have none): eq. 14 at the matrix unit's rate or eq. 13 at
  * L2's, whichever is longer, for every step of every wave. */
-static void legemm_time(const struct gpu *g, const struct scheme *s, const struct tile *t,
+static void legemm_time(const struct target *on, const struct tile *t,
                         const struct shape *shape, const struct model_legemm_terms *l, struct cost *cost) {
     int64_t blocks = cost->blocks_per_sm, steps = ht_ceil_div(shape->k, t->bk);
-    int64_t waves = ht_ceil_div(model_waves_milli(g, t, shape, cost->blocks_per_sm), 1000);
-    int64_t tensor = blocks * s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(g, s);
-    int64_t l2 = blocks * l->memory_bytes * g->sms * model_clock_mhz(g) / (g->l2_gbps * 1000);
+    int64_t waves = ht_ceil_div(model_waves_milli(on->g, t, shape, cost->blocks_per_sm), 1000);
+    int64_t tensor = blocks * on->s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(on->g, on->s);
+    int64_t l2 = blocks * l->memory_bytes * on->g->sms * model_clock_mhz(on->g) / (on->g->l2_gbps * 1000);
     snprintf(cost->binding, sizeof cost->binding, "%s", l2 > tensor ? "l2" : "tensor");
     cost->predicted_ns =
-        ht_mul(ht_mul(waves, steps), ht_mul(l2 > tensor ? l2 : tensor, 1000)) / model_clock_mhz(g);
+        ht_mul(ht_mul(waves, steps), ht_mul(l2 > tensor ? l2 : tensor, 1000)) / model_clock_mhz(on->g);
 }
 
-void model_legemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+void model_legemm(const struct target *on, const struct tile *t,
                   const struct shape *shape, struct cost *cost) {
-    const struct model_legemm_terms l = model_legemm_terms(g, isa, s, t, shape);
+    const struct model_legemm_terms l = model_legemm_terms(on, t, shape);
     cost->regs_accumulators = (int)l.work_cp;
     cost->regs_fragments = (int)(l.registers - l.work_cp);
     cost->regs_per_thread = (int)l.registers;
-    cost->smem_bytes = t->stages * tile_stage_bytes(t, s);
+    cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
     cost->score = ht_mul(l.tlp < l.tlp_limit ? l.tlp : l.tlp_limit, l.ratio_milli);
-    legemm_constraints(g, isa_fragment_k(isa, s->slice), t, &l, cost);
+    legemm_constraints(on, t, &l, cost);
     if (!cost->fits)
         return;
     const char *limit;
     cost->blocks_per_sm =
-        model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+        model_occupancy(on->g, on->isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
     if (cost->blocks_per_sm < 1)
         model_reject(cost, "occupancy: not one workgroup fits an SM, %s run out", limit);
     else
-        legemm_time(g, s, t, shape, &l, cost);
+        legemm_time(on, t, shape, &l, cost);
 }

@@ -1,4 +1,4 @@
-/* model_egemm: the tile model of EGEMM-TC (Feng et al., PPoPP 2021), sections 4 and 6, eqs. 2-8. This room
+/* egemm: the tile model of EGEMM-TC (Feng et al., PPoPP 2021), sections 4 and 6, eqs. 2-8. This room
  * must not know our own model.
  *
  * The paper's numbers are for 2 slices and 4 products; with S slices and P products of a scheme they read:
@@ -26,7 +26,7 @@
  * Search space: tile_enumerate's, whose b_k starts at one panel atom (32 for two slices) where the paper's
  * starts at 8. Stages: the paper has one buffer and keeps the next one in registers (fig. 6); a tile with
  * more pays each in full. */
-#include "model/model.h"
+#include "model/family.h"
 
 #include <stdio.h>
 
@@ -46,80 +46,78 @@ static bool power_of_two(int x) {
  * ratio 2*128*128/256 = 128; registers 4*16384 + 4*256*32 = 98,304 bytes; FRAG 12*2048/128 = 192; shared
  * memory 2*256*36*2 = 36,864 bytes (40,960 with pad 8); T_Comp 2*4*524288/8192*8 = 4096 clocks; T_Mem1
  * 4*256*32/512*26 = 1664; T_Mem2 32 * 24 * 2.11 = 1620.48. */
-struct model_egemm_terms model_egemm_terms(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                                           const struct tile *t) {
-    const int64_t slices = s->slices, products = s->products;
+struct model_egemm_terms model_egemm_terms(const struct target *on, const struct tile *t) {
+    const int64_t slices = on->s->slices, products = on->s->products;
     const int64_t area = (int64_t)t->bm * t->bn, edge = t->bm + t->bn, volume = area * t->bk;
     const int64_t warp_area = (int64_t)t->wm * t->wn, warp_edge = t->wm + t->wn;
     struct model_egemm_terms e;
     e.ratio_milli = products * area * 1000 / (slices * edge);
     e.register_bytes = 4 * area + 2 * slices * edge * t->bk;
     e.frag_registers =
-        ht_ceil_div((4 * s->accumulators + 2 * slices * 2) * warp_area, (int64_t)isa->wave_size * 4);
+        ht_ceil_div((4 * on->s->accumulators + 2 * slices * 2) * warp_area, (int64_t)on->isa->wave_size * 4);
     e.smem_bytes = t->stages * 2 * slices * edge * (t->bk + PAD);
     e.smem_bytes_eq8 = t->stages * 2 * slices * edge * (t->bk + PAD_EQ8);
-    e.comp_milli = 2 * products * volume * g->hmma_1688_millicycles / HMMA_FLOPS_4;
+    e.comp_milli = 2 * products * volume * on->g->hmma_1688_millicycles / HMMA_FLOPS_4;
     e.mem1_milli =
-        2 * slices * edge * t->bk * (g->ldg_128_millicycles + g->sts_128_millicycles) / WARP_COPY_BYTES;
-    e.mem2_milli = volume / (warp_area * t->wk) * slices * warp_edge * t->wk / 64 * g->lds_32_millicycles;
+        2 * slices * edge * t->bk * (on->g->ldg_128_millicycles + on->g->sts_128_millicycles) / WARP_COPY_BYTES;
+    e.mem2_milli = volume / (warp_area * t->wk) * slices * warp_edge * t->wk / 64 * on->g->lds_32_millicycles;
     return e;
 }
 
 /* The constraints in the paper's order; the first that fails is the reason. */
-static void egemm_constraints(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                              const struct tile *t, const struct model_egemm_terms *e, struct cost *cost) {
-    const int64_t file = 4 * g->registers_per_sm,
+static void egemm_constraints(const struct target *on, const struct tile *t, const struct model_egemm_terms *e, struct cost *cost) {
+    const int64_t file = 4 * on->g->registers_per_sm,
                   block_registers = (int64_t)cost->threads * cost->regs_per_thread;
     if (!power_of_two(t->bm) || !power_of_two(t->bn) || !power_of_two(t->bk) || !power_of_two(t->wm) ||
         !power_of_two(t->wn))
         model_reject(cost, "powers of two: (%d,%d,%d),(%d,%d,%d)", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk);
-    else if (t->wk != isa_mma_k(isa, s->slice))
-        model_reject(cost, "t_k: w_k %d is not the MMA's k %d", t->wk, isa_mma_k(isa, s->slice));
-    else if (cost->threads > g->threads_per_block_max)
+    else if (t->wk != target_mma_k(on))
+        model_reject(cost, "t_k: w_k %d is not the MMA's k %d", t->wk, target_mma_k(on));
+    else if (cost->threads > on->g->threads_per_block_max)
         model_reject(cost, "threads: %d > %lld per block", cost->threads,
-                     (long long)g->threads_per_block_max);
+                     (long long)on->g->threads_per_block_max);
     else if (e->register_bytes > file)
         model_reject(cost, "eq. 8 registers: 4*bm*bn + operands = %lld > %lld bytes per SM",
                      (long long)e->register_bytes, (long long)file);
-    else if (cost->regs_per_thread > g->registers_per_thread_max)
+    else if (cost->regs_per_thread > on->g->registers_per_thread_max)
         model_reject(cost, "FRAG caching, thread: %lld + context %d = %d > %lld registers",
                      (long long)e->frag_registers, CONTEXT_REGISTERS, cost->regs_per_thread,
-                     (long long)g->registers_per_thread_max);
-    else if (block_registers > g->registers_per_sm)
+                     (long long)on->g->registers_per_thread_max);
+    else if (block_registers > on->g->registers_per_sm)
         model_reject(cost, "FRAG caching, block: %d warps x %d x %d = %lld > %lld registers per SM",
-                     tile_warps(t), isa->wave_size, cost->regs_per_thread, (long long)block_registers,
-                     (long long)g->registers_per_sm);
-    else if (e->smem_bytes > g->smem_per_block_bytes)
+                     tile_warps(t), on->isa->wave_size, cost->regs_per_thread, (long long)block_registers,
+                     (long long)on->g->registers_per_sm);
+    else if (e->smem_bytes > on->g->smem_per_block_bytes)
         model_reject(cost, "eq. 8 shared memory: %lld bytes (pad 4; %lld with pad 8) > %lld",
                      (long long)e->smem_bytes, (long long)e->smem_bytes_eq8,
-                     (long long)g->smem_per_block_bytes);
+                     (long long)on->g->smem_per_block_bytes);
     else if (e->mem1_milli + e->mem2_milli > e->comp_milli)
         model_reject(cost, "eq. 8 time: T_Mem1 %lld + T_Mem2 %lld > T_Comp %lld millicycles",
                      (long long)e->mem1_milli, (long long)e->mem2_milli, (long long)e->comp_milli);
 }
 
-void model_egemm(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t,
+void model_egemm(const struct target *on, const struct tile *t,
                  const struct shape *shape, struct cost *cost) {
-    const struct model_egemm_terms e = model_egemm_terms(g, isa, s, t);
-    cost->regs_accumulators = (int)ht_ceil_div((int64_t)s->accumulators * t->wm * t->wn, isa->wave_size);
+    const struct model_egemm_terms e = model_egemm_terms(on, t);
+    cost->regs_accumulators = (int)ht_ceil_div((int64_t)on->s->accumulators * t->wm * t->wn, on->isa->wave_size);
     cost->regs_fragments = (int)e.frag_registers - cost->regs_accumulators;
     cost->regs_other = CONTEXT_REGISTERS;
     cost->regs_per_thread = (int)e.frag_registers + CONTEXT_REGISTERS;
     cost->smem_bytes = (int)e.smem_bytes;
     cost->score = e.ratio_milli;
-    egemm_constraints(g, isa, s, t, &e, cost);
+    egemm_constraints(on, t, &e, cost);
     if (!cost->fits)
         return;
     const char *limit;
     cost->blocks_per_sm =
-        model_occupancy(g, isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+        model_occupancy(on->g, on->isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
     if (cost->blocks_per_sm < 1) {
         model_reject(cost, "occupancy: not one block fits an SM, %s run out", limit);
         return;
     }
     /* Eq. 5's time, which the constraint makes the larger one, for every block of every wave. */
     snprintf(cost->binding, sizeof cost->binding, "tensor");
-    int64_t waves = ht_ceil_div(model_waves_milli(g, t, shape, cost->blocks_per_sm), 1000);
+    int64_t waves = ht_ceil_div(model_waves_milli(on->g, t, shape, cost->blocks_per_sm), 1000);
     int64_t milli = ht_mul(ht_mul(waves * cost->blocks_per_sm, ht_ceil_div(shape->k, t->bk)), e.comp_milli);
-    cost->predicted_ns = milli / model_clock_mhz(g); /* thousandths of a clock / MHz = ns */
+    cost->predicted_ns = milli / model_clock_mhz(on->g); /* thousandths of a clock / MHz = ns */
 }

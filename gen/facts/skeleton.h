@@ -1,0 +1,84 @@
+/* skeleton: the table of kernel families, one row for each way of computing, and what a kernel is made for. A new family is a row
+ * here, a template, and a row of functions in model/family.c and emit/emit.c. This room knows no tiles, costs or text. */
+#ifndef HT_SKELETON_H
+#define HT_SKELETON_H
+
+#include "facts/gpu.h"
+#include "facts/isa.h"
+#include "facts/scheme.h"
+
+enum family {
+    FAMILY_WGMMA_SS,       /* wgmma on packed panels, both operands from shared memory */
+    FAMILY_MMA_WARP,       /* mma.sync or MFMA on packed panels */
+    FAMILY_UNPACKED_WGMMA, /* wgmma, slices cut in the kernel, A's in registers */
+    FAMILY_UNPACKED_MMA,   /* the same by mma.sync; FP32 MFMA or FFMA where there is no BF16 */
+    FAMILY_DMMA,           /* FP64 tensor cores */
+    FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
+    FAMILY_GEMV,           /* FFMA, N <= 4 */
+    FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
+    FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
+    FAMILY_PACK,
+    FAMILY_REDUCE,         /* adds split-K partials */
+    FAMILIES
+};
+
+/* Steps taken apart by pipes; a ring that a producer fills; coefficients alone. */
+enum cost_form { COST_PIPES, COST_RING, COST_STREAM };
+
+/* A tile that every set has which the family serves. wm 0: what makes 256 threads. */
+enum unless { ALWAYS, UNLESS_WGMMA_RS, UNLESS_DMMA, ONLY_TILED }; /* another family does better; nothing else is there */
+struct planned_tile {
+    int bm, bn, bk, wm, wn, stages;
+    enum unless unless;
+    const char *why;
+};
+
+enum { SKELETON_HOOKS_MAX = 12, SKELETON_TILES_MAX = 5 };
+
+struct skeleton {
+    const char *file;        /* templates/FILE.cu */
+    bool unpacked;           /* reads the caller's matrices */
+    bool searched;           /* its tiles are a space (tile_enumerate) */
+    enum isa_feature needs;
+    /* templates/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme or plan have for it (emit.c),
+     * possibly nothing */
+    const char *hooks[SKELETON_HOOKS_MAX];
+    const char *inlay;       /* templates/INLAY.cuh: what a hole of the template takes instead of its own text; NULL: nothing */
+    int desc_kind;           /* ht_kernel_desc.direct */
+    enum cost_form cost_form;
+    bool has_init;           /* something to be said to the driver once per device */
+    bool persistent;         /* one block per SM walks over tiles; a warpgroup of producers feeds its others */
+    int group_rows;          /* a block has warps for so many rows: in smaller tiles groups of them take turns in steps; 0: just its own */
+    bool sets_min_blocks_by_registers; /* a short k needs less shared memory than planned: more blocks may fit */
+    bool has_dmma_fallback;  /* of a checked scheme it computes the blocks that fail, if there are few */
+    bool has_tiles_of_all_shapes; /* where isa.only_tiled says so it serves all */
+    bool is_fallback_base;   /* a 64 x 64 tile of it is what fails the check of another scheme computed with */
+    const char *team;        /* whose tile wm x wn is */
+    const char *workers, *holds; /* explain: what a block consists of, what a thread holds beside sums */
+    const char *arithmetic, *accuracy; /* of all data; NULL: the scheme's */
+    struct planned_tile tiles[SKELETON_TILES_MAX];
+};
+
+extern const struct skeleton skeleton_table[FAMILIES];
+
+/* What a kernel is made for: everything but its tile. */
+struct target {
+    const struct gpu *g;
+    const struct isa *isa;
+    const struct skeleton *skeleton;
+    const struct scheme *s;
+    const struct mma_shape *mma; /* the isa row's of packed or unpacked operands */
+};
+
+struct target target_of(const struct gpu *g, const struct isa *isa, enum family family, const struct scheme *s);
+/* The family whose search space the scheme's kernels come from first. */
+struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s);
+/* Goes on to the next MMA shape or family of the same unit that has a search space; false, and isa NULL: that was the last. */
+bool target_next(struct target *on);
+
+/* k of one MMA and of one fragment load. A load brings the same bytes of k whatever the slice type; mma.sync takes as many
+ * (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */
+int target_mma_k(const struct target *on);
+int target_fragment_k(const struct target *on);
+
+#endif

@@ -1,0 +1,48 @@
+/* family: what the models know of each kernel family, as functions; with the row of facts/skeleton.c all that is said of it below emit. */
+#ifndef HT_FAMILY_H
+#define HT_FAMILY_H
+
+#include "model/model.h"
+
+/* Lanes of a warp with different rows; of gemv and tall_skinny lanes and numbers of a line that it loads; rows of a thread of the latter. */
+enum { SIMT_ROW_LANES = 16, GEMV_LANES = 8, GEMV_LINE = 32, TALL_OWN = 4 };
+
+struct family_model {
+    void (*space)(const struct target *on, tile_visit *visit, void *context); /* NULL: planned tiles alone */
+    /* Registers and shared memory; what it rejects is what the four limits do not say. */
+    void (*needs)(const struct target *on, const struct tile *t, struct cost *cost);
+    /* Of a tile that fits: coefficients, time, what binds it. */
+    void (*time)(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
+    struct model_counts (*counts)(const struct target *on, const struct tile *t); /* of a warp and step; NULL: has no such step */
+};
+
+const struct family_model *family_model(const struct target *on);
+
+#define FAMILY_FUNCTIONS(name)                                                                               \
+    void footprint_##name(const struct target *on, const struct tile *t, struct cost *cost);                 \
+    void time_##name(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
+FAMILY_FUNCTIONS(wgmma_ss)
+FAMILY_FUNCTIONS(mma_warp)
+FAMILY_FUNCTIONS(unpacked_wgmma)
+FAMILY_FUNCTIONS(unpacked_mma)
+FAMILY_FUNCTIONS(dmma)
+FAMILY_FUNCTIONS(simt_small_k)
+FAMILY_FUNCTIONS(gemv)
+FAMILY_FUNCTIONS(tall_skinny)
+void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost);
+
+/* The papers' models, of any family's tile as if it were mma_warp's. */
+void model_egemm(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
+void model_legemm(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
+
+/* Of unpacked_mma in FP32, of a warp and step: multiply-adds or MMAs, and loads of a number for each lane. Multiply-adds: rows are shared by
+ * 4 lanes, columns by the others. Worked line: 64x64, warps of 32x32, gfx90a: 2 * 2 tiles, 8 MMAs of 4 k: 32, and 32 loads. */
+struct fp32_work {
+    int64_t multiplies, loads;
+};
+struct fp32_work model_fp32_work(const struct target *on, const struct tile *t);
+int model_direct_parts(const struct target *on, const struct tile *t); /* 16-byte parts of a stage that a thread moves */
+int model_gemv_spread(const struct target *on, const struct tile *t);  /* warps of a block that have the same rows: SPREAD of the template */
+int model_simt_operands(const struct target *on, const struct tile *t); /* numbers that a lane reads from shared memory for each k */
+
+#endif
