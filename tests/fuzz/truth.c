@@ -183,12 +183,12 @@ static int classes_of_orders(const struct problem *p, const struct element *e, d
 /* Whether NaN or Inf stands where FP32 or the exact result, rounded, has it. */
 static int is_as_native(const struct problem *p, struct element *e, const struct line *a, const struct line *b, double old, double room,
                         float got) {
-    const double alpha = (double)p->alpha, beta = (double)p->beta, sums[3] = {e->exact, e->exact - room, e->exact + room};
+    const double alpha = (double)p->alpha, beta = (double)p->beta, sums[4] = {e->exact, e->exact - room, e->exact + room, fabs(e->exact) <= room ? 0 : e->exact};
     int seen = classes_of_orders(p, e, old);
     add_native(e, a, b, p->k);
     for (int i = 0; i < 4; i++)
         seen |= 1 << class_of((double)finish(p, e->native[i], (float)old));
-    for (int i = 0; i < (isfinite(room) ? 3 : 1); i++) {
+    for (int i = 0; i < (isfinite(room) ? 4 : 1); i++) {
         const float scaled = (float)(alpha * sums[i]); /* rounded once */
         seen |= 1 << class_of((double)finish(p, (float)sums[i], (float)old));
         seen |= 1 << class_of((double)(p->beta != 0.0f ? fmaf(p->beta, (float)old, scaled) : scaled));
