@@ -1,4 +1,5 @@
 /* cmd_report: `halftone report`: how wrong every scheme is on every input family, beside native FP32. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,9 +12,9 @@
 #include "narrow.h"
 #include "native.h"
 #include "outfile.h"
+#include "page.h"
 #include "plot.h"
 #include "progress.h"
-#include "report_page.h"
 #include "stamp.h"
 #include "trial.h"
 #include "tsv.h"
@@ -53,9 +54,8 @@ struct report {
     double largest_error_cpu
         [COLUMNS_MOST]; /* where the histogram is taken; native after the schemes, then vendor_modes */
     double mred_cpu[COLUMNS_MOST];
-    struct report_row *row;          /* what the page shows */
     const char *range[COLUMNS_MOST]; /* of each scheme */
-    int rows_made, row_room, bf16x9_trials, bf16x9_as_native;
+    int bf16x9_trials, bf16x9_as_native;
 };
 
 static void add_histogram(struct report *r, const struct trial *t, const char *contender) {
@@ -70,20 +70,6 @@ static void add_histogram(struct report *r, const struct trial *t, const char *c
         tsv_real(&r->histogram, (double)bins[i] / (double)t->truth.count, 5);
         tsv_end_row(&r->histogram);
     }
-}
-
-static void remember(struct report *r, const struct report_row *row) {
-    if (r->rows_made == r->row_room) {
-        const int room = r->row_room > 0 ? 2 * r->row_room : 256;
-        struct report_row *grown = realloc(r->row, (size_t)room * sizeof *grown);
-        if (grown == NULL) {
-            r->table.failed = 1; /* the table says so when it is printed */
-            return;
-        }
-        r->row = grown;
-        r->row_room = room;
-    }
-    r->row[r->rows_made++] = *row;
 }
 
 /* One row from t->sample; bound 0: the contender promises none. `index` is the contender's, their count for
@@ -110,8 +96,6 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
         tsv_real(&r->table, rest[i], 3);
     tsv_integer(&r->table, e.misplaced);
     tsv_end_row(&r->table);
-    remember(r, &(struct report_row){t->family->name, contender, t->n, t->k, e.misplaced, e.frob, e.grade,
-                                     (double)bound});
     if (t->k == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
         add_histogram(r, t, contender);
         r->largest_error_cpu[index] = e.max_error_cpu;
@@ -276,40 +260,56 @@ static int draw_plots(const struct report *r, struct fault *f) {
     return draw(r, plot_histogram, "histogram.svg", settings, f);
 }
 
-static void write_note(const struct report *r, char *out, size_t size) {
+static void print_note(const struct report *r, FILE *out) {
     if (r->yardstick == NULL)
-        snprintf(out, size, "Native FP32 is the CPU's loop: there is no cuBLAS here.");
+        fputs("Native FP32 is the CPU's loop: there is no cuBLAS here.\n", out);
     else if (r->bf16x9_trials == 0)
-        snprintf(out, size, "This cuBLAS has no BF16x9 mode.");
+        fputs("This cuBLAS has no BF16x9 mode.\n", out);
     else
-        snprintf(out, size, "cuBLAS' BF16x9 mode gave the bits of its native FP32 in %d of %d trials%s.",
-                 r->bf16x9_as_native, r->bf16x9_trials,
-                 r->bf16x9_as_native == r->bf16x9_trials ? ": it runs native FP32 on this GPU" : "");
+        fprintf(out, "cuBLAS' BF16x9 mode gave the bits of its native FP32 in %d of %d trials%s.\n", r->bf16x9_as_native,
+                r->bf16x9_trials, r->bf16x9_as_native == r->bf16x9_trials ? ": it runs native FP32 on this GPU" : "");
 }
 
-static int write_page(const struct report *r, struct fault *f) {
-    const char *name[COLUMNS_MOST], *range[COLUMNS_MOST], *family[TRIAL_FAMILIES_MOST],
-        *text[TRIAL_FAMILIES_MOST];
-    char note[160];
-    for (int i = 0; i < r->families; i++) {
-        family[i] = r->family[i]->name;
-        text[i] = r->family[i]->text;
-    }
-    write_note(r, note, sizeof note);
+/* The table's comment lines; `# about NAME: TEXT` is what its page says of families, schemes and cuBLAS. malloc'ed, NULL without memory. */
+static char *make_comments(const struct report *r) {
+    const char *name[COLUMNS_MOST], *range[COLUMNS_MOST];
     const int contenders = list_contenders(r, name, range);
-    const struct report_sheet sheet = {r->head, name[0],    note,   r->row, r->rows_made, name,
-                                       range,   contenders, family, text,   r->families};
-    if (report_page(&sheet, r->html, f) != 0)
-        return -1;
-    fprintf(outfile_remarks(r->html), "wrote %s\n", r->html);
-    return 0;
+    char *comments = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&comments, &bytes);
+    if (out == NULL)
+        return NULL;
+    fprintf(out, "%s# about cuBLAS: ", r->head);
+    print_note(r, out);
+    for (int i = 0; i < r->families; i++)
+        fprintf(out, "# about %s: %s\n", r->family[i]->name, r->family[i]->text);
+    for (int i = 0; i < contenders; i++)
+        if (range[i][0] != '\0')
+            fprintf(out, "# about %s: %s\n", name[i], range[i]);
+    if (fclose(out) == 0)
+        return comments;
+    free(comments);
+    return NULL;
 }
 
-static int write_file(const struct report *r, const struct tsv *table, const char *name, struct fault *f) {
+static int write_page(const struct report *r, const char *comments, struct fault *f) {
+    FILE *table = tmpfile();
+    if (table == NULL)
+        return fault_set(f, "no temporary file for the page could be made; check the free space of /tmp");
+    int status = tsv_print_raw(&r->table, table, comments, f);
+    if (status == 0)
+        status = page_write("report", table, r->html, f);
+    fclose(table);
+    if (status == 0)
+        fprintf(outfile_remarks(r->html), "wrote %s\n", r->html);
+    return status;
+}
+
+static int write_file(const struct report *r, const struct tsv *table, const char *name, const char *comments, struct fault *f) {
     char *path = outfile_join(r->out, name);
     if (path == NULL)
         return fault_memory(f, 100, "a file name");
-    int status = tsv_write(table, path, r->head, f);
+    int status = tsv_write(table, path, comments, f);
     if (status == 0)
         printf("wrote %s\n", path);
     free(path);
@@ -317,20 +317,24 @@ static int write_file(const struct report *r, const struct tsv *table, const cha
 }
 
 static int write_all(const struct report *r, struct fault *f) {
-    if (r->html != NULL && write_page(r, f) != 0)
-        return -1;
-    if (r->out == NULL)
-        return 0;
-    if (write_file(r, &r->table, "report.tsv", f) != 0 ||
-        write_file(r, &r->histogram, "histogram.tsv", f) != 0)
-        return -1;
-    return draw_plots(r, f);
+    char *comments = make_comments(r);
+    int status = comments == NULL ? fault_memory(f, sizeof r->head, "comment lines") : 0;
+    if (status == 0 && r->html != NULL)
+        status = write_page(r, comments, f);
+    if (status == 0 && r->out != NULL)
+        status = write_file(r, &r->table, "report.tsv", comments, f);
+    if (status == 0 && r->out != NULL)
+        status = write_file(r, &r->histogram, "histogram.tsv", r->head, f);
+    if (status == 0 && r->out != NULL)
+        status = draw_plots(r, f);
+    free(comments);
+    return status;
 }
 
 /* All files that will be written, before anything is measured. */
 static int check_outputs(const struct report *r, struct fault *f) {
     static const char *const names[] = {"report.tsv", "histogram.tsv", "error.svg", "histogram.svg"};
-    int status = outfile_check(r->html, f);
+    int status = page_check(r->html, f);
     if (status == 0 && r->out != NULL)
         status = outfile_folder(r->out, f);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && r->out != NULL && status == 0; i++) {
@@ -380,7 +384,6 @@ static int run_all(struct report *r, struct fault *f) {
     }
     tsv_free(&r->table);
     tsv_free(&r->histogram);
-    free(r->row);
     yardstick_close(r->yardstick);
     facts_close(r->facts);
     return status;
@@ -468,7 +471,7 @@ const struct command cmd_report = {
     "rounded to FP16 first) and BF16x9 modes, where it has them.\n\n"
     "  --out DIR    also write report.tsv, histogram.tsv and, with gnuplot, error.svg and histogram.svg "
     "there\n"
-    "  --html FILE  also write one page with plots: where each scheme's guarantee ends\n"
+    "  --html FILE  also write one page with plots: where each scheme's guarantee ends; needs python3\n"
     "  --outer N    sizes are k alone, and m = n = N\n"
     "  --sizes      default 64,256,1024,4096; in the simulator 32,64,128\n"
     "  --families   default all; the first one gives the histogram (n = 1024 or the largest). --list prints "

@@ -6,7 +6,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "engine.h"
-#include "outfile.h"
+#include "page.h"
 #include "progress.h"
 #include "split_call.h"
 #include "timing.h"
@@ -227,6 +227,17 @@ static int print_summary(const struct ht_set_desc *set, const struct tune_log *l
     return 0;
 }
 
+/* The table as it stands, whose picks and predictions may be this set's, not the file's. */
+static int write_page(const struct tune_log *log, const char *head, const char *path, struct fault *f) {
+    FILE *table = tmpfile();
+    if (table == NULL)
+        return fault_set(f, "no temporary file for the page could be made; check the free space of /tmp");
+    tune_print(log, head, table);
+    const int status = page_write("tune", table, path, f);
+    fclose(table);
+    return status;
+}
+
 /* Names and costs of all kernels: another set or another model is another table (FNV-1a, 32 bits). */
 static unsigned set_mark(const struct ht_set_desc *set) {
     unsigned mark = 2166136261u;
@@ -287,7 +298,7 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
     if (status == 0)
         status = print_summary(t->engine.set, &t->log, f);
     if (status == 0 && html != NULL)
-        status = tune_page(&t->log, t->head, html, f);
+        status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
     return status;
 }
@@ -352,7 +363,7 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
            t->head, lost, kept + lost, lost_picks, variants);
     int status = print_summary(t->engine.set, &t->log, f);
     if (status == 0 && html != NULL)
-        status = tune_page(&t->log, t->head, html, f);
+        status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
     return status;
 }
@@ -380,7 +391,7 @@ static int run(int argc, char **argv, struct fault *f) {
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
     float *fill = make_fill();
     t.fill = fill;
-    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : outfile_check(html, f);
+    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : page_check(html, f);
     if (status == 0 && file != NULL)
         status = shapes_read(&t.shapes, file, f);
     if (status == 0 && schemes != NULL)
@@ -418,7 +429,7 @@ const struct command cmd_tune = {
     "                 else each kernel in as many as the model gives it\n"
     "  --seconds S    per measurement, after a warm-up (default 0.05)\n"
     "  --budget S     stops before the measurement that would begin after S seconds\n"
-    "  --html FILE    a page: measured against predicted, loss for every shape\n"
+    "  --html FILE    a page: measured against predicted, loss for every shape; needs python3\n"
     "  --again TSV    measures nothing: what this set picks and predicts, held against the times of a table; "
     "no --out\n",
     run};

@@ -61,13 +61,13 @@ small() {
 
 # Calls that pack nothing: every kernel of bf16x6u over small and thin shapes, then auto beside SGEMM: a minute.
 few() {
-    "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-direct.tsv" --html "$out/tune-h200-direct.html"
+    "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-direct.tsv"
     table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --yardsticks sgemm --seconds 0.02
 }
 
 # The same over shapes at random, auto in all four ways the matrices can lie: more than three minutes.
 random() {
-    "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes bf16x6u --seconds 0.003 --out "$out/tune-h200-random.tsv" --html "$out/tune-h200-random.html"
+    "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes bf16x6u --seconds 0.003 --out "$out/tune-h200-random.tsv"
     table h200 h200-native-random --shapes bench/shapes-random.txt --schemes auto --trans NN,NT,TN,TT --yardsticks sgemm --seconds 0.01
 }
 
@@ -80,7 +80,7 @@ splits() {
 # Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of bf16x6u: 40 s.
 tall() {
     table h200 h200-native-tall --shapes bench/shapes-tall.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
-    "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-tall.tsv" --html "$out/tune-h200-tall.html"
+    "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-tall.tsv"
 }
 
 # Skinny shapes by auto, and transposes: 50 s.
@@ -117,7 +117,7 @@ limits() {
 # the cost: about 12 CPU seconds a family, most of it in parallel; 60 to 90 s on 16 cores.
 report() {
     mkdir -p "$out/report"
-    "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" --html "$out/h200-report.html" 2>&1 | tail -6
+    "$bin/h200/halftone" report --sizes 64,256,1024,4096 $stamp --out "$out/report" 2>&1 | tail -6
     cp "$out/report/report.tsv" "$out/h200-report.tsv"
 }
 

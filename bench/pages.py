@@ -1,10 +1,11 @@
-"""pages.py explain: the page about what is said on standard input, to standard output.
+"""pages.py explain|report|tune: the page about the tables on standard input, to standard output.
 
-Input: tables of tab-separated columns, each under a line `# NAME`, as halftone-gen explain --html writes them. A page is one file without
-scripts, nothing fetched, that prints well. Places are whole numbers from whole numbers, so that a page is the same bytes everywhere.
-Python 3.6 or later, standard library only.
+explain: tables under lines `# NAME`, as halftone-gen explain --html writes them. report, tune: report.tsv of halftone report --out, a table of
+halftone tune. A page is one file without scripts, nothing fetched, that prints well. Standard library only, Python 3.6 or later.
 """
 import html
+import math
+import os
 import sys
 from collections import Counter
 
@@ -13,16 +14,17 @@ BLUE, MIDDLE, LIGHT, ORANGE, GREY, EMPTY = "#12447a", "#5b8fc0", "#b7cde0", "#d9
 STYLE = """\
 body{font:15px/1.45 system-ui,sans-serif;color:#1b1b19;background:#fff;max-width:880px;margin:24px auto;padding:0 16px}
 h1{font-size:22px;margin:0 0 2px}h2{font-size:17px;margin:30px 0 6px;border-bottom:1px solid #d6d6d0}
-p{margin:6px 0}.lead{fill:none;stroke:#a9a9a2}table{border-collapse:collapse;font-size:13.5px;margin:8px 0}
-th,td{padding:3px 7px 3px 0;text-align:right;font-variant-numeric:tabular-nums;vertical-align:top}
+p{margin:6px 0}.lead{fill:none;stroke:#a9a9a2}table{border-collapse:collapse;font-size:13px;margin:8px 0}
+th,td{padding:3px 9px 3px 0;text-align:right;font-variant-numeric:tabular-nums;vertical-align:top}
 th{font-weight:600;border-bottom:1px solid #a9a9a2}td.t,th.t{text-align:left}.n{white-space:nowrap}tr.pick td{font-weight:600}
 tr.part td{border-top:1px solid #d6d6d0}code{font-size:13px}svg{display:block;max-width:100%;height:auto;margin:8px 0}
 svg text{font-family:system-ui,sans-serif;fill:#1b1b19}.axis{font-size:13px;font-weight:600}.label{font-size:12.5px}.small{font-size:11.5px}\
 .off{font-size:10px}svg .off{fill:#8a8a84}.rank{font-size:10.5px;font-weight:600}svg .light{fill:#fff}
 .grid{stroke:#e6e6e1;fill:none}.roof{stroke:#1b1b19;fill:none;stroke-width:1.5}.native{stroke:#1b1b19;fill:none;stroke-dasharray:5 4}
 @media(max-width:700px){table{display:block;max-width:100%;overflow-x:auto}body{margin:12px auto;padding:0 10px}}
-.facts td{padding-right:18px}.quiet{color:#55554f}
-@page{margin:14mm}@media print{body{margin:0;max-width:none;font-size:12px}section{break-inside:avoid}\
+@media screen and (max-width:700px){.wide{overflow-x:auto}.wide svg{max-width:none}td,th{white-space:nowrap}.text{white-space:normal;min-width:240px}}
+.quiet,pre{color:#55554f}pre{white-space:pre-wrap;font-size:12px}.bad{color:#b3400a;font-weight:600}td svg{margin:0}.whole th{white-space:nowrap}.wrap{overflow-wrap:anywhere}
+@page{margin:14mm}@media print{body{margin:0;max-width:none;font-size:12px}table{display:table;font-size:11px}section{break-inside:avoid}\
 svg *,tr{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
 
@@ -71,12 +73,12 @@ def cell(text, kind=""):
     return "<td%s>%s</td>" % (kind and ' class="%s"' % kind, text)
 
 
-def table(heads, rows):
+def table(heads, rows, kind=""):
     """heads: (text, class); rows: lines of cells, or (class of the row, line)."""
-    lines = ["<table><tr>%s</tr>\n" % "".join("<th%s>%s</th>" % (kind and ' class="%s"' % kind, text) for text, kind in heads)]
+    lines = ["<table%s><tr>%s</tr>\n" % (kind and ' class="%s"' % kind, "".join("<th%s>%s</th>" % (of and ' class="%s"' % of, text) for text, of in heads))]
     for row in rows:
-        kind, cells = row if isinstance(row, tuple) else ("", row)
-        lines.append("<tr%s>%s</tr>\n" % (kind and ' class="%s"' % kind, cells))
+        of, cells = row if isinstance(row, tuple) else ("", row)
+        lines.append("<tr%s>%s</tr>\n" % (of and ' class="%s"' % of, cells))
     return "".join(lines) + "</table>\n"
 
 
@@ -90,7 +92,8 @@ def document(title, body):
 
 
 def svg(width, height, label, parts):
-    return '<svg viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">\n%s</svg>\n' % (width, height, width, height, label, "".join(parts))
+    return '<div class="wide"><svg viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">\n%s</svg></div>\n' % (
+        width, height, width, height, label, "".join(parts))
 
 
 def words(x, y, anchor, kind, text):
@@ -191,7 +194,7 @@ class Map:
         for i, (speed, text) in enumerate(LEGEND):
             yield rect(x, y, 21, 14, shade(speed)) + "\n" + words(x + 27, y + 11, "start", "small", text)
             x += 150 if i == 0 else 70
-        yield rect(x + 30, y, 21, 14, EMPTY) + "\n" + words(x + 57, y + 11, "start", "small", "rejected: letter of the reason")
+        yield rect(x + 38, y, 21, 14, EMPTY) + "\n" + words(x + 65, y + 11, "start", "small", "rejected: letter of the reason")
 
     def draw(self):
         cells = [self.cell(i + 1, c) for i, c in enumerate(self.ranking.all)]
@@ -206,7 +209,7 @@ def rejections(ranking):
     rows = []
     for kind, count in ranking.rejected.items():
         first = next(c for c in ranking.all if not c.fits and c.kind == kind)
-        rows.append(cell(ranking.letter[kind], "t") + cell(escape(kind), "t n") + cell(count) + cell(first.name + escape(first.reason[len(kind):]), "t"))
+        rows.append(cell(ranking.letter[kind], "t") + cell(escape(kind), "t n") + cell(count) + cell(first.name + escape(first.reason[len(kind):]), "t text"))
     return table([("", "t"), ("rejected by", "t"), ("tiles", ""), ("such as", "t")], rows)
 
 
@@ -253,14 +256,14 @@ def budget_bars(tables):
         used, limit = int(row["used"]), int(row["limit"])
         parts = [(amount, fill) for (_, amount), fill in zip(registers, fills)] if i == 0 else [(used, MIDDLE)]
         lines.append(bar(22 + i * BAR_STEP, row["what"], parts, limit, "%d of %d, %d %%" % (used, limit, used * 100 // limit)))
-    return svg(800, 22 + (len(tables["budget"]) + 1) * BAR_STEP, "budget of the pick", lines)
+    return svg(800, 22 + len(tables["budget"]) * BAR_STEP, "budget of the pick", lines)
 
 
 def time_bars(rows, ranking, clock):
     """Where the time of the pick goes, and that of its first rival with another block."""
     names = [k for k in rows[0] if k != "rank"]
     of = [(ranking.fits[int(row["rank"]) - 1], [int(row[k]) for k in names]) for row in rows]
-    top, x, y, lines = 46, 20, 2, []
+    x, y, lines = 20, 2, []
     for i, name in enumerate(names): # of warpgroup kernels all of a step is one pipe
         if all(parts[i] <= 0 for _, parts in of):
             continue
@@ -268,7 +271,7 @@ def time_bars(rows, ranking, clock):
             x, y = 20, y + 18
         lines.append(swatch(x, y, TIME_FILLS[i], name))
         x += swatch_width(name)
-    limit = of[-1][0].ns * clock // 1000 + 1
+    top, limit = y + 24, of[-1][0].ns * clock // 1000 + 1
     for i, (c, parts) in enumerate(of):
         lines.append(bar(top + i * BAR_STEP, c.name, zip(parts, TIME_FILLS), limit, decimals(c.ns) + " us"))
     return svg(800, top + 2 + len(of) * BAR_STEP, "where the time goes", lines)
@@ -460,12 +463,281 @@ def explain(tables):
     return document("%s, %s" % (escape(facts["gpu"]), facts["scheme"]), "".join(body))
 
 
+# ---- report and tune: one table of measured numbers, comment lines before it
+
+COLOURS = (BLUE, ORANGE, "#3a7d44", "#8a4f9e", "#b8860b", MIDDLE, "#a33b3b", "#2a8c8c", "#c06090", "#50602a", "#6a5acd", "#7a7a74", "#000000",
+           "#e0a030", "#78b050", "#d08070", "#4070d0", "#a0a040")
+LINE = 18
+
+
+def read_table(text):
+    """Comment lines, rows; the comments `# about NAME: text` apart, {NAME: text}."""
+    comments, about, rows, columns = [], {}, [], None
+    for line in text.split("\n"):
+        if line.startswith("# about "):
+            name, _, said = line[8:].partition(": ")
+            about[name] = said
+        elif line.startswith("#"):
+            comments.append(line + "\n")
+        elif columns is None:
+            columns = line.split("\t")
+        elif line:
+            rows.append(dict(zip(columns, line.split("\t"))))
+    return "".join(comments), about, rows
+
+
+def colour(index):
+    return COLOURS[index % len(COLOURS)]
+
+
+def place(value, low, high, length):
+    """On a logarithmic axis from 10^low to 10^high, held within it; infinite values at its end."""
+    log = low if not value > 0 else high if math.isinf(value) else min(max(math.log10(value), low), high)
+    return (log - low) / (high - low) * length
+
+
+def dot(x, y, radius, index, title, hollow=False, more=""):
+    return '<circle cx="%.1f" cy="%.1f" r="%s" fill="%s"%s%s><title>%s</title></circle>\n' % (
+        x, y, radius, "#fff" if hollow else colour(index), ' stroke="%s" stroke-width="2"' % colour(index) if hollow else "", more, escape(title))
+
+
+def legend(x, y, names):
+    return "".join('<circle cx="%d" cy="%d" r="4" fill="%s"/>\n' % (x, y + 4 + LINE * i, colour(i)) + words(x + 10, y + 8 + LINE * i, "start", "small", name)
+                   for i, name in enumerate(names))
+
+
+def turned(x, y, angle, anchor, text):
+    return '<text transform="translate(%d %d) rotate(%d)" text-anchor="%s" class="small">%s</text>\n' % (x, y, angle, anchor, escape(text))
+
+
+def note(text):
+    return '<p class="quiet">%s</p>\n' % text
+
+
+def heading(title, comments, said):
+    return "<h1>%s</h1>\n<pre>%s</pre>\n<p>%s</p>\n" % (title, escape(comments), said)
+
+
+# ---- report: everything is drawn from the rows of the largest size
+
+SPAN_X, SPAN_Y, SPAN_W, SPAN_H, SPAN_MOST, GRADE_W = 100, 14, 560, 330, 4.2, 42
+SPAN_LOW, SPAN_HIGH, SHARE_LOW, SHARE_HIGH = -2, 8, -4, 6 # powers of ten
+
+
+class Result:
+    def __init__(self, row):
+        self.frob, self.grade = float(row["frob"]), float(row["grade"])
+        self.bound = 0 if row["bound"] == "n/a" else float(row["bound"])
+        self.misplaced = row["misplaced"] != "0"
+        self.outside = self.misplaced or 0 < self.bound < self.grade
+
+
+class Report:
+    def __init__(self, text):
+        self.comments, self.about, rows = read_table(text)
+        self.families, self.contenders = (list(dict.fromkeys(row[k] for row in rows)) for k in ("family", "contender"))
+        self.native = self.contenders[0] # the first of every trial
+        self.result, size = {}, {}
+        for row in rows:
+            key, own = (row["family"], row["contender"]), int(row["n"]) * int(row["k"])
+            if own > size.get(key, 0):
+                self.result[key], size[key] = Result(row), own
+
+    def spans(self):
+        """Grade against the span of exponents: families phi0 to phi4."""
+        def y_of(grade):
+            return SPAN_Y + SPAN_H - place(grade, SPAN_LOW, SPAN_HIGH, SPAN_H)
+        for e in range(SPAN_LOW, SPAN_HIGH + 1):
+            y = round(y_of(10.0 ** e))
+            yield path("M%d %dh%d" % (SPAN_X, y, SPAN_W), "grid") + words(SPAN_X - 8, y + 4, "end", "small", "1e%d" % e)
+        for phi in range(5):
+            yield words(round(SPAN_X + phi / SPAN_MOST * SPAN_W), SPAN_Y + SPAN_H + 16, "middle", "small", str(phi))
+        yield words(SPAN_X + SPAN_W // 2, SPAN_Y + SPAN_H + 34, "middle", "small", "exponent span phi: (rand - 0.5) exp(phi randn)")
+        yield turned(40, SPAN_Y + SPAN_H // 2, -90, "middle", "grade, 2^-24 |A||B|")
+        for i, name in enumerate(self.contenders):
+            line, dots = [], []
+            for family in self.families:
+                r = self.result.get((family, name))
+                if family.startswith("phi") and r and not math.isnan(r.grade):
+                    x, y = SPAN_X + float(family[3:]) / SPAN_MOST * SPAN_W, y_of(r.grade)
+                    line.append("%.1f %.1f" % (x, y))
+                    dots.append(dot(x, y, "4" if r.outside else "3", i, "%s: %.4g" % (name, r.grade), r.outside))
+            if line:
+                width = "2.4" if name in (self.native, "auto") else "1.1"
+                yield '<path d="M%s" fill="none" stroke="%s" stroke-width="%s"/>\n' % ("L".join(line), colour(i), width) + "".join(dots)
+        yield legend(SPAN_X + SPAN_W + 22, SPAN_Y, self.contenders)
+
+    def shares(self):
+        """Grade over bound, family by family."""
+        bottom = SPAN_Y + LINE * len(self.families)
+        for e in range(SHARE_LOW, SHARE_HIGH + 1):
+            x = round(SPAN_X + place(10.0 ** e, SHARE_LOW, SHARE_HIGH, SPAN_W))
+            yield path("M%d %dV%d" % (x, SPAN_Y, bottom), "roof" if e == 0 else "grid") + words(x, bottom + 15, "middle", "small", "1e%d" % e)
+        for i, family in enumerate(self.families):
+            yield words(SPAN_X - 8, SPAN_Y + LINE * i + 13, "end", "small", family)
+        for c, name in enumerate(self.contenders):
+            for i, family in enumerate(self.families):
+                r = self.result.get((family, name))
+                if r and r.bound > 0:
+                    share = math.inf if r.misplaced else r.grade / r.bound
+                    yield dot(SPAN_X + place(share, SHARE_LOW, SHARE_HIGH, SPAN_W), SPAN_Y + LINE * i + LINE / 2, "4" if r.outside else "3", c,
+                              "%s, %s: %.3g" % (name, family, share), r.outside)
+        yield legend(SPAN_X + SPAN_W + 22, SPAN_Y, self.contenders)
+
+    def grades(self):
+        top = 62
+        for c, name in enumerate(self.contenders):
+            yield turned(SPAN_X + GRADE_W * c + GRADE_W // 2, top - 6, -40, "start", name)
+        for i, family in enumerate(self.families):
+            y = top + LINE * i
+            yield words(SPAN_X - 8, y + 13, "end", "small", family)
+            for c, name in enumerate(self.contenders):
+                r = self.result.get((family, name))
+                if r:
+                    fill = "#e9a3a0" if r.misplaced else "#f4f4f1" if r.bound <= 0 else "#f6cf9c" if r.outside else "#d8ebda"
+                    yield rect(SPAN_X + GRADE_W * c, y, GRADE_W - 1, LINE - 1, fill) + words(
+                        SPAN_X + GRADE_W * c + GRADE_W // 2, y + 13, "middle", "small", "places" if r.misplaced else compact(r.grade))
+
+    def beside_native(self):
+        rows = []
+        for family in self.families:
+            ours, native = self.result.get((family, "auto")), self.result.get((family, self.native))
+            if ours and native:
+                rows.append(cell(family, "t n") + ratio_cells(ours.frob, native.frob) + ratio_cells(ours.grade, native.grade) +
+                            cell(escape(self.about.get(family, "")), "t text"))
+        return table([("family", "t"), ("frob, auto", ""), (self.native, ""), ("ratio", ""), ("grade, auto", ""), (self.native, ""), ("ratio", ""),
+                      ("data", "t")], rows, "whole")
+
+
+def compact(value):
+    """"12.3", "4e7": at most five characters."""
+    if value < 999.5 and (value == 0 or value >= 0.001):
+        return "%.3g" % value
+    if 0 < value < 0.001 or value >= 9999.5 and not math.isinf(value):
+        return "%de%d" % tuple(int(part) for part in ("%.0e" % value).split("e"))
+    return "%.0f" % value
+
+
+def ratio_cells(ours, native):
+    ratio = 0.0 if ours == 0 else ours / native if native != 0 else math.inf
+    return cell("%.3g" % ours) + cell("%.3g" % native) + cell("%.3g" % ratio, "" if ratio <= 2 else "bad")
+
+
+def report(text):
+    r = Report(text)
+    ranges = [cell(c, "t n") + cell(escape(r.about[c]), "t text") for c in r.contenders if c in r.about]
+    return document("halftone report", "".join([
+        heading("How wrong every scheme is, and where its guarantee ends", r.comments,
+                "grade: the largest |C - R| in units of 2<sup>-24</sup> |A||B|, R the FP64 product. Shown are the results of the largest size; the table "
+                "of --out has all. " + escape(r.about.get("cuBLAS", ""))),
+        section("Grade against the span of exponents", note("Hollow: above the scheme's own bound, so outside its documented range."),
+                svg(800, SPAN_Y + max(SPAN_H + 44, LINE * len(r.contenders)), "grade against exponent span", r.spans())),
+        section("Grade over the scheme's bound",
+                note("Left of the black line the bound holds. Hollow: outside the documented range; at the right edge: NaN or Inf at wrong places, or "
+                     "more than 1e6 bounds. Native FP32 and fixed point have no bound of this kind."),
+                svg(800, SPAN_Y + LINE * max(len(r.families), len(r.contenders)) + 28, "grade over bound", r.shares())),
+        section("Every grade",
+                note("Green: within the bound. Orange: above it. Red: NaN or Inf where the FP64 product has none, or the reverse. Grey: no bound of "
+                     "this kind."),
+                svg(SPAN_X + GRADE_W * len(r.contenders) + 40, 62 + LINE * len(r.families), "grades", r.grades())),
+        section("The default beside native FP32", note("Marked: more than twice as wrong, which the accuracy contract forbids."), r.beside_native()),
+        section("Ranges", table([("scheme", "t"), ("documented range", "t")], ranges)) if ranges else ""]))
+
+
+# ---- tune: predicted against measured, and what the analytic pick loses
+
+TUNE_X, TUNE_Y, TUNE_W, TUNE_H = 64, 12, 460, 360
+
+
+class Case:
+    """One shape and scheme; ablation variants, which the library never picks, do not count."""
+
+    def __init__(self, rows):
+        self.best = min(rows, key=lambda row: row["us"])
+        self.pick = next((row for row in reversed(rows) if row["pick"] == "1"), None) # None: an interrupted run may lack it
+        self.speed = self.best["us"] / self.pick["us"] if self.pick else 0
+
+
+def product(row):
+    return "%(m)s x %(n)s x %(k)s" % row
+
+
+def tune_summary(cases, schemes):
+    rows = []
+    for name in ("all", *schemes):
+        own = [c for c in cases if name in ("all", c.pick["scheme"])]
+        if own:
+            worst = min(own, key=lambda c: c.speed)
+            mean = math.exp(sum(math.log(c.speed) for c in own) / len(own))
+            rows.append(cell(name, "t") + cell(len(own)) + cell("%.1f" % (100 * mean)) + cell("%.1f" % (100 * worst.speed)) +
+                        cell("%s, %s" % (product(worst.pick), worst.pick["scheme"]), "t n"))
+    return table([("scheme", "t"), ("shapes", ""), ("geometric mean, %", ""), ("worst, %", ""), ("there", "t")], rows)
+
+
+def scatter(rows, schemes):
+    logs = [math.log10(row[k]) for row in rows for k in ("us", "said")]
+    low, high = min(logs) - 0.1, max(logs) + 0.1
+    parts = []
+    for e in range(math.ceil(low), math.floor(high) + 1):
+        x, y = (round(place(10.0 ** e, low, high, length)) for length in (TUNE_W, TUNE_H))
+        parts.append(path("M%d %dv%dM%d %dh%d" % (TUNE_X + x, TUNE_Y, TUNE_H, TUNE_X, TUNE_Y + TUNE_H - y, TUNE_W), "grid"))
+        parts.append(words(TUNE_X + x, TUNE_Y + TUNE_H + 15, "middle", "small", "%g" % 10.0 ** e))
+        parts.append(words(TUNE_X - 6, TUNE_Y + TUNE_H - y + 4, "end", "small", "%g" % 10.0 ** e))
+    parts.append(path("M%d %dL%d %d" % (TUNE_X, TUNE_Y + TUNE_H, TUNE_X + TUNE_W, TUNE_Y), "native"))
+    for row in rows:
+        parts.append(dot(TUNE_X + place(row["said"], low, high, TUNE_W), TUNE_Y + TUNE_H - place(row["us"], low, high, TUNE_H), "3",
+                         schemes.index(row["scheme"]), "%s %s" % (product(row), row["kernel"]), more=' fill-opacity=".55"'))
+    parts.append(legend(TUNE_X + TUNE_W + 24, 20, schemes))
+    parts.append(words(TUNE_X + TUNE_W // 2, TUNE_Y + TUNE_H + 34, "middle", "small", "predicted, us"))
+    parts.append(turned(14, TUNE_Y + TUNE_H // 2, -90, "middle", "measured, us"))
+    return svg(700, TUNE_Y + max(TUNE_H + 40, LINE * len(schemes) + 20), "measured against predicted", parts)
+
+
+def tune_cases(cases):
+    """Every shape and scheme, the largest loss first, with a bar from 0 to 100 %."""
+    rows = []
+    for c in sorted(cases, key=lambda c: c.speed):
+        bar_of = '<svg width="82" height="12">%s%s</svg>' % (rect(0, 0, 80, 12, EMPTY), rect(0, 0, round(80 * c.speed), 12, ORANGE if c.speed < 0.85 else BLUE))
+        rows.append(cell(product(c.pick), "t n") + cell(c.pick["scheme"], "t") + cell(bar_of, "t") + cell("%.1f" % (100 * c.speed)) +
+                    cell("%.5g" % c.pick["us"]) + cell("%.5g" % c.best["us"]) + cell("%.2f" % (c.pick["said"] / c.pick["us"])) +
+                    cell("" if c.pick is c.best else c.best["kernel"], "t wrap"))
+    return table([("m x n x k", "t"), ("scheme", "t"), ("pick / best, %", "t"), ("", ""), ("pick, us", ""), ("best, us", ""), ("predicted / measured", ""),
+                  ("best, where it is another", "t")], rows, "whole")
+
+
+def tune(text):
+    comments, _, rows = read_table(text)
+    schemes, of = list(dict.fromkeys(row["scheme"] for row in rows)), {}
+    for row in rows:
+        row["us"], row["said"] = float(row["measured_us"]), max(float(row["predicted_us"]), 1e-3)
+        if row["variant"] == "-":
+            of.setdefault((row["m"], row["n"], row["k"], row["scheme"]), []).append(row)
+    cases = [c for c in map(Case, of.values()) if c.pick]
+    return document("halftone tune", "".join([
+        heading("The analytic pick against every kernel", comments,
+                "Kernel only, from packed operands. pick / best: time of the fastest kernel that the library could pick, over that of the one it picks; "
+                "100 % is no loss."),
+        tune_summary(cases, schemes),
+        section("Measured against predicted", note("Every kernel and shape, ablation variants too; on the dashed line the model is right."),
+                scatter(rows, schemes) if rows else ""),
+        section("Every shape, the largest loss first", tune_cases(cases))]))
+
+
+UNWRITTEN = 3
+
+
 def main():
-    draw = {"explain": explain}.get(sys.argv[1] if len(sys.argv) == 2 else "")
+    if sys.argv[1:] == ["check"]: # whether there will be a page, before a long measurement
+        return
+    draw = {"explain": lambda text: explain(read_tables(text)), "report": report, "tune": tune}.get(sys.argv[1] if len(sys.argv) == 2 else "")
     if draw is None:
         sys.exit(__doc__)
-    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    sys.stdout.buffer.write(draw(read_tables(text)).encode("utf-8", "surrogateescape"))
+    page = draw(sys.stdin.buffer.read().decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    try:
+        while page:
+            page = page[os.write(1, page):]
+    except OSError:
+        sys.exit(UNWRITTEN) # whoever started this says so
 
 
 if __name__ == "__main__":

@@ -176,6 +176,13 @@ int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *
     return remember(log, row, f);
 }
 
+void tune_print(const struct tune_log *log, const char *head, FILE *out) {
+    fputs(head, out);
+    fputs(tune_columns, out);
+    for (int i = 0; i < log->rows; i++)
+        print_row(out, &log->row[i]);
+}
+
 void tune_close(struct tune_log *log) {
     if (log->stream != NULL)
         fclose(log->stream); /* every row was flushed when it was added */

@@ -38,6 +38,8 @@ int tune_read(struct tune_log *log, const char *path, char *head, size_t size, s
 const struct tune_row *tune_find(const struct tune_log *log, const struct shape *shape, const char *kernel, int splits);
 /* On the disk when it returns 0. */
 int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *f);
+/* The rows that the log has now, as a table. */
+void tune_print(const struct tune_log *log, const char *head, FILE *out);
 void tune_close(struct tune_log *log);
 
 /* One shape and scheme whose analytic pick was measured. Ablation variants, which the library never picks, do not
@@ -58,7 +60,4 @@ struct tune_summary {
 struct tune_case *tune_cases(const struct tune_log *log, int *count);
 /* scheme NULL: all. */
 struct tune_summary tune_summarise(const struct tune_case *cases, int count, const char *scheme);
-
-/* One self-contained HTML page; head: the table's comment lines. */
-int tune_page(const struct tune_log *log, const char *head, const char *path, struct fault *f);
 #endif

@@ -23,7 +23,7 @@ device_files="$lib/libhalftone.a$newline$lib/libhalftone.so$newline$lib/pkgconfi
 installed() {
     printf '%s\n' "$device_files" "$lib/$SONAME" "$lib/$SONAME".* "$lib/libhalftone-sim.a" "$lib/pkgconfig/halftone-sim.pc" \
         "$lib/cmake/halftone/halftoneConfig.cmake" "$lib/cmake/halftone/halftoneConfigVersion.cmake" "$root/bin/halftone-sim" \
-        "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" "$root/share/doc/halftone/LICENSE" |
+        "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" "$root/share/doc/halftone/LICENSE" "$root/share/halftone/pages.py" |
         while IFS= read -r file; do if [ -e "$file" ] || [ -L "$file" ]; then printf '%s\n' "$file"; fi; done
 }
 
@@ -31,7 +31,7 @@ if [ "$1" = uninstall ]; then
     found=$(installed)
     [ -n "$found" ] || fail "nothing of halftone is in $root: give the PREFIX, LIBDIR and DESTDIR of its installation"
     printf '%s\n' "$found" | while IFS= read -r file; do rm "$file"; done
-    for folder in "$lib/cmake/halftone" "$root/include/halftone-sim" "$root/share/doc/halftone"; do
+    for folder in "$lib/cmake/halftone" "$root/include/halftone-sim" "$root/share/doc/halftone" "$root/share/halftone"; do
         [ ! -d "$folder" ] || rmdir --ignore-fail-on-non-empty "$folder"
     done
     echo "$root: removed $(printf '%s\n' "$found" | wc -l) files"
@@ -180,6 +180,7 @@ put 644 runtime/sim/cuda/cuda_runtime_api.h "$root/include/halftone-sim/cuda_run
 put 644 "$SET/libhalftone-sim.a" "$lib/libhalftone-sim.a"
 put 755 "$SET/halftone-sim" "$root/bin/halftone-sim"
 put 644 LICENSE "$root/share/doc/halftone/LICENSE"
+put 644 bench/pages.py "$root/share/halftone/pages.py" # what the commands draw pages with
 put 644 "$stage/halftone-sim.pc" "$lib/pkgconfig/halftone-sim.pc"
 put 644 "$stage/halftoneConfig.cmake" "$lib/cmake/halftone/halftoneConfig.cmake"
 put 644 "$stage/halftoneConfigVersion.cmake" "$lib/cmake/halftone/halftoneConfigVersion.cmake"

@@ -4,6 +4,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 
 import pytest
 from conftest import ROOT, SIM, gen
@@ -100,6 +101,9 @@ def test_report_page_marks_what_is_outside(tmp_path):
     text = (tmp_path / "p.html").read_text()
     page = Page(text)
     assert page.outside == [] and text.count("<svg") == 3
+    drawn = subprocess.run([sys.executable, ROOT / "bench/pages.py", "report"], stdin=open(tmp_path / "report.tsv"), capture_output=True, check=True).stdout
+    assert drawn.decode() == text
+    assert "A near 1e-30, B uniform[-1,1]" in text and "there is no cuBLAS here" in text and "elements with magnitude in [2^-14, 65504]" in text
     table = rows(tmp_path / "report.tsv")
     contenders = list(dict.fromkeys(r["contender"] for r in table))
     assert contenders[:2] == ["cpu-fp32", "auto"]

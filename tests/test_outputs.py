@@ -207,6 +207,53 @@ def test_report_runs_nothing_of_the_current_folder(tmp_path):
     assert sorted(p.name for p in (tmp_path / "o").iterdir()) == [".gnuplot", "error.svg", "histogram.svg", "histogram.tsv", "report.tsv"]
 
 
+PAGES = [["report", "--sizes", "16", "--families", "uniform", "--schemes", "half", "--html"],
+         ["tune", "--shapes", "s.txt", "--schemes", "half", "--seconds", "0.001", "--out", "t.tsv", "--html"]]
+
+
+@pytest.mark.parametrize("args", PAGES, ids=lambda v: v[0])
+def test_a_page_without_python3_is_one_line_before_the_run(args, tmp_path):
+    (tmp_path / "s.txt").write_text("16 16 16\n")
+    (tmp_path / "bin").mkdir()
+    where = {"cwd": tmp_path, "env": {**os.environ, "PATH": str(tmp_path / "bin")}}
+
+    def refused(words, program=COMMAND):
+        run = subprocess.run([str(program), *args, "p.html"], capture_output=True, timeout=30, **where)
+        assert run.returncode == 1 and not run.stdout and words in run.stderr and run.stderr.count(b"\n") == 1, run.stderr
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["bin", "s.txt"]
+    refused(b"--html needs python3: apt-get install python3, or leave --html out")
+    (tmp_path / "bin/python3").write_text("#!/bin/sh\nexit 5\n")
+    (tmp_path / "bin/python3").chmod(0o755)
+    refused(b"python3 did not draw the page")
+    shutil.copy(COMMAND, tmp_path / "bin/halftone")
+    refused(b"share/halftone/pages.py, which draws the page, cannot be read", tmp_path / "bin/halftone")
+    with tempfile.TemporaryDirectory() as lone:
+        shutil.copy(COMMAND, lone)
+        refused(b"not where it was built or installed", Path(lone) / COMMAND.name)
+
+
+@pytest.mark.parametrize("args", PAGES, ids=lambda v: v[0])
+def test_nothing_of_the_current_folder_draws_a_page(args, tmp_path):
+    """Modules and scripts of the names that pages.py has, here and where PYTHONPATH leads."""
+    for folder in "bench", "share/halftone":
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "pages.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\n")
+    for name in "html.py", "math.py", "collections.py", "sitecustomize.py":
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'owned')!r}, 'w')\n")
+    (tmp_path / "s.txt").write_text("16 16 16\n")
+    run = command(*args, "p.html", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert run.returncode == 0, run.stderr
+    assert not (tmp_path / "owned").exists() and "</html>" in (tmp_path / "p.html").read_text()
+
+
+def test_a_page_on_a_full_disk_keeps_the_old_one(tmp_path):
+    (tmp_path / "p.html").write_text("old")
+    run = command(*PAGES[0], "p.html", cwd=tmp_path, preexec_fn=full_disk(3000))
+    assert run.returncode == 1 and run.stderr.splitlines()[-1].startswith(b"halftone report: p.html: writing failed"), run.stderr
+    assert b"Traceback" not in run.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["p.html"] and (tmp_path / "p.html").read_text() == "old"
+
+
 @pytest.mark.parametrize("args", [["contract", "--scheme", "nope"], ["parts", "--scheme", "nope"], ["report", "--schemes", "nope"],
                                   ["bench", "--schemes", "nope"], ["tune", "--shapes", ROOT / "bench/shapes.txt", "--out", "t", "--schemes", "nope"],
                                   ["report", "--accuracy", "nope"], ["contract", "--families", "nope"], ["parts", "--family", "nope"]],

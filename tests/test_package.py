@@ -211,6 +211,12 @@ def test_installed_simulator_by_cmake(installed, tmp_path):
     assert "kernels of t4" in passes(["./app"], tmp_path)
 
 
+def test_installed_command_draws_pages(installed, tmp_path):
+    assert (installed / "share/halftone/pages.py").read_bytes() == (ROOT / "bench/pages.py").read_bytes()
+    passes([str(installed / "bin/halftone-sim"), *"report --sizes 16 --families uniform --schemes f16x3 --html p.html".split()], tmp_path)
+    assert "</html>" in (tmp_path / "p.html").read_text() and [p.name for p in (installed / "share/halftone").iterdir()] == ["pages.py"]
+
+
 def test_installed_tree_has_its_licence(installed):
     assert (installed / "share/doc/halftone/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
@@ -356,7 +362,7 @@ def test_uninstall_takes_what_install_put_there_and_no_more(house, tmp_path):
     assert os.readlink(tmp_path / "lib/libhalftone.so") == "libhalftone.so.0" and os.readlink(tmp_path / "lib/libhalftone.so.0") == "libhalftone.so.0.1.0"
     assert "lib/libhalftone.so.0.0.9" not in there and "lib/libhalftone.so.7" in there
     passes(["make", "uninstall", f"PREFIX={tmp_path}"], copy)
-    assert set(files(tmp_path)) == {"lib/libhalftone.so.7", "other"} and not (tmp_path / "lib/cmake/halftone").exists()
+    assert set(files(tmp_path)) == {"lib/libhalftone.so.7", "other"} and not any((tmp_path / p).exists() for p in ("lib/cmake/halftone", "share/halftone"))
     assert "nothing of halftone" in refused(["make", "uninstall", f"PREFIX={tmp_path}"], copy)
 
 

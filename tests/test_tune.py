@@ -2,6 +2,7 @@
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -52,6 +53,8 @@ def test_every_kernel_of_every_shape_once_and_one_pick(table):
     page = Page(table.with_suffix(".html").read_text())
     assert not page.outside and "SIMULATOR" in table.with_suffix(".html").read_text()
     assert len([r for r in page.rows if r and r[0] in ("64 x 64 x 64", "17 x 33 x 65")]) == 4
+    drawn = subprocess.run([sys.executable, ROOT / "bench/pages.py", "tune"], stdin=open(table), capture_output=True, check=True).stdout
+    assert drawn == table.with_suffix(".html").read_bytes()
 
 
 def test_kernels_that_pack_nothing_multiply(tmp_path):
