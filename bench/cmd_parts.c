@@ -134,7 +134,7 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct faul
         j->scheme = strcmp(j->set->scheme[i].name, scheme) == 0 ? &j->set->scheme[i] : j->scheme;
     if (j->scheme == NULL || j->scheme->pack == NULL)
         return fault_usage(f, "this set has no scheme '%s' that packs", scheme);
-    j->rescue = ht_pick_rescue(j->set, "bf16x6u");
+    j->rescue = ht_pick_rescue(j->set, j->set->auto_fallback);
     j->checks = !plain && j->scheme->pack_tiles > 0 && j->rescue >= 0;
     return 0;
 }

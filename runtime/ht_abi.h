@@ -258,6 +258,9 @@ struct ht_set_desc {
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* see the contracts above */
     int tuned_count; /* 0 unless the set was built with TUNED= */
     const struct ht_tuned *tuned;
+    /* Names of the scheme that `auto` starts from, whose packing checks the data, and of the one for blocks of C whose data are
+     * outside its range and for small K; the set may lack either. */
+    const char *auto_first, *auto_fallback;
 };
 
 /* Linkage of what the files of the runtime share: static in an amalgamation, where the definition of ht_sets comes

@@ -19,6 +19,7 @@ enum {
     WS_ALIGNMENT = 1024, /* of each region of the workspace and of a packed operand */
     FLAG_BYTES = 64,     /* before the data check's counts: ht_pack_args, alarm */
     DETAIL_MAX = 1024,
+    RANGE_MAX = 320,
     PLANS = 16, /* that a handle remembers */
     NO_KERNEL = -1
 };
@@ -176,6 +177,9 @@ struct halftone {
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
+    char
+        checked_range[2]
+                     [RANGE_MAX]; /* halftone_query, range: of plans without, with a launch of the fallback */
 };
 
 /* ---- small things ---- */
@@ -236,7 +240,6 @@ HT_LOCAL int ht_check_plan(halftone *h, const struct halftone_plan *plan);
  * first. */
 HT_LOCAL const char *ht_auto_scheme(const struct ht_set_desc *set);
 HT_LOCAL bool ht_auto_is_fallback(const struct ht_set_desc *set);
-HT_LOCAL const char *ht_fallback_scheme(void);
 /* Whether `auto` is for every input: it checks the data, or starts from a scheme that need not. */
 HT_LOCAL bool ht_auto_takes_all(const struct ht_set_desc *set);
 /* Whether packed operands are for `auto` with its data check. */

@@ -194,7 +194,7 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
     const struct ht_accuracy_choice least = ht_choose_scheme(handle, &accuracy, 1, 1, 1, 1);
     if (accuracy.is_auto && !ht_auto_takes_all(handle->set))
         return ht_fail(handle, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
-                       accuracy.text, ht_fallback_scheme());
+                       accuracy.text, handle->set->auto_fallback);
     if (!accuracy.is_auto && least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
         return ht_fail_accuracy(handle, &accuracy, &least, 1);
     handle->accuracy = accuracy;

@@ -3,12 +3,23 @@
 
 #include <stdio.h>
 
-#define CHECKED_RANGE(by)                                                                                    \
-    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed " by \
-    " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)"
+/* The range of a plan that checks the data, with what computes blocks of C that are outside the scheme's. */
+static const char *checked_range(halftone *h, const struct plan *p) {
+    char by[96] = "in FP64 by the product's own blocks";
+    if (p->fallback != NO_KERNEL)
+        snprintf(by, sizeof by, "by the rescue of scheme %.32s, a launch before the product",
+                 h->set->auto_fallback);
+    char *const text = h->checked_range[p->fallback != NO_KERNEL];
+    snprintf(text, RANGE_MAX,
+             "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are "
+             "computed %s"
+             " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)",
+             by);
+    return text;
+}
 
 /* Bound and range, which may differ from the scheme's own for `auto`. */
-static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
+static void describe_accuracy(halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
     out->scheme = p->scheme->name;
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
@@ -16,12 +27,10 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
     if (p->checked)
-        out->range = p->fallback != NO_KERNEL
-                         ? CHECKED_RANGE("by the rescue of scheme bf16x6u, a launch before the product")
-                         : CHECKED_RANGE("in FP64 by the product's own blocks");
+        out->range = checked_range(h, p);
 }
 
-static void describe(const halftone *h, const struct plan *p, const struct gemm_call *x,
+static void describe(halftone *h, const struct plan *p, const struct gemm_call *x,
                      struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
     describe_accuracy(h, p, x->k, out);
@@ -41,12 +50,17 @@ static void describe(const halftone *h, const struct plan *p, const struct gemm_
 }
 
 /* What `auto` does in this library. */
-static const char *explain_auto(const struct ht_set_desc *set) {
+static void explain_auto(const struct ht_set_desc *set, char *line, size_t bytes) {
+    const char *first = set->auto_first, *fallback = set->auto_fallback;
     if (!ht_auto_takes_all(set))
-        return ", unchecked: nothing looks at the data, because this library lacks scheme bf16x6u";
-    return ht_auto_is_fallback(set)
-               ? ": bf16x6u, which takes every input; this library lacks f16x3"
-               : ": data are checked; f16x3 for what suits it, bf16x6u for the rest and where it is faster";
+        snprintf(line, bytes, ", unchecked: nothing looks at the data, because this library lacks scheme %s",
+                 fallback);
+    else if (ht_auto_is_fallback(set))
+        snprintf(line, bytes, ": %s, which takes every input; this library lacks %s", fallback, first);
+    else
+        snprintf(line, bytes,
+                 ": data are checked; %s for what suits it, %s for the rest and where it is faster", first,
+                 fallback);
 }
 
 static void explain_scheme(const halftone *h, const struct gemm_call *x, char *line, size_t bytes) {
@@ -54,7 +68,8 @@ static void explain_scheme(const halftone *h, const struct gemm_call *x, char *l
     if (h->forced_kernel != NO_KERNEL) {
         snprintf(line, bytes, "the kernel was set by name");
     } else if (h->scheme != NULL && h->is_auto) {
-        snprintf(line, bytes, "%s%sauto%s", text, text[0] != '\0' ? " by " : "", explain_auto(h->set));
+        const int used = snprintf(line, bytes, "%s%sauto", text, text[0] != '\0' ? " by " : "");
+        explain_auto(h->set, line + used, bytes - (size_t)used);
     } else if (h->scheme != NULL) {
         snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name",
                  text[0] != '\0' ? ": whatever the shape" : "");

@@ -4,26 +4,22 @@
 #include "ht_cost.h"
 #include "ht_bound.h"
 
-/* "auto": the first scheme, with packing that checks the data; the second for blocks of C whose data are
- * outside the first's range, and for small K, where native FP32 is more accurate than the first. */
-static const char AUTO_SCHEME[] = "f16x3", FALLBACK_SCHEME[] = "bf16x6u";
-
-/* Longer sums are the second's: the data check counts in 32 bits (hooks_tame). */
+/* Longer sums are the fallback's: the data check counts in 32 bits (hooks_tame). */
 static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
 
 /* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
 enum { CHECK_UNITS = 4 };
 
+static const struct ht_scheme_desc *fallback_scheme(const struct ht_set_desc *set) {
+    return ht_find_scheme(set, set->auto_fallback);
+}
+
 bool ht_auto_is_fallback(const struct ht_set_desc *set) {
-    return ht_find_scheme(set, AUTO_SCHEME) == NULL && ht_find_scheme(set, FALLBACK_SCHEME) != NULL;
+    return ht_find_scheme(set, set->auto_first) == NULL && fallback_scheme(set) != NULL;
 }
 
 const char *ht_auto_scheme(const struct ht_set_desc *set) {
-    return ht_auto_is_fallback(set) ? FALLBACK_SCHEME : AUTO_SCHEME;
-}
-
-const char *ht_fallback_scheme(void) {
-    return FALLBACK_SCHEME;
+    return ht_auto_is_fallback(set) ? set->auto_fallback : set->auto_first;
 }
 
 /* The scheme that was set by name, or by a kernel's name; NULL: the accuracy chooses by shape. */
@@ -56,8 +52,8 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
 
 /* Whether `auto` can check the data of calls that start from this scheme. */
 static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    return strcmp(s->name, AUTO_SCHEME) == 0 && s->pack_tiles > 0 &&
-           ht_pick_rescue(set, FALLBACK_SCHEME) != NO_KERNEL;
+    return strcmp(s->name, set->auto_first) == 0 && s->pack_tiles > 0 &&
+           ht_pick_rescue(set, set->auto_fallback) != NO_KERNEL;
 }
 
 bool ht_auto_takes_all(const struct ht_set_desc *set) {
@@ -74,7 +70,7 @@ static int64_t fallback_ns(const halftone *h, const struct plan *p) {
     return p->checked && p->fallback != NO_KERNEL ? h->set->launch_ns : 0;
 }
 
-/* Whether f16x3 with the data check, as p has it, is what `auto` runs, rather than the fallback alone. */
+/* Whether the first scheme with the data check, as p has it, is what `auto` runs, rather than the fallback alone. */
 static bool checks_shape(const halftone *h, int forced, const struct plan *p, const struct ht_choice *choice,
                          const struct ht_choice *unpacked, int64_t m, int64_t n, int64_t k, int64_t batch) {
     if (k > CHECKED_K_MAX)
@@ -92,7 +88,7 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
     const struct ht_choice choice =
         forced != NO_KERNEL ? ht_pick_splits(h->set, forced, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES)
                             : ht_pick(h->set, p->scheme->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
-    const struct ht_scheme_desc *fallback = ht_find_scheme(h->set, FALLBACK_SCHEME);
+    const struct ht_scheme_desc *fallback = fallback_scheme(h->set);
     p->fma_only = k <= p->scheme->fma_k;
     if (!p->is_auto || !can_check(h->set, p->scheme))
         return choice;
@@ -113,14 +109,14 @@ int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, int64_t k) 
     const int64_t own = ht_bound_units(p->scheme, k);
     if (!p->checked)
         return own;
-    const int64_t of_fallback = ht_bound_units(ht_find_scheme(h->set, FALLBACK_SCHEME), k);
+    const int64_t of_fallback = ht_bound_units(fallback_scheme(h->set), k);
     return own + CHECK_UNITS < of_fallback ? of_fallback : own + CHECK_UNITS;
 }
 
 /* `auto` beside the schemes, for every input; scheme NULL: this set's `auto` does not check the data. */
 static struct ht_accuracy_candidate auto_candidate(const halftone *h, int64_t m, int64_t n, int64_t k,
                                                    int64_t batch) {
-    const struct ht_scheme_desc *fallback = ht_find_scheme(h->set, FALLBACK_SCHEME);
+    const struct ht_scheme_desc *fallback = fallback_scheme(h->set);
     struct ht_accuracy_candidate c;
     struct plan p;
     memset(&c, 0, sizeof c);

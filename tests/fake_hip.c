@@ -132,7 +132,9 @@ static const struct ht_set_desc set = {.gpu = "mi210",
                                        .arch = 0x90a,
                                        .arch_exact = 1,
                                        .schemes = 1,
-                                       .scheme = schemes};
+                                       .scheme = schemes,
+                                       .auto_first = "f16x3",
+                                       .auto_fallback = "bf16x6u"};
 const struct ht_set_desc *const ht_sets[] = {&set, NULL};
 
 static void expect(const char *what, int found, int wanted) {

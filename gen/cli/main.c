@@ -163,7 +163,7 @@ static int explain_one(const struct options *o) {
     struct listing l = {.g = &g, .shape = {4096, 4096, 4096}};
     struct text schemes = {0};
     l.isa = load_budget(&g, o->root, o->gpu);
-    library_expand_schemes(&schemes, o->scheme ? o->scheme : "f16x3");
+    library_expand_schemes(&schemes, o->scheme ? o->scheme : scheme_of_role(AUTO_FIRST));
     if (o->model && !model_from_name(o->model, &l.kind))
         err_user(NULL, 0, "unknown model '%s'; known: halftone, egemm, legemm", o->model);
     if (o->shape)

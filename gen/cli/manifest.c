@@ -169,11 +169,11 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
         out,
         "const struct ht_set_desc ht_set_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
         ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-        ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s};\n\n",
+        ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s, \"%s\", \"%s\"};\n\n",
         g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
         isa_is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
         g->launch_ns, set->count, schemes, g->name, g->name, reduce, c->tuned ? c->tuned->count : 0,
-        c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "");
+        c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "", scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
 }
 
 /* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's error. */

@@ -804,7 +804,7 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     param(&written, "SCALE_LOW", exact ? s->scale_low : 0);
     param(&written, "SCALE_HIGH", exact ? s->scale_high : 0);
     param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
-    param(&written, "CHECKS", !exact && scheme_for("f16x3", c->isa->flushes_subnormals)->checked);
+    param(&written, "CHECKS", !exact && scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals)->checked);
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,

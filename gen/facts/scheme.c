@@ -185,6 +185,7 @@ const struct scheme scheme_table[] = {
                            "Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
+     .auto_role = AUTO_FIRST,
      .checked = true,
      .hooks = "scheme_f16x3",
      .slice = SLICE_F16,
@@ -207,6 +208,7 @@ const struct scheme scheme_table[] = {
      * accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
+     .auto_role = AUTO_FIRST,
      .checked = true,
      .hooks = "scheme_f16x3_scaled",
      .slice = SLICE_F16,
@@ -365,6 +367,7 @@ const struct scheme scheme_table[] = {
          {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
+     .auto_role = AUTO_FALLBACK,
      .fma_k = 16,
      .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by warpgroups 32), added in FP32 to nearest; "
@@ -394,6 +397,13 @@ const struct scheme *scheme_for(const char *name, bool flushes) {
 
 const struct scheme *scheme_find(const char *name) {
     return scheme_for(name, false);
+}
+
+const char *scheme_of_role(enum auto_role role) {
+    int i = 0;
+    while (scheme_table[i].auto_role != role)
+        i++;
+    return scheme_table[i].name;
 }
 
 int scheme_flush_exponent(const struct scheme *s) {

@@ -8,6 +8,7 @@
 #include "facts/slice.h"
 
 enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS };
+enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
 enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW };
 enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
 enum { SCHEME_PRODUCTS_MAX = 16, SCHEME_ACCUMULATORS_MAX = 4 };
@@ -26,6 +27,7 @@ struct scheme {
     /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room * 2^-23, is
      * brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
+    enum auto_role auto_role; /* `auto` starts from it, or gives it what the first does not suit (ht_set_desc) */
     bool checked; /* packing can count what the data check needs (templates/hooks_tame.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
@@ -51,6 +53,7 @@ const struct scheme *scheme_find(const char *name); /* the first row of that nam
 /* The row of that name for a matrix unit that keeps, or flushes, subnormals: a name may have a second row whose
  * slices are scaled so that no accuracy depends on them. NULL: none. */
 const struct scheme *scheme_for(const char *name, bool flushes);
+const char *scheme_of_role(enum auto_role role); /* its name; one has each role */
 /* Largest power of two, as exponent, that a flushing unit may drop from an element that is a normal number of the slice
  * type (smaller ones may vanish); 0: integers, or FP32 from the caller's matrices: nothing is dropped. */
 int scheme_flush_exponent(const struct scheme *s);
