@@ -22,7 +22,7 @@ svg text{font-family:system-ui,sans-serif;fill:#1b1b19}.axis{font-size:13px;font
 .off{font-size:10px}svg .off{fill:#8a8a84}.rank{font-size:10.5px;font-weight:600}svg .light{fill:#fff}
 .grid{stroke:#e6e6e1;fill:none}.roof{stroke:#1b1b19;fill:none;stroke-width:1.5}.native{stroke:#1b1b19;fill:none;stroke-dasharray:5 4}
 @media(max-width:700px){table{display:block;max-width:100%;overflow-x:auto}body{margin:12px auto;padding:0 10px}}
-@media screen and (max-width:700px){.wide{overflow-x:auto}.wide svg{max-width:none}td,th{white-space:nowrap}.text{white-space:normal;min-width:240px}}
+@media screen and (max-width:700px){.wide{overflow-x:auto}.wide svg{max-width:none}td,th{white-space:nowrap}.text{white-space:normal;min-width:190px}}
 .quiet,pre{color:#55554f}pre{white-space:pre-wrap;font-size:12px}.bad{color:#b3400a;font-weight:600}td svg{margin:0}.whole th{white-space:nowrap}.wrap{overflow-wrap:anywhere}
 @page{margin:14mm}@media print{body{margin:0;max-width:none;font-size:12px}table{display:table;font-size:11px}section{break-inside:avoid}\
 svg *,tr{print-color-adjust:exact;-webkit-print-color-adjust:exact}}

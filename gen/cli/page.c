@@ -96,8 +96,10 @@ static void write_turnings(struct text *out, const struct listing *l) {
     const int second = explain_runner_up(l), other = contrast_other_tile(l);
     const int rival[] = {second, other == second ? 0 : other};
     text_add(out, "# rivals\nrank\n");
-    for (int r = 0; r < 2; r++)
-        text_addf(out, rival[r] > 0 ? "%d\n" : "", rival[r] + 1);
+    for (int r = 0; r < 2; r++) {
+        if (rival[r] > 0)
+            text_addf(out, "%d\n", rival[r] + 1);
+    }
     text_add(out, "# turnings\nrank\tkey\tnow\tthen\tfactor\twins\twinner\n");
     for (int r = 0; r < 2; r++) {
         struct turning turning[TURNINGS_MAX];
