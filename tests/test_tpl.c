@@ -55,7 +55,7 @@ static void read_params(struct test_params *p, const struct text *in) {
         p->names[p->count][len] = '\0';
         char *end;
         const long value = strtol(at + len + (foldable ? 2 : 1), &end, 10);
-        p->list[p->count] = (struct tpl_param){p->names[p->count], value, foldable};
+        p->list[p->count] = (struct tpl_param){p->names[p->count], 0, value, foldable};
         at = end + (*end == ' ');
     }
 }
@@ -305,6 +305,38 @@ static void test_output_is_appended(void **state) {
     text_free(&errors);
 }
 
+/* What a template says of its own names: int constants at the start of a line, as far as they are known. */
+static void test_constants(void **state) {
+    (void)state;
+    static const char text[] = "constexpr int A = BM / 32, B = A > 3 ? 7 : (A == 2) + 1; // C = 5\nconstexpr int D = sizeof(int), E = f(A, B), F = "
+                               "A || 1 / 0 > D, G = A && B ? B * 2 : 9;\n    constexpr int H = 1;\nconstexpr long I = 1;\nconstexpr int BM = 3, J = "
+                               "-A % 2;\nconstexpr int k(int x)\n{\n}\nconstexpr int K = BM <= 64 && BM != 63, L = 1 << 3 | 1;\n";
+    static const struct {
+        const char *name;
+        long value;
+        bool foldable;
+    } want[] = {{"BM", 64, false}, {"A", 2, true}, {"B", 2, false}, {"G", 4, true}, {"J", 0, false}, {"K", 1, false}, {"L", 9, false}};
+    enum { COUNT = sizeof want / sizeof *want };
+    struct tpl_param list[COUNT + 1] = {{"BM", 0, 64, false}};
+    int count = 1;
+    assert_true(tpl_read_constants(text, sizeof text - 1, "A G", list, &count, COUNT + 1));
+    assert_int_equal(count, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        const size_t length = list[i].length > 0 ? list[i].length : strlen(list[i].name);
+        assert_int_equal(length, strlen(want[i].name));
+        assert_memory_equal(list[i].name, want[i].name, length);
+        assert_int_equal(list[i].value, want[i].value);
+        assert_int_equal(list[i].foldable, want[i].foldable);
+    }
+    count = 1;
+    assert_false(tpl_read_constants(text, sizeof text - 1, "", list, &count, 3));
+    /* as a bound of a loop; comparisons elsewhere stay text */
+    struct text out = expand_string("{\n#pragma unroll\nfor (int i = 0; i < (N > 1 ? 2 : 1); i++) {\n    f(i + N, i < 2);\n}\n}\n",
+                                    (const struct tpl_param[]){{"N", 0, 3, true}}, 1);
+    assert_string_equal(out.data, "{\nf(3, 0 < 2);\nf(4, 1 < 2);\n}\n");
+    text_free(&out);
+}
+
 static void check_section(const char *in, const char *want) {
     struct text out = {0}, errors = {0};
     err_set_sink(add_line, &errors);
@@ -358,7 +390,7 @@ int main(void) {
         cmocka_unit_test(test_bytes_outside_loops_are_kept),
         cmocka_unit_test(test_locale_does_not_matter),
         cmocka_unit_test(test_output_is_appended),
-        cmocka_unit_test(test_section),
+        cmocka_unit_test(test_constants), cmocka_unit_test(test_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

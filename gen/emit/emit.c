@@ -12,7 +12,7 @@
 #include "emit/tpl.h"
 #include "../../runtime/ht_cost.h"
 
-enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 48 };
+enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 192 };
 
 struct params {
     struct tpl_param list[PARAMS_MAX];
@@ -70,13 +70,7 @@ static bool read_abi(struct text *out, const struct emit_context *c) {
 static void param(struct params *p, const char *name, long value) {
     if (p->count == PARAMS_MAX)
         err_bug("more template parameters than PARAMS_MAX");
-    p->list[p->count++] = (struct tpl_param){name, value, false};
-}
-
-/* What the skeleton computes from its parameters may be folded into offsets; the parameters stay names. */
-static void derived(struct params *p, const char *name, long value) {
-    param(p, name, value);
-    p->list[p->count - 1].foldable = true;
+    p->list[p->count++] = (struct tpl_param){name, 0, value, false};
 }
 
 static void scheme_params(struct params *p, const struct scheme *s) {
@@ -112,6 +106,17 @@ static void params_wgmma_ss(struct params *p, const struct plan *plan) {
     param(p, "SHARES_B", tile_cluster_m(t) > 1);
     param(p, "ELECTS", model_hurries_copies(&plan->on, t));
     param(p, "RASTER", plan->raster);
+}
+
+/* What the expander cannot work out: sizeof; that exact sums have no masters. */
+static void constants_mma_warp(struct params *p, const struct plan *plan) {
+    param(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(plan->on.s) ? sched_mi(plan) : 1);
+    p->list[p->count - 1].foldable = true;
+}
+
+static void constants_wgmma_ss(struct params *p, const struct plan *plan) {
+    param(p, "SUM_ROWS", tile_part_rows(&plan->tile) * 4 / (long)ht_part_bytes(scheme_is_exact(plan->on.s)));
+    p->list[p->count - 1].foldable = true;
 }
 
 static void params_of_warps(struct params *p, const struct plan *plan) {
@@ -151,20 +156,6 @@ static void params_unpacked_tile(struct params *p, const struct plan *plan) {
     param(p, "GROUPS", tile_groups(&plan->tile, &plan->on));
 }
 
-static void derived_wgmma_ss(struct params *p, const struct plan *plan) {
-    const struct tile *t = &plan->tile;
-    derived(p, "WGS", tile_warpgroups(t));
-    derived(p, "SUBS", tile_parts(t));
-    derived(p, "REGS", tile_part_registers(t));
-    const long rows = tile_part_rows(t);
-    derived(p, "PART_ROWS", rows);
-    derived(p, "SUM_ROWS", rows * 4 / (long)ht_part_bytes(scheme_is_exact(plan->on.s)));
-    derived(p, "WIDE_COLUMNS", 128 / rows);
-    derived(p, "A_BLOCKS", t->bm / rows);
-    derived(p, "PARTS", tile_parts(t) * t->bm / rows);
-    derived(p, "B_BLOCKS", t->bn / 64);
-}
-
 /* Atoms of one row block in a stage, and fragments of one slice in an atom's row. */
 static int k_atoms(const struct plan *p) {
     return p->tile.bk / scheme_atom_k(p->on.s) * scheme_atom_group(p->on.s);
@@ -172,74 +163,6 @@ static int k_atoms(const struct plan *p) {
 
 static int k_pairs(const struct plan *p) {
     return scheme_atom_k(p->on.s) / target_fragment_k(&p->on);
-}
-
-static void derived_simt(struct params *p, const struct plan *plan) {
-    enum { ROW_LANES = 16, LINE = 32, LANES = 8, OWN = 4 }; /* of fma_direct; of thin_direct and tall_direct */
-    const struct tile *t = &plan->tile;
-    const int threads = tile_threads(t, &plan->on);
-    derived(p, "MI", t->wm / ROW_LANES);
-    derived(p, "NI", t->wn * ROW_LANES / plan->on.isa->wave_size);
-    derived(p, "P_PARTS", t->bm * t->bk / threads);
-    derived(p, "Q_PARTS", (t->bn * t->bk + threads - 1) / threads);
-    derived(p, "AHEAD", t->bk / LINE);
-    derived(p, "SPREAD", threads / LANES / t->bm);
-    derived(p, "OWN", OWN);
-    derived(p, "FEW", threads / LANES / t->bm);
-}
-
-static void derived_dmma(struct params *p, const struct plan *plan) {
-    enum { LINES = 8, OWN_K = 2 }; /* a lane's rows and columns lie so far apart; k that it has of an MMA */
-    derived(p, "MI", plan->tile.wm / LINES);
-    derived(p, "NI", plan->tile.wn / LINES);
-    derived(p, "ROW_TILES", plan->tile.wm / LINES / 2);
-    derived(p, "OWN_K", OWN_K);
-}
-
-static int d_regs_of(const struct plan *p) {
-    return p->on.mma->m * p->on.mma->n / p->on.isa->wave_size;
-}
-
-static void derived_unpacked_tile(struct params *p, const struct plan *plan) {
-    const int d_regs = d_regs_of(plan), d_cols = plan->on.mma->d_cols, d_rows = d_regs / d_cols;
-    const bool mfma = plan->on.isa->mfma_f32 != NULL;
-    derived(p, "MI", sched_mi(plan));
-    derived(p, "NI", sched_ni(plan));
-    derived(p, "K_STEPS", sched_k_steps(plan));
-    derived(p, "ROWS_AT_ONCE", model_direct_rows(&plan->on, &plan->tile));
-    derived(p, "ROW_GROUPS", sched_mi(plan) / model_direct_rows(&plan->on, &plan->tile));
-    derived(p, "B_PAIRS", (sched_ni(plan) + 1) / 2);
-    const bool keeps = plan->variant == VARIANT_RESCUE; /* what sums round off, in the registers of a set */
-    derived(p, "SETS", keeps ? 1 : model_direct_sets(&plan->on, &plan->tile));
-    derived(p, "D_REGS", d_regs);
-    derived(p, "D_ROWS", d_rows);
-    derived(p, "FP32_STEPS", mfma ? plan->tile.bk / ISA_FP32_MMA_K : 2);
-    derived(p, "A_OWN", mfma ? 1 : d_rows);
-    derived(p, "B_OWN", mfma ? 1 : d_cols);
-    derived(p, "FMA_ROWS", sched_mi(plan) * d_rows);
-    derived(p, "TURNED", sched_ni(plan) > 3 ? 8 : sched_ni(plan) * 2);
-}
-
-/* Constants that the skeleton derives from its parameters, for loop bounds and folding. */
-static void derived_mma_warp(struct params *p, const struct plan *plan) {
-    const struct tile *t = &plan->tile;
-    const struct scheme *s = plan->on.s;
-    derived(p, "THREADS", tile_threads(t, &plan->on));
-    derived(p, "MI", sched_mi(plan));
-    derived(p, "NI", sched_ni(plan));
-    derived(p, "K_STEPS", sched_k_steps(plan));
-    derived(p, "GROUP", scheme_atom_group(s));
-    derived(p, "K_ATOMS", k_atoms(plan));
-    derived(p, "K_PAIRS", k_pairs(plan));
-    derived(p, "CHUNK_GROUPS", 64 / plan->on.mma->fragment_k);
-    derived(p, "D_REGS", d_regs_of(plan));
-    derived(p, "D_ROWS", d_regs_of(plan) / plan->on.mma->d_cols);
-    derived(p, "A_BLOCKS", t->bm / 64);
-    derived(p, "B_BLOCKS", t->bn / 64);
-    derived(p, "STAGE_BYTES", tile_stage_bytes(t, s));
-    derived(p, "PARTS", sched_parts(plan));
-    derived(p, "LOOKAHEAD", t->stages > 1 ? t->stages - 1 + model_refills(&plan->on, t) : 1);
-    derived(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(s) ? sched_mi(plan) : 1);
 }
 
 static void write_params(struct text *out, const struct params *p) {
@@ -458,20 +381,20 @@ static void banner_mma_warp(struct text *out, const struct plan *p, const struct
 
 /* The table of families' functions; with facts/skeleton.c and model/family.c all that is said of a family. */
 static const struct family_emit {
-    void (*params)(struct params *p, const struct plan *plan), (*derived)(struct params *p, const struct plan *plan);
+    void (*params)(struct params *p, const struct plan *plan), (*constants)(struct params *p, const struct plan *plan);
     bool (*holes)(void *context, const char *name, struct text *out, int indent);
     void (*schedule)(struct sched *out, const struct plan *p);
     void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
 } families[FAMILIES] = {
-    [FAMILY_WGMMA_SS] = {params_wgmma_ss, derived_wgmma_ss, holes_wgmma_ss, NULL, banner_wgmma_ss},
-    [FAMILY_MMA_WARP] = {params_mma_warp, derived_mma_warp, holes_mma_warp, sched_plan, banner_mma_warp},
-    [FAMILY_UNPACKED_WGMMA] = {params_unpacked_tile, derived_unpacked_tile, holes_unpacked, NULL, NULL},
-    [FAMILY_UNPACKED_MMA] = {params_unpacked_tile, derived_unpacked_tile, holes_unpacked, NULL, NULL},
-    [FAMILY_DMMA] = {params_dmma, derived_dmma, holes_unpacked, NULL, NULL},
-    [FAMILY_SIMT_SMALL_K] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
-    [FAMILY_GEMV] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
-    [FAMILY_TALL_SKINNY] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
-    [FAMILY_FALLBACK] = {params_unpacked, derived_simt, holes_unpacked, NULL, NULL},
+    [FAMILY_WGMMA_SS] = {params_wgmma_ss, constants_wgmma_ss, holes_wgmma_ss, NULL, banner_wgmma_ss},
+    [FAMILY_MMA_WARP] = {params_mma_warp, constants_mma_warp, holes_mma_warp, sched_plan, banner_mma_warp},
+    [FAMILY_UNPACKED_WGMMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
+    [FAMILY_UNPACKED_MMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
+    [FAMILY_DMMA] = {params_dmma, NULL, holes_unpacked, NULL, NULL},
+    [FAMILY_SIMT_SMALL_K] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+    [FAMILY_GEMV] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+    [FAMILY_TALL_SKINNY] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+    [FAMILY_FALLBACK] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
 };
 
 static const struct family_emit *family_of(const struct plan *p) {
@@ -563,7 +486,7 @@ struct frame {
     const char *args, *values;   /* the launcher's parameters before the stream, and what it passes on */
     const struct scheme *scheme; /* NULL: any whose sums are FP32 */
     const struct plan *plan;     /* NULL: no GEMM kernel */
-    const struct params *written, *known;
+    const struct params *written;
     const struct sched *sched;
 };
 
@@ -695,10 +618,18 @@ static bool write_file(struct text *out, const struct frame *f) {
     if (ok) {
         char path[PATH_MAX_BYTES];
         snprintf(path, sizeof path, "templates/%s.cu", f->skeleton->file);
+        struct params known = *f->written;
+        bool read = true;
+        if (f->plan && family_of(f->plan)->constants)
+            family_of(f->plan)->constants(&known, f->plan);
+        for (int i = 0; i <= PART_TEMPLATE; i++)
+            read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->skeleton->folds, known.list, &known.count, PARAMS_MAX)) && read;
+        if (!read)
+            err_bug("more constants in templates than PARAMS_MAX");
         struct hole_context holes = {f->plan, f->sched, &t.file[PART_INLAY]};
         const struct tpl_options options = {.path = path,
-                                            .params = f->known->list,
-                                            .param_count = f->known->count,
+                                            .params = known.list,
+                                            .param_count = known.count,
                                             .emit = f->plan ? family_of(f->plan)->holes : NULL,
                                             .context = &holes};
         banner_licence(out, f->c, sum_parts(&t, f));
@@ -712,12 +643,10 @@ static bool write_file(struct text *out, const struct frame *f) {
 
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
     static struct sched sched;
-    struct params written = {0}, known;
+    struct params written = {0};
     if (family_of(p)->schedule)
         family_of(p)->schedule(&sched, p);
     tile_params(&written, p);
-    known = written;
-    family_of(p)->derived(&known, p);
     const struct frame f = {.c = c,
                             .isa = p->on.isa,
                             .skeleton = p->on.skeleton,
@@ -727,7 +656,6 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
                             .scheme = p->on.s,
                             .plan = p,
                             .written = &written,
-                            .known = &known,
                             .sched = &sched};
     banner_gemm(out, p, &sched);
     return write_file(out, &f);
@@ -762,7 +690,7 @@ static long pack_smem_most(const struct emit_context *c) {
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
-    struct params written = {0}, known;
+    struct params written = {0};
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
@@ -773,10 +701,6 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));
     param(&written, "L2_BYTES", (long)c->gpu->l2_bytes);
     param(&written, "WAVE", c->isa->wave_size);
-    known = written;
-    derived(&known, "LOADS_AHEAD", 1);
-    derived(&known, "CHUNK_K", 16 / scheme_slice_bytes(s));
-    derived(&known, "UNITS", scheme_slice_bytes(s)); /* 64 x 64 k in chunks of 16 bytes, 256 threads */
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,
@@ -784,8 +708,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
                             .args = EMIT_PACK_ARGS,
                             .values = "operands, count",
                             .scheme = s,
-                            .written = &written,
-                            .known = &known};
+                            .written = &written};
     banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.", f.args,
                  s);
     text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
@@ -812,8 +735,7 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
                             .args = EMIT_GEMM_ARGS,
                             .values = "*args",
                             .scheme = s,
-                            .written = &written,
-                            .known = &written};
+                            .written = &written};
     banner_small(out, c->isa, name, "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.", f.args, s);
     return write_file(out, &f);
 }

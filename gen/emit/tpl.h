@@ -5,8 +5,8 @@
  * stripped, LF line ends).
  *
  * Unrolled loops: `#pragma unroll` before `for (int i = A; i < B; i++) { ... }`; also `<=`, `++i`, `i += C`. A, B, C
- * are built from decimal literals, parameters, indices of enclosing unrolled loops, ( ) + - * / % << >> & | ^ ~ on
- * int. `#pragma unroll 1` stays as text, and so does its loop.
+ * are built from decimal literals, parameters, indices of enclosing unrolled loops, ( ) + - * / % << >> & | ^ ~, comparisons, && || ?:
+ * on int. `#pragma unroll 1` stays as text, and so does its loop.
  * - The body is written once per iteration, in braces of its own where it may declare names. (A name declared by a
  *   macro is not seen: give such a body braces of its own.)
  * - The index becomes a literal wherever it is a whole identifier, but not behind . -> ::
@@ -32,6 +32,7 @@
 
 struct tpl_param {
     const char *name;
+    size_t length; /* of the name, where other text follows it; 0: it ends */
     long value;    /* has to fit an int, as it does in the template */
     bool foldable; /* its value may be written in place of its name; loop bounds know every parameter */
 };
@@ -47,6 +48,11 @@ struct tpl_options {
 };
 
 enum { TPL_ITERATIONS_MAX = 4096, TPL_OUTPUT_MAX_BYTES = 4 << 20 };
+
+/* Appends what `constexpr int NAME = ...` at the start of a line says of names that the list lacks, as far as it is made of literals and
+ * names of the list; operators as in loop bounds. The names stay in `bytes`; those in `folds`, one
+ * space between them, are foldable. False: the list, of `most`, is full, or memory ran out. */
+bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count, int most);
 
 /* Appends the expansion. False, with nothing appended and every refusal reported by err_user, if there was
  * one; false with out->failed when memory ran out. */

@@ -226,9 +226,11 @@ int tpl_find_index(const struct tpl_scope *scope, const struct tpl_source *s, si
 }
 
 const struct tpl_param *tpl_find_param(const struct tpl_scope *scope, const struct tpl_source *s, size_t i) {
-    for (int p = 0; p < scope->param_count; p++)
-        if (same_spelling(s, i, scope->params[p].name, strlen(scope->params[p].name)))
-            return &scope->params[p];
+    for (int p = 0; p < scope->param_count; p++) {
+        const struct tpl_param *param = &scope->params[p];
+        if (same_spelling(s, i, param->name, param->length > 0 ? param->length : strlen(param->name)))
+            return param;
+    }
     return NULL;
 }
 
@@ -265,7 +267,7 @@ static bool named(struct tpl_eval *e, int *value) {
     return in_range(e, index >= 0 ? e->scope->index[index].value : param->value, value);
 }
 
-static bool binary(struct tpl_eval *e, int precedence, int *value);
+static bool conditional(struct tpl_eval *e, int *value);
 
 /* A literal, a name, a parenthesis, or one of these behind a sign. */
 static bool unary(struct tpl_eval *e, int *value) {
@@ -282,7 +284,7 @@ static bool unary(struct tpl_eval *e, int *value) {
         return fail(e, e->depth == EVAL_DEPTH_MAX ? "nests too deep" : what);
     e->at++;
     e->depth++;
-    if (!(parenthesis ? binary(e, 0, value) : unary(e, value)))
+    if (!(parenthesis ? conditional(e, value) : unary(e, value)))
         return false;
     if (parenthesis && !tpl_is(s, e->at, ")"))
         return fail(e, what);
@@ -292,27 +294,38 @@ static bool unary(struct tpl_eval *e, int *value) {
     return in_range(e, tpl_is(s, at, "-") ? -x : tpl_is(s, at, "~") ? ~x : x, value);
 }
 
-static bool apply(struct tpl_eval *e, char sign, int64_t x, int64_t y, int *value) {
-    if (strchr("/%", sign) && y == 0)
+/* x OP y, the operator at token `at`. */
+static bool apply(struct tpl_eval *e, size_t at, int64_t x, int64_t y, int *value) {
+    const struct tpl_source *s = e->source;
+    if (tpl_is(s, at, "/ %") && y == 0)
         return fail(e, "divides by zero");
-    if (strchr("<>", sign) && (x < 0 || y < 0 || y > 31))
+    if (tpl_is(s, at, "<< >>") && (x < 0 || y < 0 || y > 31))
         return fail(e, "shifts a negative number or out of range");
-    const int64_t result = sign == '|'   ? x | y
-                           : sign == '^' ? x ^ y
-                           : sign == '&' ? x & y
-                           : sign == '<' ? x << y
-                           : sign == '>' ? x >> y
-                           : sign == '+' ? x + y
-                           : sign == '-' ? x - y
-                           : sign == '*' ? x * y
-                           : sign == '/' ? x / y
-                                         : x % y;
+    const char op = s->bytes[s->tokens[at].at];
+    const int64_t result = tpl_is(s, at, "||")   ? x || y
+                           : tpl_is(s, at, "&&") ? x && y
+                           : tpl_is(s, at, "==") ? x == y
+                           : tpl_is(s, at, "!=") ? x != y
+                           : tpl_is(s, at, "<=") ? x <= y
+                           : tpl_is(s, at, ">=") ? x >= y
+                           : tpl_is(s, at, "<")  ? x < y
+                           : tpl_is(s, at, ">")  ? x > y
+                           : op == '|'           ? x | y
+                           : op == '^'           ? x ^ y
+                           : op == '&'           ? x & y
+                           : op == '<'           ? x << y
+                           : op == '>'           ? x >> y
+                           : op == '+'           ? x + y
+                           : op == '-'           ? x - y
+                           : op == '*'           ? x * y
+                           : op == '/'           ? x / y
+                                                 : x % y;
     return in_range(e, result, value);
 }
 
-/* Operands joined by operators of this level and tighter ones. */
+/* Operands joined by operators of this level and tighter ones. What yields a truth is not folded: it stays text. */
 static bool binary(struct tpl_eval *e, int loosest, int *value) {
-    static const char *const levels[] = {"|", "^", "&", "<< >>", "+ -", "* / %"};
+    static const char *const levels[] = {"||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %"};
     const int count = sizeof levels / sizeof *levels;
     if (!unary(e, value))
         return false;
@@ -321,21 +334,66 @@ static bool binary(struct tpl_eval *e, int loosest, int *value) {
         int level = loosest, right;
         while (level < count && !tpl_is(e->source, at, levels[level]))
             level++;
-        if (level == count)
+        if (level == count || (e->folding && tpl_is(e->source, at, "|| && == != < > <= >=")))
             return true;
         e->at++;
         if (!binary(e, level + 1, &right))
             return false;
         const size_t after = e->at;
         e->at = at; /* where the fault is, if there is one */
-        if (!apply(e, e->source->bytes[e->source->tokens[at].at], *value, right, value))
+        if (!apply(e, at, *value, right, value))
             return false;
         e->at = after;
     }
 }
 
+static bool conditional(struct tpl_eval *e, int *value) {
+    int yes, no;
+    if (!binary(e, 0, value) || e->folding || !tpl_is(e->source, e->at, "?"))
+        return e->fault == NULL;
+    e->at++;
+    if (!conditional(e, &yes))
+        return false;
+    if (!tpl_is(e->source, e->at, ":"))
+        return fail(e, "is in the way: ? wants a :");
+    e->at++;
+    if (!conditional(e, &no))
+        return false;
+    *value = *value ? yes : no;
+    return true;
+}
+
 bool tpl_eval(struct tpl_eval *e, int *value) {
     e->saw_index = false;
     e->depth = 0;
-    return binary(e, 0, value);
+    e->fault = NULL;
+    return conditional(e, value);
+}
+
+/* Token behind the piece at token i: the next , or ; outside of brackets. */
+static size_t piece_end(const struct tpl_source *s, size_t i) {
+    while (s->tokens[i].kind != TPL_END && !tpl_is(s, i, ", ;"))
+        i = tpl_is(s, i, "( [ {") && s->tokens[i].match != TPL_NONE ? s->tokens[i].match + 1 : i + 1;
+    return i;
+}
+
+bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count, int most) {
+    struct tpl_source s;
+    const bool ok = tpl_lex(&s, bytes, len);
+    for (size_t i = 0; ok && s.tokens[i].kind != TPL_END; i++) {
+        if (!tpl_is(&s, i, "constexpr") || tpl_column(&s, s.tokens[i].at) != 0 || !tpl_is(&s, i + 1, "int"))
+            continue;
+        for (i += 2; s.tokens[i].kind == TPL_NAME && tpl_is(&s, i + 1, "="); i++) {
+            const struct tpl_scope scope = {.params = list, .param_count = *count};
+            struct tpl_eval e = {.source = &s, .scope = &scope, .at = i + 2};
+            int value;
+            if (tpl_eval(&e, &value) && tpl_is(&s, e.at, ", ;") && !tpl_find_param(&scope, &s, i) && *count < most)
+                list[(*count)++] = (struct tpl_param){bytes + s.tokens[i].at, s.tokens[i].len, value, tpl_is(&s, i, folds)};
+            i = piece_end(&s, i + 2);
+            if (!tpl_is(&s, i, ","))
+                break;
+        }
+    }
+    free(s.tokens);
+    return ok && *count < most;
 }

@@ -7,6 +7,8 @@
 #include "../../runtime/ht_abi.h"
 
 #define SUMS "hooks_scale", "=partial", "hooks_tame"
+#define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS AHEAD SPREAD OWN FEW"
+#define FOLDS_TILE .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_OWN B_OWN FMA_ROWS TURNED"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
 #define UNPACKED(file_, kind_) .file = file_, .unpacked = true, .has_init = true, .cost_form = COST_STREAM, .desc_kind = kind_
@@ -18,13 +20,14 @@ const struct skeleton skeleton_table[FAMILIES] = {
     [FAMILY_WGMMA_SS] =
         {.file = "tile_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true, .cost_form = COST_RING, .persistent = true,
          .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "hooks_chain_wgmma", SUMS, "=fallback_inside", "=scheme"},
-         .has_dmma_fallback = true,
+         .has_dmma_fallback = true, .folds = "WGS SUBS REGS PART_ROWS WIDE_COLUMNS A_BLOCKS PARTS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer", .holds = "of a warpgroup after setmaxnreg; chain"},
     [FAMILY_MMA_WARP] =
         {.file = "tile_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true, .cost_form = COST_PIPES, OF_WARPS,
-         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"}},
+         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
+         .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS LOOKAHEAD"},
     [FAMILY_UNPACKED_WGMMA] =
-        {UNPACKED("tile_direct", HT_DIRECT_SLICES), .searched = true, .needs = ISA_WGMMA_RS_BF16, .inlay = "slices_wgmma",
+        {UNPACKED("tile_direct", HT_DIRECT_SLICES), .searched = true, .needs = ISA_WGMMA_RS_BF16, .inlay = "slices_wgmma", FOLDS_TILE,
          .hooks = {"=launch", "frag_direct", "=wgmma", "=wgmma_rs", "hooks_chain_wgmma", SUMS, "=scheme", "turn_direct", "stage_direct",
                    "cut_direct"},
          .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp", .workers = "warps of warpgroups", .holds = "fragments",
@@ -32,7 +35,7 @@ const struct skeleton skeleton_table[FAMILIES] = {
                    {64, 64, 32, 16, 64, 2, ALWAYS, "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
                    {64, 32, 32, 16, 32, 2, ALWAYS, "reads the operands as they are, two warpgroups by turns; few tiles"}}},
     [FAMILY_UNPACKED_MMA] =
-        {UNPACKED("tile_direct", HT_DIRECT), .searched = true, OF_WARPS,
+        {UNPACKED("tile_direct", HT_DIRECT), .searched = true, OF_WARPS, FOLDS_TILE,
          .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "hooks_chain", SUMS, "=fallback_grid", "=scheme", "turn_direct", "stage_direct",
                    "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
@@ -42,35 +45,35 @@ const struct skeleton skeleton_table[FAMILIES] = {
                    {32, 32, 32, 16, 16, 2, UNLESS_DMMA, "reads the operands as they are; very few tiles"},
                    {128, 8, 32, 32, 8, 2, ONLY_TILED, "reads the operands as they are; a matrix and up to eight vectors"}}},
     [FAMILY_DMMA] =
-        {UNPACKED("dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS, ROUNDED_ONCE,
+        {UNPACKED("dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS, ROUNDED_ONCE, .folds = "MI NI ROW_TILES OWN_K",
          .hooks = {"=launch", "=dmma", SUMS, "operands_direct", "cp_async_tile"},
          .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
                    {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
                    {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "DMMA; the same, few tiles"}}},
     [FAMILY_SIMT_SMALL_K] =
-        {UNPACKED("fma_direct", HT_DIRECT), .sets_min_blocks_by_registers = true, OF_WARPS,
+        {UNPACKED("fma_direct", HT_DIRECT), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "operands_direct", "turn_direct"},
          .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few columns"},
                    {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few tiles"},
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 32 columns"},
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 16 columns"}}},
     [FAMILY_GEMV] =
-        {UNPACKED("thin_direct", HT_DIRECT), OF_WARPS, .hooks = {"=launch", SUMS, "operands_direct"},
+        {UNPACKED("thin_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT, .hooks = {"=launch", SUMS, "operands_direct"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "multiply-adds; a matrix and a vector"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "multiply-adds; a matrix and up to four vectors"}}},
     [FAMILY_TALL_SKINNY] =
-        {UNPACKED("tall_direct", HT_DIRECT), OF_WARPS, .hooks = {"=launch", SUMS, "operands_direct"},
+        {UNPACKED("tall_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT, .hooks = {"=launch", SUMS, "operands_direct"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; a tall matrix with few k and a vector"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; a tall matrix with few k and two vectors"},
                    {128, 4, 64, 0, 4, 1, ALWAYS, "multiply-adds; a tall matrix with few k and up to four vectors"}}},
     [FAMILY_FALLBACK] =
-        {UNPACKED("fallback_dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
+        {UNPACKED("fallback_dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
          .hooks = {"=launch", "=dmma", SUMS, "fallback_tile", "fallback_grid"}},
     [FAMILY_PACK] =
-        {.file = "pack", .has_init = true,
+        {.file = "pack", .has_init = true, .folds = "LOADS_AHEAD CHUNK_K UNITS",
          .hooks = {"=launch", "hooks_scale", "=scheme", "=split", "pack_common", "pack_meeting", "pack_rows", "pack_strips"}},
-    [FAMILY_REDUCE] = {.file = "reduce", .hooks = {"=launch", SUMS}},
+    [FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
 };
 
 struct target target_of(const struct gpu *g, const struct isa *isa, enum family family, const struct scheme *s) {

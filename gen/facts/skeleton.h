@@ -43,6 +43,7 @@ struct skeleton {
     /* templates/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme or plan have for it (emit.c),
      * possibly nothing */
     const char *hooks[SKELETON_HOOKS_MAX];
+    const char *folds;       /* constants of the template that unrolled code has as numbers; the others stay names */
     const char *inlay;       /* templates/INLAY.cuh: what a hole of the template takes instead of its own text; NULL: nothing */
     int desc_kind;           /* ht_kernel_desc.direct */
     enum cost_form cost_form;
