@@ -86,25 +86,16 @@ static void scheme_params(struct params *p, const struct scheme *s) {
     param(p, "CHECKS", s->checked);
 }
 
-/* Blocks that the compiler must leave registers for. ptxas takes what it gets, so where shared memory allows fewer blocks
- * it still gets no more than planned. */
-static long min_blocks(const struct plan *p) {
-    const struct cost *c = &p->cost;
-    if (p->on.skeleton->sets_min_blocks_by_registers && (p->on.isa->mma_bf16 || !p->on.skeleton->searched))
-        return model_occupancy(p->on.g, p->on.isa, c->threads / p->on.isa->wave_size, c->regs_per_thread, 0, NULL);
-    return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
-}
-
 static void params_wgmma_ss(struct params *p, const struct plan *plan) {
     const struct tile *t = &plan->tile;
     param(p, "PROMOTE_STEPS", plan->promote_steps);
-    param(p, "PROMOTES", model_promotes(&plan->on));
-    param(p, "CHUNK", model_chunk(&plan->on, t));
+    param(p, "PROMOTES", plan->promoted[0]);
+    param(p, "CHUNK", plan->chunk);
     param(p, "SMS", (long)plan->on.g->sms);
     param(p, "CLUSTER", t->cluster);
     param(p, "SHARES_A", tile_cluster_n(t) > 1);
     param(p, "SHARES_B", tile_cluster_m(t) > 1);
-    param(p, "ELECTS", model_hurries_copies(&plan->on, t));
+    param(p, "ELECTS", plan->hurries_copies);
     param(p, "RASTER", plan->raster);
 }
 
@@ -120,7 +111,7 @@ static void constants_wgmma_ss(struct params *p, const struct plan *plan) {
 }
 
 static void params_of_warps(struct params *p, const struct plan *plan) {
-    param(p, "MIN_BLOCKS", min_blocks(plan));
+    param(p, "MIN_BLOCKS", plan->min_blocks);
     param(p, "WAVE", plan->on.isa->wave_size);
     param(p, "MMA_M", plan->on.mma->m);
     param(p, "MMA_N", plan->on.mma->n);
@@ -133,7 +124,7 @@ static void params_mma_warp(struct params *p, const struct plan *plan) {
     param(p, "PROMOTE_STEPS", plan->promote_steps);
     params_of_warps(p, plan);
     param(p, "RASTER", plan->raster);
-    param(p, "REFILLS", model_refills(&plan->on, &plan->tile));
+    param(p, "REFILLS", plan->refills);
 }
 
 static void params_unpacked(struct params *p, const struct plan *plan) {
@@ -235,7 +226,7 @@ static void write_advance(struct text *out, int indent, const struct plan *p) {
         write_land(out, indent + 4, p, "copy_to + write");
         line(out, indent, "}");
     }
-    if (!model_refills(&p->on, &p->tile))
+    if (!p->refills)
         line(out, indent, "ht_stage_commit();");
     line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
     line(out, indent, "ht_barrier();");
@@ -371,7 +362,7 @@ static bool holes_mma_warp(void *context, const char *name, struct text *out, in
 /* What the banner says of a step. */
 static void banner_wgmma_ss(struct text *out, const struct plan *p, const struct sched *s) {
     (void)s;
-    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n", emit_wgmma_count(p), model_chunk(&p->on, &p->tile) * p->tile.bk);
+    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n", emit_wgmma_count(p), p->chunk * p->tile.bk);
 }
 
 static void banner_mma_warp(struct text *out, const struct plan *p, const struct sched *s) {

@@ -6,13 +6,9 @@
 /* Descriptors count 16 bytes; an MMA takes 32 bytes of each row, whatever the slices are. */
 enum { ROW_BYTES = 128, ATOM_UNITS = 8192 / 16, MMA_BYTES = 32, MMA_UNITS = MMA_BYTES / 16 };
 
-static bool is_promoted(const struct plan *p, int accumulator) {
-    return model_promote_k(&p->on, accumulator) > 0 && !scheme_is_exact(p->on.s);
-}
-
 /* Chunks of one chain; above 1 the chain stays in `temp` between them. */
 static int chain_chunks(const struct plan *p) {
-    return is_promoted(p, 0) ? p->promote_steps / model_chunk(&p->on, &p->tile) : 1;
+    return p->promoted[0] ? p->promote_steps / p->chunk : 1;
 }
 
 static bool each_mma(const struct plan *p) {
@@ -25,7 +21,7 @@ static int k_steps(const struct plan *p) {
 
 /* Slots of a chunk, and which of one k block holds a slice. */
 static int chunk_slots(const struct plan *p) {
-    return model_chunk(&p->on, &p->tile) * scheme_atom_group(p->on.s);
+    return p->chunk * scheme_atom_group(p->on.s);
 }
 
 static int slot_of(const struct plan *p, int slice) {
@@ -37,7 +33,7 @@ static int slot_units(const struct plan *p) {
 }
 
 int emit_wgmma_count(const struct plan *p) {
-    return model_chunk(&p->on, &p->tile) * k_steps(p) * p->on.s->products * tile_parts(&p->tile);
+    return p->chunk * k_steps(p) * p->on.s->products * tile_parts(&p->tile);
 }
 
 /* Where k step `k` of a slice lies, k block's first slot `first`. */
@@ -52,7 +48,7 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
     const struct product *q = &p->on.s->product[product];
     const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
     text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
-    if (is_promoted(p, q->acc))
+    if (p->promoted[q->acc])
         text_addf(out, "%s, rows + at + %d, cols + at + %d, %s);\n", chain, b, a,
                   !from_zero ? "1" : chain_chunks(p) > 1 ? "chain > 0" : "0");
     else
@@ -71,7 +67,7 @@ static void write_k_step(struct text *out, int indent, const struct plan *p, con
     for (int i = 0; i < p->on.s->products; i++) {
         if (!is_ready(p, i, slot))
             continue;
-        const bool promoted = is_promoted(p, p->on.s->product[i].acc);
+        const bool promoted = p->promoted[p->on.s->product[i].acc];
         write_mma(out, indent, p, chain, part, first, k, i, promoted && from_zero);
         from_zero = from_zero && !promoted;
     }
@@ -81,7 +77,7 @@ static void write_k_step(struct text *out, int indent, const struct plan *p, con
 static void write_wait(struct text *out, int indent, const struct plan *p, const char *chain, int part, int pending) {
     text_addf(out, "%*sht_wgmma_wait<%d>();\n", indent, "", pending);
     for (int l = 0; l < p->on.s->accumulators; l++) {
-        if (is_promoted(p, l))
+        if (p->promoted[l])
             text_addf(out, "%*sht_wgmma_pin<REGS>(%s);\n", indent, "", chain);
         else if (pending == 0)
             text_addf(out, "%*sht_wgmma_pin<REGS>(acc[%d][%d]);\n", indent, "", l, part);
@@ -179,7 +175,7 @@ static void write_promotion(struct text *out, int indent, const struct plan *p, 
 static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
     if (part == 0 && scheme_is_exact(p->on.s))
         text_addf(out, "%*schain++;\n", indent, "");
-    (is_promoted(p, 0) ? write_main_last : write_by_slot)(out, indent, p, chain, part);
+    (p->promoted[0] ? write_main_last : write_by_slot)(out, indent, p, chain, part);
     text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
 }
 
@@ -187,7 +183,7 @@ static void write_chunk_end(struct text *out, int indent, const struct plan *p, 
                             int pending) {
     write_wait(out, indent, p, chain, part, pending);
     write_release(out, indent, p, first, part);
-    if (is_promoted(p, 0))
+    if (p->promoted[0])
         write_promotion(out, indent, p, chain, part);
 }
 
@@ -236,7 +232,7 @@ static void write_chunk(struct text *out, int indent, const struct plan *p) {
 /* Two chunks in flight, no branch between them: with one, or with an MMA in flight from round to round, ptxas 13.0 waits behind each
  * MMA (C7514, C7518). */
 static void write_pair(struct text *out, int indent, const struct plan *p) {
-    const bool promoted = is_promoted(p, 0);
+    const bool promoted = p->promoted[0];
     if (promoted)
         text_addf(out, "%*sht_acc other[REGS]; // the second chunk's chain\n", indent, "");
     text_addf(out, "%*sconst int first = slot;\n", indent, "");
@@ -254,7 +250,7 @@ static void write_pair(struct text *out, int indent, const struct plan *p) {
 }
 
 static void write_chunks(struct text *out, int indent, const struct plan *p) {
-    if (model_pairs_chunks(&p->on, &p->tile)) {
+    if (p->pairs_chunks) {
         text_addf(out, "%*sint chunk = 0;\n#pragma unroll 1\n%*sfor (; chunk + 1 < w.chunks; chunk += 2) {\n", indent, "", indent, "");
         write_pair(out, indent + 4, p);
         text_addf(out, "%*s}\n%*sif (chunk < w.chunks) {\n", indent, "", indent, "");

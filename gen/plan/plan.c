@@ -64,6 +64,15 @@ static void plan_name(struct plan *p) {
              variant_name(p->variant), p->on.isa->suffix);
 }
 
+/* Blocks that the compiler must leave registers for. ptxas takes what it gets, so where shared memory allows fewer blocks
+ * it still gets no more than planned. */
+static int min_blocks(const struct plan *p) {
+    const struct cost *c = &p->cost;
+    if (p->on.skeleton->sets_min_blocks_by_registers && (p->on.isa->mma_bf16 || !p->on.skeleton->searched))
+        return model_occupancy(p->on.g, p->on.isa, c->threads / p->on.isa->wave_size, c->regs_per_thread, 0, NULL);
+    return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
+}
+
 static void plan_add(struct plan_set *set, const struct best *b, enum variant variant, const char *why) {
     struct plan *p = &set->plan[set->count];
     const struct scheme *s = b->on.s;
@@ -74,12 +83,19 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->tile = b->tile;
     p->cost = b->cost;
     p->variant = variant;
+    p->chunk = model_chunk(&b->on, &b->tile);
+    p->refills = model_refills(&b->on, &b->tile);
+    p->pairs_chunks = b->on.skeleton->persistent && model_pairs_chunks(&b->on, &b->tile);
+    p->hurries_copies = b->on.skeleton->persistent && model_hurries_copies(&b->on, &b->tile);
+    for (int i = 0; i < s->accumulators; i++)
+        p->promoted[i] = model_promote_k(&b->on, i) > 0 && !scheme_is_exact(s);
     p->raster = model_raster_rows(b->on.g, &p->tile) / tile_cluster_m(&p->tile);
     const int set_registers = model_fragment_registers(&b->on, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
         p->cost.regs_per_thread += (s->slices - 1) * set_registers;
     if (variant == VARIANT_PLAIN) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
+    p->min_blocks = min_blocks(p);
     const int promote_k = scheme_is_exact(s) ? s->carry_k : plan_promote_k(&b->on);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);

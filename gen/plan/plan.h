@@ -1,7 +1,7 @@
 /* plan: which kernels a GPU gets, decided completely before a byte of source is written.
  *
  * For each scheme the model's picks over a fixed list of shapes, the papers' own tiles, and the papers' ablations.
- * A Plan is immutable: sched, emit and manifest only read it. */
+ * A Plan is immutable and has every answer of the models: sched, emit and manifest only read it. */
 #ifndef HT_PLAN_H
 #define HT_PLAN_H
 
@@ -16,6 +16,12 @@ struct plan {
     struct cost cost; /* of the tile for the shape that chose it */
     enum variant variant;
     int promote_steps; /* bk steps between promotions of accumulator 0, or carries of exact sums; 0: never */
+    int chunk;         /* bk steps between promotions: of a warpgroup kernel what is multiplied at once */
+    bool promoted[SCHEME_ACCUMULATORS_MAX]; /* whose chains are closed and added up in FP32 */
+    int min_blocks;      /* that the compiler leaves registers for, on an SM */
+    bool refills;        /* copies go into a stage as soon as everyone has read it */
+    bool pairs_chunks;   /* two of them at once */
+    bool hurries_copies; /* the producer must give them out fast */
     int raster;        /* tile rows of one rasterisation group; in clusters */
     char name[PLAN_NAME_MAX];
     char why[PLAN_WHY_MAX];

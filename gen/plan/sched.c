@@ -67,16 +67,12 @@ static void copy_range(const struct plan *p, int f, int *from, int *to) {
     *to = f < turns ? parts * (f + 1) / turns : parts;
 }
 
-static bool refills(const struct plan *p) {
-    return model_refills(&p->on, &p->tile);
-}
-
 /* The next stage becomes readable; the one that has been read is filled again at once. */
 static void advance(struct sched *s, const struct plan *p, int f) {
     add(s, SLOT_ADVANCE, f, 0, 0, 0);
-    for (int part = 0; refills(p) && part < sched_parts(p); part++)
+    for (int part = 0; p->refills && part < sched_parts(p); part++)
         add(s, SLOT_COPY, f, part, 0, 0);
-    if (refills(p))
+    if (p->refills)
         add(s, SLOT_COMMIT, f, 0, 0, 0);
 }
 
@@ -95,7 +91,7 @@ static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
     for (int m = 0; m < mma_count; m++) {
         while (load < load_count && (!interleave || load * load_span / load_count <= m))
             add_slot(s, &loads[load++]);
-        while (copy < copy_end && !refills(p))
+        while (copy < copy_end && !p->refills)
             add(s, SLOT_COPY, f, copy++, 0, 0);
         add_slot(s, &mmas[m]);
     }
