@@ -96,7 +96,10 @@ static struct matrix result_matrix(const struct product *p) {
 /* What a unit that flushes FP16 or BF16 subnormals may drop of an element whose row is not scaled (ht_abi.h). */
 static double flushed_of(double x, int exponent) {
     const int smallest_normal = exponent < -100 ? -126 : -14;
-    return fabs(x) < ldexp(1, smallest_normal) ? fabs(x) : fmin(fabs(x), ldexp(1, exponent));
+    const double residual = ldexp(1, exponent);
+    if (fabs(x) < ldexp(1, smallest_normal)) /* ootomo: a residual of the other sign may remain */
+        return x != 0 && exponent == -25 ? fabs(x) + residual * (1 + ldexp(1, -11)) : fabs(x);
+    return fmin(fabs(x), residual);
 }
 
 /* The same for every element of the product of a and b (contiguous): beside the bound, for all magnitudes. The caller

@@ -139,7 +139,7 @@ const struct scheme scheme_table[] = {
      .range_text = "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an "
                    "absolute error of 2^-36",
      .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65504]; elements in [2^-14, 2^-2) keep "
-                           "an absolute error of 2^-25, smaller ones become 0"},
+                           "an absolute error of 2^-25, smaller ones become 0 or, where the residual remains, 2^-25 with the other sign"},
     {.name = "egemm",
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
      .hooks = "scheme_egemm",

@@ -53,8 +53,10 @@ struct line {
 };
 
 static double flushed_of(double x, int exponent) {
-    const double least_normal = exponent < -100 ? 0x1p-126 : 0x1p-14;
-    return x < least_normal ? x : fmin(x, ldexp(1, exponent));
+    const double least_normal = exponent < -100 ? 0x1p-126 : 0x1p-14, residual = ldexp(1, exponent);
+    if (x < least_normal) /* -25, ootomo: a residual of the other sign may remain */
+        return x > 0 && exponent == -25 ? x + residual * (1 + 0x1p-11) : x;
+    return fmin(x, residual);
 }
 
 /* Section 10: what a normal number of the slices' type may lose where rows are not scaled; 0: nothing is flushed. */
