@@ -19,7 +19,6 @@ enum {
     WS_ALIGNMENT = 1024, /* of each region of the workspace and of a packed operand */
     FLAG_BYTES = 64,     /* before the data check's counts: ht_pack_args, alarm */
     DETAIL_MAX = 1024,
-    RANGE_MAX = 320,
     PLANS = 16, /* that a handle remembers */
     NO_KERNEL = -1
 };
@@ -177,9 +176,6 @@ struct halftone {
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
-    char
-        checked_range[2]
-                     [RANGE_MAX]; /* halftone_query, range: of plans without, with a launch of the fallback */
 };
 
 /* ---- small things ---- */

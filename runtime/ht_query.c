@@ -3,23 +3,13 @@
 
 #include <stdio.h>
 
-/* The range of a plan that checks the data, with what computes blocks of C that are outside the scheme's. */
-static const char *checked_range(halftone *h, const struct plan *p) {
-    char by[96] = "in FP64 by the product's own blocks";
-    if (p->fallback != NO_KERNEL)
-        snprintf(by, sizeof by, "by the rescue of scheme %.32s, a launch before the product",
-                 h->set->auto_fallback);
-    char *const text = h->checked_range[p->fallback != NO_KERNEL];
-    snprintf(text, RANGE_MAX,
-             "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are "
-             "computed %s"
-             " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)",
-             by);
-    return text;
-}
+/* The range of a plan that checks the data: constants, which outlive the handle. */
+#define CHECKED_RANGE(by)                                                                                    \
+    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed " by \
+    " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)"
 
 /* Bound and range, which may differ from the scheme's own for `auto`. */
-static void describe_accuracy(halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
+static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
     out->scheme = p->scheme->name;
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
@@ -27,10 +17,12 @@ static void describe_accuracy(halftone *h, const struct plan *p, int64_t k, stru
     out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
     if (p->checked)
-        out->range = checked_range(h, p);
+        out->range = p->fallback != NO_KERNEL
+                         ? CHECKED_RANGE("by the fallback scheme, in a launch before the product")
+                         : CHECKED_RANGE("in FP64 by the product's own blocks");
 }
 
-static void describe(halftone *h, const struct plan *p, const struct gemm_call *x,
+static void describe(const halftone *h, const struct plan *p, const struct gemm_call *x,
                      struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
     describe_accuracy(h, p, x->k, out);

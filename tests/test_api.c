@@ -1117,7 +1117,12 @@ static void rescued_by(halftone *h, int n, int inside, bool is_packed) {
     float one = 1, zero = 0, x = 0;
     struct halftone_plan plan = HALFTONE_PLAN_INIT, named = HALFTONE_PLAN_INIT;
     size_t bytes = 0;
+    halftone *twin = NULL;
+    assert_int_equal(halftone_create(&twin), HALFTONE_OK);
+    assert_int_equal(halftone_query(twin, 'N', 'N', n, n, n, 1, &named), HALFTONE_OK);
+    assert_int_equal(halftone_destroy(twin), HALFTONE_OK);
     assert_int_equal(halftone_query(h, 'N', 'N', n, n, n, 1, &plan), HALFTONE_OK);
+    assert_memory_equal(&plan, &named, sizeof plan); /* its texts outlive a handle */
     assert_string_equal(plan.kernel, "ht_fake_rescues");
     assert_true(says(&plan, inside ? "by the product's own blocks" : "a launch before the product"));
     assert_int_equal(halftone_set_scheme(h, "f16x3") + halftone_query(h, 'N', 'N', n, n, n, 1, &named), HALFTONE_OK);
