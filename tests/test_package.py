@@ -126,7 +126,7 @@ def test_a_budget_s_name_becomes_a_folder(tmp_path, name):
 # ---- this machine's GPU
 
 CARDS = {"9 0 132 NVIDIA H100 80GB HBM3": "h100", "9 0 132 NVIDIA H200": "h200", "8 0 108 NVIDIA A100-SXM4-80GB": "a100", "8 6 82 NVIDIA GeForce RTX 3090": "rtx3090",
-         "8 6 84 NVIDIA A40": "rtxa6000", "8 9 58 NVIDIA L4": "l40s", "8 7 16 Orin": "rtx3090", "12 0 170 NVIDIA GeForce RTX 5090": "l40s",
+         "8 6 84 NVIDIA A40": "rtxa6000", "8 9 58 NVIDIA L4": "l40s", "8 7 16 Orin": "rtx3090", "12 0 170 NVIDIA GeForce RTX 5090": "rtx5090", "10 0 148 NVIDIA B200": "b200",
          "8 9 142 NVIDIA RTX 6000 Ada Generation": "l40s", "7 5 72 Quadro RTX 6000": "rtx6000", "7 5 40 Tesla T4": "t4"}
 
 

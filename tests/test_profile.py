@@ -25,7 +25,7 @@ def table(path):
 def test_it_names_the_models_of_the_simulator(tmp_path):
     ampere = profile("a800", "--tiles", 40, "--only", "8 ", "--out", tmp_path / "p.tsv")
     assert named(ampere) == {"mma.sync m16n8k8 f16": "24 bits, cut toward zero, groups of 8",
-                             "mma.sync m16n8k8 tf32": "24 bits, cut toward zero, groups of 4, aligned at -133 or above"}
+                             "mma.sync m16n8k8 tf32": "24 bits, cut toward zero, groups of 4, aligned at -132 or above"}
     assert ampere.stdout.count("the simulator's sm80: the same on all tiles") == 2
     rows = table(tmp_path / "p.tsv")
     assert "# random tiles of each unit: 40, seed 1" in (tmp_path / "p.tsv").read_text()
