@@ -1,7 +1,7 @@
 #!/bin/sh
 # What needs a GPU, in calls of less than ten minutes: on_gpu.sh PART BINARIES RESULTS COMMIT
 # PART: check (correctness, sanitizers, vendored sets; SETS in the environment names fewer; three to five minutes each), bench (the tables of the README), direct (small and skinny
-# products by scheme bf16x6u), tall (tall matrices with few k), random (shapes that nobody chose), splits (every number of parts of k, for the model), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
+# products by scheme bf16x6u), tall (tall-skinny, small K), random (random shapes), splits (every number of parts of k, for the model), odd (odd sizes beside their even neighbours), small (single calls and packing at n = 256 to 3072), skinny (and transposes), few (calls that pack nothing), auto
 # (what the data check costs), parts (where), within (packing and product in a loop of calls), limits (schemes of BF16 and TF32 slices beside what cuBLAS' rates allow), report
 # (errors, with their page), contract (whether auto keeps the accuracy contract; SCHEME in the environment names another) or profile
 # (the matrix unit's arithmetic beside candidate models).
@@ -77,7 +77,7 @@ splits() {
     "$bin/h200/halftone" tune --shapes "$out/shapes.txt" --schemes bf16x6u --splits --seconds 0.003 --out "$out/tune-h200-splits.tsv"
 }
 
-# Tall matrices with few k and few columns: auto beside SGEMM, both ways A can lie, and every kernel of bf16x6u: 40 s.
+# Tall-skinny matrices with small K: auto beside SGEMM, both ways A can lie, and every kernel of bf16x6u: 40 s.
 tall() {
     table h200 h200-native-tall --shapes bench/shapes-tall.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
     "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-tall.tsv"
