@@ -20,7 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = {"vendored-two-gpus": ["vendor", "--gpu", "a800,h200", "--lean"],
            "vendored-amalgamation": ["vendor", "--gpu", "t4", "--scheme", "f16x3", "--prefix", "my_", "--amalgamation"]}
-MASKED = re.compile(r"(?mi)^.*checksum.*$|^[0-9a-f]{16} .*$")  # banners; a vendored manifest has one a file
+MASKED = re.compile(r"(?mi)^.*checksum.*$|^#.*HT_ABI_SUM.*$|^[0-9a-f]{16} .*$")  # banners; a vendored manifest has one a file
 
 
 def run(command, cwd):
