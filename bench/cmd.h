@@ -8,6 +8,7 @@ struct command {
     const char *name, *summary, *help;
     /* argv after the subcommand's name; 0, or -1 with the fault filled. */
     int (*run)(int argc, char **argv, struct fault *f);
+    int takes_families; /* --help ends with their list */
 };
 
 extern const struct command cmd_mm, cmd_report, cmd_bench, cmd_info, cmd_demo, cmd_probe, cmd_profile, cmd_tune, cmd_contract,

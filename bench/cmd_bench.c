@@ -608,4 +608,4 @@ const struct command cmd_bench = {
     "  --yardsticks LIST  which of cuBLAS' modes (default all)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
-    run};
+    run, 0};

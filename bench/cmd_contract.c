@@ -328,4 +328,4 @@ const struct command cmd_contract = {
     "  --scheme NAME  another scheme in the default's place\n"
     "  --out FILE.tsv every trial\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
-    run};
+    run, 1};

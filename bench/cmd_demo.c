@@ -415,4 +415,4 @@ const struct command cmd_demo = {
     "set is used, and the output says so; bench/demo/demo.sh fetches the real digits.\n\n"
     "  --data FILE  .npy, at least two rows, all numbers finite\n"
     "  --rows N     how many rows X X' takes; all, in the simulator the first 384, unless given\n",
-    run};
+    run, 0};

@@ -214,4 +214,4 @@ const struct command cmd_info = {"info", "version, device, schemes and kernels o
                                  "gives\nat three shapes and up to which k it can be had, and kernels.\n"
                                  "--tsv: tables with every column, tab-separated, one line a row.\n"
                                  "Exit code 3 when there is no usable GPU.\n",
-                                 run};
+                                 run, 0};

@@ -146,4 +146,4 @@ const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "               reproducible, bits=N, bound=X or relative=X:rho=Y (halftone.h, section 7); the cheapest "
                                "scheme that has it runs\n"
                                "  --ta, --tb   transpose A, B\n",
-                               run};
+                               run, 0};

@@ -338,4 +338,4 @@ const struct command cmd_parts = {
     "  --plain        without the data check\n"
     "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the check everywhere\n"
     "  --seconds S    per measurement, after a warm-up (default 0.05); up to fifteen measurements of five rounds for each size\n",
-    run};
+    run, 1};

@@ -82,4 +82,4 @@ const struct command cmd_probe = {"probe", "measures this machine's GPU and writ
                                   "GPU=NAME.gpu`; every value names its source,\n"
                                   "its spread and what the second pass changed. Needs a GPU and a build for "
                                   "it; any set will do, `make GPU=a100` say.\n",
-                                  run};
+                                  run, 0};

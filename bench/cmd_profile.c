@@ -257,4 +257,4 @@ const struct command cmd_profile = {
     "architecture\n"
     "against the same tiles. In the simulator's build it profiles the simulated unit.\n"
     "Exit code 1 when no model matches a unit or the simulator differs from it.\n",
-    run};
+    run, 0};

@@ -389,12 +389,6 @@ static int run_all(struct report *r, struct fault *f) {
     return status;
 }
 
-static int list_families(void) {
-    for (int i = 0; i < family_count; i++)
-        printf("%-12s %s\n", family_table[i].name, family_table[i].text);
-    return 0;
-}
-
 /* LE-GEMM's size where it is among ours, else the largest. */
 static int64_t histogram_size(const struct report *r) {
     for (int i = 0; i < r->sizes; i++)
@@ -422,8 +416,10 @@ static int run(int argc, char **argv, struct fault *f) {
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
-    if (list)
-        return list_families();
+    if (list) {
+        family_list(stdout);
+        return 0;
+    }
     if (args_number("--seed", seed, 0, INT64_MAX, &r.seed, f) != 0)
         return -1;
     if (outer != NULL && args_number("--outer", outer, 1, 32768, &r.outer, f) != 0)
@@ -475,8 +471,8 @@ const struct command cmd_report = {
     "  --outer N    sizes are k alone, and m = n = N\n"
     "  --sizes      default 64,256,1024,4096; in the simulator 32,64,128\n"
     "  --families   default all; the first one gives the histogram (n = 1024 or the largest). --list prints "
-    "their names\n"
+    "them alone\n"
     "  --accuracy   what halftone_set_accuracy takes, beside --schemes: bits=12,fp32-fast\n"
     "  --seed N     another sample of the random families (default 1)\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
-    run};
+    run, 1};

@@ -432,4 +432,4 @@ const struct command cmd_tune = {
     "  --html FILE    a page: measured against predicted, loss for every shape; needs python3\n"
     "  --again TSV    measures nothing: what this set picks and predicts, held against the times of a table; "
     "no --out\n",
-    run};
+    run, 0};

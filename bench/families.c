@@ -100,10 +100,10 @@ static float row_scales(const struct family_site *s) {
 }
 
 /* A * D and inv(D) * B: the exact product does not depend on D. Magnitudes in [1/2, 1) with 24 bits and D's
- * exponents within +-120 keep every element a normal float, so that nothing is lost by the scaling itself. */
+ * exponents, at most +-120, keep every element a normal float, so that nothing is lost by the scaling itself. */
 static float d_scaled(const struct family_site *s) {
     double magnitude = 0.5 + floor(draw(s, STREAM_VALUE) * 0x1p23) * 0x1p-24;
-    double scale = shared_scale(s, 2, inner(s), 120);
+    double scale = shared_scale(s, 2, inner(s), (int)s->parameter);
     double value = s->side == 'A' ? magnitude * scale : magnitude / scale;
     return (float)(draw(s, STREAM_SIGN) < 0.5 ? -value : value);
 }
@@ -162,6 +162,60 @@ static float one_hot(const struct family_site *s) {
     return (int64_t)place == s->col ? 1.0f : 0.0f;
 }
 
+/* The place along k of the one large element of a row of A or a column of B. */
+static int64_t large_place(const struct family_site *s) {
+    const uint64_t stream = STREAM_SHARED + (s->side == 'A' ? 8 : 9);
+    return (int64_t)(family_bits(s->seed, stream, 0, (uint64_t)outer(s)) % (uint64_t)s->k);
+}
+
+/* In general at another place in A's row than in B's column, so that the product is made of the noise. */
+static float one_hot_noise(const struct family_site *s) {
+    return (float)((large_place(s) == inner(s) ? 1.0 : 0.0) + s->parameter * draw_normal(s, STREAM_VALUE));
+}
+
+static float activation_relu(const struct family_site *s) {
+    const float value = normal(s);
+    return s->side == 'A' && value < 0 ? 0.0f : value;
+}
+
+static float sparse_a(const struct family_site *s) {
+    return s->side == 'A' && draw(s, STREAM_THIRD) >= s->parameter ? 0.0f : normal(s);
+}
+
+/* One k in a hundred of A is a channel `parameter` times as large; one is in any case. */
+static float outlier_channels(const struct family_site *s) {
+    const uint64_t bits = family_bits(s->seed, STREAM_SHARED + 10, 0, (uint64_t)inner(s));
+    const uint64_t first = family_bits(s->seed, STREAM_SHARED + 10, 1, 0) % (uint64_t)s->k;
+    const int is_outlier = (uint64_t)inner(s) == first || family_uniform(bits) < 0.01;
+    return (float)(draw_normal(s, STREAM_VALUE) * (s->side == 'A' && is_outlier ? s->parameter : 1.0));
+}
+
+/* exp(parameter * randn) over the expected size of the largest of k such: a softmax but for the row's factor near 1. */
+static float softmax_rows(const struct family_site *s) {
+    if (s->side == 'B')
+        return normal(s);
+    return (float)exp(s->parameter * (draw_normal(s, STREAM_VALUE) - sqrt(2.0 * log((double)s->k))));
+}
+
+/* Magnitudes fall along the rows of A from 1 to 2^-parameter. */
+static float graded_rows(const struct family_site *s) {
+    const double exponent = s->side == 'A' ? -s->parameter * (double)s->col / (double)s->k : 0.0;
+    return (float)((2.0 * draw(s, STREAM_VALUE) - 1.0) * exp2(exponent));
+}
+
+static float log_normal(const struct family_site *s) {
+    return (float)exp(s->parameter * draw_normal(s, STREAM_VALUE));
+}
+
+static float laplace(const struct family_site *s) {
+    const double magnitude = -log(1.0 - draw(s, STREAM_VALUE));
+    return (float)(draw(s, STREAM_SIGN) < 0.5 ? -magnitude : magnitude);
+}
+
+static float cauchy(const struct family_site *s) {
+    return (float)tan(TWO_PI / 2 * (draw(s, STREAM_VALUE) - 0.5));
+}
+
 static float hilbert(const struct family_site *s) {
     return (float)(1.0 / (double)(s->row + s->col + 1));
 }
@@ -198,7 +252,18 @@ const struct family family_table[] = {
     {"hugetiny", "A near 1e30, B near 1e-30", 0, 0, 0, huge_tiny},
     {"subnormal", "A subnormal, B uniform[-1,1]", 0, 0, 0, subnormal_a},
     {"rowscales", "rows of A and columns of B scaled by 2^-48..2^48", 0, 0, 0, row_scales},
-    {"dscaled", "A D and inv(D) B, D = powers of two 2^-120..2^120", 0, 0, 0, d_scaled},
+    {"dscaled", "A D and inv(D) B, D = powers of two 2^-120..2^120", 0, 0, 120, d_scaled},
+    {"dscaled20", "A D and inv(D) B, D = powers of two 2^-20..2^20", 0, 0, 20, d_scaled},
+    {"dscaled60", "A D and inv(D) B, D = powers of two 2^-60..2^60", 0, 0, 60, d_scaled},
+    {"graded", "magnitudes of A fall along k from 1 to 2^-40, B uniform[-1,1]", 0, 0, 40, graded_rows},
+    {"relu", "A max(0, normal), B normal: activations after ReLU", 0, 0, 0, activation_relu},
+    {"sparse", "A normal where 1 % of it is not zero, B normal", 0, 0, 0.01, sparse_a},
+    {"lognormal", "exp(2 randn): one sign", 0, 0, 2, log_normal},
+    {"laplace", "Laplace distribution", 0, 0, 0, laplace},
+    {"cauchy", "Cauchy distribution", 0, 0, 0, cauchy},
+    {"outliers", "A normal with one k in 100 times 120, B normal: outlier channels", 0, 0, 120, outlier_channels},
+    {"softmax", "rows of A like those of a softmax, exp(8 randn), B normal", 0, 0, 8, softmax_rows},
+    {"onehotnoise", "a one in each row of A and column of B, beside it 1e-6 randn", 0, 0, 1e-6, one_hot_noise},
     {"cancel1e2", "cancellation, rho = 1e2", 0, 0, 1e2, cancellation},
     {"cancel1e4", "cancellation, rho = 1e4", 0, 0, 1e4, cancellation},
     {"cancel1e6", "cancellation, rho = 1e6", 0, 0, 1e6, cancellation},
@@ -212,6 +277,11 @@ const struct family family_table[] = {
     {"neginf", "uniform[-1,1], -Inf at one place of A and of B", 0, 1, -(double)INFINITY, one_special},
 };
 const int family_count = (int)(sizeof family_table / sizeof family_table[0]);
+
+void family_list(FILE *out) {
+    for (int i = 0; i < family_count; i++)
+        fprintf(out, "%-12s %s\n", family_table[i].name, family_table[i].text);
+}
 
 const struct family *family_find(const char *name) {
     for (int i = 0; i < family_count; i++)

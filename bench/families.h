@@ -6,6 +6,7 @@
 #define BENCH_FAMILIES_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +31,7 @@ struct family {
 extern const struct family family_table[];
 extern const int family_count;
 const struct family *family_find(const char *name); /* NULL: none */
+void family_list(FILE *out);                        /* a line each, name and text, for --help and --list */
 
 /* Column-major A (m x k) or B (k x n) with leading dimension ld; columns are shared out to threads where there are many elements. */
 void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,

@@ -5,6 +5,7 @@
 
 #include "../runtime/halftone.h"
 #include "cmd.h"
+#include "families.h"
 #include "fault.h"
 
 static const struct command *const commands[] = {&cmd_mm, &cmd_report, &cmd_info, &cmd_bench, &cmd_demo,
@@ -43,6 +44,10 @@ static int run(const struct command *command, int argc, char **argv) {
     struct fault f = {EXIT_OK, ""};
     if (wants_help(argc, argv)) {
         fputs(command->help, stdout);
+        if (command->takes_families) {
+            fputs("\nInput families:\n\n", stdout);
+            family_list(stdout);
+        }
         return EXIT_OK;
     }
     int status = command->run(argc, argv, &f);

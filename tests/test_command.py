@@ -39,6 +39,17 @@ def test_the_demo_shows_what_it_is_for():
     assert max(map(len, text.splitlines())) <= 110
 
 
+def test_help_lists_the_input_families():
+    """Of the commands that take them; `report --list` prints the same lines and nothing else."""
+    listed = halftone("report", "--list").stdout
+    names = [line.split()[0] for line in listed.splitlines()]
+    real = {"relu", "sparse", "lognormal", "laplace", "cauchy", "outliers", "softmax", "onehotnoise", "dscaled20", "dscaled60", "graded"}
+    assert real <= set(names) and len(names) == len(set(names)) and all(len(line) <= 110 for line in listed.splitlines())
+    for command in "report", "contract", "parts":
+        assert halftone(command, "--help").stdout.endswith("\nInput families:\n\n" + listed)
+    assert "Input families" not in halftone("mm", "--help").stdout
+
+
 def test_the_demo_of_two_rows():
     """Fewer rows than neighbours are asked for."""
     run = halftone("demo", "--rows", 2)

@@ -227,6 +227,92 @@ static void structured(void **state) {
     free(p);
 }
 
+/* Moments and ranges of what real data are like; a share is counted where it decides. */
+static void like_real_data(void **state) {
+    (void)state;
+    struct pair *p = make("relu", 2);
+    int zeros = 0, channels = 0, large = 0;
+    for (int e = 0; e < N * N; e++) {
+        assert_true(p->a[e] >= 0 && !signbit(p->a[e]));
+        zeros += p->a[e] == 0.0f;
+    }
+    assert_true(abs(zeros - N * N / 2) < 3 * N && spread_of(p->b, N * N).least < -3);
+    free(p);
+    p = make("sparse", 2);
+    zeros = 0;
+    for (int e = 0; e < N * N; e++)
+        zeros += p->a[e] == 0.0f;
+    assert_true(N * N - zeros > N * N / 200 && N * N - zeros < N * N / 50);
+    free(p);
+    p = make("outliers", 2);
+    for (int k = 0; k < N; k++) {
+        const double rms = sqrt(spread_of(p->a + k * N, N).square);
+        channels += rms > 60;
+        assert_true(rms < 2 || rms > 60);
+    }
+    assert_true(channels >= 1 && channels <= 4 && spread_of(p->b, N * N).most < 7);
+    free(p);
+    p = make("onehotnoise", 2);
+    for (int e = 0; e < N * N; e++) {
+        large += (p->a[e] > 0.9f) + (p->b[e] > 0.9f);
+        assert_true(fabsf(p->a[e]) < 6e-6f || fabsf(p->a[e] - 1) < 6e-6f);
+    }
+    assert_int_equal(large, 2 * N);
+    free(p);
+}
+
+static void distributions(void **state) {
+    (void)state;
+    struct pair *p = make("lognormal", 2);
+    double logs = 0, squares = 0, beyond = 0;
+    for (int e = 0; e < N * N; e++) {
+        assert_true(p->a[e] > 0 && p->b[e] > 0);
+        logs += log((double)p->a[e]) / (N * N);
+        squares += pow(log((double)p->a[e]), 2) / (N * N);
+    }
+    assert_true(fabs(logs) < 0.1 && fabs(squares - 4) < 0.2);
+    free(p);
+    p = make("laplace", 2);
+    struct spread s = spread_of(p->a, N * N);
+    assert_true(fabs(s.mean) < 0.06 && fabs(s.square - 2) < 0.2 && s.most > 6 && s.least < -6);
+    free(p);
+    p = make("cauchy", 2);
+    for (int e = 0; e < N * N; e++)
+        beyond += fabsf(p->a[e]) > 1 ? 1.0 / (N * N) : 0; /* quartiles at -1 and 1 */
+    s = spread_of(p->b, N * N);
+    assert_true(fabs(beyond - 0.5) < 0.02 && s.most > 1000 && s.least < -1000);
+    free(p);
+}
+
+/* Spans along k: of a softmax' rows, of graded rows, of D. */
+static void spans(void **state) {
+    (void)state;
+    struct pair *p = make("softmax", 2);
+    for (int i = 0; i < N; i++) {
+        float largest = 0, least = FLT_MAX;
+        for (int k = 0; k < N; k++) {
+            largest = fmaxf(largest, p->a[k * N + i]);
+            least = fminf(least, p->a[k * N + i]);
+        }
+        assert_true(least > 0 && largest < 0x1p20f && largest > 0x1p-24f && largest / least > 0x1p24f);
+    }
+    free(p);
+    p = make("graded", 2);
+    assert_true(spread_of(p->a, N).most > 0.9 && spread_of(p->b + N * (N - 1), N).most > 0.9);
+    assert_true(spread_of(p->a + N * (N - 1), N).most < 0x1p-38 && spread_of(p->a + N * (N - 1), N).most > 0x1p-43);
+    free(p);
+    static const char *const name[2] = {"dscaled20", "dscaled60"};
+    for (int i = 0; i < 2; i++) {
+        const double span = i == 0 ? 0x1p20 : 0x1p60;
+        p = make(name[i], 4);
+        double most = spread_of(p->a, N * N).most;
+        assert_true(most > pow(span, 0.8) && most < span);
+        for (int k = 0; k < N; k++)
+            assert_true(fabs((double)p->a[k * N] * (double)p->b[k]) >= 0.25);
+        free(p);
+    }
+}
+
 /* One special in A and one in B; the zero family holds zeros of both signs at one k only. */
 static void specials(void **state) {
     struct pair *p = make("nan", 1);
@@ -272,7 +358,8 @@ int main(void) {
         cmocka_unit_test(magnitudes),    cmocka_unit_test(d_scaled),
         cmocka_unit_test(row_scales),    cmocka_unit_test(cancellation_rho),
         cmocka_unit_test(structured),    cmocka_unit_test(specials),
-        cmocka_unit_test(digits),
+        cmocka_unit_test(digits),        cmocka_unit_test(like_real_data),
+        cmocka_unit_test(distributions), cmocka_unit_test(spans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
