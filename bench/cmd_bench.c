@@ -243,7 +243,7 @@ static double pack_bytes(const struct ht_set_desc *set, const char *scheme, int6
     return 0;
 }
 
-/* The limit of bench/MEASURED.md: the vendor's rate for the slices' type, same round, over the products; -1: not timed (INT8, no cuBLAS), or
+/* The limit of bench/RESULTS.md: the vendor's rate for the slices' type, same round, over the products; -1: not timed (INT8, no cuBLAS), or
  * nothing is timed alone. */
 static double limit_of(const struct round *r, const struct ht_set_desc *set, const char *scheme) {
     for (int i = 0; i < set->schemes; i++) {

@@ -1,4 +1,4 @@
-/* cmd_contract: `halftone contract`: whether the default keeps the accuracy contract (ERROR_BOUNDS.md, section 13), beside native
+/* cmd_contract: `halftone contract`: whether the default keeps the accuracy contract (ACCURACY.md, section 13), beside native
  * FP32 on the same data. Shows what is, and fails where a promise is broken. */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* families: every input family of the accuracy contract (ERROR_BOUNDS.md, section 13), by name, in one
+/* families: every input family of the accuracy contract (ACCURACY.md, section 13), by name, in one
  * place for tests and the command alike. Every element is a pure function of (family, seed, side, row,
  * column, k): no state, so any part of any matrix can be made in any order and on any number of threads.
  * Knows nothing of schemes or devices. */

@@ -1,4 +1,4 @@
-/* metrics: how wrong a product is (ERROR_BOUNDS.md, section 13). Pure arithmetic on host arrays; knows nothing of
+/* metrics: how wrong a product is (ACCURACY.md, section 13). Pure arithmetic on host arrays; knows nothing of
  * schemes, devices or files.
  *
  * NaN never passes: where the result's class (NaN, +Inf, -Inf, finite) differs from that of the reference

@@ -1,5 +1,5 @@
 /* special: NaN, infinities, the largest numbers and zeros at every place of small products, against native FP32: whether NaN
- * and Inf stand at the same places (ERROR_BOUNDS.md, section 13). */
+ * and Inf stand at the same places (ACCURACY.md, section 13). */
 #ifndef BENCH_SPECIAL_H
 #define BENCH_SPECIAL_H
 

@@ -2,7 +2,7 @@
  * expected to be. For tests/test_broken.py. The last line says what was found; "bits" is a hash (FNV-1a) of
  * C. Exit 0: right; 1: wrong or the simulator objects.
  *
- * The a-priori bound is a worst case over all inputs (bench/ERROR_BOUNDS.md): every cut of the matrix unit at
+ * The a-priori bound is a worst case over all inputs (bench/ACCURACY.md): every cut of the matrix unit at
  * its largest, from the first k on. On given data a cut loses half of that on average, relative to a sum that
  * only grows to its full size, and that lies somewhere above a power of two, not on it: 1/2 x 1/2 x 3/4, and
  * the split errors cancel. On this one-signed data the whole kernels' grade is bound / 14. An MMA left out or

@@ -717,7 +717,7 @@ static int is_fixed_point(const char *scheme) {
     return 0;
 }
 
-/* Data made to lose as much as the matrix unit can lose (bench/ERROR_BOUNDS.md, section 7). */
+/* Data made to lose as much as the matrix unit can lose (bench/ACCURACY.md, section 7). */
 static void adversaries_keep_the_bound(void **state) {
     (void)state;
     const float one = 1, zero = 0;

@@ -400,7 +400,7 @@ static void non_finite_rows_are_poisoned(void **state) {
 }
 
 /* Rows whose largest is as small as it can be in its binade, all others just below with every digit but the first -128 and
- * half a unit of the last digit rounded away, in the direction of what is left out (bench/ERROR_BOUNDS.md, section 8). */
+ * half a unit of the last digit rounded away, in the direction of what is left out (bench/ACCURACY.md, section 8). */
 static void adversaries_keep_the_bound(void **state) {
     (void)state;
     const struct ht_scheme_desc *s;

@@ -74,7 +74,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
 
 enum { FFMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of tile_direct */
 
-/* What ht_bound_units needs of a scheme; derivation: bench/ERROR_BOUNDS.md. */
+/* What ht_bound_units needs of a scheme; derivation: bench/ACCURACY.md. */
 struct bound_terms {
     int step_units; /* lost per fragment (16 k, TF32 8) in the chain of accumulator 0 */
     int once_units;

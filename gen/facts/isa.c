@@ -11,7 +11,7 @@
  * bench/decisions/016. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
  * times fewer roundings than in a native FP32 product, so nothing is promoted.
  *
- * native_k: bench/ERROR_BOUNDS.md, section 11.
+ * native_k: bench/ACCURACY.md, section 11.
  *
  * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
  * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);

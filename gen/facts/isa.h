@@ -57,7 +57,7 @@ struct isa {
     int native_k; /* f16x3 is no worse than native FP32 from this k on; source in isa.c */
     int promote_k[SLICE_TYPES]; /* k between two FP32 promotions of a promoting chain; 0: never; source in isa.c */
     const char *ablation;       /* what a changed copy of a row differs in, for banners; NULL: the row itself */
-    /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ERROR_BOUNDS.md, sections 2 and 3). */
+    /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ACCURACY.md, sections 2 and 3). */
     int align_units[SLICE_TYPES]; /* for one fragment of one product */
     int tiny_units;               /* for one fragment of a product that lies below the sum's last bits */
     int group_units;              /* once, inside the groups that are added together */

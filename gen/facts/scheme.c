@@ -28,7 +28,7 @@
  *
  * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
  * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
- * scale, must not fall below FP16's subnormal 2^-24. The rest of the bound: bench/ERROR_BOUNDS.md. */
+ * scale, must not fall below FP16's subnormal 2^-24. The rest of the bound: bench/ACCURACY.md. */
 #include "facts/scheme.h"
 
 #include <stddef.h>
@@ -45,7 +45,7 @@
  * 48896, level 3 by 65280. carry_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is carried up
  * accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257 per k: 16257 * 131072 + 2 <
  * 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for k <= 2^24, a 64-bit integer.
- * split_units: bench/ERROR_BOUNDS.md, fixed point. */
+ * split_units: bench/ACCURACY.md, fixed point. */
 #define FIXED_POINT(name_, count_, digits_, atom_slices_, products_, levels_, units_, step_, floor_, ...)    \
     {                                                                                                        \
         .name = name_,                                                                                       \
