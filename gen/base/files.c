@@ -45,7 +45,8 @@ static bool join(char *path, const char *folder, const char *name) {
 
 /* ---- one writer at a time */
 
-/* The lock is on the folder above, so that it leaves nothing behind and also holds while the folder does not exist. */
+/* The lock is on the folder above, so that it leaves nothing behind and also holds while the folder does not
+ * exist. */
 int files_lock(const char *folder) {
     enum { TRIES = 600, WAIT_NS = 50000000 };
     const struct timespec wait = {0, WAIT_NS};
@@ -115,9 +116,11 @@ static void refuse(const struct files_writer *w, struct dirent **entry, int coun
     if (foreign > NAMED)
         text_addf(&names, " and %d more", foreign - NAMED);
     if (foreign > 0)
-        err_user(w->folder, 0,
-                 "%s: not written by halftone-gen %s, or edited since; nothing was changed: move %s away, or name "
-                 "another folder", names.data ? names.data : "", w->verb, foreign > 1 ? "them" : "it");
+        err_user(
+            w->folder, 0,
+            "%s: not written by halftone-gen %s, or edited since; nothing was changed: move %s away, or name "
+            "another folder",
+            names.data ? names.data : "", w->verb, foreign > 1 ? "them" : "it");
     text_free(&names);
 }
 
@@ -144,7 +147,8 @@ static bool make_temporary(char *path, const char *folder) {
         if (errno != EEXIST)
             break;
     }
-    err_user(folder, 0, "cannot make a folder beside it: %s; name a folder whose parent exists and is writable",
+    err_user(folder, 0,
+             "cannot make a folder beside it: %s; name a folder whose parent exists and is writable",
              strerror(errno));
     path[0] = 0;
     return false;
@@ -220,7 +224,8 @@ static bool write_all(const struct files_writer *w) {
             err_user(w->folder, 0, "cannot make this folder: %s", strerror(errno));
     } else
         ok = ok && move_files(w, temporary, 0, last) && remove_stale(w, entry, count) &&
-             move_files(w, temporary, last, last + 1); /* a run that is killed before leaves the old manifest to go by */
+             /* a run that is killed before leaves the old manifest to go by */
+             move_files(w, temporary, last, last + 1);
     remove_temporary(w->files, temporary);
     for (int i = 0; i < count; i++)
         free(entry[i]);
@@ -238,9 +243,11 @@ bool files_write(const struct files_writer *w) {
 
 /* ---- emit */
 
-/* Whether emit wrote the file: its recreating command, or, of versions whose tables had none, what they began with. */
+/* Whether emit wrote the file: its recreating command, or, of versions whose tables had none, what they began
+ * with. */
 static bool is_emitted(const char *folder, const char *name) {
-    static const char *const heads[] = {"# kernels of ", "# kernel sources and how to compile", "/* dispatch.c: the kernel sets of",
+    static const char *const heads[] = {"# kernels of ", "# kernel sources and how to compile",
+                                        "/* dispatch.c: the kernel sets of",
                                         "/* halftone.h: single-precision matrix products"};
     char path[PATH_BYTES];
     struct text bytes = {0};
@@ -254,14 +261,16 @@ static bool is_emitted(const char *folder, const char *name) {
     return found;
 }
 
-/* In a folder of emit's (its manifest or, after an interrupted run, the list of sources says so) others may lie too. */
+/* In a folder of emit's (its manifest or, after an interrupted run, the list of sources says so) others may
+ * lie too. */
 static enum files_verdict judge_emitted(const struct files_writer *w, const char *name) {
     const char *dot = strrchr(name, '.');
     const bool kernel = strncmp(name, "ht_", 3) == 0 && dot && (!strcmp(dot, ".cu") || !strcmp(dot, ".hip"));
     const bool taken = files_index(w->files, name) >= 0;
     if ((taken || kernel) && is_emitted(w->folder, name))
         return FILES_OWN;
-    return !taken && (is_emitted(w->folder, "manifest") || is_emitted(w->folder, "rules.mk")) ? FILES_PASSED : FILES_FOREIGN;
+    return !taken && (is_emitted(w->folder, "manifest") || is_emitted(w->folder, "rules.mk")) ? FILES_PASSED
+                                                                                              : FILES_FOREIGN;
 }
 
 bool files_emit(const struct files *f, const char *folder) {
@@ -293,7 +302,8 @@ static bool find_target(const char *path, char *target, bool *exists, struct sta
 /* A file with a name of its own beside `target`, with that one's permissions, or those of any new file. */
 static bool make_neighbour(char *temporary, const char *target, const struct stat *old) {
     const char *slash = strrchr(target, '/');
-    const int n = snprintf(temporary, PATH_BYTES, "%.*s.halftone-XXXXXX", slash ? (int)(slash - target) + 1 : 0, target);
+    const int n = snprintf(temporary, PATH_BYTES, "%.*s.halftone-XXXXXX",
+                           slash ? (int)(slash - target) + 1 : 0, target);
     const int file = n < PATH_BYTES ? mkstemp(temporary) : -1;
     const mode_t mask = umask(0);
     umask(mask);
@@ -309,7 +319,8 @@ static bool begin_one(const char *path, char *target, char *temporary) {
         return false;
     if (make_neighbour(temporary, target, exists ? &status : NULL))
         return true;
-    err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable", strerror(errno));
+    err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable",
+             strerror(errno));
     if (temporary[0] != '\0')
         unlink(temporary);
     return false;

@@ -19,8 +19,8 @@ struct text *files_add(struct files *f, const char *name);
 void files_free(struct files *f);
 int files_index(const struct files *f, const char *name); /* -1: not among them */
 
-/* What an entry of a folder is to who writes there: it stands in the way; it is the writer's own, to be replaced or, where
- * the new set lacks it, removed; it stays as it is. */
+/* What an entry of a folder is to who writes there: it stands in the way; it is the writer's own, to be
+ * replaced or, where the new set lacks it, removed; it stays as it is. */
 enum files_verdict { FILES_FOREIGN, FILES_OWN, FILES_PASSED };
 
 struct files_writer {
@@ -31,21 +31,23 @@ struct files_writer {
     const struct text *manifest; /* the writer's own: what an earlier run left in the folder */
 };
 
-/* Runs that write beside each other wait for each other: from before they look at what is there to the end. -1, which unlock
- * takes too: the folder above cannot be opened, as the writing will say, or err_user. */
+/* Runs that write beside each other wait for each other: from before they look at what is there to the end.
+ * -1, which unlock takes too: the folder above cannot be opened, as the writing will say, or err_user. */
 int files_lock(const char *folder);
 void files_unlock(int lock);
 
-/* Under the lock, writes the set to the folder. Where an entry is foreign nothing is changed. All bytes are first written to a folder of
- * its own beside it, whose name nobody has; one rename makes a new folder of that, an existing one gets the files one by
- * one, the last of the set last. Equal files keep their time stamps (make rebuilds only what changed). A signal that ends the
- * program is taken before or after the writing. False after err_user. */
+/* Under the lock, writes the set to the folder. Where an entry is foreign nothing is changed. All bytes are
+ * first written to a folder of its own beside it, whose name nobody has; one rename makes a new folder of
+ * that, an existing one gets the files one by one, the last of the set last. Equal files keep their time
+ * stamps (make rebuilds only what changed). A signal that ends the program is taken before or after the
+ * writing. False after err_user. */
 bool files_write(const struct files_writer *w);
 
 /* For `emit`: a new or empty folder, or one that holds what emit wrote. Whatever else lies there stays. */
 bool files_emit(const struct files *f, const char *folder);
 
-/* One file, whole or not at all; behind a link its target is replaced. check: whether it can be, before long work. False after err_user. */
+/* One file, whole or not at all; behind a link its target is replaced. check: whether it can be, before long
+ * work. False after err_user. */
 bool files_check_one(const char *path);
 bool files_write_one(const struct text *text, const char *path);
 #endif

@@ -25,7 +25,8 @@ bool text_read_file(struct text *t, const char *path);
 /* Writes the buffer to path, closing it; false on any error, full disk included. */
 bool text_write_file(const struct text *t, const char *path);
 
-/* Reads a plain decimal number from 0 to high: no sign, no blank, no leading zero. What stands behind it; NULL: none there. */
+/* Reads a plain decimal number from 0 to high: no sign, no blank, no leading zero. What stands behind it;
+ * NULL: none there. */
 const char *text_number(const char *s, int64_t high, int64_t *value);
 
 /* FNV-1a, 64 bits: the checksum in banners and manifests. */

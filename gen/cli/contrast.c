@@ -1,5 +1,5 @@
-/* contrast.c: rows of a comparison, and turning points found by trying values. Decides nothing: every verdict is
- * model_better's on a changed copy of the budget. */
+/* contrast.c: rows of a comparison, and turning points found by trying values. Decides nothing: every verdict
+ * is model_better's on a changed copy of the budget. */
 #include "cli/contrast.h"
 
 #include <inttypes.h>

@@ -87,7 +87,8 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
 
 void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, const struct tile *t) {
     struct target other = l->on;
-    const bool is_other = !l->on.skeleton->unpacked && target_next(&other) && t->wk == target_mma_k(&other) && t->wk != target_mma_k(&l->on);
+    const bool is_other = !l->on.skeleton->unpacked && target_next(&other) && t->wk == target_mma_k(&other) &&
+                          t->wk != target_mma_k(&l->on);
     tile_name(name, t);
     const size_t used = strlen(name);
     if (is_other)
@@ -109,17 +110,21 @@ static bool multiplies_fp32(const struct listing *l) {
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
-    text_addf(out, "Kernels: %s, compiled for %s.", multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 multiply-adds" : isa_instruction(isa), isa->name);
+    text_addf(out, "Kernels: %s, compiled for %s.",
+              multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 multiply-adds" : isa_instruction(isa), isa->name);
     if (isa->absent)
-        text_addf(out, " %s, the unit's faster instruction, is in no kernel, and its rate is not counted.", isa->absent);
+        text_addf(out, " %s, the unit's faster instruction, is in no kernel, and its rate is not counted.",
+                  isa->absent);
     if (isa->unverified && !scheme_is_exact(l->s))
         text_addf(out, " Caution: %s.", isa->unverified);
 }
 
 /* Whether the budget's rate of the scheme's slices is an estimate. */
 static bool rate_is_estimate(const struct listing *l) {
-    static const char *const keys[SLICE_TYPES] = {[SLICE_F16] = "f16_fma_per_cycle", [SLICE_BF16] = "bf16_fma_per_cycle",
-                                                  [SLICE_TF32] = "tf32_fma_per_cycle", [SLICE_S8] = "s8_fma_per_cycle"};
+    static const char *const keys[SLICE_TYPES] = {[SLICE_F16] = "f16_fma_per_cycle",
+                                                  [SLICE_BF16] = "bf16_fma_per_cycle",
+                                                  [SLICE_TF32] = "tf32_fma_per_cycle",
+                                                  [SLICE_S8] = "s8_fma_per_cycle"};
     for (int i = 0; i < gpu_number_count() && !multiplies_fp32(l); i++) {
         if (strcmp(gpu_number_name(i), keys[l->s->slice]) == 0)
             return gpu_is_estimate(l->g, i);
@@ -130,19 +135,23 @@ static bool rate_is_estimate(const struct listing *l) {
 void explain_add_ceiling(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     const int64_t ceiling = explain_ceiling_gflops(g, l->s);
-    text_addf(out, "the matrix unit's %s rate over the products is ", rate_is_estimate(l) ? "estimated" : "data-sheet");
+    text_addf(out, "the matrix unit's %s rate over the products is ",
+              rate_is_estimate(l) ? "estimated" : "data-sheet");
     explain_add_milli(out, "", ceiling, " TFLOPS; native FP32 is ");
     explain_add_milli(out, "", g->native_fp32_gflops, "");
-    text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native (both at %" PRId64 " MHz).", ceiling / g->native_fp32_gflops,
-              (int)(ceiling * 100 / g->native_fp32_gflops % 100), g->clock_mhz);
+    text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native (both at %" PRId64 " MHz).",
+              ceiling / g->native_fp32_gflops, (int)(ceiling * 100 / g->native_fp32_gflops % 100),
+              g->clock_mhz);
     if (ceiling < g->native_fp32_gflops)
         text_addf(out, " No kernel of %s can be faster than native FP32 on this GPU.", l->s->name);
 }
 
 void explain_add_verdict(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
-    const int64_t rate = explain_milli_tflops(&l->shape, l->item[0].cost.predicted_ns), clock = model_clock_mhz(g);
-    const int64_t native = g->native_fp32_gflops * clock / g->clock_mhz, times = native > 0 ? ht_mul(rate, 100) / native : 0;
+    const int64_t rate = explain_milli_tflops(&l->shape, l->item[0].cost.predicted_ns),
+                  clock = model_clock_mhz(g);
+    const int64_t native = g->native_fp32_gflops * clock / g->clock_mhz,
+                  times = native > 0 ? ht_mul(rate, 100) / native : 0;
     text_addf(out, "Predicted at %" PRId64 " MHz", clock);
     explain_add_milli(out, ", where native FP32's peak is ", native, " TFLOPS");
     if (clock != g->clock_mhz)
@@ -151,10 +160,15 @@ void explain_add_verdict(struct text *out, const struct listing *l) {
         text_addf(out, " at %" PRId64 ")", g->clock_mhz);
     text_addf(out, ": %" PRId64 ".%02d times that. ", times / 100, (int)(times % 100));
     if (rate < native)
-        text_addf(out, "%s is predicted to be slower than native FP32 here: for speed alone do not use it on this GPU.", l->s->name);
+        text_addf(
+            out,
+            "%s is predicted to be slower than native FP32 here: for speed alone do not use it on this GPU.",
+            l->s->name);
     else if (rate < g->native_fp32_gflops)
-        text_addf(out, "%s pays where native FP32 is held to that clock as well, as it is by the same power limit; it does not reach "
-                  "native's peak at the boost clock.", l->s->name);
+        text_addf(out,
+                  "%s pays where native FP32 is held to that clock as well, as it is by the same power "
+                  "limit; it does not reach native's peak at the boost clock.",
+                  l->s->name);
     else
         text_addf(out, "%s is predicted to be faster than native FP32 here.", l->s->name);
 }
@@ -173,8 +187,7 @@ void explain_add_estimates(struct text *out, const struct gpu *g) {
 
 void explain_table(struct text *out, const struct listing *l) {
     text_add(out, "verdict\tbm\tbn\tbk\twm\twn\twk\tstages\tthreads\tregs_per_thread\tsmem_bytes\tblocks_per_"
-                  "sm\twaves\t"
-                  "predicted_us\tbinding\treason\trank\tscore\tcluster\ttile\n");
+                  "sm\twaves\tpredicted_us\tbinding\treason\trank\tscore\tcluster\ttile\n");
     for (int i = 0; i < l->count; i++) {
         const struct tile *t = &l->item[i].tile;
         const struct cost *c = &l->item[i].cost;
@@ -184,8 +197,8 @@ void explain_table(struct text *out, const struct listing *l) {
                   c->blocks_per_sm);
         explain_add_milli(out, "", c->fits ? c->waves_milli : 0, "");
         explain_add_milli(out, "\t", c->predicted_ns, "");
-        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\t%d\t", c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
-                  c->fits ? i + 1 : 0, c->fits ? c->score : 0, t->cluster);
+        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\t%d\t", c->fits ? c->binding : "-",
+                  c->fits ? "-" : c->reason, c->fits ? i + 1 : 0, c->fits ? c->score : 0, t->cluster);
         explain_add_tile(out, l, t);
         text_add(out, "\n");
     }
@@ -195,8 +208,7 @@ void explain_table(struct text *out, const struct listing *l) {
 
 const char *explain_seen_note(const struct listing *l) {
     static const char note[] = "The papers' models know no warpgroup instructions: their tiles here are "
-                                 "those of this GPU's mma.sync, for which no "
-                                 "kernels are generated.\n";
+                                 "those of this GPU's mma.sync, for which no kernels are generated.\n";
     return target_main(l->g, l->isa, l->s).skeleton == l->on.skeleton || l->on.skeleton->unpacked ? "" : note;
 }
 
@@ -209,7 +221,8 @@ static void print_head(struct text *out, const struct listing *l) {
               " registers, %" PRId64 " bytes of shared memory, %" PRId64 " warps, %" PRId64
               " schedulers, %" PRId64 " %s multiply-adds per clock;\n",
               g->sms, g->clock_mhz, g->sustained_clock_mhz, g->registers_per_sm, g->smem_per_sm_bytes,
-              g->warps_per_sm, g->schedulers_per_sm, model_fma_per_cycle(g, l->s) / (multiplies_fp32(l) ? l->s->products : 1),
+              g->warps_per_sm, g->schedulers_per_sm,
+              model_fma_per_cycle(g, l->s) / (multiplies_fp32(l) ? l->s->products : 1),
               multiplies_fp32(l) ? "FP32" : slice_title(l->s->slice));
     text_addf(out,
               "        per thread %" PRId64 " registers; per block %" PRId64
@@ -230,35 +243,27 @@ static void print_head(struct text *out, const struct listing *l) {
 
 static const char *const formulas[] = {
     [MODEL_HALFTONE] = "Model: registers (accumulators, fragments, other), shared memory (stages), "
-                       "instruction cache, occupancy; "
-                       "then the least time by ht_cost_ns:\n"
+                       "instruction cache, occupancy; then the least time by ht_cost_ns:\n"
                        "       the slowest of tensor, smem and issue, plus stage fill and FP32 adds, plus "
-                       "what blocks cannot hide "
-                       "of barriers and copies; at least what L2\n"
+                       "what blocks cannot hide of barriers and copies; at least what L2\n"
                        "       and device memory need; whole waves. Kernel only: no packing, no split-K.\n",
     [MODEL_EGEMM] =
         "Model: EGEMM-TC eqs. 2-8. Maximise eq. 4 (P bm bn / (S (bm + bn)); the paper: 2 bm bn / (bm + bn)), "
         "subject to\n"
         "       eq. 8 registers, section 4's FRAG caching (C and operands of each warp) plus 40 context "
-        "registers, "
-        "per thread and for all warps\n"
+        "registers, per thread and for all warps\n"
         "       of a block in the SM's register file, eq. 8 shared memory (padding 4 as in Table 4; eq. 8 "
-        "prints "
-        "8), T_Mem1 + T_Mem2 <= T_Comp.\n"
+        "prints 8), T_Mem1 + T_Mem2 <= T_Comp.\n"
         "       Ties: larger wm*wn, smaller wm+wn, larger bk, fewer stages, larger wm. Eq. 8's registers as "
-        "printed "
-        "admit (256,128,32); FRAG caching of the\n"
+        "printed admit (256,128,32); FRAG caching of the\n"
         "       whole block does not. Time: eq. 5 for every block of every wave.\n",
     [MODEL_LEGEMM] =
         "Model: LE-GEMM eqs. 12-17. Maximise T_TLP (at most what the GPU holds) x eq. 15, subject to Work_DL "
-        "in "
-        "registers per thread and per SM (eq. 17 counts\n"
+        "in registers per thread and per SM (eq. 17 counts\n"
         "       one register per element of C), two buffers in shared memory, T_K a multiple of the "
-        "fragment's k. "
-        "Ties: larger T_K (it shrinks only to fit),\n"
+        "fragment's k. Ties: larger T_K (it shrinks only to fit),\n"
         "       less work per thread. The product of the two objectives is ours: the paper names no scalar. "
-        "T_K "
-        "starts at one panel atom (32 for two slices).\n"
+        "T_K starts at one panel atom (32 for two slices).\n"
         "       Time, for orientation only: eq. 14 at the matrix unit's rate or eq. 13 at L2's.\n",
 };
 
@@ -327,7 +332,8 @@ const char *const explain_part_names[EXPLAIN_PARTS] = {"the pipes",
 void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
     const struct ht_cost_coefficients *k = &c->cost.coefficients;
-    struct model_step s = {0}; /* of warpgroup kernels and those that read the operands as they are all is one pipe */
+    /* of warpgroup kernels and those that read the operands as they are all is one pipe */
+    struct model_step s = {0};
     if (l->on.skeleton->cost_form == COST_PIPES)
         s = model_halftone_step(&c->on, t, c->cost.blocks_per_sm);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
@@ -437,7 +443,8 @@ static void print_pick(struct text *out, const struct listing *l) {
     struct explain_use use[EXPLAIN_USES];
     text_add(out, "\nPick: ");
     explain_add_tile(out, l, &p->tile);
-    text_addf(out, ", %d %s, %d threads\n", tile_warps(&p->tile) * tile_groups(&p->tile, &p->on), p->on.skeleton->workers, p->cost.threads);
+    text_addf(out, ", %d %s, %d threads\n", tile_warps(&p->tile) * tile_groups(&p->tile, &p->on),
+              p->on.skeleton->workers, p->cost.threads);
     explain_uses(l, p, use);
     for (int i = 0; i < EXPLAIN_USES; i++) {
         text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
@@ -530,8 +537,8 @@ static void print_fits(struct text *out, const struct listing *l) {
         const struct cost *c = &l->item[i].cost;
         text_addf(out, "  %3d ", i + 1);
         explain_add_tile(out, l, &l->item[i].tile);
-        text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves ", c->threads, l->item[i].on.skeleton->workers, c->regs_per_thread,
-                  c->smem_bytes, c->blocks_per_sm);
+        text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves ", c->threads,
+                  l->item[i].on.skeleton->workers, c->regs_per_thread, c->smem_bytes, c->blocks_per_sm);
         explain_add_milli(out, "", c->waves_milli, "");
         explain_add_milli(out, ", ", c->predicted_ns, "");
         text_addf(out, " us, %s\n", c->binding);

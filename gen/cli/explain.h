@@ -34,7 +34,8 @@ struct listing {
 bool explain_rank(struct listing *l);
 void explain_free(struct listing *l);
 
-/* Rank (from 0) of the first tile that is slower than the pick, or of the last when all are as good; 0: none. */
+/* Rank (from 0) of the first tile that is slower than the pick, or of the last when all are as good; 0:
+ * none. */
 int explain_runner_up(const struct listing *l);
 
 /* Said where the model sees another family than the scheme's kernels are of; else empty. */
@@ -48,7 +49,8 @@ struct explain_use {
 };
 void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]);
 
-/* Where the predicted time of a tile goes, in clocks of an SM: ht_cost_ns taken apart. Model halftone only. */
+/* Where the predicted time of a tile goes, in clocks of an SM: ht_cost_ns taken apart. Model halftone
+ * only. */
 enum { EXPLAIN_PARTS = 6 };
 extern const char *const explain_part_names[EXPLAIN_PARTS];
 void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]);
@@ -57,7 +59,8 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
 int64_t explain_milli_tflops(const struct shape *shape, int64_t ns);
 int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s);
 
-/* Rejections "kind: numbers": length of the kind, how many tiles share it, whether item `at` is the first of its kind. */
+/* Rejections "kind: numbers": length of the kind, how many tiles share it, whether item `at` is the first of
+ * its kind. */
 size_t explain_kind_length(const char *reason);
 int explain_count_kind(const struct listing *l, const char *kind);
 bool explain_is_first_of_kind(const struct listing *l, int at);
@@ -65,13 +68,14 @@ bool explain_is_first_of_kind(const struct listing *l, int at);
 /* Appends before, value / 1000 with three decimals, after. */
 void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after);
 
-/* A tile by the name that --tiles and TILES= take; one of the other MMA shape, which they do not take, says so behind it. */
+/* A tile by the name that --tiles and TILES= take; one of the other MMA shape, which they do not take, says
+ * so behind it. */
 enum { EXPLAIN_TILE_MAX = TILE_NAME_MAX + 24 };
 void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, const struct tile *t);
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t);
 
-/* Sentences of text and page: what the kernels multiply with and what is unverified; the ceiling; whether the pick is
- * faster than native FP32; which of the budget's values are estimates. */
+/* Sentences of text and page: what the kernels multiply with and what is unverified; the ceiling; whether the
+ * pick is faster than native FP32; which of the budget's values are estimates. */
 void explain_add_kernels(struct text *out, const struct listing *l);
 void explain_add_ceiling(struct text *out, const struct listing *l);
 void explain_add_verdict(struct text *out, const struct listing *l);

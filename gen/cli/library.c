@@ -21,12 +21,16 @@ static void write_recreate(struct library *l, const struct library_request *r) {
     text_add(&t, " --out DIR");
     const struct {
         const char *option, *value;
-    } options[] = {{"--scheme", r->schemes}, {"--tiles", r->tiles}, {"--prefix", r->prefix}, {"--promote", r->promote}};
+    } options[] = {
+        {"--scheme", r->schemes}, {"--tiles", r->tiles}, {"--prefix", r->prefix}, {"--promote", r->promote}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].value)
             text_addf(&t, " %s %s", options[i].option, options[i].value);
     }
-    text_addf(&t, "%s%s", r->lean ? " --lean" : "", r->simulator ? " --amalgamation-sim" : r->amalgamation ? " --amalgamation" : "");
+    text_addf(&t, "%s%s", r->lean ? " --lean" : "",
+              r->simulator      ? " --amalgamation-sim"
+              : r->amalgamation ? " --amalgamation"
+                                : "");
     if (t.failed || t.len >= sizeof l->recreate)
         err_user(NULL, 0, "the options are longer than %d bytes together", RECREATE_MAX);
     else
@@ -34,13 +38,15 @@ static void write_recreate(struct library *l, const struct library_request *r) {
     text_free(&t);
 }
 
-/* Other schemes' chains are closed when their papers say; a kernel promotes at the end of a step, or of every 64 k. */
+/* Other schemes' chains are closed when their papers say; a kernel promotes at the end of a step, or of every
+ * 64 k. */
 static bool obeys_interval(const struct scheme *s, int interval) {
     const int unit = interval > 64 ? 64 : scheme_atom_k(s);
     if (s->promote[0] != PROMOTE_ISA)
         err_user(NULL, 0, "scheme %s has no promotion interval to change; leave it out of --scheme", s->name);
     else if (interval % unit != 0)
-        err_user(NULL, 0, "--promote %d: scheme %s can promote every multiple of %d k", interval, s->name, unit);
+        err_user(NULL, 0, "--promote %d: scheme %s can promote every multiple of %d k", interval, s->name,
+                 unit);
     return err_count() == 0;
 }
 
@@ -83,8 +89,8 @@ const struct scheme *library_scheme(const char *name, const struct gpu *g, const
     if (!s || model_has_unit(g, isa, s))
         return s;
     add_names(&names, g, isa);
-    err_user(g->name, 0, "scheme %s: there are no %s kernels for %s; this GPU has: %s", name, slice_title(s->slice), isa->name,
-             names.data ? names.data : "none");
+    err_user(g->name, 0, "scheme %s: there are no %s kernels for %s; this GPU has: %s", name,
+             slice_title(s->slice), isa->name, names.data ? names.data : "none");
     text_free(&names);
     return NULL;
 }
@@ -137,11 +143,14 @@ const struct isa *library_isa(const struct gpu *g, const char *place) {
     else if (capability < 0)
         err_user(place, 0, "compute_capability '%s' is not like 8.6", g->compute_capability);
     else if (capability == 0 && isa_is_exact(isa))
-        err_user(place, 0, "isa %s runs on compute capability %d.%d alone; add 'compute_capability = %d.%d  # source' if this GPU has it, "
-                 "else take the next lower row of halftone-gen list isas without an 'a'", isa->name, needs / 10, needs % 10, needs / 10, needs % 10);
+        err_user(place, 0,
+                 "isa %s runs on compute capability %d.%d alone; add 'compute_capability = %d.%d  # source' "
+                 "if this GPU has it, else take the next lower row of halftone-gen list isas without an 'a'",
+                 isa->name, needs / 10, needs % 10, needs / 10, needs % 10);
     else if (capability > 0 && (isa_is_exact(isa) ? capability != needs : capability < needs))
-        err_user(place, 0, "isa %s runs on compute capability %d.%d %s, this GPU has %s; write isa = %s", isa->name, needs / 10, needs % 10,
-                 isa_is_exact(isa) ? "alone" : "or later", g->compute_capability, right ? right->name : "(no row is that low)");
+        err_user(place, 0, "isa %s runs on compute capability %d.%d %s, this GPU has %s; write isa = %s",
+                 isa->name, needs / 10, needs % 10, isa_is_exact(isa) ? "alone" : "or later",
+                 g->compute_capability, right ? right->name : "(no row is that low)");
     else
         return isa;
     return NULL;
@@ -152,9 +161,12 @@ static bool is_budget_name(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     bool ok = dot && dot > name && strcmp(dot, ".gpu") == 0 && *name != '.' && *name != '-';
     for (const char *c = name; *c; c++)
-        ok = ok && (strchr("_.+@~-", *c) || (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') || (unsigned char)*c >= 128);
+        ok = ok && (strchr("_.+@~-", *c) || (*c >= '0' && *c <= '9') ||
+                    ((*c | 32) >= 'a' && (*c | 32) <= 'z') || (unsigned char)*c >= 128);
     if (!ok && (slash || dot))
-        err_user(path, 0, "a budget file is called NAME.gpu, NAME of letters, digits and _ + @ ~ - . from a letter or digit on");
+        err_user(path, 0,
+                 "a budget file is called NAME.gpu, NAME of letters, digits and _ + @ ~ - . from a letter or "
+                 "digit on");
     return ok || !(slash || dot);
 }
 

@@ -1,6 +1,6 @@
-/* library: what one library is made of: the kernel sets of one or several GPUs and the sources they need, each source
- * once. Two GPUs of one instruction set may plan the same kernel: its code is the same up to what fits launches
- * to the number of SMs, so the first GPU's is taken for both. */
+/* library: what one library is made of: the kernel sets of one or several GPUs and the sources they need,
+ * each source once. Two GPUs of one instruction set may plan the same kernel: its code is the same up to what
+ * fits launches to the number of SMs, so the first GPU's is taken for both. */
 #ifndef HT_LIBRARY_H
 #define HT_LIBRARY_H
 
@@ -43,7 +43,8 @@ struct library {
     struct unit unit[LIBRARY_UNITS_MAX];
 };
 
-/* The row of a budget's isa, if its code runs on the budget's compute capability; NULL after err_user about `place`. */
+/* The row of a budget's isa, if its code runs on the budget's compute capability; NULL after err_user about
+ * `place`. */
 const struct isa *library_isa(const struct gpu *g, const char *place);
 
 /* A list of schemes with `auto` replaced by what the library's auto is made of. */

@@ -16,7 +16,8 @@
 #include "cli/tuned.h"
 #include "cli/vendor.h"
 
-/* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says otherwise. */
+/* The repository: the folder two above the executable (out/bin/halftone-gen), unless --root says
+ * otherwise. */
 static const char *default_root(void) {
     static char path[4096];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -43,7 +44,8 @@ static void read_shape(struct shape *shape, const char *s) {
         }
     }
     if (ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k)) == INT64_MAX)
-        err_user(NULL, 0, "--shape %s is too large: 2 m n k must stay below 2^63, as in 1000000x1000000x1000000", s);
+        err_user(NULL, 0,
+                 "--shape %s is too large: 2 m n k must stay below 2^63, as in 1000000x1000000x1000000", s);
 }
 
 static const struct isa *load_budget(struct gpu *g, const char *root, const char *name) {
@@ -75,19 +77,22 @@ static void list_isa(struct text *out, const struct isa *isa) {
     const bool amd = strcmp(isa->vendor, "amd") == 0;
     text_addf(out, "%-13s %-9s ", isa->name, isa_instruction(isa));
     if (amd)
-        text_addf(out, "AMD gfx%x alone%s\n", (unsigned)isa->arch, isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
+        text_addf(out, "AMD gfx%x alone%s\n", (unsigned)isa->arch,
+                  isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
     else
         text_addf(out, "NVIDIA compute capability %d.%d %s%s%s\n", isa->arch / 100, isa->arch / 10 % 10,
-                  isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later", isa->absent ? "; no kernels with " : "",
-                  isa->absent ? isa->absent : "");
+                  isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later",
+                  isa->absent ? "; no kernels with " : "", isa->absent ? isa->absent : "");
 }
 
-/* Name, what a product takes, its bound (|C - AB| <= units * 2^-24 * |A||B|, on sm_80), and for which numbers that holds. */
+/* Name, what a product takes, its bound (|C - AB| <= units * 2^-24 * |A||B|, on sm_80), and for which numbers
+ * that holds. */
 static void list_scheme(struct text *out, const struct scheme *s) {
     enum { K = 1024 };
-    text_addf(out, "%-9s %d x %s, %2d product%s, bound %6" PRId64 "%s at k = %d: %.*s\n", s->name, s->slices, slice_title(s->slice),
-              s->products, s->products > 1 ? "s" : " ", manifest_bound_units(s, isa_find("sm_80"), K), s->exact_k > 0 ? " k" : "  ",
-              (int)K, (int)strcspn(s->range_text, ";"), s->range_text);
+    text_addf(out, "%-9s %d x %s, %2d product%s, bound %6" PRId64 "%s at k = %d: %.*s\n", s->name, s->slices,
+              slice_title(s->slice), s->products, s->products > 1 ? "s" : " ",
+              manifest_bound_units(s, isa_find("sm_80"), K), s->exact_k > 0 ? " k" : "  ", (int)K,
+              (int)strcspn(s->range_text, ";"), s->range_text);
 }
 
 static int run_list(const char *what, const char *root) {
@@ -110,7 +115,8 @@ static int run_list(const char *what, const char *root) {
     return err_count() > 0;
 }
 
-/* What the explanation is held against: another GPU, or this one with values replaced. NULL: nothing, or err_user. */
+/* What the explanation is held against: another GPU, or this one with values replaced. NULL: nothing, or
+ * err_user. */
 static const struct isa *load_other(struct gpu *other, const struct gpu *g, const struct options *o) {
     if (o->compare && o->what_ifs > 0)
         err_user(NULL, 0,
@@ -148,7 +154,8 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
 }
 
 /* One scheme of one GPU; l and other (g NULL: none) have all but that. */
-static bool explain_scheme(struct listing l, struct listing other, const char *name, const struct options *o) {
+static bool explain_scheme(struct listing l, struct listing other, const char *name,
+                           const struct options *o) {
     l.s = library_scheme(name, l.g, l.isa);
     if (other.g) /* f16x3 is another row where FP16 subnormals are flushed */
         other.s = library_scheme(name, other.g, other.isa);
@@ -199,11 +206,14 @@ static int run_explain(const struct options *o) {
     if (!o->gpu || !strchr(o->gpu, ','))
         return explain_one(o);
     if (o->html || o->tsv || o->compare || o->what_ifs > 0) {
-        err_user(NULL, 0, "--html, --tsv, --compare and --what-if are for one GPU, but --gpu names several: %s", o->gpu);
+        err_user(NULL, 0,
+                 "--html, --tsv, --compare and --what-if are for one GPU, but --gpu names several: %s",
+                 o->gpu);
         return 1;
     }
     text_add(&list, o->gpu);
-    for (char *name = list.data ? strtok(list.data, ",") : NULL; name && code == 0; name = strtok(NULL, ",")) {
+    for (char *name = list.data ? strtok(list.data, ",") : NULL; name && code == 0;
+         name = strtok(NULL, ",")) {
         one.gpu = name;
         printf(name == list.data ? "" : "\n");
         code = explain_one(&one);
@@ -238,7 +248,8 @@ static bool plan_library(const struct options *o, const char *command, struct li
     return err_count() == 0 && library_plan(&library, request);
 }
 
-/* The schemes that nobody named and that a set lacks; and what a set's `auto` cannot promise for want of a scheme. */
+/* The schemes that nobody named and that a set lacks; and what a set's `auto` cannot promise for want of a
+ * scheme. */
 static void print_left_out(const struct options *o) {
     for (int i = 0; i < library.sets && !o->scheme; i++) {
         const struct kernel_set *set = &library.set[i];
@@ -251,7 +262,8 @@ static void print_left_out(const struct options *o) {
     }
     for (int i = 0; i < library.sets; i++)
         if (plan_lacks_rescue(&library.set[i].plans))
-            printf("%s: no scheme bf16x6u: auto checks no data, and accuracy fp32 is an error\n", library.set[i].gpu.name);
+            printf("%s: no scheme bf16x6u: auto checks no data, and accuracy fp32 is an error\n",
+                   library.set[i].gpu.name);
 }
 
 static int run_emit(const struct options *o) {

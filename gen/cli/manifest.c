@@ -20,8 +20,10 @@ static const char *async_name(bool async) {
 
 static void table_of_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     /* one line: what reads the table knows it by its first two */
-    text_addf(out, "# kernels of %s (%s, %s, copies by %s), halftone-gen %s; licence: MIT-0; " HT_RECREATE "%s\n", c->gpu->name,
-              c->gpu->title, c->isa->name, async_name(c->isa->async_copy), HT_GENERATOR_VERSION, c->recreate);
+    text_addf(out,
+              "# kernels of %s (%s, %s, copies by %s), halftone-gen %s; licence: MIT-0; " HT_RECREATE "%s\n",
+              c->gpu->name, c->gpu->title, c->isa->name, async_name(c->isa->async_copy), HT_GENERATOR_VERSION,
+              c->recreate);
     text_add(out, "name\tscheme\tvariant\tbm\tbn\tbk\twm\twn\tstages\tthreads\tregs_planned\tsmem_"
                   "bytes\tblocks_per_sm\twhy\tmmas\tloads\tcopies\tcluster\n");
     for (int i = 0; i < set->count; i++) {
@@ -60,14 +62,17 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
         const struct ht_cost_coefficients *k = &p->cost.coefficients;
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
                   variant_name(p->variant), p->why);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm, t->wn,
-                  t->stages, tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  p->on.skeleton->desc_kind,
-                  emit_rescues(p));
-        text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n     %s_init, %s_launch},\n",
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm,
+                  t->wn, t->stages, tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
+                  p->on.skeleton->desc_kind, emit_rescues(p));
+        text_addf(out,
+                  "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
+                  "%d},\n     %s_init, %s_launch},\n",
                   k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
-                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps, k->cluster_m,
-                  k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts, k->hidden_cycles, k->block_cycles, k->swap_share, k->near_bytes, k->far_cycles, k->whole_k, p->name, p->name);
+                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps,
+                  k->cluster_m, k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts,
+                  k->hidden_cycles, k->block_cycles, k->swap_share, k->near_bytes, k->far_cycles, k->whole_k,
+                  p->name, p->name);
     }
     text_add(out, "};\n\n");
 }
@@ -89,7 +94,8 @@ static struct bound_terms bound_terms_of(const struct target *on) {
                             .promote_k = plan_promote_k(on)};
     if (scheme_is_exact(s))
         return (struct bound_terms){.once_units = s->split_units};
-    if (scheme_is_unpacked(s) && !isa->mma_bf16) /* a rounding for each k; ht_bound_units says it per fragment */
+    /* a rounding for each k; ht_bound_units says it per fragment */
+    if (scheme_is_unpacked(s) && !isa->mma_bf16)
         return (struct bound_terms){.step_units = target_fragment_k(on), .promote_k = FFMA_CHAIN};
     for (int i = 0; i < s->products; i++) {
         const struct product *p = &s->product[i];
@@ -99,7 +105,9 @@ static struct bound_terms bound_terms_of(const struct target *on) {
         const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > 20;
         b.step_units += tiny ? isa->tiny_units
                              : full; /* lo * lo cannot lose more than itself, but the sum is cut again */
-        if (tiny) /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16, cut 2^-7 * 2^-15 */
+        /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16, cut 2^-7 *
+         * 2^-15 */
+        if (tiny)
             b.once_units += s->split == SPLIT_TRUNCATE && s->slice == SLICE_F16 ? 16 : 4;
     }
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
@@ -115,8 +123,12 @@ static struct bound_terms bound_terms_of(const struct target *on) {
 int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k) {
     const struct target on = target_main(NULL, isa, s);
     const struct bound_terms b = bound_terms_of(&on);
-    const struct ht_scheme_desc desc = {.mma_k = target_fragment_k(&on), .align_units = b.step_units, .split_units = b.once_units,
-                                        .promote_k = b.promote_k, .exact_k = s->exact_k, .fma_k = s->fma_k};
+    const struct ht_scheme_desc desc = {.mma_k = target_fragment_k(&on),
+                                        .align_units = b.step_units,
+                                        .split_units = b.once_units,
+                                        .promote_k = b.promote_k,
+                                        .exact_k = s->exact_k,
+                                        .fma_k = s->fma_k};
     return ht_bound_units(&desc, k);
 }
 
@@ -138,8 +150,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         emit_bound_text(out, s, isa);
         text_addf(
             out,
-            "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     "
-            "\"%s\", %s%s, %s%s, %d, %d, %s%s, %d, %ld, %d, %s, %d},\n",
+            "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     \"%s\", %s%s, %s%s, %d, %d, %s%s, %d, "
+            "%ld, %d, %s, %d},\n",
             s->slices, scheme_atom_k(s),
             scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, target_fragment_k(&on),
             bound.step_units, bound.once_units, bound.promote_k,
@@ -173,20 +185,25 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
         g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
         isa_is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
         g->launch_ns, set->count, schemes, g->name, g->name, reduce, c->tuned ? c->tuned->count : 0,
-        c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "", scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
+        c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "", scheme_of_role(AUTO_FIRST),
+        scheme_of_role(AUTO_FALLBACK));
 }
 
-/* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's error. */
-static const char join_head[] =
-    "/* The sets of another folder, of the same prefix and version, join the list where this file is compiled with HT_JOIN: the\n"
-    " * path of that folder's dispatch.c in quotes. Of that folder the kernels alone are compiled besides. */\n"
-    "#if defined(HT_MORE_SETS) || defined(HT_SETS_ELSEWHERE)\n#error \"two folders are joined with HT_JOIN now: see above\"\n#endif\n"
-    "#ifdef HT_JOINING\n#define HT_JOINED ";
+/* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's
+ * error. */
+static const char join_head[] = "/* The sets of another folder, of the same prefix and version, join the "
+                                "list where this file is compiled with HT_JOIN: the\n"
+                                " * path of that folder's dispatch.c in quotes. Of that folder the kernels "
+                                "alone are compiled besides. */\n"
+                                "#if defined(HT_MORE_SETS) || defined(HT_SETS_ELSEWHERE)\n#error \"two "
+                                "folders are joined with HT_JOIN now: see above\"\n#endif\n"
+                                "#ifdef HT_JOINING\n#define HT_JOINED ";
 static const char join_list[] =
     "\n#else\n#ifdef HT_JOIN\n#define HT_JOINING\n#include HT_JOIN\n#ifndef HT_JOINED\n"
     "#error \"the folder that HT_JOIN names has another prefix, or was written by another version\"\n#endif\n"
     "#else\n#define HT_JOINED\n#endif\n"
-    "extern const int ht_list;\nconst int ht_list = 1; /* two lists in one program are the linker's error */\n";
+    "extern const int ht_list;\nconst int ht_list = 1; /* two lists in one program are the linker's error "
+    "*/\n";
 
 static void list_sets(struct text *out, const struct library *l) {
     for (int i = 0; i < l->sets; i++)
@@ -197,8 +214,9 @@ void manifest_dispatch(struct text *out, const struct library *l) {
     text_add(out, "/* dispatch.c: the kernel sets of");
     for (int i = 0; i < l->sets; i++)
         text_addf(out, "%s %s", i > 0 ? "," : "", l->set[i].gpu.name);
-    text_addf(out, " as data. Generated by halftone-gen %s; licence: MIT-0.\n * " HT_RECREATE "%s%s%s */\n", HT_GENERATOR_VERSION,
-              l->recreate, l->tuned.file ? " --tuned " : "", l->tuned.file ? l->tuned.file : "");
+    text_addf(out, " as data. Generated by halftone-gen %s; licence: MIT-0.\n * " HT_RECREATE "%s%s%s */\n",
+              HT_GENERATOR_VERSION, l->recreate, l->tuned.file ? " --tuned " : "",
+              l->tuned.file ? l->tuned.file : "");
     text_add(out, "#include \"ht_abi.h\"\n\n");
     if (!l->set[0].context.inner)
         dispatch_declarations(out, l);
@@ -216,8 +234,11 @@ void manifest_dispatch(struct text *out, const struct library *l) {
 }
 
 void manifest_banner(struct text *out, const struct library *l, const char *licence) {
-    text_addf(out, "/* Copied by halftone-gen %s, which can also verify vendored copies. Licence: %s.\n * " HT_RECREATE "%s */\n",
-              HT_GENERATOR_VERSION, licence, l->recreate);
+    text_addf(
+        out,
+        "/* Copied by halftone-gen %s, which can also verify vendored copies. Licence: %s.\n * " HT_RECREATE
+        "%s */\n",
+        HT_GENERATOR_VERSION, licence, l->recreate);
 }
 
 bool manifest_header(struct text *out, const struct library *l) {
@@ -226,13 +247,17 @@ bool manifest_header(struct text *out, const struct library *l) {
     snprintf(path, sizeof path, "%s/runtime/halftone.h", l->set[0].context.root);
     manifest_banner(out, l, "MIT");
     if (!text_read_file(out, path))
-        err_user(path, 0, "cannot read this file; --root names the folder that holds gen/, runtime/ and templates/");
+        err_user(path, 0,
+                 "cannot read this file; --root names the folder that holds gen/, runtime/ and templates/");
     return err_count() == 0;
 }
 
 void manifest_rules(struct text *out, const struct library *l) {
-    text_addf(out, "# kernel sources and how to compile those of each instruction set. Generated by halftone-gen %s; licence: MIT-0.\n"
-                   "# " HT_RECREATE "%s\n", HT_GENERATOR_VERSION, l->recreate);
+    text_addf(out,
+              "# kernel sources and how to compile those of each instruction set. Generated by halftone-gen "
+              "%s; licence: MIT-0.\n"
+              "# " HT_RECREATE "%s\n",
+              HT_GENERATOR_VERSION, l->recreate);
     text_addf(out, "HT_EXTENSION := %s\n", l->set[0].context.isa->extension);
     for (int i = 0; i < l->units; i++) {
         const struct isa *isa = l->unit[i].context->isa;

@@ -1,6 +1,6 @@
 /* manifest: the files that tie the kernels of a library together.
  *   manifest    a table of every kernel for people and scripts, GPU by GPU
- *   dispatch.c  the same as data for the runtime: a struct ht_set_desc for each GPU, and ht_sets, the list of them
+ *   dispatch.c  the same as data for the runtime: a struct ht_set_desc for each GPU, and ht_sets, their list
  *   halftone.h  a copy of the public header
  *   rules.mk    the list of sources and the compile flags for make */
 #ifndef HT_MANIFEST_H
@@ -10,8 +10,10 @@
 
 /* The comment on top of copied text: origin, licence, the command that copies it again. */
 void manifest_banner(struct text *out, const struct library *l, const char *licence);
-bool manifest_header(struct text *out, const struct library *l); /* halftone.h under that; false after err_user */
-/* Units of the scheme's a-priori bound on this instruction set, as the library states them (ht_bound_units). */
+/* halftone.h under that; false after err_user */
+bool manifest_header(struct text *out, const struct library *l);
+/* Units of the scheme's a-priori bound on this instruction set, as the library states them
+ * (ht_bound_units). */
 int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k);
 void manifest_table(struct text *out, const struct library *l);
 void manifest_dispatch(struct text *out, const struct library *l);

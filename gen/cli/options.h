@@ -1,5 +1,5 @@
-/* options: the command line as data, and its help. Checks what needs no other module: names, order, emptiness,
- * characters. */
+/* options: the command line as data, and its help. Checks what needs no other module: names, order,
+ * emptiness, characters. */
 #ifndef HT_OPTIONS_H
 #define HT_OPTIONS_H
 
@@ -20,7 +20,8 @@ struct options {
 /* The verb of that name; VERBS: none, or err_user. */
 enum verb options_verb(const char *name);
 
-/* Words behind the verb. The values are the words themselves, a folder's without trailing slashes. False after err_user. */
+/* Words behind the verb. The values are the words themselves, a folder's without trailing slashes. False
+ * after err_user. */
 bool options_read(struct options *o, enum verb verb, int count, char **words);
 
 /* Help to standard output: of the program (VERBS), or of a verb. */

@@ -31,8 +31,7 @@ static void write_facts(struct text *out, const struct page *p) {
     const struct gpu *g = l->g;
     const char *const note = explain_seen_note(l);
     text_addf(out,
-              "# "
-              "facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\nleft\t%"
+              "# facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\nleft\t%"
               "s\nright\t%s\n",
               g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), slice_title(l->s->slice),
               p->main_name, p->other_name);
@@ -126,7 +125,8 @@ static int64_t intensity_milli(const struct listing *l) {
     return flops > INT64_MAX / 1000 ? ht_mul(flops / bytes, 1000) : flops * 1000 / bytes;
 }
 
-/* Every scheme's pick on this GPU and shape, the page's own first; those without a fitting tile are left out. */
+/* Every scheme's pick on this GPU and shape, the page's own first; those without a fitting tile are left
+ * out. */
 static void write_schemes(struct text *out, const struct listing *l) {
     text_add(out, "# schemes\nscheme\tslice\tproducts\tceiling_gflops\tgflops\tintensity_milli\tbinding\n");
     for (int i = -1; i < scheme_count; i++) {
@@ -170,7 +170,8 @@ static void write_tables(struct text *out, const struct page *p) {
 
 enum { READ = 0, WRITE = 1, NOT_FOUND = 127 };
 
-/* Writes the tables from a process of its own: whoever reads them may write before it has read all, or stop reading. */
+/* Writes the tables from a process of its own: whoever reads them may write before it has read all, or stop
+ * reading. */
 static pid_t start_writer(const struct text *tables, const int input[2], const int output[2]) {
     const pid_t child = fork();
     if (child != 0)
@@ -187,7 +188,8 @@ static pid_t start_writer(const struct text *tables, const int input[2], const i
     _exit(0);
 }
 
-/* -I, -B: neither the environment, nor the current folder, nor files beside the script have a say, and none is left there. */
+/* -I, -B: neither the environment, nor the current folder, nor files beside the script have a say, and none
+ * is left there. */
 static pid_t start_python(const char *script, const int input[2], const int output[2]) {
     const pid_t child = fork();
     if (child != 0)

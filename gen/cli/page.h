@@ -10,6 +10,7 @@ struct page {
     const char *main_name, *other_name;
 };
 
-/* Draws the page with python3 and bench/pages.py below root, and writes it whole or not at all. False after err_user. */
+/* Draws the page with python3 and bench/pages.py below root, and writes it whole or not at all. False after
+ * err_user. */
 bool page_write(const struct page *p, const char *root, const char *path);
 #endif

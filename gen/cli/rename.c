@@ -36,7 +36,8 @@ static bool is_declared(const struct rename *r, const char *word, size_t len) {
 static bool is_renamed(const struct rename *r, const char *word, size_t len, enum rename_scope scope,
                        const char *kernel) {
     /* of the compiler's command line: one name whatever the prefix; the last two are refused there */
-    static const char *const switches[] = {"HT_SIMULATOR", "HT_JOIN", "HT_JOINING", "HT_MORE_SETS", "HT_SETS_ELSEWHERE"};
+    static const char *const switches[] = {"HT_SIMULATOR", "HT_JOIN", "HT_JOINING", "HT_MORE_SETS",
+                                           "HT_SETS_ELSEWHERE"};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         if (len == strlen(switches[i]) && begins(word, len, switches[i]))
             return false;

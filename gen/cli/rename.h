@@ -14,8 +14,8 @@ struct rename {
     const char *abi;                   /* declarations that kernels share with the runtime */
 };
 
-/* RENAME_ALL: every name. RENAME_TABLE: but "halftone" alone, which in tables is the name of a model. RENAME_KERNEL: names
- * that begin with the kernel's own, and those declared in abi. */
+/* RENAME_ALL: every name. RENAME_TABLE: but "halftone" alone, which in tables is the name of a model.
+ * RENAME_KERNEL: names that begin with the kernel's own, and those declared in abi. */
 enum rename_scope { RENAME_ALL, RENAME_TABLE, RENAME_KERNEL };
 
 /* prefix NULL: none. abi must live as long. */

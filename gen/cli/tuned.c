@@ -46,7 +46,8 @@ static bool read_header(struct reader *r, char *line) {
     char *cell[COLUMNS_MAX];
     const int count = cut(line, cell);
     if (!r->is_of_set) {
-        err_user(r->path, r->line, "not measured with the set of %s; the table's first line names its set", r->gpu);
+        err_user(r->path, r->line, "not measured with the set of %s; the table's first line names its set",
+                 r->gpu);
         return false;
     }
     for (int c = 0; c < COL_COUNT; c++) {
@@ -107,19 +108,27 @@ static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, con
     return &t->entry[t->count++];
 }
 
-/* Whether the library may run the row's kernel for its shape by itself: no ablation, and as many parts of k as the kernel's
- * bound and buffers are made for. */
+/* Whether the library may run the row's kernel for its shape by itself: no ablation, and as many parts of k
+ * as the kernel's bound and buffers are made for. */
 static bool may_run(const struct reader *r, const struct plan *p, const struct shape *s, int64_t splits) {
     const struct ht_cost_coefficients *c = &p->cost.coefficients;
-    const int64_t steps = ht_ceil_div(s->k, c->step_k), most = c->whole_k ? 1 : steps < HT_PICK_SPLITS_MAX ? steps : HT_PICK_SPLITS_MAX;
+    const int64_t steps = ht_ceil_div(s->k, c->step_k), most = c->whole_k ? 1
+                                                               : steps < HT_PICK_SPLITS_MAX
+                                                                   ? steps
+                                                                   : HT_PICK_SPLITS_MAX;
     if (p->variant != VARIANT_PIPELINE)
-        err_user(r->path, r->line, "kernel '%s' is never dispatched for a shape: it is the variant '%s'; remove the row", p->name,
-                 variant_name(p->variant));
+        err_user(r->path, r->line,
+                 "kernel '%s' is never dispatched for a shape: it is the variant '%s'; remove the row",
+                 p->name, variant_name(p->variant));
     else if (splits > most)
-        err_user(r->path, r->line, "splits %" PRId64 ": kernel '%s' can cut k = %" PRId64 " into %" PRId64 " parts at most (steps of %d); remove the row",
+        err_user(r->path, r->line,
+                 "splits %" PRId64 ": kernel '%s' can cut k = %" PRId64 " into %" PRId64
+                 " parts at most (steps of %d); remove the row",
                  splits, p->name, s->k, most, (int)c->step_k);
     else if (c->exact_k > 0 && ht_ceil_div(steps, splits) > c->exact_k / c->step_k)
-        err_user(r->path, r->line, "splits %" PRId64 ": the sums of kernel '%s' are exact up to %d k, so k = %" PRId64 " needs more parts; remove the row",
+        err_user(r->path, r->line,
+                 "splits %" PRId64 ": the sums of kernel '%s' are exact up to %d k, so k = %" PRId64
+                 " needs more parts; remove the row",
                  splits, p->name, (int)c->exact_k, s->k);
     else
         return true;
@@ -149,7 +158,8 @@ static bool read_row(struct reader *r, char *line) {
         err_user(r->path, r->line, "this set has no kernel '%s'; tune the set that this generator makes",
                  cell[r->at[COL_KERNEL]]);
     else if (!plan_takes_k(&r->set->plan[plan], shape.k))
-        return true; /* tune times it, but its bound holds from there on only: the library's choice passes it over too */
+        /* tune times it, but its bound holds from there on only: the library's choice passes it over too */
+        return true;
     else if (may_run(r, &r->set->plan[plan], &shape, splits)) {
         struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].on.s);
         if (e && strcmp(cell[r->at[COL_PICK]], "1") == 0)
@@ -235,7 +245,8 @@ void tuned_dispatch(struct text *out, const struct tuned *t, const char *gpu) {
     text_add(out, "};\n\n");
 }
 
-/* Worked line (test): picks of 100 and 125 us where 100 and 100 are best: speeds 100 and 80 %, 90 % in the mean. */
+/* Worked line (test): picks of 100 and 125 us where 100 and 100 are best: speeds 100 and 80 %, 90 % in the
+ * mean. */
 void tuned_loss(struct text *out, const struct tuned *t) {
     int64_t sum = 0, worst = 1000;
     int cases = 0, at = 0;

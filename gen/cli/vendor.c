@@ -53,17 +53,21 @@ static const char *flags_of(const struct vendor *v, const struct isa *isa) {
     return v->request->simulator ? "-std=c++17" : isa->compile_flags;
 }
 
-/* Without its '_' a prefix is a type, a header and a library: words of C and C++ and headers of theirs it cannot be. */
+/* Without its '_' a prefix is a type, a header and a library: words of C and C++ and headers of theirs it
+ * cannot be. */
 static bool is_taken(const char *stem) {
     static const char *const words[] = {
-        "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const "
-        "consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else "
-        "enum explicit export extern false float for friend goto if inline int long main mutable namespace new noexcept not not_eq nullptr "
-        "operator or or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof static "
-        "static_assert static_cast std struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned "
-        "using virtual void volatile wchar_t while xor xor_eq",
-        "assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool stddef stdint "
-        "stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix"};
+        "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
+        "char32_t class compl concept const consteval constexpr constinit const_cast continue co_await "
+        "co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern "
+        "false float for friend goto if inline int long main mutable namespace new noexcept not not_eq "
+        "nullptr operator or or_eq private protected public register reinterpret_cast requires restrict "
+        "return short signed sizeof static static_assert static_cast std struct switch template this "
+        "thread_local throw true try typedef typeid typename typeof union unsigned using virtual void "
+        "volatile wchar_t while xor xor_eq",
+        "assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg "
+        "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar "
+        "wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix"};
     const size_t len = strlen(stem);
     bool taken = len > 2 && strcmp(stem + len - 2, "_t") == 0; /* POSIX keeps these for types */
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -81,14 +85,16 @@ bool vendor_prefix_ok(const char *prefix) {
     for (size_t i = 0; i < len; i++)
         ok = ok && (isalnum((unsigned char)prefix[i]) || prefix[i] == '_') && (unsigned char)prefix[i] < 128;
     if (!ok)
-        err_user(
-            NULL, 0,
-            "SYMBOLS '%s' (--prefix) cannot begin C names; letters, digits and '_', from a letter to a '_', no two of these in a row, as myproj_",
-            prefix);
+        err_user(NULL, 0,
+                 "SYMBOLS '%s' (--prefix) cannot begin C names; letters, digits and '_', from a letter to a "
+                 "'_', no two of these in a row, as myproj_",
+                 prefix);
     snprintf(stem, sizeof stem, "%.*s", ok ? (int)len - 1 : 0, prefix);
     if (ok && is_taken(stem))
-        err_user(NULL, 0, "SYMBOLS '%s' (--prefix): %s, the name of the handle's type and of the header, is a word or header of C, C++ or the "
-                          "compiler; choose another, as myproj_", prefix, stem);
+        err_user(NULL, 0,
+                 "SYMBOLS '%s' (--prefix): %s, the name of the handle's type and of the header, is a word or "
+                 "header of C, C++ or the compiler; choose another, as myproj_",
+                 prefix, stem);
     return ok && !is_taken(stem);
 }
 
@@ -116,20 +122,22 @@ static struct text *add_file(struct vendor *v, const char *name) {
 
 /* The runtime but the device layer, each header behind those that it includes. */
 static const char *const runtime_files[] = {
-    "halftone.h", "ht_abi.h", "ht_cost.h", "ht_bound.h", "ht_pick.h", "ht_dev.h", "ht_accuracy.h", "ht_call.h", "ht_pick.c",
-    "ht_accuracy.c", "ht_handle.c", "ht_check.c", "ht_select.c", "ht_workspace.c", "ht_steps.c", "ht_api.c", "ht_query.c", "ht_rho.c"};
+    "halftone.h",    "ht_abi.h",       "ht_cost.h",  "ht_bound.h",    "ht_pick.h",   "ht_dev.h",
+    "ht_accuracy.h", "ht_call.h",      "ht_pick.c",  "ht_accuracy.c", "ht_handle.c", "ht_check.c",
+    "ht_select.c",   "ht_workspace.c", "ht_steps.c", "ht_api.c",      "ht_query.c",  "ht_rho.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
 static bool is_source(const char *name) {
     return strcmp(strchr(name, '.'), ".c") == 0;
 }
 
-/* What the runtime copy of a folder says before ht_abi.h's own text: its list of sets is that of this folder's dispatch.c, not
- * of any in the archive, and folders are joined only where both have the same text. */
+/* What the runtime copy of a folder says before ht_abi.h's own text: its list of sets is that of this
+ * folder's dispatch.c, not of any in the archive, and folders are joined only where both have the same
+ * text. */
 static void write_identity(struct text *out, const struct vendor *v) {
     struct text raw = {0};
-    text_addf(&raw, "#ifndef HT_ABI_SUM\n#define HT_ABI_SUM %uu\n#define ht_sets ht_sets_of_%s\n#endif\n", v->abi_sum,
-              v->library->set[0].gpu.name);
+    text_addf(&raw, "#ifndef HT_ABI_SUM\n#define HT_ABI_SUM %uu\n#define ht_sets ht_sets_of_%s\n#endif\n",
+              v->abi_sum, v->library->set[0].gpu.name);
     rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
     text_free(&raw);
 }
@@ -158,7 +166,9 @@ static void add_dispatch(struct text *out, const struct vendor *v) {
     struct text raw = {0};
     manifest_dispatch(&raw, v->library);
     if (!v->request->amalgamation)
-        text_addf(&raw, "#if HT_ABI_SUM != %uu\n#error \"this folder and the one it joins were written by different versions\"\n#endif\n",
+        text_addf(&raw,
+                  "#if HT_ABI_SUM != %uu\n#error \"this folder and the one it joins were written by "
+                  "different versions\"\n#endif\n",
                   v->abi_sum);
     rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
     text_free(&raw);
@@ -218,16 +228,19 @@ static void inline_dispatch(struct text *out, const struct vendor *v) {
     text_free(&none);
 }
 
-/* The simulator's sources, in the order that they need: what kernels see, and after them what does the work. */
+/* The simulator's sources, in the order that they need: what kernels see, and after them what does the
+ * work. */
 static const char *const sim_seen[] = {"sim_api.h", "sim_f16.h", "sim_mfma.h", "ht_sim.h", NULL};
 static const char *const sim_works[] = {
-    "sim_mma.h",     "sim_mma_wide.h", "sim_fiber.h",   "sim_internal.h", "sim_async.h",   "sim_f16.c",    "sim_mfma.c",
-    "sim_mma.c",     "sim_mma_wide.c", "sim_fiber.cpp", "sim_error.cpp",  "sim_grid.cpp",  "sim_mem.cpp",  "sim_order.cpp",
-    "sim_async.cpp", "sim_warp.cpp",   "sim_wgmma.cpp", "sim_core.cpp",   NULL};
+    "sim_mma.h",   "sim_mma_wide.h", "sim_fiber.h",    "sim_internal.h", "sim_async.h",   "sim_f16.c",
+    "sim_mfma.c",  "sim_mma.c",      "sim_mma_wide.c", "sim_fiber.cpp",  "sim_error.cpp", "sim_grid.cpp",
+    "sim_mem.cpp", "sim_order.cpp",  "sim_async.cpp",  "sim_warp.cpp",   "sim_wgmma.cpp", "sim_core.cpp",
+    NULL};
 static const char *const sim_cuda[] = {"sim_cuda.c", NULL};
 
 /* Sources under their own names, in a namespace without one, as nobody else may see them. */
-static void inline_sim(struct text *out, struct text *system, const struct vendor *v, const char *const *names, bool hidden) {
+static void inline_sim(struct text *out, struct text *system, const struct vendor *v,
+                       const char *const *names, bool hidden) {
     text_add(out, hidden ? "namespace {\n" : "");
     for (; *names; names++) {
         struct text raw = {0};
@@ -258,19 +271,23 @@ static void add_cuda_header(struct vendor *v) {
     text_free(&raw);
 }
 
-/* What an amalgamation begins with, before its system headers and behind them. gcc must not make two calls of one, by
- * threading jumps nor by placing a short block twice: the simulator tells calls apart by where they return to. */
-static const char sim_first[] = "#undef _FORTIFY_SOURCE // its longjmp refuses to leave one stack for another\n"
-                                "#define HT_SIMULATOR\n#define HT_SIM_LOCAL\n"
-                                "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#pragma clang diagnostic ignored \"-Wpass-failed\"\n#else\n"
-                                "#pragma GCC optimize(\"no-thread-jumps\", \"reorder-blocks-algorithm=simple\", \"fp-contract=off\")\n"
-                                "#pragma GCC diagnostic ignored \"-Wformat-truncation\"\n#endif\n"
-                                "#pragma GCC diagnostic ignored \"-Wunused-variable\" // no kernel uses every variable of its skeleton\n";
-static const char dim3_behind[] = "#ifndef HT_SIMULATOR // where nothing is inlined, dim3's own constructor would be exported\n"
-                                  "union %sht_dim3 {\n    unsigned xyz[3];\n    dim3 made;\n};\n"
-                                  "static inline dim3 %sht_dim3_of(unsigned x, unsigned y = 1, unsigned z = 1)\n{\n"
-                                  "    const union %sht_dim3 both = {{x, y, z}};\n    return both.made;\n}\n"
-                                  "#define dim3(...) %sht_dim3_of(__VA_ARGS__)\n#endif\n";
+/* What an amalgamation begins with, before its system headers and behind them. gcc must not make two calls of
+ * one, by threading jumps nor by placing a short block twice: the simulator tells calls apart by where they
+ * return to. */
+static const char sim_first[] =
+    "#undef _FORTIFY_SOURCE // its longjmp refuses to leave one stack for another\n"
+    "#define HT_SIMULATOR\n#define HT_SIM_LOCAL\n"
+    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#pragma clang diagnostic ignored "
+    "\"-Wpass-failed\"\n#else\n"
+    "#pragma GCC optimize(\"no-thread-jumps\", \"reorder-blocks-algorithm=simple\", \"fp-contract=off\")\n"
+    "#pragma GCC diagnostic ignored \"-Wformat-truncation\"\n#endif\n"
+    "#pragma GCC diagnostic ignored \"-Wunused-variable\" // no kernel uses every variable of its skeleton\n";
+static const char dim3_behind[] =
+    "#ifndef HT_SIMULATOR // where nothing is inlined, dim3's own constructor would be exported\n"
+    "union %sht_dim3 {\n    unsigned xyz[3];\n    dim3 made;\n};\n"
+    "static inline dim3 %sht_dim3_of(unsigned x, unsigned y = 1, unsigned z = 1)\n{\n"
+    "    const union %sht_dim3 both = {{x, y, z}};\n    return both.made;\n}\n"
+    "#define dim3(...) %sht_dim3_of(__VA_ARGS__)\n#endif\n";
 
 static void add_amalgamation(struct vendor *v) {
     const struct library *l = v->library;
@@ -319,7 +336,8 @@ static void add_amalgamation(struct vendor *v) {
               "%s\n#include \"%s.h\"\n\n#if defined(__GNUC__)\n"
               "#pragma GCC diagnostic ignored \"-Wunused-function\" // the device layer serves others too\n"
               "#endif\n#define %sHT_LOCAL static\n\n",
-              sim ? "#include \"cuda_runtime_api.h\"\n" : "", v->rename.stem, v->request->prefix ? v->rename.upper : "");
+              sim ? "#include \"cuda_runtime_api.h\"\n" : "", v->rename.stem,
+              v->request->prefix ? v->rename.upper : "");
     text_add_bytes(out, inner.data, inner.len);
     text_add_bytes(out, outer.data, outer.len);
     out->failed = out->failed || system.failed || inner.failed || outer.failed || guard.failed;
@@ -396,14 +414,19 @@ static void hole_join(struct text *out, const struct vendor *v) {
     }
     each_isa(&kernels, v, compile_line);
     text_addf(out,
-              "A second folder with the same prefix, written by the same version for other GPUs, can go into the same library. There\n"
-              "compile the kernels alone, by the line that its README has here; this folder's line, where it is the second:\n\n"
-              "    %.*s\n\nThen in this folder, where it is the first, with the other one's path:\n\n    OTHER=path/of/the/other; %s%s -O3",
-              (int)kernels.len - 4, kernels.data ? kernels.data : "    ", kernels.data ? kernels.data : "", t->compiler);
+              "A second folder with the same prefix, written by the same version for other GPUs, can go into "
+              "the same library. There\n"
+              "compile the kernels alone, by the line that its README has here; this folder's line, where it "
+              "is the second:\n\n"
+              "    %.*s\n\nThen in this folder, where it is the first, with the other one's path:\n\n    "
+              "OTHER=path/of/the/other; %s%s -O3",
+              (int)kernels.len - 4, kernels.data ? kernels.data : "    ", kernels.data ? kernels.data : "",
+              t->compiler);
     hole_c_flags(out, v);
     text_add(out, " -DHT_JOIN=\"\\\"$OTHER/dispatch.c\\\"\" -c *.c && ");
     archive_line(out, v); /* the runtime's objects end otherwise */
-    text_addf(out, " \"$OTHER\"/*_%s*.o\n\n`%sgpus` lists all sets of a library.", t->c_target ? "gfx" : "sm", v->rename.prefix);
+    text_addf(out, " \"$OTHER\"/*_%s*.o\n\n`%sgpus` lists all sets of a library.", t->c_target ? "gfx" : "sm",
+              v->rename.prefix);
     out->failed = out->failed || kernels.failed;
     text_free(&kernels);
 }
@@ -599,7 +622,8 @@ bool vendor_files(struct files *f, const struct library *l, const struct library
     if (r->prefix && !vendor_prefix_ok(r->prefix))
         return false;
     if (read_source(&shared, &v, "runtime", "ht_abi.h") &&
-        tpl_section(&v.abi, "runtime/ht_abi.h", shared.data, shared.len, "abi") && read_source(&shared, &v, "runtime", "ht_cost.h") &&
+        tpl_section(&v.abi, "runtime/ht_abi.h", shared.data, shared.len, "abi") &&
+        read_source(&shared, &v, "runtime", "ht_cost.h") &&
         read_source(&shared, &v, "runtime", "ht_bound.h")) {
         rename_init(&v.rename, r->prefix, v.abi.data);
         v.abi_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, shared.data, shared.len);

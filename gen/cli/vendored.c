@@ -1,4 +1,5 @@
-/* vendored.c: folders that exist already: may they be replaced, are they as they were written. See vendor.h. */
+/* vendored.c: folders that exist already: may they be replaced, are they as they were written. See
+ * vendor.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
@@ -46,7 +47,8 @@ static bool is_listed(const struct text *manifest, const char *name) {
 
 /* The recreating command in a vendored folder's manifest, its first line; NULL: it is none. */
 static const char *command_in(const struct text *manifest) {
-    static const char *const marks[] = {"# Recreate: out/bin/halftone-gen vendor ", "# Recreate: halftone-gen vendor "};
+    static const char *const marks[] = {"# Recreate: out/bin/halftone-gen vendor ",
+                                        "# Recreate: halftone-gen vendor "};
     for (size_t i = 0; i < sizeof marks / sizeof *marks && manifest->len > 0; i++) {
         if (strncmp(manifest->data, marks[i], strlen(marks[i])) == 0)
             return manifest->data + strlen(marks[i]);
@@ -56,8 +58,8 @@ static const char *command_in(const struct text *manifest) {
 
 enum made { MADE_OF_NOTHING, MADE_OF_NEW, MADE_OF_OLD };
 
-/* What the folder's own lines make there: an object of each source, and the library. Of which set's names: only an earlier
- * one's, this one's, or none's. */
+/* What the folder's own lines make there: an object of each source, and the library. Of which set's names:
+ * only an earlier one's, this one's, or none's. */
 static enum made made_of(const struct files *f, const struct text *manifest, const char *name) {
     static const char *const endings[] = {".c", ".cu", ".hip"};
     char source[PATH_BYTES];
@@ -77,18 +79,19 @@ static enum made made_of(const struct files *f, const struct text *manifest, con
     return made;
 }
 
-/* A file that vendor did not write, or somebody edited, is in the way. What an interrupted run already wrote is equal to the
- * new text. Objects of sources that go, go with them: the line that compiles the folder archives all objects there. */
+/* A file that vendor did not write, or somebody edited, is in the way. What an interrupted run already wrote
+ * is equal to the new text. Objects of sources that go, go with them: the line that compiles the folder
+ * archives all objects there. */
 static enum files_verdict judge_vendored(const struct files_writer *w, const char *name) {
     struct text bytes = {0};
     const int at = files_index(w->files, name);
     const enum made made = made_of(w->files, w->manifest, name);
     if (made != MADE_OF_NOTHING)
         return made == MADE_OF_OLD ? FILES_OWN : FILES_PASSED;
-    const bool own = strcmp(name, "manifest") == 0
-                         ? command_in(w->manifest) != NULL
-                         : read_in(&bytes, w->folder, name) && (is_as_written(w->manifest, name, &bytes) ||
-                                                               (at >= 0 && same(&bytes, &w->files->text[at])));
+    const bool own = strcmp(name, "manifest") == 0 ? command_in(w->manifest) != NULL
+                                                   : read_in(&bytes, w->folder, name) &&
+                                                         (is_as_written(w->manifest, name, &bytes) ||
+                                                          (at >= 0 && same(&bytes, &w->files->text[at])));
     text_free(&bytes);
     return own ? FILES_OWN : FILES_FOREIGN;
 }
@@ -112,14 +115,14 @@ bool vendor_command(struct text *out, const char *folder) {
         text_add_bytes(out, command, strcspn(command, "\n"));
     else
         err_user(folder, 0,
-                 "has no manifest that begins with '# Recreate: out/bin/halftone-gen vendor ...': not a vendored folder, or its "
-                 "manifest was edited");
+                 "has no manifest that begins with '# Recreate: out/bin/halftone-gen vendor ...': not a "
+                 "vendored folder, or its manifest was edited");
     text_free(&manifest);
     return command != NULL;
 }
 
-/* What nobody wrote here but the folder's own line would take: sources are compiled, headers may be included, objects go into
- * the library. An interrupted update leaves such files of one set beside another. */
+/* What nobody wrote here but the folder's own line would take: sources are compiled, headers may be included,
+ * objects go into the library. An interrupted update leaves such files of one set beside another. */
 static bool is_taken(const struct files *f, const struct text *manifest, const char *name) {
     static const char *const endings[] = {".c", ".cu", ".hip", ".h", ".cuh", ".o"};
     const char *dot = strrchr(name, '.');

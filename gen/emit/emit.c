@@ -45,7 +45,8 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 
 /* ---- reading templates */
 
-static bool read_template(struct text *out, const struct emit_context *c, const char *name, const char *extension) {
+static bool read_template(struct text *out, const struct emit_context *c, const char *name,
+                          const char *extension) {
     char path[PATH_MAX_BYTES];
     snprintf(path, sizeof path, "%s/templates/%s.%s", c->root, name, extension);
     if (text_read_file(out, path))
@@ -187,7 +188,8 @@ static int stage_row(const struct plan *p, int row) {
     return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
 }
 
-static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s, const char *base) {
+static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s,
+                       const char *base) {
     const int pairs = k_pairs(p), beside = p->on.s->atom_slices;
     const int pair = s->x % beside * pairs + s->fragment % pairs;
     const int atom = (s->fragment / pairs * scheme_atom_group(p->on.s) + s->x / beside) * 8192;
@@ -329,8 +331,9 @@ static bool hole_slices(struct text *out, const struct hole_context *h) {
     }
     if (h->plan->on.isa->mma_bf16)
         return false;
-    text_add(out, "template <bool P_K, bool Q_K>\nHT_DEVICE void multiply_cut(ht_acc (*)[NI][D_REGS], ht_acc (*)[NI][D_REGS], "
-                  "ht_span *, const ht_task &, unsigned)\n{\n}\n"); /* FAST is 0: multiply-adds only */
+    text_add(out, "template <bool P_K, bool Q_K>\nHT_DEVICE void multiply_cut(ht_acc (*)[NI][D_REGS], ht_acc "
+                  "(*)[NI][D_REGS], ht_span *, const ht_task &, "
+                  "unsigned)\n{\n}\n"); /* FAST is 0: multiply-adds only */
     return true;
 }
 
@@ -355,24 +358,30 @@ static bool holes_mma_warp(void *context, const char *name, struct text *out, in
     if (strcmp(name, "promote") == 0)
         return hole_promote(out, indent, h);
     if (strcmp(name, "drain") == 0)
-        return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->on.s); /* nothing to drain: the hole stays empty */
-    return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_PLAIN; /* nothing on its way before the first step */
+        /* nothing to drain: the hole stays empty */
+        return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->on.s);
+    /* nothing on its way before the first step */
+    return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_PLAIN;
 }
 
 /* What the banner says of a step. */
 static void banner_wgmma_ss(struct text *out, const struct plan *p, const struct sched *s) {
     (void)s;
-    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n", emit_wgmma_count(p), p->chunk * p->tile.bk);
+    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n", emit_wgmma_count(p),
+              p->chunk * p->tile.bk);
 }
 
 static void banner_mma_warp(struct text *out, const struct plan *p, const struct sched *s) {
-    text_addf(out, "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of %d k.\n", s->mmas, s->loads,
-              s->copies, p->tile.bk);
+    text_addf(
+        out,
+        "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of %d k.\n",
+        s->mmas, s->loads, s->copies, p->tile.bk);
 }
 
 /* The table of families' functions; with facts/skeleton.c and model/family.c all that is said of a family. */
 static const struct family_emit {
-    void (*params)(struct params *p, const struct plan *plan), (*constants)(struct params *p, const struct plan *plan);
+    void (*params)(struct params *p, const struct plan *plan),
+        (*constants)(struct params *p, const struct plan *plan);
     bool (*holes)(void *context, const char *name, struct text *out, int indent);
     void (*schedule)(struct sched *out, const struct plan *p);
     void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
@@ -433,17 +442,19 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
         text_add(out, "the matrices as they are");
     else
         text_addf(out, "packed %s slices", slice_title(p->on.s->slice));
-    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->on.s->name, k->arithmetic ? k->arithmetic : p->on.s->paper);
+    text_addf(out, ", scheme %s:\n//   %s\n//\n", p->on.s->name,
+              k->arithmetic ? k->arithmetic : p->on.s->paper);
     text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
               t->bm, t->bn, t->bk, k->team, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, &p->on), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
               variant_name(p->variant), p->why);
     if (t->cluster > 1)
-        text_addf(out, "// Two blocks, neighbours along %s, share the panels of %s.\n", tile_cluster_m(t) > 1 ? "m" : "n",
-                  tile_cluster_m(t) > 1 ? "B" : "A");
+        text_addf(out, "// Two blocks, neighbours along %s, share the panels of %s.\n",
+                  tile_cluster_m(t) > 1 ? "m" : "n", tile_cluster_m(t) > 1 ? "B" : "A");
     if (family_of(p)->banner)
         family_of(p)->banner(out, p, s);
-    text_addf(out, "//\n// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->on.isa->name, p->cost.binding);
+    text_addf(out, "//\n// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->on.isa->name,
+              p->cost.binding);
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
     banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
     banner_usage(out, "resident warps per SM",
@@ -455,8 +466,10 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
         emit_bound_text(out, p->on.s, p->on.isa);
     text_addf(out, "\n// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
     if (p->on.isa->ablation)
-        text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n", p->on.isa->ablation);
-    text_addf(out, "//\n// int %s_init(void);                                        once per device\n", p->name);
+        text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n",
+                  p->on.isa->ablation);
+    text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
+              p->name);
     text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a %sError_t\n",
               p->name, api_of(p->on.isa));
 }
@@ -555,14 +568,16 @@ static void add_part(struct text *out, const struct text *part) {
 
 /* The vendor's header, and a stop where the code cannot run. */
 void emit_head(struct text *out, const struct isa *isa) {
-    text_add(out, "#ifndef HT_SIMULATOR // the simulator supplies what this block and the primitives below do\n");
+    text_add(out,
+             "#ifndef HT_SIMULATOR // the simulator supplies what this block and the primitives below do\n");
     if (strcmp(isa->vendor, "amd") == 0)
-        text_addf(out,
-                  "#include <hip/hip_runtime.h>\n#if defined(__HIP_DEVICE_COMPILE__) && !defined(__gfx%x__)\n"
-                  "#error \"this kernel is for gfx%x; compile it with --offload-arch=gfx%x\"\n#endif\n"
-                  "#pragma clang diagnostic ignored \"-Wunused-function\" // no kernel uses every primitive\n"
-                  "#pragma clang diagnostic ignored \"-Wunused-variable\" // nor every variable of its skeleton\n",
-                  (unsigned)isa->arch, (unsigned)isa->arch, (unsigned)isa->arch);
+        text_addf(
+            out,
+            "#include <hip/hip_runtime.h>\n#if defined(__HIP_DEVICE_COMPILE__) && !defined(__gfx%x__)\n"
+            "#error \"this kernel is for gfx%x; compile it with --offload-arch=gfx%x\"\n#endif\n"
+            "#pragma clang diagnostic ignored \"-Wunused-function\" // no kernel uses every primitive\n"
+            "#pragma clang diagnostic ignored \"-Wunused-variable\" // nor every variable of its skeleton\n",
+            (unsigned)isa->arch, (unsigned)isa->arch, (unsigned)isa->arch);
     else {
         const int arch = isa->ptx_arch ? isa->ptx_arch : isa->arch;
         text_addf(out,
@@ -614,7 +629,9 @@ static bool write_file(struct text *out, const struct frame *f) {
         if (f->plan && family_of(f->plan)->constants)
             family_of(f->plan)->constants(&known, f->plan);
         for (int i = 0; i <= PART_TEMPLATE; i++)
-            read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->skeleton->folds, known.list, &known.count, PARAMS_MAX)) && read;
+            read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->skeleton->folds,
+                                                        known.list, &known.count, PARAMS_MAX)) &&
+                   read;
         if (!read)
             err_bug("more constants in templates than PARAMS_MAX");
         struct hole_context holes = {f->plan, f->sched, &t.file[PART_INLAY]};
@@ -652,12 +669,13 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-/* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of magnitudes
- * cheap, several blocks on an SM load and write while others wait. Three blocks where each then has at least four tiles,
- * else two, else one. Measured on the H200 (bench/decisions/006). */
+/* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of
+ * magnitudes cheap, several blocks on an SM load and write while others wait. Three blocks where each then
+ * has at least four tiles, else two, else one. Measured on the H200 (bench/decisions/006). */
 enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_ROOM_BYTES = 13 * 64 * 4, PACK_TILE_BYTES = 64 * 64 * 4 };
 static int64_t pack_tiles_beside(const struct gpu *g, int blocks) {
-    return (g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes - PACK_ROOM_BYTES) / PACK_TILE_BYTES;
+    return (g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes - PACK_ROOM_BYTES) /
+           PACK_TILE_BYTES;
 }
 
 int emit_pack_together(const struct gpu *g) {
@@ -671,8 +689,8 @@ long emit_pack_tiles(const struct gpu *g) {
     return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
 }
 
-/* Shared memory that a packing block may ask for: kernels for sm_80 run on sm_86 and sm_89 too, which have 99 KB for a block (CUDA C++
- * Programming Guide, technical specifications per compute capability). */
+/* Shared memory that a packing block may ask for: kernels for sm_80 run on sm_86 and sm_89 too, which have 99
+ * KB for a block (CUDA C++ Programming Guide, technical specifications per compute capability). */
 static long pack_smem_most(const struct emit_context *c) {
     enum { LEAST_OF_AMPERE = 101376 };
     const long own = (long)c->gpu->smem_per_block_bytes;
@@ -685,7 +703,8 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     emit_pack_name(name, sizeof name, s, c->isa);
     scheme_params(&written, s);
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
-    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1); /* nothing to exchange */
+    /* nothing to exchange */
+    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1);
     param(&written, "PACK_TOGETHER", emit_pack_together(c->gpu));
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
@@ -700,8 +719,8 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
                             .values = "operands, count",
                             .scheme = s,
                             .written = &written};
-    banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.", f.args,
-                 s);
+    banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.",
+                 f.args, s);
     text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
     return write_file(out, &f);
 }
@@ -718,7 +737,8 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     param(&written, "SCALE_LOW", exact ? s->scale_low : 0);
     param(&written, "SCALE_HIGH", exact ? s->scale_high : 0);
     param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
-    param(&written, "CHECKS", !exact && scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals)->checked);
+    param(&written, "CHECKS",
+          !exact && scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals)->checked);
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,
@@ -727,6 +747,8 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
                             .values = "*args",
                             .scheme = s,
                             .written = &written};
-    banner_small(out, c->isa, name, "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.", f.args, s);
+    banner_small(out, c->isa, name,
+                 "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.",
+                 f.args, s);
     return write_file(out, &f);
 }

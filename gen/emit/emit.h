@@ -10,7 +10,8 @@
 #include "base/text.h"
 
 #define HT_GENERATOR_VERSION HALFTONE_VERSION_TEXT /* sets are of the runtime that they are generated for */
-#define HT_RECREATE "Recreate: out/bin/halftone-gen " /* in front of the command, from the repository's root */
+/* in front of the command, from the repository's root */
+#define HT_RECREATE "Recreate: out/bin/halftone-gen "
 
 struct tuned;
 
@@ -28,8 +29,8 @@ struct emit_context {
     const struct tuned *tuned; /* --tuned; NULL: none */
 };
 
-/* One GEMM kernel; one packing kernel; the split-K reduction of a scheme with exact sums, or (NULL) of all others. False
- * after err_user. */
+/* One GEMM kernel; one packing kernel; the split-K reduction of a scheme with exact sums, or (NULL) of all
+ * others. False after err_user. */
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p);
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s);
 bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s);

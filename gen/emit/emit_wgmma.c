@@ -1,4 +1,5 @@
-/* emit_wgmma.c: one chunk of a warpgroup, unrolled; see emit_wgmma.h and the drawing in templates/tile_wgmma.cu. */
+/* emit_wgmma.c: one chunk of a warpgroup, unrolled; see emit_wgmma.h and the drawing in
+ * templates/tile_wgmma.cu. */
 #include "emit/emit_wgmma.h"
 
 #include <string.h>
@@ -43,8 +44,8 @@ static int slice_units(const struct plan *p, int first, int k, int slice) {
 }
 
 /* `chain`: where promoted products go. */
-static void write_mma(struct text *out, int indent, const struct plan *p, const char *chain, int part, int first, int k, int product,
-                      bool from_zero) {
+static void write_mma(struct text *out, int indent, const struct plan *p, const char *chain, int part,
+                      int first, int k, int product, bool from_zero) {
     const struct product *q = &p->on.s->product[product];
     const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
     text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
@@ -61,9 +62,10 @@ static bool is_ready(const struct plan *p, int product, int slot) {
     return (a > b ? a : b) == slot;
 }
 
-/* Products of one k step that slot `slot` of the k block completes; those into promoted accumulators start `from_zero`. */
-static void write_k_step(struct text *out, int indent, const struct plan *p, const char *chain, int part, int first, int slot,
-                         int k, bool from_zero) {
+/* Products of one k step that slot `slot` of the k block completes; those into promoted accumulators start
+ * `from_zero`. */
+static void write_k_step(struct text *out, int indent, const struct plan *p, const char *chain, int part,
+                         int first, int slot, int k, bool from_zero) {
     for (int i = 0; i < p->on.s->products; i++) {
         if (!is_ready(p, i, slot))
             continue;
@@ -74,7 +76,8 @@ static void write_k_step(struct text *out, int indent, const struct plan *p, con
 }
 
 /* All but the last `pending` batches are done; what they left may be used. */
-static void write_wait(struct text *out, int indent, const struct plan *p, const char *chain, int part, int pending) {
+static void write_wait(struct text *out, int indent, const struct plan *p, const char *chain, int part,
+                       int pending) {
     text_addf(out, "%*sht_wgmma_wait<%d>();\n", indent, "", pending);
     for (int l = 0; l < p->on.s->accumulators; l++) {
         if (p->promoted[l])
@@ -100,7 +103,8 @@ static bool is_alone(const struct plan *p) {
 static void write_turn(struct text *out, int indent, const struct plan *p, int part) {
     if (is_alone(p))
         return;
-    text_addf(out, "%*s// -- columns %d to %d: the warpgroup's turn\n", indent, "", part * 64, part * 64 + 63);
+    text_addf(out, "%*s// -- columns %d to %d: the warpgroup's turn\n", indent, "", part * 64,
+              part * 64 + 63);
     text_addf(out, "%*sht_mbar_wait(turn, turn_phase);\n%*sturn_phase ^= 1;\n", indent, "", indent, "");
 }
 
@@ -113,10 +117,11 @@ static void write_pass(struct text *out, int indent, const struct plan *p) {
 static void write_release(struct text *out, int indent, const struct plan *p, const char *first, int part) {
     if (part + 1 < tile_parts(&p->tile))
         return;
-    text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n", indent, "",
-              indent + 4, "");
+    text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n",
+              indent, "", indent + 4, "");
     for (int slot = 0; slot < chunk_slots(p); slot++)
-        text_addf(out, "%*sht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);\n", indent + 4, "", first, slot);
+        text_addf(out, "%*sht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);\n", indent + 4, "", first,
+                  slot);
     text_addf(out, "%*s}\n", indent, "");
 }
 
@@ -124,7 +129,8 @@ static void write_release(struct text *out, int indent, const struct plan *p, co
 static void write_carry(struct text *out, int indent, const struct plan *p, int part, int chunks) {
     text_addf(out, "%*sif (chain + %d > PROMOTE_STEPS) {\n", indent, "", chunks);
     for (int l = p->on.s->accumulators - 1; l > 0; l--)
-        text_addf(out, "%*sht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);\n", indent + 4, "", l - 1, part, l, part);
+        text_addf(out, "%*sht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);\n", indent + 4, "", l - 1, part, l,
+                  part);
     if (part + 1 == tile_parts(&p->tile))
         text_addf(out, "%*schain = 0;\n", indent + 4, "");
     text_addf(out, "%*s}\n", indent, "");
@@ -136,13 +142,14 @@ static void write_by_slot(struct text *out, int indent, const struct plan *p, co
     for (int slot = 0; slot < chunk_slots(p); slot++) {
         write_slot_wait(out, indent, part, slot);
         for (int k = 0; k < k_steps(p); k++)
-            write_k_step(out, indent, p, chain, part, slot / group * group, slot % group, k, slot == 0 && k == 0);
+            write_k_step(out, indent, p, chain, part, slot / group * group, slot % group, k,
+                         slot == 0 && k == 0);
     }
 }
 
-/* A chunk that is one chain: the last product listed, the main one, comes after the others of the whole chunk, which are
- * added while the sum is small and the unit cuts less of them. Halves the error on the H200 (bench/decisions/016:
- * 2.6e-7 to 1.5e-7) and costs nothing. */
+/* A chunk that is one chain: the last product listed, the main one, comes after the others of the whole
+ * chunk, which are added while the sum is small and the unit cuts less of them. Halves the error on the H200
+ * (bench/decisions/016: 2.6e-7 to 1.5e-7) and costs nothing. */
 static void write_main_last(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
     const int group = scheme_atom_group(p->on.s), last = p->on.s->products - 1;
     bool from_zero = true;
@@ -164,23 +171,25 @@ static void write_main_last(struct text *out, int indent, const struct plan *p, 
 static void write_promotion(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
     const int chunks = chain_chunks(p);
     if (chunks > 1)
-        text_addf(out, "%*sif (++chain == %d || chunk + 1 == w.chunks) {\n%*schain = 0;\n", indent, "", chunks,
-                  indent + 4, "");
-    text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], %s);\n", chunks > 1 ? indent + 4 : indent, "", part, chain);
+        text_addf(out, "%*sif (++chain == %d || chunk + 1 == w.chunks) {\n%*schain = 0;\n", indent, "",
+                  chunks, indent + 4, "");
+    text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], %s);\n", chunks > 1 ? indent + 4 : indent, "", part,
+              chain);
     if (chunks > 1)
         text_addf(out, "%*s}\n", indent, "");
 }
 
 /* A whole chunk in flight at once: its MMAs, and what becomes of it. */
-static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
+static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain,
+                             int part) {
     if (part == 0 && scheme_is_exact(p->on.s))
         text_addf(out, "%*schain++;\n", indent, "");
     (p->promoted[0] ? write_main_last : write_by_slot)(out, indent, p, chain, part);
     text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
 }
 
-static void write_chunk_end(struct text *out, int indent, const struct plan *p, const char *chain, const char *first, int part,
-                            int pending) {
+static void write_chunk_end(struct text *out, int indent, const struct plan *p, const char *chain,
+                            const char *first, int part, int pending) {
     write_wait(out, indent, p, chain, part, pending);
     write_release(out, indent, p, first, part);
     if (p->promoted[0])
@@ -219,7 +228,9 @@ static void write_start(struct text *out, int indent, const char *type) {
 }
 
 static void write_next(struct text *out, int indent) {
-    text_addf(out, "%*sslot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;\n%*sphase ^= slot == 0;\n", indent, "", indent, "");
+    text_addf(out,
+              "%*sslot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;\n%*sphase ^= slot == 0;\n",
+              indent, "", indent, "");
 }
 
 static void write_chunk(struct text *out, int indent, const struct plan *p) {
@@ -229,8 +240,8 @@ static void write_chunk(struct text *out, int indent, const struct plan *p) {
     write_next(out, indent);
 }
 
-/* Two chunks in flight, no branch between them: with one, or with an MMA in flight from round to round, ptxas 13.0 waits behind each
- * MMA (C7514, C7518). */
+/* Two chunks in flight, no branch between them: with one, or with an MMA in flight from round to round, ptxas
+ * 13.0 waits behind each MMA (C7514, C7518). */
 static void write_pair(struct text *out, int indent, const struct plan *p) {
     const bool promoted = p->promoted[0];
     if (promoted)
@@ -251,7 +262,8 @@ static void write_pair(struct text *out, int indent, const struct plan *p) {
 
 static void write_chunks(struct text *out, int indent, const struct plan *p) {
     if (p->pairs_chunks) {
-        text_addf(out, "%*sint chunk = 0;\n#pragma unroll 1\n%*sfor (; chunk + 1 < w.chunks; chunk += 2) {\n", indent, "", indent, "");
+        text_addf(out, "%*sint chunk = 0;\n#pragma unroll 1\n%*sfor (; chunk + 1 < w.chunks; chunk += 2) {\n",
+                  indent, "", indent, "");
         write_pair(out, indent + 4, p);
         text_addf(out, "%*s}\n%*sif (chunk < w.chunks) {\n", indent, "", indent, "");
     } else

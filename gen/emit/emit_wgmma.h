@@ -1,4 +1,5 @@
-/* emit_wgmma: the holes of templates/tile_wgmma.cu. Knows plans and the skeleton's names, no frames or banners. */
+/* emit_wgmma: the holes of templates/tile_wgmma.cu. Knows plans and the skeleton's names, no frames or
+ * banners. */
 #ifndef HT_EMIT_WGMMA_H
 #define HT_EMIT_WGMMA_H
 

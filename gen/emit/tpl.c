@@ -1,6 +1,6 @@
-/* tpl: see tpl.h. Copies the text around unrolled loops as byte ranges, minds the marks, and writes the bodies of
- * unrolled loops anew, once per iteration: lines break at ; { } and where the source breaks them, the rest of a
- * statement is written as it stands. */
+/* tpl: see tpl.h. Copies the text around unrolled loops as byte ranges, minds the marks, and writes the
+ * bodies of unrolled loops anew, once per iteration: lines break at ; { } and where the source breaks them,
+ * the rest of a statement is written as it stands. */
 #include "emit/tpl.h"
 
 #include <stdio.h>
@@ -76,7 +76,8 @@ static void start_line(struct expander *x, int indent, const char *s) {
 
 /* ---- which loops are unrolled ---- */
 
-/* What token i has behind `#pragma unroll`: 0 for nothing, '1', or '?' for all else; -1 when it is another token. */
+/* What token i has behind `#pragma unroll`: 0 for nothing, '1', or '?' for all else; -1 when it is another
+ * token. */
 static int unroll_argument(const struct expander *x, size_t i) {
     static const char want[] = "#pragmaunroll"; /* with any blanks in between */
     size_t matched = 0, rest = 0;
@@ -154,8 +155,8 @@ static bool read_header(struct expander *x, struct loop *loop) {
     return count == loop->count;
 }
 
-/* Finds the loop behind the pragma. False after a refusal, when there is none; a refused header counts to one, for
- * the refusals inside. */
+/* Finds the loop behind the pragma. False after a refusal, when there is none; a refused header counts to
+ * one, for the refusals inside. */
 static bool read_loop(struct expander *x, size_t pragma, struct loop *loop) {
     const size_t head = pragma + 1;
     size_t before = pragma;
@@ -183,8 +184,8 @@ static bool read_loop(struct expander *x, size_t pragma, struct loop *loop) {
 /* Whether the statement at token i may declare a name; in doubt, yes: it only costs a pair of braces. */
 static bool may_declare(const struct expander *x, size_t i) {
     static const char declaring[] =
-        "[ :: auto int unsigned signed long short char bool float double decltype alignas "
-        "__align__ __attribute__";
+        "[ :: auto int unsigned signed long short char bool float double decltype alignas __align__ "
+        "__attribute__";
     static const char other[] = "if else for while do return break continue asm __asm__ throw delete";
     return is(x, i, declaring) || (kind_of(x, i) == TPL_NAME && !is(x, i, other) &&
                                    (kind_of(x, i + 1) == TPL_NAME || is(x, i + 1, ":: < * & && {")));
@@ -222,8 +223,8 @@ static void comments(struct expander *x, size_t i, int indent) {
     }
 }
 
-/* Writes the blanks or the line break before a token inside a statement, which begins at column `indent` here and
- * `column` in the source: continuation lines keep their distance. Comments there go. */
+/* Writes the blanks or the line break before a token inside a statement, which begins at column `indent` here
+ * and `column` in the source: continuation lines keep their distance. Comments there go. */
 static void gap(struct expander *x, size_t i, int indent, int column) {
     const struct tpl_source *s = &x->source;
     const size_t from = end_of(x, i - 1), to = s->tokens[i].at;
@@ -290,8 +291,8 @@ static void token(struct expander *x, size_t i) {
             "to: use another variable");
 }
 
-/* Writes the piece from token i to the next , or closing bracket as one literal if that is all it is; returns the
- * token behind it, or i. */
+/* Writes the piece from token i to the next , or closing bracket as one literal if that is all it is; returns
+ * the token behind it, or i. */
 static size_t fold(struct expander *x, size_t i) {
     struct tpl_eval e = {.source = &x->source, .scope = &x->scope, .folding = true, .at = i};
     int value;
@@ -330,7 +331,8 @@ static bool goes_on(const struct expander *x, size_t i) {
     return is(x, i, "else while ; ,") && !memchr(x->source.bytes + from, '\n', x->source.tokens[i].at - from);
 }
 
-/* Writes the statement at token `first`, as far as to a ; or } that ends a line; returns the token behind that. */
+/* Writes the statement at token `first`, as far as to a ; or } that ends a line; returns the token behind
+ * that. */
 static size_t statement(struct expander *x, size_t first, size_t end, int indent) {
     const int column = tpl_column(&x->source, x->source.tokens[first].at);
     int brackets = 0;
@@ -376,8 +378,9 @@ static void block(struct expander *x, size_t open, int indent) {
     x->blocks--;
 }
 
-/* Writes all iterations of the loop behind the pragma; returns the token behind the loop, or behind the pragma where
- * there is no loop. After a refusal one iteration is still gone through, for the refusals inside. */
+/* Writes all iterations of the loop behind the pragma; returns the token behind the loop, or behind the
+ * pragma where there is no loop. After a refusal one iteration is still gone through, for the refusals
+ * inside. */
 static size_t unrolled(struct expander *x, size_t pragma, int indent) {
     struct loop loop;
     if (!read_loop(x, pragma, &loop))
@@ -465,8 +468,8 @@ static bool replace_hole(struct expander *x, size_t i, size_t end, const char *n
     return false;
 }
 
-/* A //@ comment in copied text; *open is the mark of the hole we are in, or TPL_NONE. Returns the token to go on
- * with: behind the hole if it was replaced. */
+/* A //@ comment in copied text; *open is the mark of the hole we are in, or TPL_NONE. Returns the token to go
+ * on with: behind the hole if it was replaced. */
 static size_t mark(struct expander *x, size_t i, size_t *open) {
     const size_t at = x->source.tokens[i].at;
     char name[NAME_MAX_BYTES], end_name[NAME_MAX_BYTES];

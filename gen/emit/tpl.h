@@ -1,24 +1,26 @@
 /* tpl: expands templates by executing `#pragma unroll`.
  *
- * A template is ordinary CUDA C++ that compiles by itself; there is no template language. This room knows text and
- * err, nothing of tiles, schemes or GPUs. Outside of what follows, text is kept byte for byte (trailing white space
- * stripped, LF line ends).
+ * A template is ordinary CUDA C++ that compiles by itself; there is no template language. This room knows
+ * text and err, nothing of tiles, schemes or GPUs. Outside of what follows, text is kept byte for byte
+ * (trailing white space stripped, LF line ends).
  *
- * Unrolled loops: `#pragma unroll` before `for (int i = A; i < B; i++) { ... }`; also `<=`, `++i`, `i += C`. A, B, C
- * are built from decimal literals, parameters, indices of enclosing unrolled loops, ( ) + - * / % << >> & | ^ ~, comparisons, && || ?:
- * on int. `#pragma unroll 1` stays as text, and so does its loop.
- * - The body is written once per iteration, in braces of its own where it may declare names. (A name declared by a
- *   macro is not seen: give such a body braces of its own.)
+ * Unrolled loops: `#pragma unroll` before `for (int i = A; i < B; i++) { ... }`; also `<=`, `++i`, `i += C`.
+ * A, B, C are built from decimal literals, parameters, indices of enclosing unrolled loops, ( ) + - * / % <<
+ * >> & | ^ ~, comparisons, && || ?: on int. `#pragma unroll 1` stays as text, and so does its loop.
+ * - The body is written once per iteration, in braces of its own where it may declare names. (A name declared
+ *   by a macro is not seen: give such a body braces of its own.)
  * - The index becomes a literal wherever it is a whole identifier, but not behind . -> ::
- * - What stands between ( [ { or a comma and the next comma or ) ] } is folded to one literal when it is a constant
- *   that holds an index, of foldable parameters only. All else stays text, such as `if (i + 1 < 4)`.
- * - Lines break behind ; { } at 4 spaces per brace level, and where the source breaks them, at the same distance to
- *   the statement's start, or 8. Blank lines go. Comments between statements appear in the first iteration only,
- *   comments inside statements go.
- * - A body has no preprocessor lines, static or __shared__ objects, switch or goto, and leaves its loop only by return.
+ * - What stands between ( [ { or a comma and the next comma or ) ] } is folded to one literal when it is a
+ *   constant that holds an index, of foldable parameters only. All else stays text, such as `if (i + 1 < 4)`.
+ * - Lines break behind ; { } at 4 spaces per brace level, and where the source breaks them, at the same
+ *   distance to the statement's start, or 8. Blank lines go. Comments between statements appear in the first
+ *   iteration only, comments inside statements go.
+ * - A body has no preprocessor lines, static or __shared__ objects, switch or goto, and leaves its loop only
+ *   by return.
  *
- * Holes: the lines `//@emit NAME` and `//@end`. The code between them is the hole's meaning; the callback may write
- * other lines in its place. Holes neither nest nor stand inside unrolled loops. A line ending in `//@drop` goes.
+ * Holes: the lines `//@emit NAME` and `//@end`. The code between them is the hole's meaning; the callback may
+ * write other lines in its place. Holes neither nest nor stand inside unrolled loops. A line ending in
+ * `//@drop` goes.
  *
  * Anything else after the pragma is refused with path:line and the cure, all refusals at once; see tests/tpl.
  */
@@ -49,10 +51,12 @@ struct tpl_options {
 
 enum { TPL_ITERATIONS_MAX = 4096, TPL_OUTPUT_MAX_BYTES = 4 << 20 };
 
-/* Appends what `constexpr int NAME = ...` at the start of a line says of names that the list lacks, as far as it is made of literals and
- * names of the list; operators as in loop bounds. The names stay in `bytes`; those in `folds`, one
- * space between them, are foldable. False: the list, of `most`, is full, or memory ran out. */
-bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count, int most);
+/* Appends what `constexpr int NAME = ...` at the start of a line says of names that the list lacks, as far as
+ * it is made of literals and names of the list; operators as in loop bounds. The names stay in `bytes`; those
+ * in `folds`, one space between them, are foldable. False: the list, of `most`, is full, or memory ran
+ * out. */
+bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count,
+                        int most);
 
 /* Appends the expansion. False, with nothing appended and every refusal reported by err_user, if there was
  * one; false with out->failed when memory ran out. */

@@ -323,9 +323,11 @@ static bool apply(struct tpl_eval *e, size_t at, int64_t x, int64_t y, int *valu
     return in_range(e, result, value);
 }
 
-/* Operands joined by operators of this level and tighter ones. What yields a truth is not folded: it stays text. */
+/* Operands joined by operators of this level and tighter ones. What yields a truth is not folded: it stays
+ * text. */
 static bool binary(struct tpl_eval *e, int loosest, int *value) {
-    static const char *const levels[] = {"||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %"};
+    static const char *const levels[] = {"||",    "&&",        "|",     "^",   "&",
+                                         "== !=", "< > <= >=", "<< >>", "+ -", "* / %"};
     const int count = sizeof levels / sizeof *levels;
     if (!unary(e, value))
         return false;
@@ -377,7 +379,8 @@ static size_t piece_end(const struct tpl_source *s, size_t i) {
     return i;
 }
 
-bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count, int most) {
+bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count,
+                        int most) {
     struct tpl_source s;
     const bool ok = tpl_lex(&s, bytes, len);
     for (size_t i = 0; ok && s.tokens[i].kind != TPL_END; i++) {
@@ -387,8 +390,10 @@ bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct
             const struct tpl_scope scope = {.params = list, .param_count = *count};
             struct tpl_eval e = {.source = &s, .scope = &scope, .at = i + 2};
             int value;
-            if (tpl_eval(&e, &value) && tpl_is(&s, e.at, ", ;") && !tpl_find_param(&scope, &s, i) && *count < most)
-                list[(*count)++] = (struct tpl_param){bytes + s.tokens[i].at, s.tokens[i].len, value, tpl_is(&s, i, folds)};
+            if (tpl_eval(&e, &value) && tpl_is(&s, e.at, ", ;") && !tpl_find_param(&scope, &s, i) &&
+                *count < most)
+                list[(*count)++] =
+                    (struct tpl_param){bytes + s.tokens[i].at, s.tokens[i].len, value, tpl_is(&s, i, folds)};
             i = piece_end(&s, i + 2);
             if (!tpl_is(&s, i, ","))
                 break;

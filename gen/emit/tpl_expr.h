@@ -31,8 +31,8 @@ bool tpl_lex(struct tpl_source *s, const char *bytes, size_t len);
 /* Whether token i is one of the names or punctuators in `list`, which are separated by one space. */
 bool tpl_is(const struct tpl_source *s, size_t i, const char *list);
 
-/* Behind the blanks, the newline, the comment or the dropped line that begins at byte `at`; `at` itself where a
- * token begins. Of these only newlines and dropped lines end in '\n'. */
+/* Behind the blanks, the newline, the comment or the dropped line that begins at byte `at`; `at` itself where
+ * a token begins. Of these only newlines and dropped lines end in '\n'. */
 size_t tpl_blank_end(const struct tpl_source *s, size_t at);
 
 bool tpl_is_blank(char c);
@@ -68,8 +68,8 @@ struct tpl_eval {
     int depth;
 };
 
-/* Arithmetic is that of a 32-bit int as the compiler would do it; what overflows, divides by zero or shifts out
- * of range is not a constant (nor is INT_MIN, which has no literal). */
+/* Arithmetic is that of a 32-bit int as the compiler would do it; what overflows, divides by zero or shifts
+ * out of range is not a constant (nor is INT_MIN, which has no literal). */
 bool tpl_eval(struct tpl_eval *e, int *value);
 
 #endif

@@ -24,8 +24,9 @@ enum { LINE_MAX_BYTES = 512, QUOTE_MAX = 40, KEY_NAME_MAX = 40 };
 #define TITLE WORD CAPITALS " !#$%&'()+,-./:;<=>?@[]^`{|}~"
 
 /* Index of each key in key_table. */
+#define KEYS_OF_NUMBERS GPU_NUMBER_KEYS(KEY_INDEX)
 #define KEY_INDEX(field, low, high, meaning) KEY_##field,
-enum { KEY_name, KEY_title, KEY_also_for, KEY_compute_capability, KEY_isa, GPU_NUMBER_KEYS(KEY_INDEX) KEY_COUNT };
+enum { KEY_name, KEY_title, KEY_also_for, KEY_compute_capability, KEY_isa, KEYS_OF_NUMBERS KEY_COUNT };
 #undef KEY_INDEX
 
 struct key {
@@ -37,7 +38,8 @@ struct key {
     bool is_optional, needs_no_source;
 };
 
-#define KEY_ROW(field, low, high, meaning) {#field, low, high, meaning, offsetof(struct gpu, field), NULL, false, false},
+#define KEY_ROW(field, low, high, meaning)                                                                   \
+    {#field, low, high, meaning, offsetof(struct gpu, field), NULL, false, false},
 static const struct key key_table[KEY_COUNT] = {
     {"name", 0, GPU_NAME_MAX - 1, "the word after --gpu and the folder below out/",
      offsetof(struct gpu, name), WORD, false, true},
@@ -139,7 +141,8 @@ static void unknown_key_report(const struct parse *p, const char *name) {
         fault_at(p, "unknown key '%s'; gen/facts/gpu.h lists the keys", quote(name).text);
 }
 
-/* The key at the start of a line, and in *rest what follows it; -1 when the line is to be dropped (reported). */
+/* The key at the start of a line, and in *rest what follows it; -1 when the line is to be dropped
+ * (reported). */
 static int key_parse(struct parse *p, char *line, char **rest) {
     char name[LINE_MAX_BYTES + 1] = {0};
     const size_t len = strspn(line, WORD CAPITALS);
@@ -212,7 +215,8 @@ static void assignment_parse(struct parse *p, const struct key *key, char *rest)
     const char *source = hash ? trim(hash + 1) : "";
     if (!key->accepts) {
         const uint64_t bit = UINT64_C(1) << (key - &key_table[KEY_isa + 1]);
-        p->gpu->estimates = strncmp(source, "estimate", 8) == 0 ? p->gpu->estimates | bit : p->gpu->estimates & ~bit;
+        p->gpu->estimates =
+            strncmp(source, "estimate", 8) == 0 ? p->gpu->estimates | bit : p->gpu->estimates & ~bit;
     }
     if (hash)
         *hash = '\0';
@@ -277,8 +281,7 @@ static void cross_check(const struct parse *p) {
         g->smem_per_block_bytes + g->smem_reserved_per_block_bytes > g->smem_per_sm_bytes)
         err_user(p->path, p->seen_at[KEY_smem_per_block_bytes],
                  "smem_per_block_bytes %lld plus smem_reserved_per_block_bytes %lld exceed smem_per_sm_bytes "
-                 "%lld: "
-                 "the largest block must fit an SM",
+                 "%lld: the largest block must fit an SM",
                  (long long)g->smem_per_block_bytes, (long long)g->smem_reserved_per_block_bytes,
                  (long long)g->smem_per_sm_bytes);
 }
@@ -318,7 +321,8 @@ bool gpu_is_estimate(const struct gpu *g, int key) {
 
 int gpu_capability(const struct gpu *g) {
     const char *text = g->compute_capability;
-    const size_t major = strspn(text, DIGITS), minor = text[major] == '.' ? strspn(text + major + 1, DIGITS) : 0;
+    const size_t major = strspn(text, DIGITS),
+                 minor = text[major] == '.' ? strspn(text + major + 1, DIGITS) : 0;
     if (*text == '\0')
         return 0;
     if (major < 1 || major > 2 || minor != 1 || text[major + 2] != '\0')

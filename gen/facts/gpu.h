@@ -1,9 +1,10 @@
 /* gpu: the resource budget of one GPU, parsed from `gen/gpus/NAME.gpu`.
  *
  * A budget file has one `key = value  # source` per line, `#` comment lines and blank lines. Keys carry their
- * units. Every numeric key and `name`, `title`, `isa` are mandatory, none may appear twice, none may be unknown; every
- * number, `isa` and `compute_capability` name their source, and a source that begins with "estimate" marks the value as
- * one. All faults of a file are reported before it is rejected. This room knows nothing of tiles or schemes. */
+ * units. Every numeric key and `name`, `title`, `isa` are mandatory, none may appear twice, none may be
+ * unknown; every number, `isa` and `compute_capability` name their source, and a source that begins with
+ * "estimate" marks the value as one. All faults of a file are reported before it is rejected. This room knows
+ * nothing of tiles or schemes. */
 #ifndef HT_GPU_H
 #define HT_GPU_H
 
@@ -14,8 +15,9 @@
 
 enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64, GPU_CARDS_MAX = 160, GPU_CAPABILITY_MAX = 8 };
 
-/* Numeric keys: field, smallest and largest sane value, meaning. Fields are int64_t; the budget key is spelled like
- * the field. This list is the only place that names them: parser, checker, listing and documentation expand it. */
+/* Numeric keys: field, smallest and largest sane value, meaning. Fields are int64_t; the budget key is
+ * spelled like the field. This list is the only place that names them: parser, checker, listing and
+ * documentation expand it. */
 #define GPU_NUMBER_KEYS(X)                                                                                   \
     X(sms, 1, 1024, "streaming multiprocessors (NVIDIA) or compute units (AMD)")                             \
     X(clock_mhz, 100, 10000, "boost clock of the SMs")                                                       \
@@ -42,7 +44,7 @@ enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64, GPU_CARDS_MAX = 160, GPU_CAPABILIT
     X(bf16_fma_per_cycle, 0, 65536, "BF16 matrix multiply-adds per SM and clock; 0: none")                   \
     X(tf32_fma_per_cycle, 0, 65536, "TF32 matrix multiply-adds per SM and clock; 0: none")                   \
     X(s8_fma_per_cycle, 0, 65536, "INT8 matrix multiply-adds per SM and clock; 0: none")                     \
-    X(fp64_fma_per_cycle, 0, 4096, "FP64 matrix multiply-adds per SM and clock; 0: none")                     \
+    X(fp64_fma_per_cycle, 0, 4096, "FP64 matrix multiply-adds per SM and clock; 0: none") \
     X(fp32_fma_per_cycle, 1, 4096, "FP32 vector multiply-adds per SM and clock")                             \
     X(native_fp32_gflops, 100, 1000000, "native FP32 matrix-product peak by the data sheet")                 \
     X(mma_latency_cycles, 1, 1000, "issue to result of one MMA in a dependent chain")                        \
@@ -62,10 +64,11 @@ enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64, GPU_CARDS_MAX = 160, GPU_CAPABILIT
 struct gpu {
     char name[GPU_NAME_MAX];   /* key `name`: the word after --gpu and the folder below out/ */
     char title[GPU_TITLE_MAX]; /* key `title`: the product name */
-    /* key `also_for`, may be missing: entries separated by ", ". A card takes the budget that has the longest entry
-     * occurring in the name that the driver gives it, capitals included. */
+    /* key `also_for`, may be missing: entries separated by ", ". A card takes the budget that has the longest
+     * entry occurring in the name that the driver gives it, capitals included. */
     char also_for[GPU_CARDS_MAX];
-    char compute_capability[GPU_CAPABILITY_MAX]; /* key `compute_capability`: "8.6"; needed where isa runs on one alone */
+    /* key `compute_capability`: "8.6"; needed where isa runs on one alone */
+    char compute_capability[GPU_CAPABILITY_MAX];
     char isa[GPU_NAME_MAX];    /* key `isa`: a row of the isa table */
 #define GPU_FIELD(field, low, high, meaning) int64_t field;
     GPU_NUMBER_KEYS(GPU_FIELD)
@@ -95,8 +98,9 @@ bool gpu_is_estimate(const struct gpu *g, int key);
 /* False, with nothing changed, when the value is out of the key's range. */
 bool gpu_number_set(struct gpu *g, int key, int64_t value);
 
-/* Replaces values of a budget by "key=value" texts, checked as the lines of a file are, between keys too. False after
- * reporting every fault with err_user. Keys that a file derives from others are not derived again. */
+/* Replaces values of a budget by "key=value" texts, checked as the lines of a file are, between keys too.
+ * False after reporting every fault with err_user. Keys that a file derives from others are not derived
+ * again. */
 bool gpu_override(struct gpu *g, const char *const *assignments, int count);
 
 #endif

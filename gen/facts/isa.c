@@ -1,33 +1,35 @@
 /* isa: the table of instruction sets; see isa.h. This room must not know budgets, schemes or tiles.
  *
- * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80; INT8 m8n8k16 on sm_75, four for
- * each m16n8k32 that sm_80 has); LE-GEMM table 2 for
- * gfx90a, whose 32x32x8 instruction is issued twice for a 32x32x16 fragment; its 16x16x16 one twice for each load.
- * Register allocation: CUDA occupancy calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per
- * lane, 8 * 64 (CDNA2 ISA guide, "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from
- * sm_80 (the same calculator); LDS 512 bytes on gfx90a. flushes_subnormals: ROCm documentation, "MI200 MFMA
- * behavior specifics" (FP16 and BF16 alike). promote_k: by the rule of bench/decisions/005, from the promotion
- * tables in bench/results (the a800's arithmetic is that of sm_86 and sm_89); 64 on Hopper also by
+ * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80; INT8 m8n8k16 on sm_75,
+ * four for each m16n8k32 that sm_80 has); LE-GEMM table 2 for gfx90a, whose 32x32x8 instruction is issued
+ * twice for a 32x32x16 fragment; its 16x16x16 one twice for each load. Register allocation: CUDA occupancy
+ * calculator, 256 per warp on every row; gfx90a allocates VGPRs in eights per lane, 8 * 64 (CDNA2 ISA guide,
+ * "VGPR allocation"). Shared-memory allocation: 256 bytes on sm_75, 128 bytes from sm_80 (the same
+ * calculator); LDS 512 bytes on gfx90a. flushes_subnormals: ROCm documentation, "MI200 MFMA behavior
+ * specifics" (FP16 and BF16 alike). promote_k: by the rule of bench/decisions/005, from the promotion tables
+ * in bench/results (the a800's arithmetic is that of sm_86 and sm_89); 64 on Hopper also by
  * bench/decisions/016. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
  * times fewer roundings than in a native FP32 product, so nothing is promoted.
  *
  * native_k: bench/ACCURACY.md, section 11.
  *
- * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut below 2^-F
- * of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 + 1) or 2 x (4 x 1 + 1);
- * sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded up; gfx90a one rounded addition to
- * the chain for each group of four k, which itself costs two roundings. sm_100 and sm_120: nothing was measured here;
- * sm_80's shapes, promotion and units, which are the largest of the NVIDIA rows. outside_registers: ptxas 13.0 spills 20 and
- * 40 bytes on sm_120, and none elsewhere, in ootomo's 64x32 warps of 255 registers and in the tall-skinny kernel of one column;
- * bf16x6u's tiles take 2 to 4 more there (a quarter of the 16 is added). */
+ * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut
+ * below 2^-F of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 +
+ * 1) or 2 x (4 x 1 + 1); sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded
+ * up; gfx90a one rounded addition to the chain for each group of four k, which itself costs two roundings.
+ * sm_100 and sm_120: nothing was measured here; sm_80's shapes, promotion and units, which are the largest of
+ * the NVIDIA rows. outside_registers: ptxas 13.0 spills 20 and 40 bytes on sm_120, and none elsewhere, in
+ * ootomo's 64x32 warps of 255 registers and in the tall-skinny kernel of one column; bf16x6u's tiles take 2
+ * to 4 more there (a quarter of the 16 is added). */
 #include "facts/isa.h"
 
 #include <string.h>
 
 /* Native code of the target plus its PTX, so that newer GPUs can run it too. */
 #define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
-/* From 10.0 on nvcc 13.0 has another front end (NVVM 20 instead of 7), whose PTX makes ptxas spill in 35 of 210 kernels (i8x6 in
- * 64x64x128_w64x16_s2: 992 bytes). The PTX for sm_80 has the same instructions, and none spills. */
+/* From 10.0 on nvcc 13.0 has another front end (NVVM 20 instead of 7), whose PTX makes ptxas spill in 35 of
+ * 210 kernels (i8x6 in 64x64x128_w64x16_s2: 992 bytes). The PTX for sm_80 has the same instructions, and none
+ * spills. */
 #define BLACKWELL_TARGET(cc) "-gencode arch=compute_80,code=[sm_" cc ",compute_80]"
 
 #define AMPERE_MMA                                                                                           \
@@ -44,19 +46,23 @@
 /* FP16 MMA tiles of mma.sync and how their fragments are loaded. */
 #define LDMATRIX_TILES .mma = {16, 8, 16, 16, 2, 2, 1}, .unpacked = {16, 8, 16, 16, 1, 2, 1}
 
-/* Published models of Blackwell's mma.sync (MMA-Sim; Khattak and Mikaitis 2025) have sm_90's arithmetic, which loses less. */
+/* Published models of Blackwell's mma.sync (MMA-Sim; Khattak and Mikaitis 2025) have sm_90's arithmetic,
+ * which loses less. */
 #define BLACKWELL_ROUNDING                                                                                   \
-    "the rounding of this GPU's tensor cores is unverified: the bound takes sm_80's, the worst known of NVIDIA's"
+    "the rounding of this GPU's tensor cores is unverified: the bound takes sm_80's, the worst known of "    \
+    "NVIDIA's"
 
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, unverified_, absent_)                                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu",                             \
         .prim = "prim_cuda", .launch = "launch_plain", .stage = "stage_async", .fragment = "frag_ldmatrix",  \
-        .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch_sm80_bf16", .mma_sync_rate_percent = 100, .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32, \
+        .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch_sm80_bf16", .mma_sync_rate_percent = 100,                 \
+        .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,                          \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
-        .ptx_arch = arch_ >= 1000 ? 800 : 0, .outside_registers = arch_ == 1200 ? 16 : 0, .unverified = unverified_, .absent = absent_,    \
-        .flushes_subnormals = false, .native_k = 256, .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3   \
+        .ptx_arch = arch_ >= 1000 ? 800 : 0, .outside_registers = arch_ == 1200 ? 16 : 0,                    \
+        .unverified = unverified_, .absent = absent_, .flushes_subnormals = false, .native_k = 256,          \
+        .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3                            \
     }
 
 /* LE-GEMM's fragments (32,32,16) and (16,16,16). */
@@ -68,8 +74,9 @@
                       [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
                       [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
             .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
-        .mfma_f32 = "arch_gfx90a_f32", .only_tiled = true, .mma_sync_rate_percent = 100, .sim_model = "gfx90a",            \
-        /* the language is said here, because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */ \
+        .mfma_f32 = "arch_gfx90a_f32", .only_tiled = true, .mma_sync_rate_percent = 100,                     \
+        .sim_model = "gfx90a",                                                                               \
+        /* the language is said because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */      \
         .compile_flags =                                                                                     \
             "--offload-arch=gfx90a -std=c++17 -ffp-contract=off -Wno-unused-command-line-argument",          \
         .arch = 0x90a, .wave_size = 64, .register_unit = 512,                                                \
@@ -118,7 +125,8 @@ const struct isa isa_table[] = {
      .prim = "prim_cuda",
      .launch = "launch_dependent",
      .wgmma = "arch_sm90",
-     .mma_sync_rate_percent = 62, /* budgets state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
+     /* budgets state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
+     .mma_sync_rate_percent = 62,
      .mma_hooks = {[SLICE_F16] = "arch_sm90_f16",
                    [SLICE_BF16] = "arch_sm90_bf16",
                    [SLICE_TF32] = "arch_sm90_tf32",
@@ -140,7 +148,8 @@ const struct isa isa_table[] = {
      .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6},
      .tiny_units = 3},
-    AMPERE_KIN("sm_100", "sm100", "sm100_assumed", BLACKWELL_TARGET("100"), 1000, BLACKWELL_ROUNDING, "tcgen05"),
+    AMPERE_KIN("sm_100", "sm100", "sm100_assumed", BLACKWELL_TARGET("100"), 1000, BLACKWELL_ROUNDING,
+               "tcgen05"),
     AMPERE_KIN("sm_120", "sm120", "sm120_assumed", BLACKWELL_TARGET("120"), 1200, BLACKWELL_ROUNDING, NULL),
     /* The main shape first: it is the one budgets name. */
     CDNA2("gfx90a", "gfx90a", 32, 8, 16, 1, 4, "gfx90a_16x16"),
@@ -165,7 +174,8 @@ const char *isa_instruction(const struct isa *isa) {
     return strcmp(isa->vendor, "amd") == 0 ? "MFMA" : isa->wgmma ? "wgmma" : "mma.sync";
 }
 
-/* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always do. */
+/* Names like sm_90a are NVIDIA's for code that runs on that capability alone; AMD's code objects always
+ * do. */
 bool isa_is_exact(const struct isa *isa) {
     return isa->name[strlen(isa->name) - 1] == 'a' || strcmp(isa->vendor, "amd") == 0;
 }

@@ -11,8 +11,10 @@ enum { ISA_FP32_MMA_K = 4 };
 
 /* Shape of one MMA and of what a warp loads for it. */
 struct mma_shape {
-    int m, n, k;         /* k: of kernels that read the caller's matrices; packed ones have it by slice type */
-    int fragment_k;      /* k of one FP16 fragment load (two m16n8k8 share one 16-wide load); others the same in bytes */
+    /* k: of kernels that read the caller's matrices; packed ones have it by slice type */
+    int m, n, k;
+    /* k of one FP16 fragment load (two m16n8k8 share one 16-wide load); others the same in bytes */
+    int fragment_k;
     int b_tiles;         /* MMA column tiles that one load of B brings */
     int d_cols;          /* columns among the accumulators that a lane has of an MMA tile */
     int latency_divisor; /* the budget's MMA latency is that of the unit's main shape; this one's: divided */
@@ -28,19 +30,25 @@ struct isa {
     const char *extension; /* "cu" | "hip" */
     const char *prim;      /* templates/PRIM.cuh: how kernels touch the hardware */
     const char *launch;    /* templates/LAUNCH.cuh: whether a kernel may start before its predecessor ends */
-    const char *stage, *fragment;       /* templates/NAME.cuh: copies of a stage and fragment loads of warps; NULL: warpgroups alone */
-    const char *wgmma;                  /* the same for warpgroups, whose unit reads both operands from shared memory; NULL: none */
-    const char *mma_hooks[SLICE_TYPES]; /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
+    /* templates/NAME.cuh: copies of a stage and fragment loads of warps; NULL: warpgroups alone */
+    const char *stage, *fragment;
+    /* the same for warpgroups, whose unit reads both operands from shared memory; NULL: none */
+    const char *wgmma;
+    /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
+    const char *mma_hooks[SLICE_TYPES];
     /* Of kernels that read the caller's matrices, templates/NAME.cuh or NULL: */
     const char *mma_bf16;       /* ht_mma of m16n8k16 BF16; without it FP32 FFMA does it all, */
     const char *mfma_f32;       /* or an MMA of 16 x 16 x 4 FP32 numbers */
     const char *wgmma_rs_bf16;  /* BF16 for warpgroups, A from registers */
     const char *dmma;           /* FP64 tensor cores */
-    bool only_tiled;            /* of their families FAMILY_UNPACKED_MMA alone: hipcc 5.2 spills scalars in the others */
+    /* of their families FAMILY_UNPACKED_MMA alone: hipcc 5.2 spills scalars in the others */
+    bool only_tiled;
     int mma_sync_rate_percent;  /* mma.sync's part of the matrix unit's rate in budgets */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
-    const char *unverified; /* what bounds take for a matrix unit whose rounding nobody here has seen; NULL: seen, or compared with others' */
+    /* what bounds take for a matrix unit whose rounding nobody here has seen; NULL: seen, or compared with
+     * others' */
+    const char *unverified;
     const char *compile_flags;
     int arch;      /* __CUDA_ARCH__ lower bound (750, 800, ...); for AMD what follows gfx, hexadecimal */
     int ptx_arch;  /* __CUDA_ARCH__ that the front end compiles for; 0: arch */
@@ -48,15 +56,18 @@ struct isa {
     struct mma_shape mma, unpacked; /* of packed operands; of the caller's */
     int mma_k[SLICE_TYPES]; /* k of the first for each slice type; 0: no such unit */
     int register_unit;   /* registers are allocated to a warp in multiples of this (all lanes together) */
-    int outside_registers;   /* more than sm_80's that ptxas needs for the same PTX where it has few left: source in isa.c */
+    /* more than sm_80's that ptxas needs for the same PTX where it has few left: source in isa.c */
+    int outside_registers;
     int accumulation_registers; /* of a thread's registers, those that MMAs alone can use (AccVGPRs) */
     int smem_unit_bytes;        /* shared memory is allocated to a block in multiples of this */
     bool async_copy;            /* global -> shared without registers (cp.async) */
     const char *absent; /* the unit's faster instruction, which no skeleton has; NULL: none */
     bool flushes_subnormals; /* FP16 and BF16 ones become zero as they enter */
     int native_k; /* f16x3 is no worse than native FP32 from this k on; source in isa.c */
-    int promote_k[SLICE_TYPES]; /* k between two FP32 promotions of a promoting chain; 0: never; source in isa.c */
-    const char *ablation;       /* what a changed copy of a row differs in, for banners; NULL: the row itself */
+    /* k between two FP32 promotions of a promoting chain; 0: never; source in isa.c */
+    int promote_k[SLICE_TYPES];
+    /* what a changed copy of a row differs in, for banners; NULL: the row itself */
+    const char *ablation;
     /* What a chain loses, in 2^-24 of its sum of magnitudes (bench/ACCURACY.md, sections 2 and 3). */
     int align_units[SLICE_TYPES]; /* for one fragment of one product */
     int tiny_units;               /* for one fragment of a product that lies below the sum's last bits */

@@ -17,8 +17,8 @@
  *   legemm    2 x 6 u + 16 u left out + < 1 u = 29
  *   f16x3     2 x 2 u + 4 u left out + < 1 u = 9; tf32, tf32x3: the 11 bits of half and f16x3
  *
- * BF16 has 8 bits: |x - RN(x)| <= 2^(e-8): 65536 u; rounding what is left: 2^(e-16): 256 u; what is then left has at
- * most 8 bits: exact.
+ * BF16 has 8 bits: |x - RN(x)| <= 2^(e-8): 65536 u; rounding what is left: 2^(e-16): 256 u; what is then left
+ * has at most 8 bits: exact.
  *
  *   bf16      2 x 65536 u + their product 2^-16 = 256 u, + < 1 u = 131329
  *   bf16x3    2 x 256 u + 2^-8 * 2^-8 = 256 u left out + < 1 u = 769
@@ -36,16 +36,18 @@
 
 #include "../../runtime/ht_abi.h"
 
-/* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75, 127.5) in
- * units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from -128 to 127 reach
- * 0x7f7f7f... in units of the last, less than 128 by 0x10101 of 2^-23 of 64, hence scale_room. A power of two, so that small whole
- * numbers are exact: of 7 bits in one digit, of 15 in two (the product of two such has levels 0 to 2). Level i + j has an accumulator of its own; levels from `digits` on are left out.
+/* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75,
+ * 127.5) in units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from
+ * -128 to 127 reach 0x7f7f7f... in units of the last, less than 128 by 0x10101 of 2^-23 of 64, hence
+ * scale_room. A power of two, so that small whole numbers are exact: of 7 bits in one digit, of 15 in two
+ * (the product of two such has levels 0 to 2). Level i + j has an accumulator of its own; levels from
+ * `digits` on are left out.
  *
- * Exactness. |d0| <= 127, the others <= 128, so per k level 0 grows by at most 16129, level 1 by 32512, level 2 by
- * 48896, level 3 by 65280. carry_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is carried up
- * accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257 per k: 16257 * 131072 + 2 <
- * 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for k <= 2^24, a 64-bit integer.
- * split_units: bench/ACCURACY.md, fixed point. */
+ * Exactness. |d0| <= 127, the others <= 128, so per k level 0 grows by at most 16129, level 1 by 32512, level
+ * 2 by 48896, level 3 by 65280. carry_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is
+ * carried up accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257 per k:
+ * 16257 * 131072 + 2 < 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for k <= 2^24,
+ * a 64-bit integer. split_units: bench/ACCURACY.md, fixed point. */
 #define FIXED_POINT(name_, count_, digits_, atom_slices_, products_, levels_, units_, step_, floor_, ...)    \
     {                                                                                                        \
         .name = name_,                                                                                       \
@@ -63,10 +65,10 @@
                       "NaN throughout; k at most 2^24"                                                       \
     }
 
-/* Types with FP32's exponents need no scale but at the ends of the range: the last slice of a small number would be a
- * BF16 or TF32 subnormal without its last bits, and rounding a number near 2^128 would give Inf. Rows below 2^-40 are
- * scaled up to it, rows from 2^127 on by 1/2. A row that is scaled up and any other cannot overflow together unless the
- * result does: 2^-39 * 2^127 * k < 2^128. */
+/* Types with FP32's exponents need no scale but at the ends of the range: the last slice of a small number
+ * would be a BF16 or TF32 subnormal without its last bits, and rounding a number near 2^128 would give Inf.
+ * Rows below 2^-40 are scaled up to it, rows from 2^127 on by 1/2. A row that is scaled up and any other
+ * cannot overflow together unless the result does: 2^-39 * 2^127 * k < 2^128. */
 #define WIDE_RANGE .scale_low = -40, .scale_high = 126
 #define WIDE_RANGE_TEXT                                                                                      \
     "where all products of an element of C are below 2^-126 the error is absolute, as if they were that; "   \
@@ -94,10 +96,10 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_NEVER},
      .split_units = 16388,
-     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, "
-                   "plus one chain on the matrix unit over all of k",
-     .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose "
-                   "bits, larger ones become Inf",
+     .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
+                   "chain on the matrix unit over all of k",
+     .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose bits, larger "
+                   "ones become Inf",
      .flushed_range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones become "
                            "0, larger ones Inf"},
     {.name = "markidis",
@@ -115,8 +117,8 @@ const struct scheme scheme_table[] = {
      .split_units = 13,
      .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
                    "chain on the matrix unit over all of k",
-     .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may "
-                   "lose up to 2^-24 absolute, because the unscaled residual becomes subnormal",
+     .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may lose up to "
+                   "2^-24 absolute, because the unscaled residual becomes subnormal",
      .flushed_range_text = "full accuracy for magnitudes in [2^8, 65504]; below 2^8 each element may lose "
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "ootomo",
@@ -133,13 +135,13 @@ const struct scheme scheme_table[] = {
      .accumulators = 2,
      .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER},
      .split_units = 9,
-     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the "
-                   "matrix unit, to nearest, every 16 k; corrections in a chain of their own, "
-                   "2^-11 as large",
-     .range_text = "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an "
-                   "absolute error of 2^-36",
+     .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the matrix unit, "
+                   "to nearest, every 16 k; corrections in a chain of their own, 2^-11 as large",
+     .range_text = "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an absolute error "
+                   "of 2^-36",
      .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65504]; elements in [2^-14, 2^-2) keep "
-                           "an absolute error of 2^-25, smaller ones become 0 or, where the residual remains, 2^-25 with the other sign"},
+                           "an absolute error of 2^-25, smaller ones become 0 or, where the residual "
+                           "remains, 2^-25 with the other sign"},
     {.name = "egemm",
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
      .hooks = "scheme_egemm",
@@ -153,10 +155,9 @@ const struct scheme scheme_table[] = {
      .accumulators = 1,
      .promote = {PROMOTE_NEVER},
      .split_units = 5,
-     .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit "
-                   "over all of k",
-     .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may "
-                   "lose up to 2^-25 absolute, because the unscaled residual becomes subnormal",
+     .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit over all of k",
+     .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may lose up to "
+                   "2^-25 absolute, because the unscaled residual becomes subnormal",
      .flushed_range_text = "full accuracy for magnitudes in [2^9, 65504]; below 2^9 each element may lose "
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "legemm",
@@ -173,12 +174,11 @@ const struct scheme scheme_table[] = {
      .accumulators = 2,
      .promote = {PROMOTE_NEVER, PROMOTE_NEVER},
      .split_units = 29,
-     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two chains on the matrix "
-                   "unit over all of k, that of the corrections 2^-10 as large",
-     .range_text = "full accuracy for magnitudes in [2^-13, 65536); elements in [2^-14, 2^-13) "
-                   "have an absolute error of 2^-34; smaller ones live in the residual alone with "
-                   "11 bits, and the product of two of those is left out; 65536 and above become "
-                   "Inf",
+     .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two chains on the matrix unit over "
+                   "all of k, that of the corrections 2^-10 as large",
+     .range_text = "full accuracy for magnitudes in [2^-13, 65536); elements in [2^-14, 2^-13) have an "
+                   "absolute error of 2^-34; smaller ones live in the residual alone with 11 bits, and the "
+                   "product of two of those is left out; 65536 and above become Inf",
      .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65536); elements in [2^-14, 2^-2) have an "
                            "absolute error of 2^-24; smaller ones live in the residual alone with at most "
                            "11 bits, and the product of two of those is left out; 65536 and above become "
@@ -203,9 +203,9 @@ const struct scheme scheme_table[] = {
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, "
                    "added in FP32 to nearest",
      .range_text = F16X3_RANGE},
-    /* The same where the unit flushes subnormals. An unscaled residual would be lost below 2^-5 of the row's largest;
-     * times 2^11 it is a normal number for as long as NVIDIA's unscaled one is not rounded away, and costs a second
-     * accumulator. */
+    /* The same where the unit flushes subnormals. An unscaled residual would be lost below 2^-5 of the row's
+     * largest; times 2^11 it is a normal number for as long as NVIDIA's unscaled one is not rounded away, and
+     * costs a second accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
      .auto_role = AUTO_FIRST,
@@ -246,8 +246,8 @@ const struct scheme scheme_table[] = {
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
                    "bits, larger ones become Inf",
      .flushed_range_text =
-         "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones become "
-         "0, larger ones Inf; " FLUSHED_PRODUCTS_TEXT},
+         "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones become 0, larger ones "
+         "Inf; " FLUSHED_PRODUCTS_TEXT},
     {.name = "bf16x3",
      .paper = "halftone: two BF16 slices, lo*lo left out, FP32 promotion",
      .hooks = "scheme_bf16",
@@ -263,8 +263,7 @@ const struct scheme scheme_table[] = {
      .promote = {PROMOTE_ISA},
      .split_units = 769,
      .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, if the "
-                   "unit needs one, added in "
-                   "FP32 to nearest",
+                   "unit needs one, added in FP32 to nearest",
      .range_text =
          "elements of at least 2^-117, in a row of A (column of B) whose largest is below 2^-40 2^-78 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
@@ -309,8 +308,7 @@ const struct scheme scheme_table[] = {
      .promote = {PROMOTE_ISA},
      .split_units = 0,
      .bound_text = "inputs keep all 24 bits, nothing left out; chains of the promotion interval, if the unit "
-                   "needs one, added in FP32 "
-                   "to nearest",
+                   "needs one, added in FP32 to nearest",
      .range_text =
          "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
@@ -354,8 +352,9 @@ const struct scheme scheme_table[] = {
          "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "bf16x6u",
-     .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; FP32 FFMA where slices "
-              "cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; AMD (gfx90a): FP32 MFMA alone",
+     .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; "
+              "FP32 FFMA where slices cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; "
+              "AMD (gfx90a): FP32 MFMA alone",
      .hooks = "scheme_bf16x6u",
      .slice = SLICE_BF16,
      .slices = 3,
@@ -363,19 +362,19 @@ const struct scheme scheme_table[] = {
      .split = SPLIT_ROUND,
      .scale = SCALE_NONE,
      .products = 6,
-     .product =
-         {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
+     .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
      .auto_role = AUTO_FALLBACK,
      .fma_k = 16,
      .split_units = 3,
-     .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by warpgroups 32), added in FP32 to nearest; "
-                   "up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 "
-                   "multiply-adds in chains of 2 or 32 k, added with what that rounds off, as parts of k and what fails auto's check "
+     .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by "
+                   "warpgroups 32), added in FP32 to nearest; up to k = 16, and in tiles with a nonzero "
+                   "magnitude below 2^-50 or results that are not finite, FP32 multiply-adds in chains of 2 "
+                   "or 32 k, added with what that rounds off, as parts of k and what fails auto's check "
                    "are; kernels for few k or few columns add plainly",
-     .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below "
-                   "2^-126 the error is absolute, at most 2^-149 for each k"},
+     .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where "
+                   "products are below 2^-126 the error is absolute, at most 2^-149 for each k"},
     FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),
     FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
                 {1, 1, 2}, {2, 0, 2}),

@@ -24,21 +24,22 @@ struct scheme {
     int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
     enum split_rule split;
     enum scale_rule scale;
-    /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room * 2^-23, is
-     * brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
+    /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room *
+     * 2^-23, is brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
-    enum auto_role auto_role; /* `auto` starts from it, or gives it what the first does not suit (ht_set_desc) */
+    /* `auto` starts from it, or gives it what the first does not suit (ht_set_desc) */
+    enum auto_role auto_role;
     bool checked; /* packing can count what the data check needs (templates/hooks_tame.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
     int accumulators;
     int promote[SCHEME_ACCUMULATORS_MAX]; /* PROMOTE_* or a k interval, for each accumulator */
-    /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that one part of k
-     * (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
+    /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that
+     * one part of k (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
     int carry_k, exact_k;
-    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to fma_k products
-     * an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
+    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to fma_k
+     * products an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
     int fma_k;
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_bound.h */
     int split_units; /* what the split alone loses, in 2^-24 */
@@ -49,19 +50,21 @@ struct scheme {
 
 extern const struct scheme scheme_table[];
 extern const int scheme_count;
-const struct scheme *scheme_find(const char *name); /* the first row of that name, or of what it means today (ht_scheme_meant); NULL: none */
-/* The row of that name for a matrix unit that keeps, or flushes, subnormals: a name may have a second row whose
- * slices are scaled so that no accuracy depends on them. NULL: none. */
+/* the first row of that name, or of what it means today (ht_scheme_meant); NULL: none */
+const struct scheme *scheme_find(const char *name);
+/* The row of that name for a matrix unit that keeps, or flushes, subnormals: a name may have a second row
+ * whose slices are scaled so that no accuracy depends on them. NULL: none. */
 const struct scheme *scheme_for(const char *name, bool flushes);
 const char *scheme_of_role(enum auto_role role); /* its name; one has each role */
-/* Largest power of two, as exponent, that a flushing unit may drop from an element that is a normal number of the slice
- * type (smaller ones may vanish); 0: integers, or FP32 from the caller's matrices: nothing is dropped. */
+/* Largest power of two, as exponent, that a flushing unit may drop from an element that is a normal number of
+ * the slice type (smaller ones may vanish); 0: integers, or FP32 from the caller's matrices: nothing is
+ * dropped. */
 int scheme_flush_exponent(const struct scheme *s);
 
 int scheme_slice_bytes(const struct scheme *s);
-/* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (templates/README.md). Atoms are
- * ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices of its k block,
- * 128 / atom_slices * (i % atom_slices) bytes into the row (before the swizzle). */
+/* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (templates/README.md). Atoms
+ * are ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices
+ * of its k block, 128 / atom_slices * (i % atom_slices) bytes into the row (before the swizzle). */
 int scheme_atom_k(const struct scheme *s);
 /* Atoms of one row block and k block: slices / atom_slices. */
 int scheme_atom_group(const struct scheme *s);

@@ -1,5 +1,6 @@
-/* skeleton: the table of kernel families; see skeleton.h. Operands may be swapped, so a planned 64 x 32 is 32 x 64 as well. What others
- * do better is left out: beside DMMA FFMA and mma.sync were worth 0.2 % of 212 shapes on the H200 (bench/decisions/040). */
+/* skeleton: the table of kernel families; see skeleton.h. Operands may be swapped, so a planned 64 x 32 is 32
+ * x 64 as well. What others do better is left out: beside DMMA FFMA and mma.sync were worth 0.2 % of 212
+ * shapes on the H200 (bench/decisions/040). */
 #include "facts/skeleton.h"
 
 #include <stddef.h>
@@ -8,44 +9,59 @@
 
 #define SUMS "hooks_scale", "=partial", "hooks_tame"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS AHEAD SPREAD OWN FEW"
-#define FOLDS_TILE .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_OWN B_OWN FMA_ROWS TURNED"
+#define FOLDS_TILE                                                                                           \
+    .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_OWN B_OWN "      \
+             "FMA_ROWS TURNED"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
-#define UNPACKED(file_, kind_) .file = file_, .unpacked = true, .has_init = true, .cost_form = COST_STREAM, .desc_kind = kind_
+#define UNPACKED(file_, kind_)                                                                               \
+    .file = file_, .unpacked = true, .has_init = true, .cost_form = COST_STREAM, .desc_kind = kind_
 #define ROUNDED_ONCE                                                                                         \
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
     .accuracy = "sums off by at most k 2^-53 of |A||B|, rounded once"
 
 const struct skeleton skeleton_table[FAMILIES] = {
     [FAMILY_WGMMA_SS] =
-        {.file = "tile_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true, .cost_form = COST_RING, .persistent = true,
-         .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "hooks_chain_wgmma", SUMS, "=fallback_inside", "=scheme"},
-         .has_dmma_fallback = true, .folds = "WGS SUBS REGS PART_ROWS WIDE_COLUMNS A_BLOCKS PARTS B_BLOCKS",
-         .team = "warpgroup", .workers = "warpgroups and a producer", .holds = "of a warpgroup after setmaxnreg; chain"},
+        {.file = "tile_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
+         .cost_form = COST_RING, .persistent = true, .has_dmma_fallback = true,
+         .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "hooks_chain_wgmma", SUMS,
+                   "=fallback_inside", "=scheme"},
+         .folds = "WGS SUBS REGS PART_ROWS WIDE_COLUMNS A_BLOCKS PARTS B_BLOCKS",
+         .team = "warpgroup", .workers = "warpgroups and a producer",
+         .holds = "of a warpgroup after setmaxnreg; chain"},
     [FAMILY_MMA_WARP] =
-        {.file = "tile_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true, .cost_form = COST_PIPES, OF_WARPS,
+        {.file = "tile_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
+         .cost_form = COST_PIPES, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
-         .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS LOOKAHEAD"},
+         .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
+                  "STAGE_BYTES PARTS LOOKAHEAD"},
     [FAMILY_UNPACKED_WGMMA] =
-        {UNPACKED("tile_direct", HT_DIRECT_SLICES), .searched = true, .needs = ISA_WGMMA_RS_BF16, .inlay = "slices_wgmma", FOLDS_TILE,
-         .hooks = {"=launch", "frag_direct", "=wgmma", "=wgmma_rs", "hooks_chain_wgmma", SUMS, "=scheme", "turn_direct", "stage_direct",
-                   "cut_direct"},
-         .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp", .workers = "warps of warpgroups", .holds = "fragments",
-         .tiles = {{128, 64, 32, 16, 64, 2, ALWAYS, "reads the operands as they are, two warpgroups side by side; many tiles"},
-                   {64, 64, 32, 16, 64, 2, ALWAYS, "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
-                   {64, 32, 32, 16, 32, 2, ALWAYS, "reads the operands as they are, two warpgroups by turns; few tiles"}}},
+        {UNPACKED("tile_direct", HT_DIRECT_SLICES), .searched = true, .needs = ISA_WGMMA_RS_BF16,
+         .inlay = "slices_wgmma", FOLDS_TILE,
+         .hooks = {"=launch", "frag_direct", "=wgmma", "=wgmma_rs", "hooks_chain_wgmma", SUMS, "=scheme",
+                   "turn_direct", "stage_direct", "cut_direct"},
+         .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp",
+         .workers = "warps of warpgroups", .holds = "fragments",
+         .tiles = {{128, 64, 32, 16, 64, 2, ALWAYS,
+                    "reads the operands as they are, two warpgroups side by side; many tiles"},
+                   {64, 64, 32, 16, 64, 2, ALWAYS,
+                    "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
+                   {64, 32, 32, 16, 32, 2, ALWAYS,
+                    "reads the operands as they are, two warpgroups by turns; few tiles"}}},
     [FAMILY_UNPACKED_MMA] =
         {UNPACKED("tile_direct", HT_DIRECT), .searched = true, OF_WARPS, FOLDS_TILE,
-         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "hooks_chain", SUMS, "=fallback_grid", "=scheme", "turn_direct", "stage_direct",
-                   "=cut"},
+         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "hooks_chain", SUMS, "=fallback_grid", "=scheme",
+                   "turn_direct", "stage_direct", "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
          .tiles = {{128, 64, 32, 32, 32, 2, UNLESS_WGMMA_RS, "reads the operands as they are; many tiles"},
                    {64, 64, 32, 32, 32, 2, UNLESS_DMMA, "reads the operands as they are; a wave of tiles"},
                    {64, 32, 32, 32, 16, 2, UNLESS_DMMA, "reads the operands as they are; few tiles"},
                    {32, 32, 32, 16, 16, 2, UNLESS_DMMA, "reads the operands as they are; very few tiles"},
-                   {128, 8, 32, 32, 8, 2, ONLY_TILED, "reads the operands as they are; a matrix and up to eight vectors"}}},
+                   {128, 8, 32, 32, 8, 2, ONLY_TILED,
+                    "reads the operands as they are; a matrix and up to eight vectors"}}},
     [FAMILY_DMMA] =
-        {UNPACKED("dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS, ROUNDED_ONCE, .folds = "MI NI ROW_TILES OWN_K",
+        {UNPACKED("dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS,
+         ROUNDED_ONCE, .folds = "MI NI ROW_TILES OWN_K",
          .hooks = {"=launch", "=dmma", SUMS, "operands_direct", "cp_async_tile"},
          .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
                    {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
@@ -59,24 +75,29 @@ const struct skeleton skeleton_table[FAMILIES] = {
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 32 columns"},
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 16 columns"}}},
     [FAMILY_GEMV] =
-        {UNPACKED("thin_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT, .hooks = {"=launch", SUMS, "operands_direct"},
+        {UNPACKED("thin_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
+         .hooks = {"=launch", SUMS, "operands_direct"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "multiply-adds; a matrix and a vector"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "multiply-adds; a matrix and up to four vectors"}}},
     [FAMILY_TALL_SKINNY] =
-        {UNPACKED("tall_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT, .hooks = {"=launch", SUMS, "operands_direct"},
+        {UNPACKED("tall_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
+         .hooks = {"=launch", SUMS, "operands_direct"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; a tall matrix with few k and a vector"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; a tall matrix with few k and two vectors"},
-                   {128, 4, 64, 0, 4, 1, ALWAYS, "multiply-adds; a tall matrix with few k and up to four vectors"}}},
+                   {128, 4, 64, 0, 4, 1, ALWAYS,
+                    "multiply-adds; a tall matrix with few k and up to four vectors"}}},
     [FAMILY_FALLBACK] =
         {UNPACKED("fallback_dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
          .hooks = {"=launch", "=dmma", SUMS, "fallback_tile", "fallback_grid"}},
     [FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "LOADS_AHEAD CHUNK_K UNITS",
-         .hooks = {"=launch", "hooks_scale", "=scheme", "=split", "pack_common", "pack_meeting", "pack_rows", "pack_strips"}},
+         .hooks = {"=launch", "hooks_scale", "=scheme", "=split", "pack_common", "pack_meeting",
+                   "pack_rows", "pack_strips"}},
     [FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
 };
 
-struct target target_of(const struct gpu *g, const struct isa *isa, enum family family, const struct scheme *s) {
+struct target target_of(const struct gpu *g, const struct isa *isa, enum family family,
+                        const struct scheme *s) {
     const struct skeleton *skeleton = &skeleton_table[family];
     return (struct target){g, isa, skeleton, s, skeleton->unpacked ? &isa->unpacked : &isa->mma};
 }
@@ -85,7 +106,8 @@ static bool is_searched(const struct isa *isa, const struct skeleton *k, const s
     return k->searched && k->unpacked == scheme_is_unpacked(s) && isa_has(isa, k->needs);
 }
 
-static struct target first_from(const struct gpu *g, const struct isa *isa, int family, const struct scheme *s) {
+static struct target first_from(const struct gpu *g, const struct isa *isa, int family,
+                                const struct scheme *s) {
     while (family < FAMILIES && !is_searched(isa, &skeleton_table[family], s))
         family++;
     return family < FAMILIES ? target_of(g, isa, (enum family)family, s) : (struct target){.g = g, .s = s};
@@ -96,9 +118,11 @@ struct target target_main(const struct gpu *g, const struct isa *isa, const stru
 }
 
 bool target_next(struct target *on) {
-    const struct isa *other = !on->skeleton->unpacked && on->isa->other_shape ? isa_find(on->isa->other_shape) : NULL;
+    const char *const name = on->skeleton->unpacked ? NULL : on->isa->other_shape;
+    const struct isa *other = name ? isa_find(name) : NULL;
     const int family = (int)(on->skeleton - skeleton_table);
-    *on = other ? target_of(on->g, other, (enum family)family, on->s) : first_from(on->g, on->isa, family + 1, on->s);
+    *on = other ? target_of(on->g, other, (enum family)family, on->s)
+                : first_from(on->g, on->isa, family + 1, on->s);
     return on->isa != NULL;
 }
 

@@ -1,5 +1,6 @@
-/* skeleton: the table of kernel families, one row for each way of computing, and what a kernel is made for. A new family is a row
- * here, a template, and a row of functions in model/family.c and emit/emit.c. This room knows no tiles, costs or text. */
+/* skeleton: the table of kernel families, one row for each way of computing, and what a kernel is made for. A
+ * new family is a row here, a template, and a row of functions in model/family.c and emit/emit.c. This room
+ * knows no tiles, costs or text. */
 #ifndef HT_SKELETON_H
 #define HT_SKELETON_H
 
@@ -26,7 +27,8 @@ enum family {
 enum cost_form { COST_PIPES, COST_RING, COST_STREAM };
 
 /* A tile that every set has which the family serves. wm 0: what makes 256 threads. */
-enum unless { ALWAYS, UNLESS_WGMMA_RS, UNLESS_DMMA, ONLY_TILED }; /* another family does better; nothing else is there */
+/* another family does better; nothing else is there */
+enum unless { ALWAYS, UNLESS_WGMMA_RS, UNLESS_DMMA, ONLY_TILED };
 struct planned_tile {
     int bm, bn, bk, wm, wn, stages;
     enum unless unless;
@@ -40,20 +42,27 @@ struct skeleton {
     bool unpacked;           /* reads the caller's matrices */
     bool searched;           /* its tiles are a space (tile_enumerate) */
     enum isa_feature needs;
-    /* templates/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme or plan have for it (emit.c),
-     * possibly nothing */
+    /* templates/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme or
+     * plan have for it (emit.c), possibly nothing */
     const char *hooks[SKELETON_HOOKS_MAX];
-    const char *folds;       /* constants of the template that unrolled code has as numbers; the others stay names */
-    const char *inlay;       /* templates/INLAY.cuh: what a hole of the template takes instead of its own text; NULL: nothing */
+    /* constants of the template that unrolled code has as numbers; the others stay names */
+    const char *folds;
+    /* templates/INLAY.cuh: what a hole of the template takes instead of its own text; NULL: nothing */
+    const char *inlay;
     int desc_kind;           /* ht_kernel_desc.direct */
     enum cost_form cost_form;
     bool has_init;           /* something to be said to the driver once per device */
-    bool persistent;         /* one block per SM walks over tiles; a warpgroup of producers feeds its others */
-    int group_rows;          /* a block has warps for so many rows: in smaller tiles groups of them take turns in steps; 0: just its own */
-    bool sets_min_blocks_by_registers; /* a short k needs less shared memory than planned: more blocks may fit */
+    /* one block per SM walks over tiles; a warpgroup of producers feeds its others */
+    bool persistent;
+    /* a block has warps for so many rows: in smaller tiles groups of them take turns in steps; 0: just its
+     * own */
+    int group_rows;
+    /* a short k needs less shared memory than planned: more blocks may fit */
+    bool sets_min_blocks_by_registers;
     bool has_dmma_fallback;  /* of a checked scheme it computes the blocks that fail, if there are few */
     bool has_tiles_of_all_shapes; /* where isa.only_tiled says so it serves all */
-    bool is_fallback_base;   /* a 64 x 64 tile of it is what fails the check of another scheme computed with */
+    /* a 64 x 64 tile of it is what fails the check of another scheme computed with */
+    bool is_fallback_base;
     const char *team;        /* whose tile wm x wn is */
     const char *workers, *holds; /* explain: what a block consists of, what a thread holds beside sums */
     const char *arithmetic, *accuracy; /* of all data; NULL: the scheme's */
@@ -71,14 +80,16 @@ struct target {
     const struct mma_shape *mma; /* the isa row's of packed or unpacked operands */
 };
 
-struct target target_of(const struct gpu *g, const struct isa *isa, enum family family, const struct scheme *s);
+struct target target_of(const struct gpu *g, const struct isa *isa, enum family family,
+                        const struct scheme *s);
 /* The family whose search space the scheme's kernels come from first. */
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s);
-/* Goes on to the next MMA shape or family of the same unit that has a search space; false, and isa NULL: that was the last. */
+/* Goes on to the next MMA shape or family of the same unit that has a search space; false, and isa NULL: that
+ * was the last. */
 bool target_next(struct target *on);
 
-/* k of one MMA and of one fragment load. A load brings the same bytes of k whatever the slice type; mma.sync takes as many
- * (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */
+/* k of one MMA and of one fragment load. A load brings the same bytes of k whatever the slice type; mma.sync
+ * takes as many (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */
 int target_mma_k(const struct target *on);
 int target_fragment_k(const struct target *on);
 

@@ -9,13 +9,15 @@
 
 /* Shapes whose best tiles a kernel set holds, the important ones first: a tile that wins one of them becomes
  * a kernel, up to TILES_MAX; the runtime chooses among the kernels by the same cost formula, split-K
- * included. Many waves, a few waves, less than one wave, long k in few tiles, the ends of the scale, a little more than a wave. */
+ * included. Many waves, a few waves, less than one wave, long k in few tiles, the ends of the scale, a little
+ * more than a wave. */
 static const struct shape plan_shapes[] = {
     {4096, 4096, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192},
     {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},   {1536, 1536, 1536},
     {640, 640, 640},    {1152, 1152, 1152},
 };
-enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 }; /* of FP16 schemes, of the others; more where tiles may have half an atom */
+/* of FP16 schemes, of the others; more where tiles may have half an atom */
+enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 };
 enum { RESCUE_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { FALLBACK_MMA_K = 16 }; /* of m16n8k16 */
 
@@ -60,16 +62,17 @@ int plan_promote_k(const struct target *on) {
 static void plan_name(struct plan *p) {
     char tile[TILE_NAME_MAX];
     tile_name(tile, &p->tile);
-    snprintf(p->name, sizeof p->name, "ht_%s_%s%s%s_%s", p->on.s->name, tile, p->variant == VARIANT_PIPELINE ? "" : "_",
-             variant_name(p->variant), p->on.isa->suffix);
+    snprintf(p->name, sizeof p->name, "ht_%s_%s%s%s_%s", p->on.s->name, tile,
+             p->variant == VARIANT_PIPELINE ? "" : "_", variant_name(p->variant), p->on.isa->suffix);
 }
 
-/* Blocks that the compiler must leave registers for. ptxas takes what it gets, so where shared memory allows fewer blocks
- * it still gets no more than planned. */
+/* Blocks that the compiler must leave registers for. ptxas takes what it gets, so where shared memory allows
+ * fewer blocks it still gets no more than planned. */
 static int min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
     if (p->on.skeleton->sets_min_blocks_by_registers && (p->on.isa->mma_bf16 || !p->on.skeleton->searched))
-        return model_occupancy(p->on.g, p->on.isa, c->threads / p->on.isa->wave_size, c->regs_per_thread, 0, NULL);
+        return model_occupancy(p->on.g, p->on.isa, c->threads / p->on.isa->wave_size, c->regs_per_thread, 0,
+                               NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
 
@@ -107,8 +110,8 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     set->count++;
 }
 
-/* The model's best tile over every MMA shape of the unit. A chain that is added outside the unit after each fragment must be as long in
- * every kernel of a set: its scheme's bound is one number. */
+/* The model's best tile over every MMA shape of the unit. A chain that is added outside the unit after each
+ * fragment must be as long in every kernel of a set: its scheme's bound is one number. */
 static void find_best(struct best *b) {
     const struct target first = b->on;
     b->found = (struct target){.isa = NULL};
@@ -122,7 +125,8 @@ static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
     const struct scheme *s = b->on.s;
     const bool halves = b->on.skeleton->persistent && (s->checked || scheme_is_exact(s));
-    const int end = set->count + (s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (halves ? HALVES : 0);
+    const int end =
+        set->count + (s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (halves ? HALVES : 0);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         b->shape = plan_shapes[i];
         find_best(b);
@@ -161,7 +165,8 @@ static void plan_egemm(struct plan_set *set, struct best *b) {
 
 /* LE-GEMM Table 2 (A800) where it fits, and its ablations of section 5.6: a hand-picked tile, no pipeline. */
 static void plan_legemm(struct plan_set *set, struct best *b) {
-    const int warp = b->on.isa->wave_size; /* the paper's double buffer; without cp.async a T4 hides more with two blocks */
+    /* the paper's double buffer; without cp.async a T4 hides more with two blocks */
+    const int warp = b->on.isa->wave_size;
     const int stages = b->on.isa->async_copy || warp == 64 ? 2 : 1;
     const struct tile paper = {128, 256, 32, 64, warp, target_mma_k(&b->on), stages, 1};
     const struct tile reference = {128, 128, 32, 64, warp, target_mma_k(&b->on), stages, 1};
@@ -183,7 +188,8 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
         return;
     const struct tile fragment = {128, 128, 64, 64, 64, target_mma_k(&other.on), 1, 1};
     if (plan_fixed(&other, &fragment))
-        plan_add(set, &other, VARIANT_PIPELINE, "LE-GEMM Table 2's tile of C from its other fragment, (16,16,16)");
+        plan_add(set, &other, VARIANT_PIPELINE,
+                 "LE-GEMM Table 2's tile of C from its other fragment, (16,16,16)");
 }
 
 struct wanted {
@@ -202,9 +208,10 @@ static bool is_in_space(const struct tile *t, const struct target *on) {
     return w.found;
 }
 
-/* The first target whose search space of the scheme has the tile, wk filled in; isa NULL: none. A kernel's name does not say its family, so of
- * two that have a tile only the first can be asked for. */
-static struct target target_of_tile(struct tile *t, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+/* The first target whose search space of the scheme has the tile, wk filled in; isa NULL: none. A kernel's
+ * name does not say its family, so of two that have a tile only the first can be asked for. */
+static struct target target_of_tile(struct tile *t, const struct gpu *g, const struct isa *isa,
+                                    const struct scheme *s) {
     struct target on = target_main(g, isa, s);
     do
         t->wk = target_mma_k(&on);
@@ -217,7 +224,8 @@ bool plan_tiles_ok(const char *list) {
     for (const char *at = list; *at;) {
         const int used = tile_scan(at, &t);
         if (used == 0) {
-            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w64x64_s8_c2", list);
+            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w64x64_s8_c2",
+                     list);
             return false;
         }
         at += used + (at[used] == ',');
@@ -225,7 +233,8 @@ bool plan_tiles_ok(const char *list) {
     return true;
 }
 
-void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s, const char *list) {
+void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                const char *list) {
     struct tile t;
     for (int used; *list && (used = tile_scan(list, &t)) > 0; list += used + (list[used] == ',')) {
         struct best b = {.on = target_of_tile(&t, g, isa, s)};
@@ -257,10 +266,12 @@ struct near {
 static void visit_near(void *context, const struct tile *t) {
     struct near *n = context;
     const struct tile *w = n->wanted;
-    const int pairs[][2] = {{t->bm, w->bm}, {t->bn, w->bn}, {t->bk, w->bk}, {t->wm, w->wm}, {t->wn, w->wn}, {t->stages, w->stages}, {t->cluster, w->cluster}};
+    const int pairs[][2] = {{t->bm, w->bm}, {t->bn, w->bn},         {t->bk, w->bk},          {t->wm, w->wm},
+                            {t->wn, w->wn}, {t->stages, w->stages}, {t->cluster, w->cluster}};
     int distance = 0, at = n->count;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        distance += (pairs[i][0] > pairs[i][1] ? pairs[i][0] - pairs[i][1] : pairs[i][1] - pairs[i][0]) * 256 / (pairs[i][0] + pairs[i][1]);
+        distance += (pairs[i][0] > pairs[i][1] ? pairs[i][0] - pairs[i][1] : pairs[i][1] - pairs[i][0]) *
+                    256 / (pairs[i][0] + pairs[i][1]);
     while (at > 0 && n->distance[at - 1] > distance)
         at--;
     if (at == NEAR_TILES || !plan_fixed(n->b, t))
@@ -274,13 +285,15 @@ static void visit_near(void *context, const struct tile *t) {
     n->distance[at] = distance;
 }
 
-void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t) {
+void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                      const struct tile *t) {
     struct tile wanted = *t;
     struct best b = {.on = target_of_tile(&wanted, g, isa, s)};
     char name[TILE_NAME_MAX], other[TILE_NAME_MAX], list[NEAR_TILES * TILE_NAME_MAX] = "";
     tile_name(name, t);
     if (b.on.isa && !plan_fixed(&b, &wanted)) {
-        err_user(NULL, 0, "tile %s does not fit %s with scheme %s: %s", name, g->name, s->name, b.cost.reason);
+        err_user(NULL, 0, "tile %s does not fit %s with scheme %s: %s", name, g->name, s->name,
+                 b.cost.reason);
         return;
     }
     struct near n = {.b = &b, .wanted = t};
@@ -290,7 +303,8 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
         tile_name(other, &n.tile[i]);
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 0 ? ", " : "", other);
     }
-    err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name, s->name, g->name, n.count > 0 ? list : "none");
+    err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name, s->name,
+             g->name, n.count > 0 ? list : "none");
 }
 
 /* Whether DMMA is worth having: not where it is cut down (H20, H800). */
@@ -304,7 +318,8 @@ static bool is_planned(const struct target *on, enum unless unless) {
         return false;
     if (isa->only_tiled)
         return on->skeleton->has_tiles_of_all_shapes;
-    return !(unless == UNLESS_WGMMA_RS && isa_has(isa, ISA_WGMMA_RS_BF16)) && !(unless == UNLESS_DMMA && has_dmma(on)) && unless != ONLY_TILED;
+    return !(unless == UNLESS_WGMMA_RS && isa_has(isa, ISA_WGMMA_RS_BF16)) &&
+           !(unless == UNLESS_DMMA && has_dmma(on)) && unless != ONLY_TILED;
 }
 
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
@@ -312,13 +327,15 @@ static void plan_unpacked(struct plan_set *set, struct best *b) {
     const struct target first = b->on;
     for (int i = 0; i < FAMILIES * SKELETON_TILES_MAX; i++) {
         enum { THREADS = 256 };
-        const struct target on = target_of(first.g, first.isa, (enum family)(i / SKELETON_TILES_MAX), first.s);
+        const struct target on =
+            target_of(first.g, first.isa, (enum family)(i / SKELETON_TILES_MAX), first.s);
         const struct planned_tile *row = &on.skeleton->tiles[i % SKELETON_TILES_MAX];
         if (!row->why || !is_planned(&on, row->unless))
             continue;
         const int wm = row->wm > 0 ? row->wm : row->bm * on.isa->wave_size / THREADS;
         const int wn = on.skeleton->searched && row->wn < on.mma->n ? on.mma->n : row->wn;
-        const struct tile t = {row->bm, row->bn < wn ? wn : row->bn, row->bk, wm, wn, target_mma_k(&on), row->stages, 1};
+        const struct tile t = {row->bm, row->bn < wn ? wn : row->bn, row->bk,     wm,
+                               wn,      target_mma_k(&on),           row->stages, 1};
         b->on = on;
         if (plan_fixed(b, &t))
             plan_add(set, b, VARIANT_PIPELINE, row->why);
@@ -378,7 +395,8 @@ void plan_rescue(struct plan_set *set) {
     if (isa_has(p->on.isa, skeleton_table[FAMILY_FALLBACK].needs))
         fallback_by_dmma(&b);
     const int before = set->count;
-    plan_add(set, &b, VARIANT_RESCUE, "between packing and a product with a data check: blocks of C that fail it");
+    plan_add(set, &b, VARIANT_RESCUE,
+             "between packing and a product with a data check: blocks of C that fail it");
     const struct plan rescue = set->plan[before];
     memmove(&set->plan[at + 2], &set->plan[at + 1], (size_t)(before - at - 1) * sizeof *p);
     set->plan[at + 1] = rescue;
@@ -412,7 +430,8 @@ static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int
         int splits;
         if (p->variant != VARIANT_PIPELINE || !plan_takes_k(p, k))
             continue;
-        const int64_t ns = ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
+        const int64_t ns =
+            ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
                        g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, HT_PARTIAL_LIMIT_BYTES, &splits);
         if (best < 0 || ns < best_ns) {
             best = i;
@@ -431,7 +450,8 @@ void plan_lean(struct plan_set *set, int first) {
     if (base >= first)
         kept[base] = true; /* else `auto` could not look at data */
     for (int i = 0; i < POINTS * POINTS * POINTS; i++) {
-        const int at = pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
+        const int at =
+            pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
         if (at >= 0)
             kept[at] = true;
     }

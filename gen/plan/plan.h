@@ -1,7 +1,8 @@
 /* plan: which kernels a GPU gets, decided completely before a byte of source is written.
  *
- * For each scheme the model's picks over a fixed list of shapes, the papers' own tiles, and the papers' ablations.
- * A Plan is immutable and has every answer of the models: sched, emit and manifest only read it. */
+ * For each scheme the model's picks over a fixed list of shapes, the papers' own tiles, and the papers'
+ * ablations. A Plan is immutable and has every answer of the models: sched, emit and manifest only read
+ * it. */
 #ifndef HT_PLAN_H
 #define HT_PLAN_H
 
@@ -36,28 +37,33 @@ const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "ma
 
 /* Whether a list reads "128x128x32_w64x32_s4,..."; err_user if not. */
 bool plan_tiles_ok(const char *list);
-/* Appends plans for those tiles of the list that the scheme has and the GPU holds: what `emit --tiles` adds for comparisons. */
+/* Appends plans for those tiles of the list that the scheme has and the GPU holds: what `emit --tiles` adds
+ * for comparisons. */
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list);
 bool plan_has_tile(const struct plan_set *set, const struct tile *t); /* wk aside, not as an ablation */
 /* Reports why the scheme has no such kernel on this GPU: the model's reason, or the nearest tiles. */
-void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s, const struct tile *t);
+void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s,
+                      const struct tile *t);
 
 /* Appends the plans of one scheme to the set. */
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
 
-/* Where a scheme of the set checks its data and another can compute what fails: the kernel that does, behind the latter's. */
+/* Where a scheme of the set checks its data and another can compute what fails: the kernel that does, behind
+ * the latter's. */
 void plan_rescue(struct plan_set *set);
 /* Whether the set's `auto` starts from a scheme whose data it cannot check, for want of that kernel. */
 bool plan_lacks_rescue(const struct plan_set *set);
 
-/* Of the plans from `first` on, all of one scheme, keeps those that ht_pick takes for some shape of a dense grid, and what plan_rescue needs: LEAN=1.
- * A shape between the grid's points gets the best of what was kept. */
+/* Of the plans from `first` on, all of one scheme, keeps those that ht_pick takes for some shape of a dense
+ * grid, and what plan_rescue needs: LEAN=1. A shape between the grid's points gets the best of what was
+ * kept. */
 void plan_lean(struct plan_set *set, int first);
 
 /* Whether its bound holds for so short a k: slices are not for what multiply-adds alone compute (fma_k). */
 bool plan_takes_k(const struct plan *p, int64_t k);
 
-/* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's business). */
+/* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's
+ * business). */
 int plan_promote_k(const struct target *on);
 #endif

@@ -1,6 +1,7 @@
-/* sched.c: interleaves loads with MMAs. The order is fixed by counting: the copies of a stage go first, load l of L goes
- * before MMA number l * span / L. Spans of a third were best on the H200 (bench/decisions/002): loads all at the
- * start stall the warp on the queue of the shared-memory pipe, late ones arrive when they are needed. */
+/* sched.c: interleaves loads with MMAs. The order is fixed by counting: the copies of a stage go first, load
+ * l of L goes before MMA number l * span / L. Spans of a third were best on the H200 (bench/decisions/002):
+ * loads all at the start stall the warp on the queue of the shared-memory pipe, late ones arrive when they
+ * are needed. */
 #include "plan/sched.h"
 
 #include "base/err.h"
@@ -42,8 +43,8 @@ static int fragment_loads(const struct plan *p, int fragment, struct slot *out) 
     return n;
 }
 
-/* The MMAs of one fragment step: product by product, so that consecutive MMAs use different accumulators; columns run
- * back and forth so that neighbours share a fragment. */
+/* The MMAs of one fragment step: product by product, so that consecutive MMAs use different accumulators;
+ * columns run back and forth so that neighbours share a fragment. */
 static int fragment_mmas(const struct plan *p, int fragment, struct slot *out) {
     int n = 0;
     for (int product = 0; product < p->on.s->products; product++) {
@@ -59,8 +60,8 @@ static void add_slot(struct sched *s, const struct slot *x) {
     add(s, x->kind, x->fragment, x->x, x->y, x->z);
 }
 
-/* Copies of fragment step f where they do not refill: all parts are issued in the first half of the step, so that even with two
- * stages the last one has half a step to land in. */
+/* Copies of fragment step f where they do not refill: all parts are issued in the first half of the step, so
+ * that even with two stages the last one has half a step to land in. */
 static void copy_range(const struct plan *p, int f, int *from, int *to) {
     const int turns = sched_k_steps(p) > 1 ? sched_k_steps(p) / 2 : 1, parts = sched_parts(p);
     *from = f < turns ? parts * f / turns : parts;
@@ -99,7 +100,8 @@ static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
         add_slot(s, &loads[load++]);
 }
 
-/* Without the pipeline (LE-GEMM section 5.6): wait for the stage, multiply it, and only then ask for the next. */
+/* Without the pipeline (LE-GEMM section 5.6): wait for the stage, multiply it, and only then ask for the
+ * next. */
 static void plain_step(struct sched *s, const struct plan *p) {
     struct slot list[2048];
     add(s, SLOT_FETCH, 0, 0, 0, 0);
