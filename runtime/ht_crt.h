@@ -1,0 +1,205 @@
+/* ht_crt.h: constants of Ozaki-II on INT8 (FP64 products by residues, schemes crt14 ... crt20), made from the list of moduli by exact integer
+ * arithmetic. Pure C without state: the generator writes them into kernels, the runtime and the tests' reference read them. What they mean,
+ * and why they suffice: bench/ACCURACY.md, section 14.
+ *
+ * A row of A times 2^s, rounded to integers, and a column of B times 2^t have an exact product X below P/2, P the product of N pairwise
+ * coprime moduli up to 256. So X follows from X mod p of each modulus p, N products of INT8 with INT32 sums:
+ *
+ *   element -> integer of digit_words x 4 signed digits, base 256 -> residues (element, start, inverse)  -> N INT8 products
+ *   INT32 sum c -> its residue c - p round(c barrett / 2^38)                                             -> a signed byte
+ *   residues r -> Z = sum of r_l W_l, digit by digit (weight) -> X = Z - P round(Z / P) (quotient)       -> FP64, rounded once
+ *
+ * W_l is 1 mod p_l and 0 mod the others, between -P/2 and P/2. */
+#ifndef HT_CRT_H
+#define HT_CRT_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    HT_CRT_LEAST = 14, /* moduli */
+    HT_CRT_MOST = 20,
+    HT_CRT_WORDS = 8, /* of 32 bits, the arithmetic below: more than any number here takes */
+    HT_CRT_SEGMENT = 512, /* k of a row whose elements are measured together */
+    HT_CRT_EXACT_K = 131072, /* k after which INT32 sums are replaced by their residues: below 2^31 / 127^2 = 133,144 */
+    HT_CRT_POISONED = 1 << 20 /* exponent of a row with NaN or Inf; far above what two others add up to */
+};
+
+struct ht_crt {
+    int moduli;       /* N */
+    int product_bits; /* floor(log2 P) + 1 */
+    int digit_words;  /* words of four signed digits that hold a scaled element */
+    int value_words;  /* 32-bit words that hold X with its sign */
+    int sum_words;    /* the same for Z */
+    int top_word, top_shift;            /* Z >> (32 top_word + top_shift) has 31 bits and a sign ... */
+    int32_t quotient;                   /* ... and times this, divided by 2^50 and rounded, is round(Z / P) */
+    uint64_t limit_mantissa;            /* limit on (2^s |row|)^2: mantissa of 64 bits, the first of which is 1 ... */
+    int limit_exponent;                 /* ... times 2^this */
+    uint32_t product[6];                /* P, lowest word first */
+    int32_t modulus[HT_CRT_MOST];
+    int32_t barrett[HT_CRT_MOST];       /* 2^38 / p, to nearest */
+    int32_t start[HT_CRT_MOST];         /* what the sum of digits times `element` starts from: bits of a float, a multiple of p */
+    uint32_t inverse[HT_CRT_MOST];      /* 1 / p to nearest, as bits of a float */
+    uint32_t element[HT_CRT_MOST][3];   /* 256^j mod p, between -p/2 and p/2, as signed bytes */
+    uint32_t weight[HT_CRT_MOST][5];    /* [b][l / 4]: digit b of W_l, as signed bytes of four moduli; moduli beyond N: 0 */
+};
+
+/* Largest pairwise coprime numbers up to 256. */
+static const int32_t ht_crt_moduli[HT_CRT_MOST] = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
+                                                   223, 217, 211, 199, 197, 193, 191, 181, 179, 173};
+
+/* x = x * factor + carry. */
+static inline void ht_crt_multiply(uint32_t *x, uint32_t factor, uint32_t carry) {
+    uint64_t rest = carry;
+    for (int i = 0; i < HT_CRT_WORDS; i++) {
+        rest += (uint64_t)x[i] * factor;
+        x[i] = (uint32_t)rest;
+        rest >>= 32;
+    }
+}
+
+/* x = x / divisor; what is left. */
+static inline uint32_t ht_crt_divide(uint32_t *x, uint32_t divisor) {
+    uint64_t rest = 0;
+    for (int i = HT_CRT_WORDS - 1; i >= 0; i--) {
+        rest = rest << 32 | x[i];
+        x[i] = (uint32_t)(rest / divisor);
+        rest %= divisor;
+    }
+    return (uint32_t)rest;
+}
+
+/* x = x - y, modulo 2^(32 HT_CRT_WORDS); 1 where y is larger. */
+static inline int ht_crt_subtract(uint32_t *x, const uint32_t *y) {
+    uint64_t borrow = 0;
+    for (int i = 0; i < HT_CRT_WORDS; i++) {
+        const uint64_t d = (uint64_t)x[i] - y[i] - borrow;
+        x[i] = (uint32_t)d;
+        borrow = d >> 63;
+    }
+    return (int)borrow;
+}
+
+static inline int ht_crt_bit_length(const uint32_t *x) {
+    int bits = 32 * HT_CRT_WORDS;
+    while (bits > 0 && !(x[(bits - 1) / 32] >> (bits - 1) % 32 & 1))
+        bits--;
+    return bits;
+}
+
+/* 64 bits of x that end with bit `at`, which may be negative. */
+static inline uint64_t ht_crt_bits(const uint32_t *x, int at) {
+    uint64_t bits = 0;
+    for (int i = 63; i >= 0; i--)
+        bits = bits << 1 | (at + i < 0 || at + i >= 32 * HT_CRT_WORDS ? 0 : x[(at + i) / 32] >> (at + i) % 32 & 1);
+    return bits;
+}
+
+/* 2^power / divisor to nearest, by long division; below 2^63. */
+static inline uint64_t ht_crt_ratio(int power, const uint32_t *divisor) {
+    uint32_t rest[HT_CRT_WORDS] = {1}, other[HT_CRT_WORDS];
+    uint64_t ratio = 0;
+    for (int i = 0; i <= power; i++) { /* one bit more than needed: it rounds */
+        ht_crt_multiply(rest, 2, 0);
+        memcpy(other, rest, sizeof other);
+        ratio *= 2;
+        if (!ht_crt_subtract(other, divisor)) {
+            memcpy(rest, other, sizeof rest);
+            ratio++;
+        }
+    }
+    return (ratio + 1) / 2;
+}
+
+/* x mod p as a number between -p/2 and p/2. */
+static inline int32_t ht_crt_centred(int64_t x, int32_t p) {
+    const int32_t r = (int32_t)((x % p + p) % p);
+    return 2 * r > p || (p == 256 && r == 128) ? r - p : r;
+}
+
+/* Modulus l: how INT32 sums and elements get their residues. */
+static inline void ht_crt_make_residue(struct ht_crt *c, int l) {
+    const int32_t p = ht_crt_moduli[l];
+    const uint32_t divisor[HT_CRT_WORDS] = {(uint32_t)p};
+    const int digits = 4 * c->digit_words, most = digits * 128 * (p == 255 ? 1 : 128); /* sums of digits times `element` */
+    int32_t power = 1;
+    c->modulus[l] = p;
+    c->barrett[l] = (int32_t)ht_crt_ratio(38, divisor);
+    const int32_t start = ((1 << 23) + most + p - 1) / p * p; /* so sums stay at 2^23 and above: mantissas */
+    c->start[l] = 0x4b000000 + (start - (1 << 23));
+    /* 2^31 / p has 24 bits, the first of which a float leaves out. */
+    c->inverse[l] = (uint32_t)(127 + 23 - 31) << 23 | ((uint32_t)ht_crt_ratio(31, divisor) & 0x7fffff);
+    for (int j = 0; j < digits; j++) {
+        c->element[l][j / 4] |= ((uint32_t)ht_crt_centred(power, p) & 255u) << j % 4 * 8;
+        power = ht_crt_centred((int64_t)power * 256, p);
+    }
+}
+
+/* Modulus l: W_l as digits. */
+static inline void ht_crt_make_weight(struct ht_crt *c, int l, const uint32_t *product) {
+    const int32_t p = ht_crt_moduli[l];
+    uint32_t w[HT_CRT_WORDS], other[HT_CRT_WORDS], half[HT_CRT_WORDS], bias[HT_CRT_WORDS] = {0};
+    memcpy(w, product, sizeof w);
+    ht_crt_divide(w, (uint32_t)p);
+    memcpy(other, w, sizeof other);
+    const int32_t rest = (int32_t)ht_crt_divide(other, (uint32_t)p);
+    int32_t inverse = 1;
+    while (inverse * rest % p != 1)
+        inverse++;
+    ht_crt_multiply(w, (uint32_t)inverse, 0);
+    memcpy(half, product, sizeof half);
+    ht_crt_divide(half, 2);
+    if (ht_crt_subtract(half, w)) /* w > P/2 */
+        ht_crt_subtract(w, product);
+    for (int b = 0; b < c->moduli; b++) /* 128 in each digit: what is left of it has no sign */
+        bias[b / 4] |= 128u << b % 4 * 8;
+    memset(other, 0, sizeof other);
+    ht_crt_subtract(other, bias);
+    ht_crt_subtract(w, other);
+    for (int b = 0; b < c->moduli; b++)
+        c->weight[b][l / 4] |= ((w[b / 4] >> b % 4 * 8 & 255u) ^ 128u) << l % 4 * 8;
+}
+
+/* P (1 - 2^-12) (1 - 2^-40) / 2, within 2^-63 of it. */
+static inline void ht_crt_make_limit(struct ht_crt *c, const uint32_t *product) {
+    uint32_t x[HT_CRT_WORDS], part[HT_CRT_WORDS];
+    memcpy(x, product, sizeof x);
+    ht_crt_multiply(x, 1u << 31, 0); /* room below */
+    for (int step = 0; step < 2; step++) {
+        memcpy(part, x, sizeof part);
+        ht_crt_divide(part, step == 0 ? 1u << 12 : 1u << 20);
+        if (step == 1)
+            ht_crt_divide(part, 1u << 20);
+        ht_crt_subtract(x, part);
+    }
+    const int bits = ht_crt_bit_length(x);
+    c->limit_mantissa = ht_crt_bits(x, bits - 64);
+    c->limit_exponent = bits - 64 - 32;
+}
+
+/* All of it; 0, or 1 where there is no such scheme. */
+static inline int ht_crt_make(struct ht_crt *c, int moduli) {
+    uint32_t product[HT_CRT_WORDS] = {1};
+    memset(c, 0, sizeof *c);
+    if (moduli < HT_CRT_LEAST || moduli > HT_CRT_MOST)
+        return 1;
+    for (int l = 0; l < moduli; l++)
+        ht_crt_multiply(product, (uint32_t)ht_crt_moduli[l], 0);
+    c->moduli = moduli;
+    c->product_bits = ht_crt_bit_length(product);
+    c->digit_words = c->product_bits <= 126 ? 2 : 3;
+    c->value_words = (c->product_bits + 31) / 32;
+    c->sum_words = (moduli + 3) / 4 + 1;
+    c->top_word = (c->product_bits - 20) / 32;
+    c->top_shift = (c->product_bits - 20) % 32;
+    c->quotient = (int32_t)ht_crt_ratio(50 + c->product_bits - 20, product);
+    memcpy(c->product, product, sizeof c->product);
+    ht_crt_make_limit(c, product);
+    for (int l = 0; l < moduli; l++) {
+        ht_crt_make_residue(c, l);
+        ht_crt_make_weight(c, l, product);
+    }
+    return 0;
+}
+
+#endif
