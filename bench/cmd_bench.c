@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "bench_operands.h"
 #include "cmd.h"
 #include "contenders.h"
 #include "families.h"
@@ -538,7 +539,7 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
 static int run(int argc, char **argv, struct fault *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
-    const char *trans = "NN", *pad = "0", *yardsticks = NULL;
+    const char *trans = "NN", *pad = "0", *yardsticks = NULL, *operands = NULL;
     struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0;
     memset(&b, 0, sizeof b);
@@ -555,6 +556,7 @@ static int run(int argc, char **argv, struct fault *f) {
                                      {"--trans", &trans, NULL},
                                      {"--yardsticks", &yardsticks, NULL},
                                      {"--pad", &pad, NULL},
+                                     {"--operands", &operands, NULL},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
@@ -563,8 +565,16 @@ static int run(int argc, char **argv, struct fault *f) {
     if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
         return fault_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
     b.all_kernels = strcmp(kernels, "all") == 0;
+    if (operands != NULL && (sizes != NULL || file != NULL || yardsticks != NULL || b.all_kernels || b.pad != 0 ||
+                             strcmp(trans, "NN") != 0))
+        return fault_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad and "
+                              "--yardsticks");
     int status = outfile_check(b.out, f) == 0 ? engine_open(&b.engine, f) : -1;
-    if (status == 0) {
+    if (status == 0 && operands != NULL) {
+        const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
+        status = bench_operands_run(&what, &b.engine, f);
+        engine_close(&b.engine);
+    } else if (status == 0) {
         status = choose_shapes(&b, sizes, file, f);
         if (status == 0)
             status = contenders_choose(&b.contenders, &b.engine, false, schemes, accuracies, f);
@@ -589,14 +599,17 @@ const struct command cmd_bench = {
     "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
     "                      [--kernels pick|all] [--seconds S]\n"
     "                      [--trans NN,NT,TN,TT] [--pad P] [--yardsticks sgemm,tf32,fp16,bf16]\n"
-    "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n\n"
+    "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n"
+    "       halftone bench --operands DIR [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
     "(uniform[-1,1]): single, that is 7 calls one by one in an idle device, each queued behind a delay that hides the\n"
     "latency of launches, and sustained, back to back for S seconds in 9 batches after a warm-up. Prints medians end to\n"
     "end (with packing) and from packed operands, ratios, packing against a device copy of A and B, errors "
     "of 64\n"
-    "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n\n"
+    "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n"
+    "With --operands the products are stored ones, for example those of a model (bench/real_data.py writes them): speed and\n"
+    "errors of auto, bf16x6u, f16x3 (or --schemes) beside SGEMM on the same data, and what each comes to in sum.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
     "  --accuracy     what halftone_set_accuracy takes, beside --schemes; kernel-only figures are of the scheme it "
     "gives\n"
@@ -607,5 +620,6 @@ const struct command cmd_bench = {
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
     "  --yardsticks LIST  which of cuBLAS' modes (default all)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
+    "  --operands DIR .npy files and their manifest operands.tsv\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run, 0};

@@ -7,47 +7,14 @@
 #include "cmd.h"
 #include "contenders.h"
 #include "engine.h"
-#include "npy.h"
 #include "outfile.h"
+#include "pair.h"
 
 struct mm {
     const char *path[2], *output, *scheme, *accuracy;
-    int transposed[2];
-    struct npy_matrix input[2], result;
+    struct pair pair;
+    struct npy_matrix result;
 };
-
-/* Extents of op(X). */
-static int64_t op_rows(const struct mm *t, int i) {
-    return t->transposed[i] ? t->input[i].cols : t->input[i].rows;
-}
-
-static int64_t op_cols(const struct mm *t, int i) {
-    return t->transposed[i] ? t->input[i].rows : t->input[i].cols;
-}
-
-/* A row-major matrix is its transpose in column-major order, so the row-major C = op(A) op(B) is computed as
- * the column-major C' = op(B)' op(A)'. What lies in memory is X' for row-major X and X for Fortran order; we
- * need op(X)'. */
-static char memory_trans(const struct mm *t, int i) {
-    return t->transposed[i] != t->input[i].column_major ? 'T' : 'N';
-}
-
-static int64_t memory_ld(const struct npy_matrix *x) {
-    return x->column_major ? x->rows : x->cols;
-}
-
-static int check_extents(const struct mm *t, struct fault *f) {
-    if (op_cols(t, 0) == op_rows(t, 1))
-        return 0;
-    int helps_a = op_rows(t, 0) == op_rows(t, 1), helps_b = op_cols(t, 0) == op_cols(t, 1);
-    return fault_set(
-        f, "op(A) is %lld x %lld and op(B) is %lld x %lld: the inner sizes %lld and %lld differ; %s",
-        (long long)op_rows(t, 0), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
-        (long long)op_cols(t, 1), (long long)op_cols(t, 0), (long long)op_rows(t, 1),
-        helps_a   ? "--ta (given or left out) would make them fit"
-        : helps_b ? "--tb (given or left out) would make them fit"
-                  : "no transpose makes them fit: give other files");
-}
 
 /* What ran, why, and whether anything looked at the data. */
 static void print_result(const struct mm *t, const struct halftone_plan *plan, int64_t k, int is_named, int simulated) {
@@ -62,8 +29,7 @@ static void print_result(const struct mm *t, const struct halftone_plan *plan, i
 }
 
 static int multiply(struct mm *t, struct engine *e, struct fault *f) {
-    const struct npy_matrix *a = &t->input[0], *b = &t->input[1];
-    int64_t rows = op_rows(t, 0), cols = op_cols(t, 1), k = op_cols(t, 0);
+    const int64_t rows = pair_rows(&t->pair, 0), cols = pair_cols(&t->pair, 1), k = pair_cols(&t->pair, 0);
     struct engine_problem p;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *scheme = t->scheme != NULL ? t->scheme : "auto";
@@ -80,8 +46,7 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
     t->result.data = calloc((size_t)(rows * cols) + 1, sizeof(float));
     if (t->result.data == NULL)
         return fault_memory(f, (double)(rows * cols) * 4, "the result");
-    if (engine_problem_open(&p, memory_trans(t, 1), memory_trans(t, 0), cols, rows, k, b->data, memory_ld(b),
-                            a->data, memory_ld(a), f) != 0)
+    if (pair_open_problem(&t->pair, &p, f) != 0)
         return -1;
     const int is_named = t->accuracy == NULL && strcmp(scheme, "auto") != 0;
     int status = engine_select(e, contender, NULL, f);
@@ -101,10 +66,8 @@ static int multiply(struct mm *t, struct engine *e, struct fault *f) {
 
 static int read_and_multiply(struct mm *t, struct fault *f) {
     struct engine e;
-    for (int i = 0; i < 2; i++)
-        if (npy_read(t->path[i], &t->input[i], f) != 0)
-            return -1;
-    if (check_extents(t, f) != 0 || outfile_check(t->output, f) != 0 || engine_open(&e, f) != 0)
+    if (pair_read(&t->pair, t->path, f) != 0 || pair_check(&t->pair, NULL, 1, f) != 0 ||
+        outfile_check(t->output, f) != 0 || engine_open(&e, f) != 0)
         return -1;
     int status = multiply(t, &e, f);
     engine_close(&e);
@@ -117,8 +80,8 @@ static int run(int argc, char **argv, struct fault *f) {
     const struct option options[] = {{"-o", &t.output, NULL},
                                      {"--scheme", &t.scheme, NULL},
                                      {"--accuracy", &t.accuracy, NULL},
-                                     {"--ta", NULL, &t.transposed[0]},
-                                     {"--tb", NULL, &t.transposed[1]},
+                                     {"--ta", NULL, &t.pair.transposed[0]},
+                                     {"--tb", NULL, &t.pair.transposed[1]},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, t.path, 2, &count, f) != 0)
         return -1;
@@ -127,8 +90,7 @@ static int run(int argc, char **argv, struct fault *f) {
     if (count != 2 || t.output == NULL)
         return fault_usage(f, "needs two inputs and an output: halftone mm A.npy B.npy -o C.npy");
     int status = read_and_multiply(&t, f);
-    npy_free(&t.input[0]);
-    npy_free(&t.input[1]);
+    pair_free(&t.pair);
     npy_free(&t.result);
     return status;
 }

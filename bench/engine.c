@@ -76,18 +76,27 @@ static int is_transposed(char trans) {
     return trans != 'N';
 }
 
-int engine_problem_open(struct engine_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                        const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f) {
-    struct engine_problem made = {
-        .trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .alpha = 1};
+int engine_batch_open(struct engine_problem *p, int64_t batch, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                      const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f) {
+    struct engine_problem made = {.trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb,
+                                  .batch = batch, .alpha = 1};
     *p = made;
-    int64_t c_elements = m * n, a_elements = lda * (is_transposed(trans_a) ? m : k);
-    int64_t b_elements = ldb * (is_transposed(trans_b) ? k : n);
+    int64_t c_elements = batch * m * n, a_elements = batch * lda * (is_transposed(trans_a) ? m : k);
+    int64_t b_elements = batch * ldb * (is_transposed(trans_b) ? k : n);
     if (allocate_and_fill(&p->a, a, a_elements, f) == 0 && allocate_and_fill(&p->b, b, b_elements, f) == 0 &&
         allocate(&p->c, (size_t)c_elements * sizeof(float), f) == 0)
         return 0;
     engine_problem_close(p);
     return -1;
+}
+
+int engine_problem_open(struct engine_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                        const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f) {
+    return engine_batch_open(p, 1, trans_a, trans_b, m, n, k, a, lda, b, ldb, f);
+}
+
+static int64_t batch_of(const struct engine_problem *p) {
+    return p->batch > 1 ? p->batch : 1;
 }
 
 void engine_problem_close(struct engine_problem *p) {
@@ -98,7 +107,7 @@ void engine_problem_close(struct engine_problem *p) {
 }
 
 int engine_problem_result(const struct engine_problem *p, float *c, struct fault *f) {
-    size_t bytes = (size_t)(p->m * p->n) * sizeof(float);
+    size_t bytes = (size_t)(batch_of(p) * p->m * p->n) * sizeof(float);
     if (engine_wait(f) != 0)
         return -1;
     return bytes == 0 ? 0 : engine_device_check(ht_dev_download(c, p->c, bytes), "copy from the device", f);
@@ -152,7 +161,7 @@ int engine_accuracy_known(const struct engine *e, const char *text, struct fault
 int engine_query(struct engine *e, const struct engine_problem *p, struct halftone_plan *plan,
                  struct fault *f) {
     *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
-    return engine_check(e, halftone_query(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, 1, plan),
+    return engine_check(e, halftone_query(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, batch_of(p), plan),
                         "query", f);
 }
 
@@ -162,6 +171,8 @@ static int64_t at_least_one(int64_t ld) {
 }
 
 int engine_multiply(struct engine *e, const struct engine_problem *p, struct fault *f) {
+    if (batch_of(p) > 1)
+        return engine_multiply_batch(e, p, p->batch, f);
     return engine_check(e,
                         halftone_sgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a,
                                        at_least_one(p->lda), p->b, at_least_one(p->ldb), &p->beta, p->c,

@@ -27,6 +27,7 @@ int engine_device_check(int code, const char *what, struct fault *f); /* the sam
 struct engine_problem {
     char trans_a, trans_b;
     int64_t m, n, k, lda, ldb;
+    int64_t batch;     /* at most 1: one product, else so many, their matrices one after the other in a, b and c */
     float *a, *b, *c;  /* device */
     float alpha, beta; /* 1 and 0 */
     void *packed_a, *packed_b;
@@ -36,6 +37,9 @@ struct engine_problem {
 /* a and b are host arrays of exactly ld x columns elements. */
 int engine_problem_open(struct engine_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                         const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f);
+/* The same for `batch` products, all of their operands dense. */
+int engine_batch_open(struct engine_problem *p, int64_t batch, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                      const float *a, int64_t lda, const float *b, int64_t ldb, struct fault *f);
 void engine_problem_close(struct engine_problem *p);
 int engine_problem_result(const struct engine_problem *p, float *c, struct fault *f);
 

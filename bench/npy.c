@@ -329,14 +329,19 @@ static int read_elements(FILE *in, const char *path, const struct header *h, int
     return status;
 }
 
+/* Leaves the file at its first element. */
+static int examine_open_file(FILE *in, const char *path, struct header *h, struct npy_matrix *out, struct fault *f) {
+    int64_t data_at = 0;
+    if (read_header(in, path, h, &data_at, f) != 0 || header_to_extents(h, path, out, f) != 0)
+        return -1;
+    return check_length(in, path, data_at, out->rows * out->cols * h->bytes, f);
+}
+
 static int read_open_file(FILE *in, const char *path, struct npy_matrix *out, struct fault *f) {
     struct header h;
-    int64_t data_at = 0;
-    if (read_header(in, path, &h, &data_at, f) != 0 || header_to_extents(&h, path, out, f) != 0)
+    if (examine_open_file(in, path, &h, out, f) != 0)
         return -1;
-    int64_t count = out->rows * out->cols;
-    if (check_length(in, path, data_at, count * h.bytes, f) != 0)
-        return -1;
+    const int64_t count = out->rows * out->cols;
     out->data = malloc(count > 0 ? (size_t)count * sizeof(float) : 1);
     if (out->data == NULL)
         return fault_memory(f, (double)count * 4, path);
@@ -346,14 +351,23 @@ static int read_open_file(FILE *in, const char *path, struct npy_matrix *out, st
     return -1;
 }
 
-int npy_read(const char *path, struct npy_matrix *out, struct fault *f) {
+static int open_and_read(const char *path, int with_elements, struct npy_matrix *out, struct fault *f) {
+    struct header h;
     memset(out, 0, sizeof *out);
     FILE *in = fopen(path, "rb");
     if (in == NULL)
         return fault_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
-    int status = read_open_file(in, path, out, f);
+    const int status = with_elements ? read_open_file(in, path, out, f) : examine_open_file(in, path, &h, out, f);
     fclose(in);
     return status;
+}
+
+int npy_read(const char *path, struct npy_matrix *out, struct fault *f) {
+    return open_and_read(path, 1, out, f);
+}
+
+int npy_examine(const char *path, struct npy_matrix *out, struct fault *f) {
+    return open_and_read(path, 0, out, f);
 }
 
 static void write_floats(FILE *out, const float *data, int64_t count) {

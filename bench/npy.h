@@ -21,6 +21,8 @@ struct npy_matrix {
 };
 
 int npy_read(const char *path, struct npy_matrix *out, struct fault *f);
+/* The same without the elements: data is NULL. Header and length are checked. */
+int npy_examine(const char *path, struct npy_matrix *out, struct fault *f);
 int npy_write(const char *path, const struct npy_matrix *matrix, struct fault *f);
 void npy_free(struct npy_matrix *matrix);
 

@@ -39,6 +39,9 @@ struct yardstick {
     int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                    const void *a, int a_type, int lda, const void *b, int b_type, int ldb, const void *beta,
                    void *c, int c_type, int ldc, int compute, int algorithm);
+    int (*sgemm_batch)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha, const float *a, int lda,
+                       long long stride_a, const float *b, int ldb, long long stride_b, const float *beta, float *c, int ldc,
+                       long long stride_c, int batch);
 };
 
 /* ISO C has no cast from void * to a function pointer; POSIX guarantees that they have the same
@@ -79,6 +82,7 @@ struct yardstick *yardstick_open(const char **why) {
                     look_up(y->library, "cublasGetVersion_v2", &y->version) &&
                     look_up(y->library, "cublasSetMathMode", &y->set_math) &&
                     look_up(y->library, "cublasSgemm_v2", &y->sgemm) &&
+                    look_up(y->library, "cublasSgemmStridedBatched", &y->sgemm_batch) &&
                     look_up(y->library, "cublasGemmEx", &y->gemm_ex);
         if (whole) {
             *why = "cublasCreate failed";
@@ -137,6 +141,18 @@ int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, 
         return status;
     return y->sgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n,
                     (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)m);
+}
+
+int yardstick_sgemm_batch(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
+                          int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch) {
+    const float one = 1.0f, zero = 0.0f;
+    const int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
+    if (batch <= 1)
+        return yardstick_multiply(y, YARDSTICK_SGEMM, trans_a, trans_b, m, n, k, a, lda, b, ldb, c);
+    const int status = y->set_math(y->handle, MATH_DEFAULT);
+    return status != 0 ? status
+                       : y->sgemm_batch(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, m * k, b, (int)ldb,
+                                        k * n, &zero, c, (int)m, m * n, (int)batch);
 }
 
 static uint16_t to_half(float value) {

@@ -38,6 +38,10 @@ int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, 
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
                     float *c);
 
+/* `batch` native FP32 products of dense matrices that lie one after the other; alpha 1, beta 0. */
+int yardstick_sgemm_batch(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
+                          int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch);
+
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does; finite numbers to the nearest BF16. */
 void yardstick_to_half(const float *in, uint16_t *out, size_t count);
 void yardstick_to_bf16(const float *in, uint16_t *out, size_t count);
