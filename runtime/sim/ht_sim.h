@@ -311,6 +311,7 @@ struct ht_sim_launch_info {
     void (*kernel)(void);
     void (*invoke)(void (*kernel)(void), const void *args);
     const void *args;
+    size_t args_bytes;
     struct ht_sim_dim3 grid;
     unsigned threads;
     int smem_bytes;
@@ -334,6 +335,7 @@ static inline int ht_sim_named_launch(const char *launcher, const char *call, vo
                                reinterpret_cast<void (*)(void)>(kernel),
                                ht_sim_invoke<Args>,
                                &args,
+                               sizeof args,
                                {gx, gy, gz},
                                threads,
                                smem_bytes,

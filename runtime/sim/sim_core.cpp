@@ -613,12 +613,39 @@ static int out_of_memory() {
     return HT_SIM_NO_MEMORY;
 }
 
-int ht_sim_launch(const ht_sim_launch_info *info) {
+static int launch_now(const ht_sim_launch_info &info) {
     try {
-        return launch_checked(*info);
+        return launch_checked(info);
     } catch (const std::exception &) {
         return out_of_memory();
     }
+}
+
+/* A launch that waited: behind its description, to which 16 bytes round up, lie its arguments. The code has no taker,
+ * ht_sim_error has the words. */
+enum { INFO_BYTES = (sizeof(ht_sim_launch_info) + 15) / 16 * 16 };
+
+static void launch_later(void *data, void *stream) {
+    ht_sim_launch_info info;
+    memcpy(&info, data, sizeof info);
+    info.args = static_cast<unsigned char *>(data) + INFO_BYTES;
+    info.stream = stream;
+    launch_now(info);
+}
+
+int ht_sim_launch(const ht_sim_launch_info *info) {
+    int taken = 0;
+    try {
+        if (stream_waits(info->stream)) {
+            std::vector<unsigned char> data(INFO_BYTES + info->args_bytes);
+            memcpy(data.data(), info, sizeof *info);
+            memcpy(data.data() + INFO_BYTES, info->args, info->args_bytes);
+            taken = ht_sim_later(const_cast<void *>(info->stream), launch_later, data.data(), data.size());
+        }
+    } catch (const std::bad_alloc &) {
+        taken = -1;
+    }
+    return taken == 0 ? launch_now(*info) : taken < 0 ? out_of_memory() : 0;
 }
 
 int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {

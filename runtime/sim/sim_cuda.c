@@ -74,6 +74,11 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     return keep(ht_sim_set_model(wish) == HT_SIM_BAD_ENVIRONMENT ? cudaErrorInvalidValue : cudaSuccess);
 }
 
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
+    *value = attribute == cudaDevAttrMemoryPoolsSupported && device == 0;
+    return keep(device == 0 ? cudaSuccess : cudaErrorInvalidValue);
+}
+
 cudaError_t cudaDeviceSynchronize(void) {
     return keep(ht_sim_error()[0] != '\0' ? cudaErrorLaunchFailure : cudaSuccess);
 }
@@ -97,6 +102,43 @@ cudaError_t cudaFree(void *memory) {
         ht_sim_unregister(memory);
     free(memory);
     return cudaSuccess;
+}
+
+cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return cudaMalloc(memory, bytes);
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+    (void)pool, (void)stream;
+    return cudaMalloc(memory, bytes);
+}
+
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream) {
+    (void)stream;
+    return cudaFree(memory);
+}
+
+/* Nothing is kept: a pool needs an address of its own. */
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
+    (void)properties;
+    *pool = (cudaMemPool_t)malloc(1);
+    return keep(*pool != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+    free(pool);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value) {
+    (void)attribute;
+    return keep(pool != NULL && value != NULL ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t least) {
+    (void)least;
+    return keep(pool != NULL ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {

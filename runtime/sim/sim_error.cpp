@@ -11,9 +11,11 @@ namespace ht_sim {
 
 /* Everything that host threads share. */
 static std::mutex state_mutex;
-static char first_error[1024];
 static const sim_mma_model *set_model;
 static std::vector<allocation> registered; /* by address */
+
+/* Kernels run in their launch, so what they did wrong is said to the thread that launched them. */
+static thread_local char first_error[1024];
 
 const char *call_name(call_kind kind) {
     static const char *const names[] = {
@@ -78,7 +80,6 @@ void engine_fail(engine &e, unsigned thread, int line, const char *cure, const c
 }
 
 void error_keep(const char *text) {
-    std::lock_guard<std::mutex> lock(state_mutex);
     if (first_error[0] == '\0')
         snprintf(first_error, sizeof first_error, "%s", text);
 }
@@ -133,7 +134,6 @@ const char *ht_sim_error(void) {
 }
 
 void ht_sim_clear_error(void) {
-    std::lock_guard<std::mutex> lock(state_mutex);
     first_error[0] = '\0';
 }
 

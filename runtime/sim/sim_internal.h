@@ -259,6 +259,9 @@ void grid_block_begins(engine &e);
 void grid_block_ends(engine &e);
 bool grid_allows(engine &e, const access &who, grid_reach needed);
 
+/* sim_stream: whether the stream's work does not run at once. */
+bool stream_waits(const void *stream);
+
 /* sim_core: the running thread waits for something that another block writes to global memory. */
 void block_waits();
 
