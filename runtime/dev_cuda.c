@@ -5,12 +5,14 @@
 
 #define GPU_BACKEND "CUDA"
 #define GPU(name) cuda##name
+#define GPU_HAS_POOLS cudaDevAttrMemoryPoolsSupported
 #define GPU_NO_MEMORY_ERROR cudaErrorMemoryAllocation
 #define GPU_NO_DEVICE_ERRORS                                                                                 \
     cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStubLibrary, cudaErrorInitializationError,      \
         cudaErrorSystemNotReady, cudaErrorSystemDriverMismatch, cudaErrorDevicesUnavailable
 
 typedef struct cudaDeviceProp gpu_properties;
+typedef struct cudaMemPoolProps gpu_pool_properties;
 typedef enum cudaStreamCaptureStatus gpu_capture_status;
 
 static int gpu_capability(const gpu_properties *p) {

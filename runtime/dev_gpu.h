@@ -2,8 +2,9 @@
  * ht_dev.h.
  *
  * dev_cuda.c and dev_hip.c include it behind their vendor's header and what differs: GPU(Name),
- * GPU_BACKEND, the types gpu_properties and gpu_capture_status, gpu_capability and gpu_smem_per_block of a
- * card, and the errors GPU_NO_MEMORY_ERROR and GPU_NO_DEVICE_ERRORS. */
+ * GPU_BACKEND, the types gpu_properties, gpu_pool_properties and gpu_capture_status, gpu_capability and
+ * gpu_smem_per_block of a card, the attribute GPU_HAS_POOLS, and the errors GPU_NO_MEMORY_ERROR and
+ * GPU_NO_DEVICE_ERRORS. */
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     info->sms = properties.multiProcessorCount;
     info->memory_bytes = (int64_t)properties.totalGlobalMem;
     info->smem_per_block = gpu_smem_per_block(&properties);
-    return HT_DEV_OK;
+    return report(GPU(DeviceGetAttribute)(&info->has_pool, GPU_HAS_POOLS, device), "device properties");
 }
 
 int ht_dev_alloc(void **memory, size_t bytes) {
@@ -67,6 +68,55 @@ int ht_dev_alloc(void **memory, size_t bytes) {
 
 int ht_dev_free(void *memory) {
     return memory == NULL ? HT_DEV_OK : report(GPU(Free)(memory), "free");
+}
+
+int ht_dev_sync(void) {
+    return report(GPU(DeviceSynchronize)(), "waiting for the device");
+}
+
+/* Its threshold is how much stays when the host waits: all, for the next call would map it again. */
+int ht_dev_pool_create(void **pool) {
+    GPU(MemPool_t) created = NULL;
+    uint64_t threshold = UINT64_MAX;
+    gpu_pool_properties p;
+    *pool = NULL;
+    memset(&p, 0, sizeof p);
+    p.allocType = GPU(MemAllocationTypePinned);
+    p.handleTypes = GPU(MemHandleTypeNone);
+    p.location.type = GPU(MemLocationTypeDevice);
+    int code = report(GPU(GetDevice)(&p.location.id), "current device");
+    if (code == HT_DEV_OK)
+        code = report(GPU(MemPoolCreate)(&created, &p), "memory pool");
+    if (code != HT_DEV_OK)
+        return code;
+    code = report(GPU(MemPoolSetAttribute)(created, GPU(MemPoolAttrReleaseThreshold), &threshold),
+                  "memory pool");
+    if (code == HT_DEV_OK)
+        *pool = created;
+    else
+        (void)GPU(MemPoolDestroy)(created);
+    return code;
+}
+
+int ht_dev_pool_destroy(void *pool) {
+    return pool == NULL ? HT_DEV_OK : report(GPU(MemPoolDestroy)((GPU(MemPool_t))pool), "memory pool");
+}
+
+int ht_dev_pool_trim(void *pool) {
+    return report(GPU(MemPoolTrimTo)((GPU(MemPool_t))pool, 0), "memory pool");
+}
+
+int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
+    const size_t some = bytes > 0 ? bytes : 1;
+    *memory = NULL;
+    return report(pool == NULL ? GPU(MallocAsync)(memory, some, (GPU(Stream_t))stream)
+                               : GPU(MallocFromPoolAsync)(memory, some, (GPU(MemPool_t))pool,
+                                                          (GPU(Stream_t))stream),
+                  "allocation on the stream");
+}
+
+int ht_dev_pool_free(void *memory, void *stream) {
+    return report(GPU(FreeAsync)(memory, (GPU(Stream_t))stream), "free on the stream");
 }
 
 int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {

@@ -10,11 +10,13 @@
 
 #define GPU_BACKEND "HIP"
 #define GPU(name) hip##name
+#define GPU_HAS_POOLS hipDeviceAttributeMemoryPoolsSupported
 #define GPU_NO_MEMORY_ERROR hipErrorOutOfMemory
 #define GPU_NO_DEVICE_ERRORS                                                                                 \
     hipErrorNoDevice, hipErrorInvalidDevice, hipErrorInsufficientDriver, hipErrorNotInitialized
 
 typedef hipDeviceProp_t gpu_properties;
+typedef hipMemPoolProps gpu_pool_properties;
 typedef hipStreamCaptureStatus gpu_capture_status;
 
 /* "gfx90a:sramecc+:xnack-": what follows gfx, hexadecimal, as in ht_set_desc.arch. */

@@ -1,9 +1,10 @@
 /* dev_sim.c: the device layer on the simulator: device memory is host memory that the simulator is told
- * about, streams run at once, events are wall clocks. Meaning: ht_dev.h. Knows the simulator only through
- * sim/sim_api.h.
+ * about, streams run at once unless a test holds or captures them, events are wall clocks. Meaning: ht_dev.h.
+ * Knows the simulator only through sim/sim_api.h.
  *
  * New memory is filled with NaN, so that a result that depends on it shows. The simulated card has 4 GiB:
  * requests beyond any sense fail as they would on a card, instead of dragging the host into swapping. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     info->capability = set->arch;
     info->sms = set->sms;
     info->memory_bytes = (int64_t)CARD_BYTES;
-    info->simulated = 1;
+    info->simulated = info->has_pool = 1;
     return HT_DEV_OK;
 }
 
@@ -91,8 +92,91 @@ int ht_dev_free(void *memory) {
     return HT_DEV_OK;
 }
 
-int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
+int ht_dev_sync(void) {
+    ht_sim_run_all();
+    return ht_dev_check(0);
+}
+
+/* ---- stream-ordered memory: nothing is kept, so a pool is an address of its own, which exists once ---- */
+
+/* What streams and graphs do later. */
+struct later {
+    void *memory;
+    size_t bytes;
+    int byte;
+};
+
+static void run_fill(void *data, void *stream) {
+    const struct later *const w = (const struct later *)data;
     (void)stream;
+    memset(w->memory, w->byte, w->bytes);
+}
+
+/* A graph's memory is there from here on, and holds nothing. */
+static void run_appear(void *data, void *stream) {
+    const struct later *const w = (const struct later *)data;
+    (void)stream;
+    memset(w->memory, 0xff, w->bytes);
+    (void)ht_sim_register(w->memory, w->bytes);
+}
+
+static void run_vanish(void *data, void *stream) {
+    (void)stream;
+    ht_sim_unregister(((const struct later *)data)->memory);
+}
+
+static void run_free(void *data, void *stream) {
+    (void)stream;
+    (void)ht_dev_free(((const struct later *)data)->memory);
+}
+
+/* HT_DEV_OK, and whether the stream has taken the work, which else is the caller's to do. */
+static int give(void *stream, void (*run)(void *data, void *stream), struct later w, int *taken) {
+    *taken = ht_sim_later(stream, run, &w, sizeof w);
+    return *taken >= 0 ? HT_DEV_OK : report(HT_DEV_MEMORY, "stream: the host has no memory left");
+}
+
+int ht_dev_pool_create(void **pool) {
+    static char only;
+    *pool = &only;
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_destroy(void *pool) {
+    (void)pool;
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_trim(void *pool) {
+    (void)pool;
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
+    (void)pool;
+    int taken = 0, code = ht_dev_alloc(memory, bytes);
+    if (code != HT_DEV_OK || !ht_sim_is_capturing(stream))
+        return code;
+    ht_sim_unregister(*memory);
+    const struct later w = {*memory, bytes, 0};
+    if (ht_sim_graph_owns(stream, *memory, ht_dev_free) == 0)
+        return give(stream, run_appear, w, &taken); /* on failure the graph has the block */
+    (void)ht_dev_free(*memory);
+    *memory = NULL;
+    return report(HT_DEV_MEMORY, "allocation: the host has no memory left");
+}
+
+int ht_dev_pool_free(void *memory, void *stream) {
+    int taken = 0;
+    const struct later w = {memory, 0, 0};
+    const int code = give(stream, ht_sim_is_capturing(stream) ? run_vanish : run_free, w, &taken);
+    return code == HT_DEV_OK && !taken ? ht_dev_free(memory) : code;
+}
+
+/* ---- copies, streams, events ---- */
+
+int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
+    (void)ht_sim_run(stream, LONG_MAX);
     memcpy(device, host, bytes);
     return HT_DEV_OK;
 }
@@ -103,9 +187,12 @@ int ht_dev_download(void *host, const void *device, size_t bytes) {
 }
 
 int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream) {
-    (void)stream;
-    memset(device, byte, bytes);
-    return HT_DEV_OK;
+    int taken = 0;
+    const struct later w = {device, bytes, byte};
+    const int code = give(stream, run_fill, w, &taken);
+    if (code == HT_DEV_OK && !taken)
+        memset(device, byte, bytes);
+    return code;
 }
 
 /* A stream needs an address of its own and nothing else. */
@@ -115,18 +202,17 @@ int ht_dev_stream_create(void **stream) {
 }
 
 int ht_dev_stream_destroy(void *stream) {
+    ht_sim_let_go(stream);
     free(stream);
     return HT_DEV_OK;
 }
 
 int ht_dev_stream_sync(void *stream) {
-    (void)stream;
-    return HT_DEV_OK;
+    return ht_sim_run(stream, LONG_MAX) > 0 ? ht_dev_check(0) : HT_DEV_OK;
 }
 
 int ht_dev_is_capturing(void *stream, int *capturing) {
-    (void)stream;
-    *capturing = 0;
+    *capturing = ht_sim_is_capturing(stream);
     return HT_DEV_OK;
 }
 

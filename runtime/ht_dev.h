@@ -38,6 +38,7 @@ struct ht_dev_info {
     int64_t memory_bytes;
     int64_t smem_per_block; /* most shared memory that a block may ask for; 0: not known */
     int simulated;
+    int has_pool; /* stream-ordered memory: ht_dev_pool_alloc */
 };
 
 /* Looks at the calling thread's current device. The simulator plays the device that the set was made for,
@@ -52,6 +53,22 @@ HT_LOCAL const char *ht_dev_detail(void);
 
 HT_LOCAL int ht_dev_alloc(void **memory, size_t bytes); /* aligned to 256 bytes; *memory NULL on failure */
 HT_LOCAL int ht_dev_free(void *memory);                 /* NULL is allowed */
+/* Waits for all that the device has been given. */
+HT_LOCAL int ht_dev_sync(void);
+
+/* Stream-ordered memory, where ht_dev_info.has_pool. What is allocated may be used by what the stream gets next,
+ * and is given back behind what it got before, so nobody waits. While the stream is captured both become nodes of
+ * the graph, which then owns the memory: it is there during each replay, and what an earlier one left in it is
+ * lost. pool NULL: the device's own, which gives memory back to the system whenever the stream is waited for; a
+ * pool of ht_dev_pool_create keeps it until ht_dev_pool_trim. */
+HT_LOCAL int ht_dev_pool_create(void **pool); /* of the current device; *pool NULL on failure */
+/* NULL is allowed; memory that is not given back yet stays valid. */
+HT_LOCAL int ht_dev_pool_destroy(void *pool);
+HT_LOCAL int ht_dev_pool_trim(void *pool);
+/* Of memory as ht_dev_alloc says. */
+HT_LOCAL int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream);
+HT_LOCAL int ht_dev_pool_free(void *memory, void *stream);
+
 /* host -> device behind what the stream already holds, done on return. Never a plain copy: of pageable memory that may return
  * while the device still waits for the data, and nothing orders it before kernels of a stream that does not block. */
 HT_LOCAL int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream);

@@ -54,6 +54,52 @@ hipError_t hipFree(void *p) {
     free(p);
     return hipSuccess;
 }
+hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int device) {
+    *value = attribute == hipDeviceAttributeMemoryPoolsSupported && device == 0;
+    return hipSuccess;
+}
+hipError_t hipDeviceSynchronize(void) {
+    return hipSuccess;
+}
+
+/* One pool, whose memory is the stream's that it was allocated on. */
+static struct {
+    int pools, threshold_is_most, from_pool;
+    hipStream_t stream;
+} pool;
+
+hipError_t hipMemPoolCreate(hipMemPool_t *created, const hipMemPoolProps *p) {
+    const int right = p->allocType == hipMemAllocationTypePinned && p->handleTypes == hipMemHandleTypeNone &&
+                      p->location.type == hipMemLocationTypeDevice && p->location.id == 0;
+    *created = (hipMemPool_t)(void *)&pool;
+    pool.pools += right;
+    return right ? hipSuccess : say(hipErrorInvalidValue);
+}
+hipError_t hipMemPoolDestroy(hipMemPool_t gone) {
+    pool.pools--;
+    return gone == (hipMemPool_t)(void *)&pool ? hipSuccess : say(hipErrorInvalidValue);
+}
+hipError_t hipMemPoolSetAttribute(hipMemPool_t of, hipMemPoolAttr attribute, void *value) {
+    pool.threshold_is_most = attribute == hipMemPoolAttrReleaseThreshold && *(uint64_t *)value == UINT64_MAX;
+    return of == (hipMemPool_t)(void *)&pool ? hipSuccess : say(hipErrorInvalidValue);
+}
+hipError_t hipMemPoolTrimTo(hipMemPool_t of, size_t least) {
+    return of == (hipMemPool_t)(void *)&pool && least == 0 ? hipSuccess : say(hipErrorInvalidValue);
+}
+hipError_t hipMallocAsync(void **p, size_t bytes, hipStream_t stream) {
+    pool.stream = stream;
+    pool.from_pool = 0;
+    return hipMalloc(p, bytes);
+}
+hipError_t hipMallocFromPoolAsync(void **p, size_t bytes, hipMemPool_t from, hipStream_t stream) {
+    const hipError_t code = hipMallocAsync(p, bytes, stream);
+    pool.from_pool = from == (hipMemPool_t)(void *)&pool;
+    return code;
+}
+hipError_t hipFreeAsync(void *p, hipStream_t stream) {
+    return stream == pool.stream ? hipFree(p) : say(hipErrorInvalidValue);
+}
+
 /* Copies to the card are done when somebody has waited for their stream, as late as the manual allows: also those of
  * hipMemcpy, which returns as soon as pageable memory has been read. */
 static struct {
@@ -156,7 +202,7 @@ static int create(const char *name) {
 
 int main(void) {
     struct ht_dev_info info;
-    void *memory = NULL, *stream = NULL, *event = NULL;
+    void *memory = NULL, *stream = NULL, *event = NULL, *own = NULL;
     int capturing = 0;
     double ms = 0;
     expect("an MI210", create("gfx90a:sramecc+:xnack-"), HALFTONE_OK);
@@ -186,6 +232,14 @@ int main(void) {
     expect("too much", ht_dev_alloc(&memory, (size_t)1 << 40), HT_DEV_MEMORY);
     expect("its words", strstr(ht_dev_detail(), "hipErrorOutOfMemory") != NULL, 1);
     expect("left behind", pending, 0);
+    expect("pools", info.has_pool, 1);
+    expect("device's pool", ht_dev_pool_alloc(NULL, &memory, 64, &card) + pool.from_pool, HT_DEV_OK);
+    expect("its free", ht_dev_pool_free(memory, &card), HT_DEV_OK);
+    expect("own pool", ht_dev_pool_create(&own) + (pool.pools != 1 || !pool.threshold_is_most), HT_DEV_OK);
+    expect("from it", ht_dev_pool_alloc(own, &memory, 64, NULL) + !pool.from_pool, HT_DEV_OK);
+    expect("its free", ht_dev_pool_free(memory, NULL) + ht_dev_pool_trim(own) + ht_dev_sync(), HT_DEV_OK);
+    expect("too much of it", ht_dev_pool_alloc(own, &memory, (size_t)1 << 40, NULL), HT_DEV_MEMORY);
+    expect("pool goes", ht_dev_pool_destroy(own) + pool.pools + ht_dev_pool_destroy(NULL), HT_DEV_OK);
     expect("failed launch", ht_dev_check(hipErrorLaunchFailure), HT_DEV_FAILED);
     expect("stream", ht_dev_stream_create(&stream), HT_DEV_OK);
     expect("sync", ht_dev_stream_sync(stream), HT_DEV_OK);

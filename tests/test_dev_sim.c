@@ -134,11 +134,69 @@ static void test_streams_and_events(void **state) {
     assert_int_equal(ht_dev_stream_destroy(stream), HT_DEV_OK);
 }
 
+/* A held stream does what it was given in order, when it is told to; another one and what it was not given do not wait. */
+static void test_a_held_stream_waits(void **state) {
+    (void)state;
+    unsigned char *p = NULL, *q = NULL;
+    void *stream = NULL, *other = NULL;
+    assert_int_equal(ht_dev_alloc((void **)&p, 8) + ht_dev_alloc((void **)&q, 8), HT_DEV_OK);
+    assert_int_equal(ht_dev_stream_create(&stream) + ht_dev_stream_create(&other), HT_DEV_OK);
+    assert_int_equal(ht_sim_hold(stream), 0);
+    assert_int_equal(ht_dev_memset_async(p, 1, 8, stream) + ht_dev_memset_async(p, 2, 4, stream), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(q, 3, 8, other), HT_DEV_OK);
+    assert_true(p[0] == 0xff && q[0] == 3);
+    assert_int_equal(ht_sim_run(stream, 1), 1);
+    assert_true(p[0] == 1 && p[7] == 1);
+    assert_int_equal(ht_dev_stream_sync(stream), HT_DEV_OK);
+    assert_true(p[0] == 2 && p[7] == 1);
+    assert_int_equal(ht_sim_run(stream, 1) + ht_sim_run(other, 1), 0);
+    assert_int_equal(ht_dev_pool_free(p, stream) + ht_dev_memset_async(q, 4, 8, stream), HT_DEV_OK);
+    assert_int_equal(p[7], 1); /* still there for what came before */
+    assert_int_equal(ht_dev_sync(), HT_DEV_OK);
+    assert_int_equal(q[0], 4);
+    assert_int_equal(ht_dev_memset_async(q, 5, 8, stream) + ht_dev_stream_destroy(stream), HT_DEV_OK);
+    assert_int_equal(q[0], 5); /* what a stream was given is done, also where it is gone */
+    assert_int_equal(ht_dev_stream_destroy(other) + ht_dev_free(q), HT_DEV_OK);
+}
+
+/* Memory allocated while a stream is captured is the graph's: the device knows it during a replay alone, and each
+ * begins with memory that holds nothing. */
+static void test_a_graph_has_its_memory(void **state) {
+    (void)state;
+    unsigned char *p = NULL;
+    void *stream = NULL, *pool = NULL;
+    int capturing = 0;
+    memset(&sim, 0, sizeof sim);
+    sim.error = "";
+    assert_int_equal(ht_dev_stream_create(&stream) + ht_dev_pool_create(&pool), HT_DEV_OK);
+    assert_int_equal(ht_sim_capture_begin(stream), 0);
+    assert_int_not_equal(ht_sim_capture_begin(stream), 0);
+    assert_int_equal(ht_dev_is_capturing(stream, &capturing), HT_DEV_OK);
+    assert_int_equal(capturing, 1);
+    assert_int_equal(ht_dev_pool_alloc(pool, (void **)&p, 8, stream), HT_DEV_OK);
+    assert_true(sim.registered == 1 && sim.unregistered == 1);
+    assert_int_equal(ht_dev_memset_async(p, 7, 4, stream) + ht_dev_pool_free(p, stream), HT_DEV_OK);
+    void *const graph = ht_sim_capture_end(stream);
+    assert_non_null(graph);
+    assert_int_equal(p[0], 0xff); /* captured, not run */
+    for (int replay = 0; replay < 2; replay++) {
+        p[7] = 9;
+        assert_int_equal(ht_sim_graph_run(graph, stream), 0);
+        assert_true(p[0] == 7 && p[7] == 0xff);
+        assert_true(sim.registered == 2 + replay && sim.unregistered == 2 + replay && sim.last == p);
+    }
+    assert_int_equal(ht_dev_is_capturing(stream, &capturing), HT_DEV_OK);
+    assert_int_equal(capturing, 0);
+    ht_sim_graph_free(graph);
+    assert_int_equal(ht_dev_pool_trim(pool) + ht_dev_pool_destroy(pool) + ht_dev_stream_destroy(stream), HT_DEV_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_plays_the_set),  cmocka_unit_test(test_memory),
         cmocka_unit_test(test_the_card_has_an_end), cmocka_unit_test(test_launch_codes),
-        cmocka_unit_test(test_streams_and_events),
+        cmocka_unit_test(test_streams_and_events),  cmocka_unit_test(test_a_held_stream_waits),
+        cmocka_unit_test(test_a_graph_has_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
