@@ -315,7 +315,7 @@ out/obj/bench/delay_kernel.o: bench/delay_kernel.cu bench/delay.h out/obj/nvcc
 	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
 # What `halftone profile` runs on the device, and the simulator's arithmetic that it holds against it.
-PROFILE_KERNELS := bench/profile_kernels.cu bench/profile.h bench/fault.h $(wildcard templates/prim_cuda.cuh templates/arch_sm*.cuh)
+PROFILE_KERNELS := bench/profile_kernels.cu bench/profile.h bench/fault.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
 PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile_kernels.o)
 out/obj/bench/profile_kernels.o: $(PROFILE_KERNELS) out/obj/nvcc
 	@mkdir -p $(@D)

@@ -1,4 +1,4 @@
-// max_clusters: how many clusters of two blocks as large as tile_wgmma's run at once on this GPU; a kernel of the set launches
+// max_clusters: how many clusters of two blocks as large as wgmma_ss's run at once on this GPU; a kernel of the set launches
 // SMS / 2 of them and takes two rounds where fewer fit. nvcc -arch=sm_90a -o max_clusters bench/max_clusters.cu
 #include <cstdio>
 #include <cuda_runtime.h>

@@ -3,29 +3,29 @@
  * sm_90a and PTX of sm_75, and by the host's compiler for the simulator. */
 #ifndef HT_SIMULATOR
 #include <cuda_runtime.h>
-#include "../templates/prim_cuda.cuh"
+#include "../templates/hooks/prim/cuda.cuh"
 #endif
-#include "../templates/arch_sm90.cuh"
+#include "../templates/hooks/arch/sm90.cuh"
 #include "profile.h"
 
 /* Each hook file also defines ht_mma: a namespace keeps them apart. */
 namespace sm75_f16 {
-#include "../templates/arch_sm75_f16.cuh"
+#include "../templates/hooks/arch/sm75_f16.cuh"
 }
 namespace sm75_s8 {
-#include "../templates/arch_sm75_s8.cuh"
+#include "../templates/hooks/arch/sm75_s8.cuh"
 }
 namespace sm80_f16 {
-#include "../templates/arch_sm80_f16.cuh"
+#include "../templates/hooks/arch/sm80_f16.cuh"
 }
 namespace sm80_bf16 {
-#include "../templates/arch_sm80_bf16.cuh"
+#include "../templates/hooks/arch/sm80_bf16.cuh"
 }
 namespace sm80_tf32 {
-#include "../templates/arch_sm80_tf32.cuh"
+#include "../templates/hooks/arch/sm80_tf32.cuh"
 }
 namespace sm80_s8 {
-#include "../templates/arch_sm80_s8.cuh"
+#include "../templates/hooks/arch/sm80_s8.cuh"
 }
 
 #ifndef HT_SIMULATOR

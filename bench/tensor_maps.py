@@ -1,4 +1,4 @@
-"""Rewrites a generated tile_wgmma kernel so that tensor maps bring its panels, one copy for each operand and slot,
+"""Rewrites a generated wgmma_ss kernel so that tensor maps bring its panels, one copy for each operand and slot,
 instead of one plain bulk copy for each atom. For bench/tensor_maps.sh, which times the two side by side.
 
     tensor_maps.py KERNEL.cu OUT.cu

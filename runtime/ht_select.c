@@ -4,7 +4,7 @@
 #include "ht_cost.h"
 #include "ht_bound.h"
 
-/* Longer sums are the fallback's: the data check counts in 32 bits (hooks_tame). */
+/* Longer sums are the fallback's: the data check counts in 32 bits (check/range_check). */
 static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
 
 /* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */

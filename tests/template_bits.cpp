@@ -1,10 +1,10 @@
 /* template_bits: the rolled template and the generated kernel give the same bits at equal parameters (templates/README.md). Compiled once for the simulator and once by nvcc (-x cu); the kernel of the set is named by -DKERNEL=...,
- * templates/sample.h holds its parameters. Exit 0: equal. */
+ * templates/samples/mma_warp.h holds its parameters. Exit 0: equal. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../templates/tile_mma.cu"
+#include "../templates/skeletons/mma_warp.cu"
 
 #include "../bench/families.h"
 #include "../runtime/ht_dev.h"

@@ -204,11 +204,11 @@ def test_another_architecture_is_refused_by_the_compiler(emitted):
 
 
 @needs_hipcc
-@pytest.mark.parametrize("template", ["tile_mma", "pack", "reduce"])
+@pytest.mark.parametrize("template", ["mma_warp", "pack", "reduce"])
 def test_template_compiles_by_itself(template):
     """Both halves: for the GPU and for the host."""
     subprocess.run(["hipcc", "--offload-arch=gfx90a", "-std=c++17", "-O3", "-ffp-contract=off", "-x", "hip", "-c", "-o", os.devnull,
-                    "-Wno-unused-command-line-argument", str(ROOT / f"templates/{template}.cu")], check=True)
+                    "-Wno-unused-command-line-argument", str(ROOT / f"templates/skeletons/{template}.cu")], check=True)
 
 
 @needs_hipcc
@@ -223,8 +223,8 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path):
 
 @needs_hipcc
 def test_conversions_of_prim_hip_are_those_of_the_simulator(tmp_path):
-    """The text of ht_f16_* in prim_hip, run on the CPU, against runtime/sim/sim_f16.c."""
-    text = (ROOT / "templates/prim_hip.cuh").read_text()
+    """The text of ht_f16_* in prim/hip, run on the CPU, against runtime/sim/sim_f16.c."""
+    text = (ROOT / "templates/hooks/prim/hip.cuh").read_text()
     functions = text[text.index("HT_DEVICE float ht_f16_value"):text.index("template <class Args>")]
     (tmp_path / "f16.cpp").write_text('#include <initializer_list>\n#include <stdio.h>\n#include <string.h>\n#include "sim_f16.h"\n#define HT_DEVICE static\n' +
                                       functions + """

@@ -1,4 +1,4 @@
-/* test_direct: scheme bf16x6u, whose kernels read the caller's matrices (templates/tile_direct.cu). Links with the CUDA library
+/* test_direct: scheme bf16x6u, whose kernels read the caller's matrices (templates/skeletons/unpacked_tile.cu). Links with the CUDA library
  * or the simulator. Where FP32 multiply-adds do the work the results are compared with a loop over them bit for bit; exact
  * products exactly; the rest of the scheme's promises is in test_product. */
 #include <setjmp.h>
@@ -133,7 +133,7 @@ static struct order order_of(const struct problem *p) {
         return (struct order){0, 0, 0};
     if (kernel_named(plan.kernel)->direct == HT_DIRECT_DMMA)
         return (struct order){0, 0, 1};
-    if (plan.bk < CHAIN) /* fma_direct.cu: SMALL_CHAIN_K */
+    if (plan.bk < CHAIN) /* simt_small_k.cu: SMALL_CHAIN_K */
         return (struct order){p->k <= CHAIN && p->m * p->n < 1 << 19 ? 4 : CHAIN, 0, 0};
     return (struct order){p->k <= SHORT_K && strstr(plan.kernel, "_gfx90a") == NULL ? SHORT_CHAIN : CHAIN, 1, 0};
 }
@@ -367,7 +367,7 @@ static void every_kernel_of_the_scheme(void **state) {
     assert_true(seen >= 4);
 }
 
-/* Kernels of a tall matrix take rows in sets where there are many and k is a line at most (tall_direct.cu): no bit of a row's results is
+/* Kernels of a tall matrix take rows in sets where there are many and k is a line at most (tall_skinny.cu): no bit of a row's results is
  * another than where rows are few. Two tiles of Q, the second of one column. */
 static void sets_of_rows(const struct ht_kernel_desc *kernel, int64_t m, char trans_a, int64_t pad) {
     enum { FEW = 150 };

@@ -454,7 +454,7 @@ static void packed_alike(const char *scheme, const struct product *p) {
 }
 
 /* Rows of any length are packed to the same bytes whichever way they are contiguous: a block has strips of them, or, where k is,
- * 8, 4, 2 or 1 whole (templates/pack_strips.cuh), which go first where there are many. */
+ * 8, 4, 2 or 1 whole (templates/hooks/pack/strip_32x512.cuh), which go first where there are many. */
 static void long_rows_are_packed_alike(void **state) {
     (void)state;
     static const int64_t depths[] = {1100, 2049, 4099, 8200};

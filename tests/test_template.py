@@ -10,7 +10,7 @@ KERNEL = f"ht_f16x3_{TILE}_sm80"
 
 
 def test_sample_parameters_are_those_of_the_kernel_compared():
-    sample = (ROOT / "templates/sample.h").read_text()
+    sample = (ROOT / "templates/samples/mma_warp.h").read_text()
     value = lambda name: re.search(rf"\b{name} = (\d+)", sample).group(1)
     assert f"{value('BM')}x{value('BN')}x{value('BK')}_w{value('WM')}x{value('WN')}_s{value('STAGES')}" == TILE
 
@@ -33,11 +33,11 @@ def test_template_and_output_give_the_same_bits_in_the_simulator(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("template", ["tile_mma", "tile_direct", "fma_direct", "thin_direct", "tall_direct", "dmma", "pack", "reduce"])
+@pytest.mark.parametrize("template", ["mma_warp", "unpacked_tile", "simt_small_k", "gemv", "tall_skinny", "dmma", "pack", "reduce"])
 def test_template_compiles_by_itself(template, tmp_path):
-    subprocess.run([*SIM, "-c", str(ROOT / f"templates/{template}.cu"), "-o", str(tmp_path / "t.o")], check=True)
+    subprocess.run([*SIM, "-c", str(ROOT / f"templates/skeletons/{template}.cu"), "-o", str(tmp_path / "t.o")], check=True)
     if not nvcc():
         pytest.skip("no nvcc: only the simulator's compiler looked at the template")
     arch = "sm_90a" if template == "dmma" else "sm_80"
     subprocess.run([nvcc(), "-std=c++17", f"-arch={arch}", "--cubin", "-diag-suppress", "177",
-                    "-o", str(tmp_path / "t.cubin"), str(ROOT / f"templates/{template}.cu")], check=True)
+                    "-o", str(tmp_path / "t.cubin"), str(ROOT / f"templates/skeletons/{template}.cu")], check=True)

@@ -61,7 +61,7 @@ static void visit(void *context, const struct tile *t) {
     assert_int_equal(t->wk, target_mma_k(&v->on));
     assert_true(warps >= 1 && warps <= 16);
     assert_true(v->on.isa->async_copy ? t->stages >= 2 && t->stages <= 5 : t->stages >= 1 && t->stages <= 2);
-    /* every thread copies whole 16-byte parts of a stage: skeleton tile_mma counts on it */
+    /* every thread copies whole 16-byte parts of a stage: skeleton mma_warp counts on it */
     assert_int_equal(tile_stage_bytes(t, v->on.s) % (tile_threads(t, &v->on) * 16), 0);
 }
 

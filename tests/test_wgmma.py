@@ -1,4 +1,4 @@
-"""tile_wgmma in the simulator: right as it is, whatever the order of warps and copies, and each broken copy is caught by
+"""wgmma_ss in the simulator: right as it is, whatever the order of warps and copies, and each broken copy is caught by
 the rule that it breaks (tests/wgmma_product.cpp says what right is)."""
 import os
 import re
@@ -96,9 +96,9 @@ SCALE_BREAKS = {
 
 def pair(templates, shared="B"):
     """The sample as two blocks that share the panels of B, or A."""
-    sample = templates / "sample_wgmma.h"
+    sample = templates / "samples/wgmma_ss.h"
     text = sample.read_text()
-    for old, new in (("CLUSTER = 1", "CLUSTER = 2"), (f"SHARES_{shared} = 0", f"SHARES_{shared} = 1"), ("cluster_none", "cluster_pair")):
+    for old, new in (("CLUSTER = 1", "CLUSTER = 2"), (f"SHARES_{shared} = 0", f"SHARES_{shared} = 1"), ("launch/cluster_1", "launch/cluster_2")):
         assert old in text
         text = text.replace(old, new)
     sample.write_text(text)
@@ -106,7 +106,7 @@ def pair(templates, shared="B"):
 
 def break_text(templates, pattern, replacement):
     hits = 0
-    for name in ("tile_wgmma.cu", "arch_sm90.cuh"):
+    for name in ("wgmma_ss.cu", "arch/sm90.cuh"):
         text, n = re.subn(pattern, replacement, (templates / name).read_text())
         (templates / name).write_text(text)
         hits += n
@@ -135,7 +135,7 @@ def build(tmp_path_factory):
         (folder / "runtime").symlink_to(ROOT / "runtime")
         if change:
             change(folder / "templates")
-        template = f'-DTEMPLATE="{folder}/templates/tile_wgmma.cu"'
+        template = f'-DTEMPLATE="{folder}/templates/skeletons/wgmma_ss.cu"'
         subprocess.run([*SIM, template, "-c", str(ROOT / "tests/wgmma_kernel.cpp"), "-o", str(folder / "p.o")], check=True)
         subprocess.run(["g++", "-o", str(folder / "p"), str(folder / "p.o"), *map(str, objects), "-lpthread", "-lm"], check=True)
         return folder / "p"
@@ -175,7 +175,7 @@ def test_a_broken_store_is_caught(build, label):
 
 def one_block(templates):
     """A GPU of one SM: its block has all tiles, one after the other."""
-    sample = templates / "sample_wgmma.h"
+    sample = templates / "samples/wgmma_ss.h"
     text = sample.read_text()
     assert "SMS = 132" in text
     sample.write_text(text.replace("SMS = 132", "SMS = 1"))

@@ -1,4 +1,4 @@
-/* wgmma_kernel: the template that -DTEMPLATE="..." names, compiled by itself: tile_wgmma or a broken copy of it, for
+/* wgmma_kernel: the template that -DTEMPLATE="..." names, compiled by itself: wgmma_ss or a broken copy of it, for
  * wgmma_product.cpp. */
 #include "../runtime/ht_abi.h"
 

@@ -1,4 +1,4 @@
-/* wgmma_product: the rolled template tile_wgmma (wgmma_kernel.cpp) in the simulator, against FP64 and bit for bit against
+/* wgmma_product: the rolled template wgmma_ss (wgmma_kernel.cpp) in the simulator, against FP64 and bit for bit against
  * one element at a time: the products of the same packed operands in the order that the template promises, with the
  * arithmetic of sm_90. Sample parameters, scheme f16x3.
  *
@@ -18,7 +18,7 @@
 #include "../runtime/sim/sim_mma.h"
 
 namespace packing {
-#include "../templates/pack.cu"
+#include "../templates/skeletons/pack.cu"
 }
 int wgmma_init(void);
 int wgmma_launch(const ht_gemm_args &g, void *stream);
@@ -207,7 +207,7 @@ static int run_case(const product_case &p) {
     g.c = c.v.data();
     g.partial = part.v.data();
     if (wgmma_init() != 0 || wgmma_launch(g, NULL) != 0)
-        return failed("tile_wgmma");
+        return failed("wgmma_ss");
     if (p.splits > 1)
         add_parts(p, part.v, c.v);
     if (wrong_against_fp64(p, a.v.data(), b.v.data(), before.data(), c.v.data()))
@@ -216,7 +216,7 @@ static int run_case(const product_case &p) {
         const size_t entry = (size_t)p.m * p.n;
         const float want = element_of(p, pa, pb, (int)(i / entry), (int)(i % entry % p.m), (int)(i % entry / p.m), before[i]);
         if (memcmp(&want, &c.v[i], 4) != 0) {
-            printf("element %zu: in order %a, tile_wgmma %a\n", i, (double)want, (double)c.v[i]);
+            printf("element %zu: in order %a, wgmma_ss %a\n", i, (double)want, (double)c.v[i]);
             return 1;
         }
     }

@@ -77,7 +77,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
     text_add(out, "};\n\n");
 }
 
-enum { FFMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of tile_direct */
+enum { FFMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of unpacked_tile */
 
 /* What ht_bound_units needs of a scheme; derivation: bench/ACCURACY.md. */
 struct bound_terms {

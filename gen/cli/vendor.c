@@ -561,7 +561,7 @@ static size_t fill_hole(struct text *out, const struct vendor *v, const char *at
     return 0;
 }
 
-/* templates/vendor_NAME with its @HOLES@ filled. */
+/* templates/vendor/NAME with its @HOLES@ filled. */
 static void fill(struct vendor *v, const char *name, const char *as) {
     struct text raw = {0};
     char file[FILE_NAME_MAX];

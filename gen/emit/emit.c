@@ -170,7 +170,7 @@ static void write_params(struct text *out, const struct params *p) {
     text_add(out, ";\n\n");
 }
 
-/* ---- holes of tile_mma */
+/* ---- holes of mma_warp */
 
 static void line(struct text *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -323,7 +323,7 @@ static bool hole_promote(struct text *out, int indent, const struct hole_context
     return true;
 }
 
-/* How tile_direct multiplies slices: as its template has it, by warpgroups, or not at all. */
+/* How unpacked_tile multiplies slices: as its template has it, by warpgroups, or not at all. */
 static bool hole_slices(struct text *out, const struct hole_context *h) {
     if (h->inlay->len > 0) {
         text_add_bytes(out, h->inlay->data, h->inlay->len);
@@ -518,16 +518,16 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=wgmma_rs", isa->wgmma_rs_bf16},
                  {"=dmma", isa->dmma},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
-                 {"=fallback_inside", inside ? "fallback_tile" : "fallback_none"},
-                 {"=fallback_grid", f->plan && f->plan->variant == VARIANT_RESCUE ? "fallback_grid" : NULL},
-                 {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "cluster_pair" : "cluster_none"},
+                 {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
+                 {"=fallback_grid", f->plan && f->plan->variant == VARIANT_RESCUE ? "check/fallback_grid" : NULL},
+                 {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
                  {"=mma", s ? isa->mma_hooks[s->slice] : NULL},
-                 {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch_fma"},
-                 {"=fragment_f32", isa->mfma_f32 ? isa->mfma_f32 : "frag_direct"},
-                 {"=cut", isa->mma_bf16 ? "cut_direct" : "cut_none"},
-                 {"=chain", exact ? "hooks_carry" : "hooks_chain"},
-                 {"=partial", exact ? "hooks_sum_s64" : "hooks_sum_f32"},
-                 {"=split", exact ? "split_digits" : "split_fours"},
+                 {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch/simt"},
+                 {"=fragment_f32", isa->mfma_f32 ? isa->mfma_f32 : "frag/simt"},
+                 {"=cut", isa->mma_bf16 ? "stage/split_in_smem" : "stage/split_none"},
+                 {"=chain", exact ? "accum/carry_i32" : "accum/promote"},
+                 {"=partial", exact ? "accum/partial_i64" : "accum/partial_f32"},
+                 {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"},
                  {"=scheme", s ? s->hooks : NULL}};
     for (size_t i = 0; name && i < sizeof roles / sizeof *roles; i++) {
         if (strcmp(name, roles[i].role) == 0)

@@ -1,5 +1,5 @@
 /* emit_wgmma.c: one chunk of a warpgroup, unrolled; see emit_wgmma.h and the drawing in
- * templates/tile_wgmma.cu. */
+ * templates/skeletons/wgmma_ss.cu. */
 #include "emit/emit_wgmma.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* emit_wgmma: the holes of templates/tile_wgmma.cu. Knows plans and the skeleton's names, no frames or
+/* emit_wgmma: the holes of templates/skeletons/wgmma_ss.cu. Knows plans and the skeleton's names, no frames or
  * banners. */
 #ifndef HT_EMIT_WGMMA_H
 #define HT_EMIT_WGMMA_H

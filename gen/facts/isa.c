@@ -34,8 +34,8 @@
 
 #define AMPERE_MMA                                                                                           \
     {                                                                                                        \
-        [SLICE_F16] = "arch_sm80_f16", [SLICE_BF16] = "arch_sm80_bf16", [SLICE_TF32] = "arch_sm80_tf32",     \
-        [SLICE_S8] = "arch_sm80_s8"                                                                          \
+        [SLICE_F16] = "arch/sm80_f16", [SLICE_BF16] = "arch/sm80_bf16", [SLICE_TF32] = "arch/sm80_tf32",     \
+        [SLICE_S8] = "arch/sm80_s8"                                                                          \
     }
 #define AMPERE_K                                                                                             \
     { [SLICE_F16] = 16, [SLICE_BF16] = 16, [SLICE_TF32] = 8, [SLICE_S8] = 32 }
@@ -56,8 +56,8 @@
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, unverified_, absent_)                                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu",                             \
-        .prim = "prim_cuda", .launch = "launch_plain", .stage = "stage_async", .fragment = "frag_ldmatrix",  \
-        .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch_sm80_bf16", .mma_sync_rate_percent = 100,                 \
+        .prim = "prim/cuda", .launch = "launch/stream", .stage = "stage/cp_async", .fragment = "frag/ldmatrix",  \
+        .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch/sm80_bf16", .mma_sync_rate_percent = 100,                 \
         .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,                          \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
         .ptx_arch = arch_ >= 1000 ? 800 : 0, .outside_registers = arch_ == 1200 ? 16 : 0,                    \
@@ -69,12 +69,12 @@
 #define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip",                               \
-        .prim = "prim_hip", .launch = "launch_plain", .stage = "stage_registers", .fragment = "frag_mfma",   \
-        .mma_hooks = {[SLICE_F16] = "arch_gfx90a_f16",                                                       \
-                      [SLICE_BF16] = "arch_gfx90a_bf16",                                                     \
-                      [SLICE_S8] = "arch_gfx90a_s8"}, /* no TF32 before gfx942 */                            \
+        .prim = "prim/hip", .launch = "launch/stream", .stage = "stage/via_registers", .fragment = "frag/mfma",   \
+        .mma_hooks = {[SLICE_F16] = "arch/gfx90a_f16",                                                       \
+                      [SLICE_BF16] = "arch/gfx90a_bf16",                                                     \
+                      [SLICE_S8] = "arch/gfx90a_s8"}, /* no TF32 before gfx942 */                            \
             .mma_k = {[SLICE_F16] = k_, [SLICE_BF16] = k_, [SLICE_S8] = k_}, .other_shape = other_,          \
-        .mfma_f32 = "arch_gfx90a_f32", .only_tiled = true, .mma_sync_rate_percent = 100,                     \
+        .mfma_f32 = "arch/gfx90a_f32", .only_tiled = true, .mma_sync_rate_percent = 100,                     \
         .sim_model = "gfx90a",                                                                               \
         /* the language is said because hipcc 5 takes C++14 unless told; nvcc takes C++17 from 12 on */      \
         .compile_flags =                                                                                     \
@@ -93,13 +93,13 @@ const struct isa isa_table[] = {
      .suffix = "sm75",
      .vendor = "nvidia",
      .extension = "cu",
-     .prim = "prim_cuda",
-     .launch = "launch_plain",
-     .stage = "stage_registers",
-     .fragment = "frag_ldmatrix",
+     .prim = "prim/cuda",
+     .launch = "launch/stream",
+     .stage = "stage/via_registers",
+     .fragment = "frag/ldmatrix",
      .mma_sync_rate_percent = 100,
      .mma_hooks =
-         {[SLICE_F16] = "arch_sm75_f16", [SLICE_S8] = "arch_sm75_s8"}, /* no BF16, no TF32 before 8.0 */
+         {[SLICE_F16] = "arch/sm75_f16", [SLICE_S8] = "arch/sm75_s8"}, /* no BF16, no TF32 before 8.0 */
      .sim_model = "sm75",
      .compile_flags = NVCC_TARGET("75"),
      .arch = 750,
@@ -122,18 +122,18 @@ const struct isa isa_table[] = {
      .suffix = "sm90a",
      .vendor = "nvidia",
      .extension = "cu",
-     .prim = "prim_cuda",
-     .launch = "launch_dependent",
-     .wgmma = "arch_sm90",
+     .prim = "prim/cuda",
+     .launch = "launch/pdl",
+     .wgmma = "arch/sm90",
      /* budgets state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
      .mma_sync_rate_percent = 62,
-     .mma_hooks = {[SLICE_F16] = "arch_sm90_f16",
-                   [SLICE_BF16] = "arch_sm90_bf16",
-                   [SLICE_TF32] = "arch_sm90_tf32",
-                   [SLICE_S8] = "arch_sm90_s8"},
-     .mma_bf16 = "arch_sm80_bf16",
-     .wgmma_rs_bf16 = "arch_sm90_bf16_rows",
-     .dmma = "mma_sm90_dmma",
+     .mma_hooks = {[SLICE_F16] = "arch/sm90_f16",
+                   [SLICE_BF16] = "arch/sm90_bf16",
+                   [SLICE_TF32] = "arch/sm90_tf32",
+                   [SLICE_S8] = "arch/sm90_s8"},
+     .mma_bf16 = "arch/sm80_bf16",
+     .wgmma_rs_bf16 = "arch/sm90_bf16_rs",
+     .dmma = "arch/sm90_dmma",
      .sim_model = "sm90",
      .compile_flags = NVCC_TARGET("90a"),
      .arch = 900,

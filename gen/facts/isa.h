@@ -1,5 +1,5 @@
 /* isa: the table of instruction sets. A new instruction set of a known skeleton is one row here, one
- * `templates/arch_*` hook file and a budget. */
+ * `templates/hooks/arch/` file and a budget. */
 #ifndef HT_ISA_H
 #define HT_ISA_H
 

@@ -1,4 +1,4 @@
-/* scheme: the table of emulation schemes. A scheme is a row of data plus its `templates/scheme_*` hooks
+/* scheme: the table of emulation schemes. A scheme is a row of data plus its `templates/hooks/scheme/` file
  * (ht_split, ht_combine). This room knows nothing of tiles, GPUs or text. */
 #ifndef HT_SCHEME_H
 #define HT_SCHEME_H
@@ -29,7 +29,7 @@ struct scheme {
     int scale_low, scale_high, scale_room;
     /* `auto` starts from it, or gives it what the first does not suit (ht_set_desc) */
     enum auto_role auto_role;
-    bool checked; /* packing can count what the data check needs (templates/hooks_tame.cuh) */
+    bool checked; /* packing can count what the data check needs (templates/hooks/check/range_check.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */

@@ -7,7 +7,7 @@
 
 #include "../../runtime/ht_abi.h"
 
-#define SUMS "hooks_scale", "=partial", "hooks_tame"
+#define SUMS "scheme/row_scale", "=partial", "check/range_check"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS AHEAD SPREAD OWN FEW"
 #define FOLDS_TILE                                                                                           \
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_OWN B_OWN "      \
@@ -22,24 +22,24 @@
 
 const struct skeleton skeleton_table[FAMILIES] = {
     [FAMILY_WGMMA_SS] =
-        {.file = "tile_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
+        {.file = "wgmma_ss", .searched = true, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = COST_RING, .persistent = true, .has_dmma_fallback = true,
-         .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "hooks_chain_wgmma", SUMS,
+         .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
                    "=fallback_inside", "=scheme"},
          .folds = "WGS SUBS REGS PART_ROWS WIDE_COLUMNS A_BLOCKS PARTS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain"},
     [FAMILY_MMA_WARP] =
-        {.file = "tile_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
+        {.file = "mma_warp", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
          .cost_form = COST_PIPES, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
          .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
                   "STAGE_BYTES PARTS LOOKAHEAD"},
     [FAMILY_UNPACKED_WGMMA] =
-        {UNPACKED("tile_direct", HT_DIRECT_SLICES), .searched = true, .needs = ISA_WGMMA_RS_BF16,
-         .inlay = "slices_wgmma", FOLDS_TILE,
-         .hooks = {"=launch", "frag_direct", "=wgmma", "=wgmma_rs", "hooks_chain_wgmma", SUMS, "=scheme",
-                   "turn_direct", "stage_direct", "cut_direct"},
+        {UNPACKED("unpacked_tile", HT_DIRECT_SLICES), .searched = true, .needs = ISA_WGMMA_RS_BF16,
+         .inlay = "wgmma_rs_bf16x6", FOLDS_TILE,
+         .hooks = {"=launch", "frag/simt", "=wgmma", "=wgmma_rs", "accum/promote_wgmma", SUMS, "=scheme",
+                   "epilogue/lane_transpose", "stage/global_f32", "stage/split_in_smem"},
          .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp",
          .workers = "warps of warpgroups", .holds = "fragments",
          .tiles = {{128, 64, 32, 16, 64, 2, ALWAYS,
@@ -49,9 +49,9 @@ const struct skeleton skeleton_table[FAMILIES] = {
                    {64, 32, 32, 16, 32, 2, ALWAYS,
                     "reads the operands as they are, two warpgroups by turns; few tiles"}}},
     [FAMILY_UNPACKED_MMA] =
-        {UNPACKED("tile_direct", HT_DIRECT), .searched = true, OF_WARPS, FOLDS_TILE,
-         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "hooks_chain", SUMS, "=fallback_grid", "=scheme",
-                   "turn_direct", "stage_direct", "=cut"},
+        {UNPACKED("unpacked_tile", HT_DIRECT), .searched = true, OF_WARPS, FOLDS_TILE,
+         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "=fallback_grid", "=scheme",
+                   "epilogue/lane_transpose", "stage/global_f32", "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
          .tiles = {{128, 64, 32, 32, 32, 2, UNLESS_WGMMA_RS, "reads the operands as they are; many tiles"},
                    {64, 64, 32, 32, 32, 2, UNLESS_DMMA, "reads the operands as they are; a wave of tiles"},
@@ -62,37 +62,37 @@ const struct skeleton skeleton_table[FAMILIES] = {
     [FAMILY_DMMA] =
         {UNPACKED("dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS,
          ROUNDED_ONCE, .folds = "MI NI ROW_TILES OWN_K",
-         .hooks = {"=launch", "=dmma", SUMS, "operands_direct", "cp_async_tile"},
+         .hooks = {"=launch", "=dmma", SUMS, "stage/operand_view", "stage/cp_async_tile"},
          .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
                    {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
                    {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "DMMA; the same, few tiles"}}},
     [FAMILY_SIMT_SMALL_K] =
-        {UNPACKED("fma_direct", HT_DIRECT), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
-         .hooks = {"=launch", SUMS, "operands_direct", "turn_direct"},
+        {UNPACKED("simt_small_k", HT_DIRECT), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
+         .hooks = {"=launch", SUMS, "stage/operand_view", "epilogue/lane_transpose"},
          .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few columns"},
                    {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few tiles"},
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 32 columns"},
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 16 columns"}}},
     [FAMILY_GEMV] =
-        {UNPACKED("thin_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
-         .hooks = {"=launch", SUMS, "operands_direct"},
+        {UNPACKED("gemv", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
+         .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "multiply-adds; a matrix and a vector"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "multiply-adds; a matrix and up to four vectors"}}},
     [FAMILY_TALL_SKINNY] =
-        {UNPACKED("tall_direct", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
-         .hooks = {"=launch", SUMS, "operands_direct"},
+        {UNPACKED("tall_skinny", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
+         .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; a tall matrix with few k and a vector"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; a tall matrix with few k and two vectors"},
                    {128, 4, 64, 0, 4, 1, ALWAYS,
                     "multiply-adds; a tall matrix with few k and up to four vectors"}}},
     [FAMILY_FALLBACK] =
         {UNPACKED("fallback_dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
-         .hooks = {"=launch", "=dmma", SUMS, "fallback_tile", "fallback_grid"}},
+         .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
     [FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "LOADS_AHEAD CHUNK_K UNITS",
-         .hooks = {"=launch", "hooks_scale", "=scheme", "=split", "pack_common", "pack_meeting",
-                   "pack_rows", "pack_strips"}},
+         .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",
+                   "pack/row_resident", "pack/strip_32x512"}},
     [FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
 };
 

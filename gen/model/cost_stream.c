@@ -17,7 +17,7 @@ static struct ht_cost_coefficients *streamed(const struct target *on, const stru
     c->step_k = t->bk;
     c->stream_gbps = (int)on->g->dram_gbps * percent / 100;
     c->part_cycles = (int)on->g->l2_latency_cycles / HT_PARTS_AHEAD;
-    c->hidden_cycles = strcmp(on->isa->launch, "launch_dependent") == 0 ? (int)model_cool_clocks(on->g, hidden) : 0;
+    c->hidden_cycles = strcmp(on->isa->launch, "launch/pdl") == 0 ? (int)model_cool_clocks(on->g, hidden) : 0;
     return c;
 }
 
@@ -31,7 +31,7 @@ static int64_t active(const struct target *on, int64_t warps) {
     return warps < on->g->schedulers_per_sm ? warps : on->g->schedulers_per_sm;
 }
 
-/* ---- unpacked_mma, unpacked_wgmma (templates/tile_direct.cu). A block cuts each number of a stage once into slices, in shared memory;
+/* ---- unpacked_mma, unpacked_wgmma (templates/skeletons/unpacked_tile.cu). A block cuts each number of a stage once into slices, in shared memory;
  * warps load fragments and multiply. A large product waits for mma.sync, which is slower than the unit, a small one for the way of its
  * data, a skinny one for memory. Where the unit multiplies FP32 (gfx90a) it does so in the place of the multiply-adds, and nothing is cut. */
 enum {
@@ -41,7 +41,7 @@ enum {
     LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
     NUMBER_INSTRUCTIONS = 8,    /* of theirs for each number */
     STEP_INSTRUCTIONS = 150,   /* and besides */
-    BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage_direct.cuh) */
+    BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage/global_f32.cuh) */
     /* Fitted to three tiles on the H200 (results/tune-h200-random-fit.tsv, -direct-fit and -tall-fit, clocks at 1980 MHz), where they take less than 1.5 times
      * the fastest kernel's time: root mean square error 21 %. */
     OVERLAP_PERCENT = 120,     /* of the sum of what the pipes need: two or three blocks of four warps hide nothing, and wait */
@@ -131,11 +131,11 @@ void time_unpacked_wgmma(const struct target *on, const struct tile *t, const st
     predict(on, t, shape, cost, "tensor");
 }
 
-/* ---- dmma (templates/dmma.cu). Where k is a few dozen it waits for C's way out, then for the unit. */
+/* ---- dmma (templates/skeletons/dmma.cu). Where k is a few dozen it waits for C's way out, then for the unit. */
 enum {
     DMMA_K_LANES = 4, DMMA_LINES = 8,    /* lanes that share out the 8 k of an MMA; a lane's rows and columns lie so far apart */
     DMMA_CONVERSIONS = 16,          /* of FP32 to FP64, of an SM in a clock: CUDA C++ Programming Guide, arithmetic instructions, 9.0 */
-    DMMA_NEAR_ROWS = 64,            /* of the template cp_async_tile */
+    DMMA_NEAR_ROWS = 64,            /* of the template stage/cp_async_tile */
     DMMA_SWAP_SHARE = 8,            /* an exchange of the operands must save one of so many tiles */
     /* Fitted to the H200 at 1980 MHz: every split of 392 shapes (results/tune-h200-splits.tsv; bench/decisions/043), where a kernel
      * takes less than 1.5 times the fastest one's time: root mean square error 14 %. An MMA lets nothing else issue: DMMA_UNIT_PERCENT. */
@@ -173,7 +173,7 @@ void time_dmma(const struct target *on, const struct tile *t, const struct shape
     predict(on, t, shape, cost, "fp64");
 }
 
-/* ---- simt_small_k, gemv, tall_skinny (templates/fma_direct.cu, thin_direct.cu, tall_direct.cu): multiply-adds for all of it. The first
+/* ---- simt_small_k, gemv, tall_skinny (templates/skeletons/simt_small_k.cu, gemv.cu, tall_skinny.cu): multiply-adds for all of it. The first
  * waits for shared memory and for C's way out, the others for P's way in. */
 enum {
     L2_HALVES = 2,             /* what all SMs read is kept in each: tall kernels' lone blocks take 484 clocks a line (median) up to 32 MB, 1,105 beyond */

@@ -19,7 +19,7 @@ enum {
     RESULTS_AMD = 128, /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */
     /* wgmma_ss */
     REGISTERS_MOST = 248, /* that setmaxnreg gives; one consumer warpgroup has it */
-    CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/tile_wgmma.cu */
+    CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/skeletons/wgmma_ss.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     CONSUMER_REGISTERS_OF_HALF = 216, /* of a block that leaves room for packing */
     HALF_BOUND = 384, /* threads among which its registers are shared out */
@@ -186,7 +186,7 @@ int model_direct_rows(const struct target *on, const struct tile *t) {
     return mi * ni > 8 ? 1 : mi;
 }
 
-/* Bytes of an operand's rows in a stage of FP32: lines of k or lines of rows, whichever takes more (stage_direct.cuh). */
+/* Bytes of an operand's rows in a stage of FP32: lines of k or lines of rows, whichever takes more (stage/global_f32.cuh). */
 static int fp32_bytes(const struct tile *t, int rows) {
     const int by_k = rows * (t->bk + 4), by_rows = t->bk * ((rows + 31) / 32 * 32 + 8);
     return 4 * (by_k > by_rows ? by_k : by_rows);
@@ -210,7 +210,7 @@ void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, str
 /* Worked lines: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of 4, 52 = 228 (243 where 255 are allowed);
  * 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one set: 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds:
  * sums twice, a row and a column of numbers, one set of parts. FP32 MMAs: half of a step's loads; 64x64, warps of 32x32, gfx90a: 16 +
- * 16 + 16 + 16 + 36 = 100 (hipcc: 108). Slices may lie in FP32's place (cut_direct.cuh). */
+ * 16 + 16 + 16 + 36 = 100 (hipcc: 108). Slices may lie in FP32's place (stage/split_in_smem.cuh). */
 void footprint_unpacked_mma(const struct target *on, const struct tile *t, struct cost *cost) {
     const bool slices = on->isa->mma_bf16 != NULL;
     const int lanes = on->isa->wave_size, sums = t->wm * t->wn / lanes, parts = model_direct_parts(on, t);
@@ -240,7 +240,7 @@ void footprint_dmma(const struct target *on, const struct tile *t, struct cost *
     cost->smem_bytes = stages > sums ? stages : sums;
 }
 
-/* From registers alone (templates/fallback_dmma.cu). */
+/* From registers alone (templates/skeletons/fallback_dmma.cu). */
 void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost) {
     (void)on, (void)t;
     cost->regs_other = FALLBACK_REGISTERS;

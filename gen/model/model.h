@@ -82,7 +82,7 @@ int model_promote_k(const struct target *on, int accumulator);
 /* Whether chains of accumulator 0 are closed and added up in FP32. */
 bool model_promotes(const struct target *on);
 
-/* Whether tile_mma copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous copies where
+/* Whether mma_warp copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous copies where
  * each step closes its chains. */
 bool model_refills(const struct target *on, const struct tile *t);
 
@@ -114,7 +114,7 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
 /* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* unpacked_mma: steps that its threads have on their way in registers, SETS of templates/tile_direct.cu; MMA row tiles that a warp
+/* unpacked_mma: steps that its threads have on their way in registers, SETS of templates/skeletons/unpacked_tile.cu; MMA row tiles that a warp
  * multiplies together, ROWS_AT_ONCE there. */
 int model_direct_sets(const struct target *on, const struct tile *t);
 int model_direct_rows(const struct target *on, const struct tile *t);

@@ -1,6 +1,6 @@
 /* ht_sim: the primitives that generated kernels call, for a host compiler. It is included before the kernel's
  * file: g++ -std=c++17 -x c++ -DHT_SIMULATOR -ffp-contract=off -include runtime/sim/ht_sim.h -c KERNEL.cu
- * Each has the meaning of the instruction behind it in templates/prim_cuda.cuh, prim_hip.cuh or an arch_* file, and a
+ * Each has the meaning of the instruction behind it in templates/hooks/prim/cuda.cuh, prim/hip.cuh or a hooks/arch file, and a
  * check of what hardware would punish. The last parameter `line` is filled in by the compiler; it goes into messages only.
  */
 #ifndef HT_SIM_H
@@ -210,7 +210,7 @@ static inline __attribute__((always_inline, unused)) bool ht_elect(int line = __
     return threadIdx.x % 32 == 0;
 }
 
-/* ---- Hopper's asynchronous units (templates/arch_sm90.cuh; what is modelled and what not: sim_async.h) ---- */
+/* ---- Hopper's asynchronous units (templates/hooks/arch/sm90.cuh; what is modelled and what not: sim_async.h) ---- */
 void ht_mbar_init(unsigned bar, int count, int line = __builtin_LINE());
 void ht_mbar_init_done(void);
 void ht_mbar_expect(unsigned bar, int bytes, int line = __builtin_LINE());
@@ -290,7 +290,7 @@ template <int REGISTERS> HT_SIM_INLINE void ht_take_registers(int line = __built
     ht_sim_registers(REGISTERS, 0, line);
 }
 /* Launches are synchronous: the predecessor is always done; sim_grid.cpp checks that kernels do not rely on it. Templates, as
- * ht_launch_dependent below: where a kernel brings these functions itself (launch_plain.cuh), its own are the better match. */
+ * ht_launch_dependent below: where a kernel brings these functions itself (launch/stream.cuh), its own are the better match. */
 void ht_sim_grid_wait(void);
 void ht_sim_grid_release(void);
 void ht_sim_grid_vouched(int line);

@@ -1,0 +1,42 @@
+// launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
+// "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
+// there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
+// before it: its successor then runs after its predecessor, and, by ht_grid_vouched, which is there for the simulator to check, may read
+// what was there before that without waiting. cluster: neighbouring blocks that run together.
+#ifndef HT_SIMULATOR
+HT_DEVICE void ht_grid_wait(void)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+HT_DEVICE void ht_grid_release(void)
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+HT_DEVICE void ht_grid_vouched(void)
+{
+}
+
+template <class Args>
+static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
+                               int smem_bytes, void *stream, const Args &args, int cluster = 1)
+{
+    Args copy = args;
+    void *list[] = {&copy};
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = (unsigned)cluster;
+    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(gx, gy, gz);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = (size_t)smem_bytes;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = attributes;
+    config.numAttrs = cluster > 1 ? 2 : 1;
+    return (int)cudaLaunchKernelExC(&config, (const void *)kernel, list);
+}
+#endif

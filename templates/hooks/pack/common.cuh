@@ -1,0 +1,120 @@
+// pack/common: what packing in tiles (pack.cu), by whole rows (pack_rows) and by strips (pack_strips) share.
+constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
+constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
+constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
+constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
+constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as check/range_check reads them
+constexpr int NONFINITE = -1;                                   // instead of a count
+
+constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a block's tiles
+
+struct pack_pair {
+    ht_pack_args operand[2];
+    int blocks[2]; // of an entry of each operand
+    int pieces;    // of k, a block each for the same rows
+    int tiles;     // of a block: at most PACK_TILES, or one of the two above
+    int long_rows; // with STRIPS: rows of a block that takes them whole where k is contiguous, or 0
+    int k_tiles;   // tiles of 64 k
+    int passes;    // operands and panels are more than L2 keeps
+};
+
+HT_DEVICE int row_blocks_of(const ht_pack_args &g)
+{
+    return (g.rows + 63) / 64;
+}
+
+// Of all operands of a launch, entry by entry.
+static long long all_row_blocks(const ht_pack_args *operands, int count)
+{
+    long long all = 0;
+    for (int i = 0; i < count; i++)
+        all += (operands[i].rows + 63LL) / 64 * operands[i].batch;
+    return all;
+}
+
+// Whether 16 bytes of a line may be loaded from every fourth element on.
+HT_DEVICE bool is_aligned(const ht_pack_args &g, const float *src)
+{
+    return g.ld % 4 == 0 && ((unsigned long long)src & 15) == 0;
+}
+
+// 64 x 64 tiles along k.
+HT_DEVICE int k_tiles_of(const ht_pack_args &g)
+{
+    return g.k_blocks / GROUP * ATOM_K / 64;
+}
+
+HT_DEVICE int larger(int x, int y)
+{
+    return x > y ? x : y;
+}
+
+// Magnitudes are the bits of a float without its sign, which compare like the floats; Inf and NaN do not count, or poison
+// the row. While maxima are taken, a magnitude is a key that needs one instruction: shifted left and, where Inf and NaN do
+// not count, raised by one exponent, so that they wrap around to less than what zero becomes.
+constexpr unsigned KEY_OF_ZERO = POISONS_ROWS ? 0u : 0x01000000u;
+
+HT_DEVICE unsigned larger_key(unsigned x, unsigned y)
+{
+    return x > y ? x : y;
+}
+
+HT_DEVICE unsigned larger_key_across(unsigned x, int lane_mask)
+{
+    return larger_key(x, (unsigned)ht_shfl_xor((int)x, lane_mask));
+}
+
+HT_DEVICE unsigned key_of_four(uint4 x)
+{
+    return larger_key(larger_key(x.x * 2 + KEY_OF_ZERO, x.y * 2 + KEY_OF_ZERO),
+                      larger_key(x.z * 2 + KEY_OF_ZERO, x.w * 2 + KEY_OF_ZERO));
+}
+
+HT_DEVICE int magnitude_of_key(unsigned key)
+{
+    const int bits = key > KEY_OF_ZERO ? (int)((key - KEY_OF_ZERO) >> 1) : 0;
+    return bits < HT_INFINITE ? bits : HT_INFINITE;
+}
+
+// An element, in schemes that scale rows times its row's power of two.
+HT_DEVICE float scaled(unsigned bits, float factor)
+{
+    return SCALES_ROWS ? __fmul_rn(ht_as_float(bits), factor) : ht_as_float(bits);
+}
+
+// Four elements of a line, of which only the first `left` are there: one by one, zeros behind.
+HT_DEVICE uint4 load_some(const float *p, int left)
+{
+    return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
+                      left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
+}
+
+// What a thread has seen of its row: pairs of ht_tally_f16x2.
+struct pack_tally {
+    unsigned count, odd;
+};
+
+// What it has seen: large elements and, above the counts, how many have met NaN or Inf: `odd` is NaN there, else still 0.
+HT_DEVICE int seen_by(const pack_tally &tally)
+{
+    const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
+    return (int)large + (((tally.odd | tally.odd >> 16) & 0x7c00u) != 0 ? 0x10000 : 0);
+}
+
+HT_DEVICE int count_of(int seen)
+{
+    return seen < 0x10000 ? seen : NONFINITE;
+}
+
+// A block's number for the data check, at `to`. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
+// has an element that is not zero; depth: its k.
+HT_DEVICE void store_number(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
+{
+    const int count = (int)(least / 2) + NONFINITE;
+    const int number = count == NONFINITE ? TAME_WILD : live ? 8 * count - 5 * depth : TAME_EMPTY;
+    ht_stg_i32(to, number);
+    if (number < 0)
+        ht_stg_i32(g.alarm + 1, g.call);
+    if (blockIdx.x == 0)
+        ht_stg_i32(g.alarm, g.call);
+}

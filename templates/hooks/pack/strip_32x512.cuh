@@ -1,0 +1,120 @@
+// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_packs_strips), in schemes that scale rows.
+// A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
+// (pack_meeting):
+//
+//   rows r .. r + 31:  [ strip 0: load, publish, collect, write ][ strip 1: load, ... ]  ...
+//
+// Neither tiles in shared memory nor a second pass through it: half the instructions of tiles, and a load has 128 bytes of a line either way.
+//
+// Where k is contiguous a block may as well take fewer rows that are longer, up to one of 16384 k, and meets nobody (pack_rows): on an H200
+// 1 to 15 % of its time, and up to 40 % below 2048 k. Where rows are contiguous, loads of fewer than 32 would be less than a line. The data
+// check needs its pieces of 512 k.
+constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
+constexpr int STRIP_AHEAD = 2;
+constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
+
+// Rows of a block that takes them whole where k is contiguous: 8 of up to 2048 k, 4, 2, or 1 of 16384. 0: strips, of which one has all k,
+// or because no block could hold a row.
+static int long_rows_of_block(int k_tiles)
+{
+    const int held = STRIP_ROWS * STRIP_K / 64; // tiles of one row
+    int rows = k_tiles > STRIP_K / 64 ? 8 : 0;
+    while (k_tiles * rows > held)
+        rows /= 2;
+    return rows;
+}
+
+HT_DEVICE pack_meeting find_meeting(const ht_pack_args &g, long long entry, int pieces)
+{
+    int *meeting = g.meeting + entry * g.meeting_stride;
+    const int strip = (int)blockIdx.x / pieces;
+    pack_meeting at;
+    at.pieces = pieces;
+    at.piece = (int)blockIdx.x - strip * pieces;
+    at.piece_k = STRIP_K;
+    at.published = meeting + (long long)strip * pieces * STRIP_ROWS;
+    at.arrived = meeting + (long long)row_blocks_of(g) * pieces * 64 + strip;
+    return at;
+}
+
+// Publishes what the block has measured of row threadIdx.x % STRIP_ROWS, and leaves in room what this warp's share of the strips has.
+template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const rows_place &at, const pack_meeting &meeting)
+{
+    const int row = (int)threadIdx.x % STRIP_ROWS, part = (int)threadIdx.x / STRIP_ROWS;
+    if (part == 0)
+        ht_st_relaxed_i32(meeting.published + meeting.piece * STRIP_ROWS + row,
+                          magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row));
+    const int found = collect<STRIP_ROWS, PACK_THREADS, STRIP_AHEAD>(g, at.src, at.row0, meeting);
+    ht_sts4(room_at<SHAPE>(at, ROOM_OTHERS, part, row), ht_as_float((unsigned)found));
+}
+
+template <bool K_CONTIGUOUS, int CHECK>
+HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bool passes)
+{
+    using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS, ROWS_LOADS>;
+    const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
+    rows_place at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
+    at.room = ht_smem_base<STRIP_BYTES>();
+    uint4 x[ROWS_LOADS];
+    int order = 0;
+    if (g.meeting_clean)
+        ht_grid_wait(); // behind all that needs no memory
+    else
+        ht_grid_vouched(); // clean has waited for all before it
+    ht_grid_release();
+    load_held<shape>(g, at, piece * STRIP_K, passes, x);
+    measure_rows<shape>(at, x);
+    ht_barrier();
+    if (!g.meeting_clean)
+        ht_grid_wait();
+    const pack_meeting meeting = find_meeting(g, entry, pieces);
+    exchange_rows<shape>(g, at, meeting);
+    ht_barrier();
+    if (threadIdx.x == 0)
+        order = ht_add_relaxed_i32(meeting.arrived, 1);
+    write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
+    if (CHECK > 0) {
+        const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
+        int *number = g.tame + entry * g.tame_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
+        ht_barrier();
+        if (threadIdx.x < WAVE)
+            store_tame_rows<shape>(g, at, number, depth);
+    }
+    leave_meeting<STRIP_ROWS>(find_meeting(g, entry, pieces), order); // found again: no registers for it in between
+}
+
+// Instead of a strip: `rows` rows with all their k.
+HT_DEVICE void pack_long_rows(const ht_pack_args &g, long long entry, int rows, bool passes)
+{
+    if (rows == 8)
+        pack_these_rows<true, 8, ROWS_LOADS, 0>(g, entry, passes);
+    else if (rows == 4)
+        pack_these_rows<true, 4, ROWS_LOADS, 0>(g, entry, passes);
+    else if (rows == 2)
+        pack_these_rows<true, 2, ROWS_LOADS, 0>(g, entry, passes);
+    else
+        pack_these_rows<true, 1, ROWS_LOADS, 0>(g, entry, passes);
+}
+
+template <int CHECK>
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM_WARPS / STRIP_WARPS)) pack_strips(const pack_pair p)
+{
+    const bool second = (int)blockIdx.z >= p.operand[0].batch;
+    const ht_pack_args &g = p.operand[second];
+    if ((int)blockIdx.x >= p.blocks[second])
+        return; // the other operand has more
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
+    if (!g.k_contiguous)
+        pack_strip<false, CHECK>(g, entry, p.pieces, p.passes);
+    else if (CHECK > 0 || p.long_rows == 0)
+        pack_strip<true, CHECK>(g, entry, p.pieces, p.passes);
+    else
+        pack_long_rows(g, entry, p.long_rows, p.passes);
+}
+
+// stands_by: its blocks take the SMs that the launch before leaves, and wait there for the others.
+template <int CHECK> static int launch_strips(const pack_pair &p, unsigned blocks, unsigned batch, bool stands_by, void *stream)
+{
+    return stands_by ? ht_launch_dependent(pack_strips<CHECK>, blocks, 1, batch, PACK_THREADS, STRIP_BYTES, stream, p)
+                     : ht_launch(pack_strips<CHECK>, blocks, 1, batch, PACK_THREADS, STRIP_BYTES, stream, p);
+}

@@ -1,0 +1,351 @@
+#include "../samples/mma_warp.h" //@drop
+// ---- geometry -------------------------------------------------------------------------------------------------
+// A block computes BM x BN of C in steps of BK; a warp WM x WN of it. Operands arrive as panel atoms (64 rows x 128
+// bytes, swizzled) and are copied to shared memory as they are:
+//
+//   stage: [ A atoms: BM/64 row blocks x K_ATOMS ][ B atoms: BN/64 row blocks x K_ATOMS ]     8192 bytes each
+//
+// STAGES buffers form a ring; copies are issued for the stage LOOKAHEAD steps ahead: where a step begins, or with REFILLS behind
+// the barrier where everyone has read a stage, into that stage.
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
+constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
+constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // MMA tiles of a warp
+constexpr int K_STEPS = BK / FRAGMENT_K;        // fragment loads per stage
+constexpr int A_REGS = MMA_M * FRAGMENT_K * SLICE_BYTES / 4 / WAVE; // of a fragment
+constexpr int B_REGS = MMA_N * FRAGMENT_K * SLICE_BYTES / 4 / WAVE;
+constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one MMA tile
+constexpr int GROUP = SLICES / ATOM_SLICES;     // atoms of one row block and ATOM_K
+constexpr int K_ATOMS = BK / ATOM_K * GROUP;    // atoms of one row block per stage
+constexpr int K_PAIRS = ATOM_K / FRAGMENT_K;    // fragment loads per atom and slice
+constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
+constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
+constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
+constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
+constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 + REFILLS : 1;
+constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
+constexpr int M_BLOCKS = (WM + 63) / 64, N_BLOCKS = (WN + 63) / 64; // 64 x 64 blocks of C that a warp has part of
+constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
+
+// Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
+// share panels in L2.
+HT_DEVICE void place_tile(const ht_gemm_args &g, int *tile_m, int *tile_n)
+{
+    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
+    const int per_group = RASTER * tiles_n;
+    const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
+    const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
+    *tile_m = first + inside % height;
+    *tile_n = inside / height;
+}
+
+// First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
+HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block)
+{
+    const int last = (rows + 63) / 64 - 1;
+    return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
+}
+
+// Offset of a row inside a stage's operand.
+HT_DEVICE unsigned stage_row(int row)
+{
+    return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
+}
+
+// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Parts of k are stored
+// in any case, the reduction asks again.
+HT_DEVICE unsigned tame_blocks(const ht_gemm_args &g, int row0, int col0)
+{
+    const bool asks = CHECKS && g.splits == 1 && ht_asks(g);
+    unsigned tame = asks ? 0 : ~0u;
+    for (int i = 0; asks && i < M_BLOCKS * N_BLOCKS; i++) {
+        const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
+        if (row < g.m && col < g.n && ht_is_tame(g, blockIdx.z, row / 64, col / 64))
+            tame |= 1u << i;
+    }
+    return tame;
+}
+
+HT_DEVICE bool is_in_tame_block(unsigned tame, int row, int col)
+{
+    return M_BLOCKS * N_BLOCKS == 1 || (tame >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
+}
+
+// One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
+HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta,
+                            unsigned tame)
+{
+    if (row >= g.m || col >= g.n || !is_in_tame_block(tame, row, col))
+        return;
+    sum = ht_part(sum, exponent);
+    if (g.splits > 1) {
+        const long long part = (long long)blockIdx.z * g.splits + blockIdx.y;
+        ht_stg_sum(g.partial, (part * g.n + col) * g.m + row, sum);
+        return;
+    }
+    float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
+    float v = ht_finish(sum, exponent);
+    v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    if (beta != 0.0f)
+        v = __fmaf_rn(beta, ht_ldg4(c), v);
+    ht_stg4(c, v);
+}
+
+HT_DEVICE int exponent_of(const int *magnitudes, long long at, int row, int rows)
+{
+    return SCALES_ROWS && row < rows ? ht_row_exponent(ht_ldg_i32(magnitudes + at + row)) : 0;
+}
+
+// One element of all accumulators, combined as the scheme says; accumulator l lies MI * NI * D_REGS numbers after l - 1.
+HT_DEVICE ht_sum result_of(const ht_acc *acc)
+{
+    ht_acc v[ACCS];
+    for (int l = 0; l < ACCS; l++)
+        v[l] = acc[l * MI * NI * D_REGS];
+    return ht_combine(v);
+}
+
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_gemm_args g)
+{
+    const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
+    int tile_m, tile_n;
+    place_tile(g, &tile_m, &tile_n);
+
+    // This split's share of the k steps.
+    const int total = g.k_blocks / K_ATOMS;
+    const int begin = (int)((long long)total * (int)blockIdx.y / g.splits);
+    const int steps = (int)((long long)total * ((int)blockIdx.y + 1) / g.splits) - begin;
+
+    // Where this thread's 16-byte copies come from and go to.
+    const unsigned char *src[A_BLOCKS + B_BLOCKS];
+#pragma unroll
+    for (int i = 0; i < A_BLOCKS; i++) {
+        src[i] = panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + i, g.m, g.k_blocks,
+                           begin * K_ATOMS) + tid * 16;
+    }
+#pragma unroll
+    for (int i = 0; i < B_BLOCKS; i++) {
+        src[A_BLOCKS + i] = panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + i, g.n,
+                                      g.k_blocks, begin * K_ATOMS) + tid * 16;
+    }
+    const unsigned smem = ht_smem_base<SMEM_BYTES>();
+    const unsigned copy_to = smem + (unsigned)tid * 16;
+    long long copy_from = 0; // bytes along k
+
+    // Fragment addresses. The lanes of a load take two or four neighbouring 16-byte chunks of their rows; the swizzle
+    // (chunk ^ row % 8) depends on the lane alone, so the chunk groups of a row are a few registers and everything else
+    // is an immediate.
+    const int warp_row = warp % WARPS_M * WM, warp_col = warp / WARPS_M * WN;
+    const unsigned a_swizzle = (unsigned)(ht_a_chunk(lane) ^ (lane & 7)) << 4;
+    const unsigned b_swizzle = (unsigned)(ht_b_chunk(lane) ^ (lane & 7)) << 4;
+    const unsigned a_row = smem + stage_row(warp_row) + (unsigned)ht_a_row(lane) * 128;
+    const unsigned b_row = smem + A_BYTES + stage_row(warp_col) + (unsigned)ht_b_row(lane) * 128;
+    unsigned a_at[CHUNK_GROUPS], b_at[CHUNK_GROUPS];
+#pragma unroll
+    for (int c = 0; c < CHUNK_GROUPS; c++) {
+        a_at[c] = a_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
+        b_at[c] = b_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
+    }
+
+    if (CHECKS)
+        ht_prefetch_alarms(g);
+
+    uint4 staged[PARTS];         // only for architectures whose copies pass through registers
+    unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step
+    unsigned b[2][SLICES][NI][B_REGS];
+    ht_acc acc[ACCS][MI][NI][D_REGS]; // chains on the matrix unit
+    ht_acc master[MASTERS][NI][D_REGS]; // where closed chains of acc[0] are added up; unused without promotion
+#pragma unroll
+    for (int l = 0; l < ACCS; l++) {
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+#pragma unroll
+            for (int j = 0; j < NI; j++) {
+                ht_clear(acc[l][i][j]);
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < MASTERS; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_clear(master[i][j]);
+        }
+    }
+
+    // ---- prologue: LOOKAHEAD stages on their way, the first one landed
+    //@emit prologue
+#pragma unroll
+    for (int s = 0; s < LOOKAHEAD; s++) {
+        if (s < steps) {
+#pragma unroll
+            for (int p = 0; p < PARTS; p++) {
+                ht_stage_issue(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16,
+                               src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
+                                   p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
+            }
+#pragma unroll
+            for (int p = 0; p < PARTS; p++) {
+                ht_stage_land(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16);
+            }
+        }
+        ht_stage_commit();
+        copy_from += K_ATOMS * 8192;
+    }
+    ht_stage_wait<LOOKAHEAD - 1>();
+    ht_barrier();
+    //@end
+
+    unsigned read = 0;                                         // offset of the stage being multiplied
+    unsigned write = (unsigned)(LOOKAHEAD % STAGES) * STAGE_BYTES; // offset of the stage being filled
+    int chain = 0;                                             // steps since the last promotion
+
+    //@emit first
+#pragma unroll
+    for (int s = 0; s < SLICES; s++) {
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+            ht_load_a(a[0][s][i], a_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(i * MMA_M));
+        }
+#pragma unroll
+        for (int j = 0; j < NI; j += B_TILES) {
+            ht_load_b(b[0][s][j], b_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(j * MMA_N));
+        }
+    }
+    //@end
+
+    // ---- steady state: one stage per turn. The next fragments are loaded and the next stage is copied between the MMAs.
+    for (int step = 0; step < steps; step++) {
+        const bool more = step + 1 < steps;         // there is a next stage to read
+        const bool fetch = step + LOOKAHEAD < steps; // there is a stage to copy
+        const unsigned wrapped = read + STAGE_BYTES == SMEM_BYTES ? 0 : read + STAGE_BYTES;
+        const unsigned next = more ? wrapped : read; // the last turn reloads what it has: valid, and unused
+        //@emit step
+#pragma unroll
+        for (int s = 0; s < K_STEPS; s++) {
+            if (s == 0 && fetch && !REFILLS) {
+#pragma unroll
+                for (int p = 0; p < PARTS; p++) {
+                    ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
+                                   src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
+                                       p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
+                }
+            }
+            if (s == K_STEPS - 1) {
+                ht_stage_free();
+                if (fetch) {
+#pragma unroll
+                    for (int p = 0; p < PARTS; p++) {
+                        ht_stage_land(&staged[p], copy_to + write + p * THREADS * 16);
+                    }
+                }
+                if (!REFILLS)
+                    ht_stage_commit();
+                ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();
+                ht_barrier();
+                if (fetch && REFILLS) {
+#pragma unroll
+                    for (int p = 0; p < PARTS; p++) {
+                        ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
+                                       src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
+                                           p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
+                    }
+                }
+                if (REFILLS)
+                    ht_stage_commit();
+            }
+            const int n = (s + 1) % K_STEPS, half = (s + 1) % 2;
+            const unsigned from = (s == K_STEPS - 1 ? next : read) + n / K_PAIRS * GROUP * 8192;
+#pragma unroll
+            for (int l = 0; l < SLICES; l++) {
+#pragma unroll
+                for (int i = 0; i < MI; i++) {
+                    ht_load_a(a[half][l][i], a_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
+                                                 l / ATOM_SLICES * 8192 + stage_row(i * MMA_M));
+                }
+#pragma unroll
+                for (int j = 0; j < NI; j += B_TILES) {
+                    ht_load_b(b[half][l][j], b_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
+                                                 l / ATOM_SLICES * 8192 + stage_row(j * MMA_N));
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+#pragma unroll
+                for (int j = 0; j < NI; j++) {
+                    ht_mma(acc[0][i][j], a[s % 2][1][i], b[s % 2][0][j]);
+                    ht_mma(acc[0][i][j], a[s % 2][0][i], b[s % 2][1][j]);
+                    ht_mma(acc[0][i][j], a[s % 2][0][i], b[s % 2][0][j]);
+                }
+            }
+        }
+        //@end
+        //@emit promote
+        if (++chain == PROMOTE_STEPS) {
+            chain = 0;
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+#pragma unroll
+                for (int j = 0; j < NI; j++) {
+                    ht_promote(master[i][j], acc[0][i][j]);
+                }
+            }
+        }
+        //@end
+        read = wrapped;
+        write = write + STAGE_BYTES == SMEM_BYTES ? 0 : write + STAGE_BYTES;
+        copy_from += K_ATOMS * 8192;
+    }
+    ht_stage_wait<0>();
+
+    // ---- drain and epilogue. Where a lane's accumulators lie in a tile is the architecture's business (ht_d_row, ht_d_col).
+    //@emit drain
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_drain(acc[0][i][j], master[i][j]);
+        }
+    }
+    //@end
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+    const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
+    const unsigned tame = tame_blocks(g, row0, col0);
+    if (tame == 0)
+        return;
+    int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
+#pragma unroll
+    for (int i = 0; i < MI * D_ROWS; i++) {
+        ea[i] = exponent_of(g.a_exponents, (long long)blockIdx.z * g.a_exponent_stride,
+                            row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS), g.m);
+    }
+#pragma unroll
+    for (int j = 0; j < NI * D_COLS; j++) {
+        eb[j] = exponent_of(g.b_exponents, (long long)blockIdx.z * g.b_exponent_stride,
+                            col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS), g.n);
+    }
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+#pragma unroll
+            for (int q = 0; q < D_REGS; q++) {
+                store_result(g, result_of(&acc[0][i][j][q]), row0 + i * MMA_M + ht_d_row(lane, q / D_COLS),
+                             col0 + j * MMA_N + ht_d_col(lane, q % D_COLS),
+                             ea[i * D_ROWS + q / D_COLS] + eb[j * D_COLS + q % D_COLS], alpha, beta, tame);
+            }
+        }
+    }
+}
+
+static int init(void)
+{
+    return ht_allow_smem(gemm, SMEM_BYTES);
+}
+
+static int launch(const ht_gemm_args &g, void *stream)
+{
+    const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
+    return ht_launch(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+}

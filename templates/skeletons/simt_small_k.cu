@@ -1,0 +1,330 @@
+#include "../samples/simt_small_k.h" //@drop
+// ---- geometry: few k, or a few dozen rows or columns; FP32 multiply-adds from shared memory. Where k is short C's stores are all
+// there is to wait for: a warp stores 64 bytes of two columns at once, and several blocks of an SM load while others store. A block
+// computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
+//
+//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> multiply-adds
+//
+// A lane has every ROW_LANES-th row of its warp and NI columns side by side. What shared memory returns, four bytes to a lane and
+// clock however many lanes ask for the same, is what MI * NI multiply-adds wait for: MI + NI numbers. Chains of chain_k are
+// added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k needs that.
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
+constexpr int ROW_LANES = 16, MI = WM / ROW_LANES, NI = WN / (WAVE / ROW_LANES); // rows and columns of a lane
+constexpr int P_PARTS = BM * BK / THREADS, Q_PARTS = (BN * BK + THREADS - 1) / THREADS; // numbers that a thread loads for a step
+// SMALL_CHAIN_K in a small C of short k, where cuBLAS adds up no more in a row (n = 64, 257; at 1024 it does); memory decides there.
+constexpr int CHAIN_K = 32, SMALL_CHAIN_K = 4, SMALL_C = 1 << 19;
+// Numbers from k to k: 16 lanes along k meet 16 banks, 16 more their neighbours; Q is read by fours.
+constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4;
+constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH * 4;
+constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + 4 * BM * BN;
+static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
+static_assert(NI % 4 == 0, "columns of a lane are read by fours");
+static_assert(THREADS >= BM, "threads take whole lines of rows");
+static_assert(MI % 2 == 0, "rows of a lane are stored in twos");
+
+// One operand's way into shared memory, for one thread: the same place of every THREADS / width-th line. What follows from the
+// thread and the launch alone is worked out where it is needed: registers are short.
+struct source {
+    const float *at;  // first number of the step that is loaded next
+    int there;        // parts that exist, from the first on
+};
+
+// The thread's place in its line, that line, and how far it is to its next one: widths are powers of two, never divided by.
+struct ht_line {
+    int across, line, lines;
+};
+
+template <int ROWS> HT_DEVICE ht_line line_of(const ht_side &s)
+{
+    const int tid = (int)threadIdx.x;
+    return s.k_contiguous ? ht_line{tid % BK, tid / BK, THREADS / BK} : ht_line{tid % ROWS, tid / ROWS, THREADS / ROWS};
+}
+
+// How many parts exist where `left` k are left.
+template <int ROWS> HT_DEVICE int parts_there(const ht_side &s, int row0, int left)
+{
+    const ht_line own = line_of<ROWS>(s);
+    const int rows = s.rows - row0 < ROWS ? s.rows - row0 : ROWS, depth = left < BK ? left : BK;
+    const int last = (s.k_contiguous ? rows : depth) - 1 - own.line; // lines from the first on
+    const int more = s.k_contiguous ? last / (THREADS / BK) : last / (THREADS / ROWS);
+    return last < 0 || own.across >= (s.k_contiguous ? depth : rows) ? 0 : more + 1;
+}
+
+template <int ROWS> HT_DEVICE source open_source(const ht_side &s, int row0, ht_part_k k)
+{
+    const ht_line own = line_of<ROWS>(s);
+    const int row = s.k_contiguous ? own.line : own.across, l = s.k_contiguous ? own.across : own.line;
+    source from;
+    from.at = s.src + (long long)blockIdx.z * s.stride + (row0 + row) * s.row_step + (k.begin + l) * s.k_step;
+    from.there = parts_there<ROWS>(s, row0, k.end - k.begin);
+    return from;
+}
+
+// Loads this thread's numbers of a step and moves on to the next one, of which `left` k are there. Beyond the matrix are zeros.
+template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_side &s, int row0, int left)
+{
+    const long long stride = ht_anew(line_of<ROWS>(s).lines * (s.k_contiguous ? s.row_step : s.k_step));
+    const float *at = from->at;
+    for (int i = 0; i < PARTS; i++) {
+        part[i] = i < from->there ? ht_ldg4(at) : 0.0f;
+        at += stride;
+    }
+    from->at += BK * s.k_step;
+    if (left < BK)
+        from->there = parts_there<ROWS>(s, row0, left);
+}
+
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const ht_side &s)
+{
+    const ht_line own = line_of<ROWS>(s);
+    const unsigned to = stage + (unsigned)(s.k_contiguous ? own.across * PITCH + own.line : own.line * PITCH + own.across) * 4;
+    const int step = s.k_contiguous ? THREADS / BK : THREADS / ROWS * PITCH;
+    for (int i = 0; i < PARTS; i++) {
+        if (ROWS * BK % THREADS == 0 || (int)threadIdx.x + i * THREADS < ROWS * BK)
+            ht_sts4(to + (unsigned)(i * step) * 4, part[i]);
+    }
+}
+
+// A lane's first row and column in the block's tile.
+HT_DEVICE int own_row(int tid)
+{
+    return tid / WAVE % WARPS_M * WM + tid % ROW_LANES;
+}
+
+HT_DEVICE int own_column(int tid)
+{
+    return tid / WAVE / WARPS_M * WN + tid % WAVE / ROW_LANES * NI;
+}
+
+// The first `depth` k of a stage. p, q: where this lane's first row and column are.
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI], unsigned p, unsigned q, int depth)
+{
+#pragma unroll 1
+    for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            float x[MI], y[NI];
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+                x[i] = ht_lds4(p + (unsigned)(h * P_PITCH + i * ROW_LANES) * 4);
+            }
+#pragma unroll
+            for (int j = 0; j < NI / 4; j++) {
+                const uint4 four = ht_lds16(q + (unsigned)(h * Q_PITCH + j * 4) * 4);
+                y[4 * j] = ht_as_float(four.x);
+                y[4 * j + 1] = ht_as_float(four.y);
+                y[4 * j + 2] = ht_as_float(four.z);
+                y[4 * j + 3] = ht_as_float(four.w);
+            }
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+#pragma unroll
+                for (int j = 0; j < NI; j++) {
+                    sum[i][j] = __fmaf_rn(x[i], y[j], sum[i][j]);
+                }
+            }
+        }
+        p += 2 * P_PITCH * 4;
+        q += 2 * Q_PITCH * 4;
+    }
+}
+
+// Adds the chains to the sums that wait, or to zeros. `rest`: this thread's first; keep: they wait on, and the chains begin anew.
+HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool keep)
+{
+    if (!first) {
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+#pragma unroll
+            for (int j = 0; j < NI; j++) {
+                chain[i][j] = __fadd_rn(ht_lds4(rest + (unsigned)((i * NI + j) * THREADS) * 4), chain[i][j]);
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            const float v = __fadd_rn(0.0f, chain[i][j]);
+            if (keep)
+                ht_sts4(rest + (unsigned)((i * NI + j) * THREADS) * 4, v);
+            chain[i][j] = keep ? 0.0f : v;
+        }
+    }
+}
+
+// All of the block's k: the product is in `sum` afterwards.
+HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, unsigned smem)
+{
+    const ht_place place = ht_place_of(args, 0);
+    const int row0 = place.p_tile * BM, col0 = place.q_tile * BN;
+    const ht_part_k range = ht_part_of(args, place.split);
+    const int tid = (int)threadIdx.x;
+    const unsigned at_p = (unsigned)own_row(tid) * 4, at_q = P_BYTES + (unsigned)own_column(tid) * 4;
+    const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
+    unsigned read = smem;
+    float part_p[P_PARTS], part_q[Q_PARTS];
+    source p = open_source<BM>(args.p, row0, range), q = open_source<BN>(args.q, col0, range);
+    int left = range.end - range.begin; // k, from the stage that is multiplied on
+    const int depth = args.chain_k < BK ? args.chain_k : BK;
+    ht_grid_wait(); // what comes before is worked out while the launch before this one ends
+    ht_grid_release();
+    load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - BK);
+    load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - BK);
+    store_parts<BM, P_PARTS, P_PITCH>(read, part_p, args.p);
+    store_parts<BN, Q_PARTS, Q_PITCH>(read + P_BYTES, part_q, args.q);
+    int done = 0; // k
+#pragma unroll 1
+    for (; left > 0; left -= BK) {
+        ht_barrier(); // the stage is there, and everyone has read the other one
+        if (left > BK) {
+            load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - 2 * BK);
+            load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - 2 * BK);
+        }
+#pragma unroll 1
+        for (int k = 0; k < BK && k < left; k += depth) {
+            if (done > 0 && done % args.chain_k == 0)
+                add_chains(sum, rest, done == args.chain_k, true);
+            multiply_stage(sum, read + at_p + (unsigned)(k * P_PITCH * 4), read + at_q + (unsigned)(k * Q_PITCH * 4),
+                           left - k < depth ? left - k : depth);
+            done += depth;
+        }
+        const unsigned write = 2 * smem + STAGE_BYTES - read;
+        if (left > BK) {
+            store_parts<BM, P_PARTS, P_PITCH>(write, part_p, args.p);
+            store_parts<BN, Q_PARTS, Q_PITCH>(write + P_BYTES, part_q, args.q);
+        }
+        read = write;
+    }
+    add_chains(sum, rest, done <= args.chain_k, false);
+}
+
+// Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
+HT_DEVICE bool stores_fours(const ht_target &to)
+{
+    return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
+}
+
+// A lane's NI numbers of C, `count` of which exist, `step` apart from c on. A branch for each row, not for each element: those took longer than multiplying a few k.
+HT_DEVICE void store_some(const ht_target &to, float *c, ht_acc *sum, int count, bool fours, long long apart)
+{
+    const long long step = ht_anew(apart); // else multiples of it are kept from row to row
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        sum[j] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[j]) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    }
+    if (to.beta != 0.0f) { // else C is not read
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            sum[j] = __fmaf_rn(to.beta, j < count ? ht_ldg4(c + j * step) : 0.0f, sum[j]);
+        }
+    }
+    if (fours) {
+#pragma unroll
+        for (int j = 0; j < NI / 4; j++) {
+            if (count > 0)
+                ht_stg16(c + 4 * j, make_uint4(ht_as_uint(sum[4 * j]), ht_as_uint(sum[4 * j + 1]), ht_as_uint(sum[4 * j + 2]),
+                                               ht_as_uint(sum[4 * j + 3])));
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            if (j < count)
+                ht_stg4(c + j * step, sum[j]);
+        }
+    }
+}
+
+// What lies side by side in C goes to neighbouring lanes. Rows of P, where columns of C begin anywhere: two halves of a warp give each other one of
+// two rows' numbers, so that each has 16 of the same 32 rows and all store 128 bytes of a column at once, not 64 bytes of two: sectors that are
+// stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by fours: NI lanes turn theirs, so that
+// each has one column of NI rows; one by one, each in a line of its own, they took four times as long.
+struct ht_own {
+    int row, col;   // in the block's tile, of the lane's first number
+    bool halves, turned;
+};
+
+HT_DEVICE ht_own own_numbers(const ht_target &to, int tid)
+{
+    ht_own own;
+    own.halves = to.row_step == 1 && (to.col_step % 8 != 0 || (unsigned long long)to.c % 32 != 0);
+    own.turned = !own.halves && to.col_step == 1 && !stores_fours(to);
+    const int half = tid / ROW_LANES & 1, lane = tid % NI;
+    own.row = own_row(tid) + (own.halves ? half * ROW_LANES : own.turned ? -lane : 0);
+    own.col = own_column(tid) + (own.halves ? -half * NI : own.turned ? lane : 0);
+    return own;
+}
+
+HT_DEVICE void exchange_halves(ht_acc *v, ht_acc *w)
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        float both[2] = {v[j], w[j]};
+        ht_turn_numbers<2, ROW_LANES>(both);
+        v[j] = both[0];
+        w[j] = both[1];
+    }
+}
+
+HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_own &own)
+{
+    if (own.halves) {
+#pragma unroll
+        for (int i = 0; i < MI / 2; i++) {
+            exchange_halves(sum[2 * i], sum[2 * i + 1]);
+        }
+    }
+    if (own.turned) {
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+            ht_turn_numbers<NI, 1>(sum[i]);
+        }
+    }
+}
+
+HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
+{
+    const int zero = (int)ht_anew(0), tid = (int)threadIdx.x + zero; // worked out once more: a place is not kept meanwhile
+    const ht_place place = ht_place_of(args, zero);
+    const ht_target to = ht_target_of(args, place.split);
+    const ht_own own = own_numbers(to, tid);
+    const int row = place.p_tile * BM + own.row, col = place.q_tile * BN + own.col;
+    const bool fours = stores_fours(to) && args.q.rows - col >= NI;
+    float *const c = to.c + row * to.row_step + col * to.col_step;
+    exchange(sum, own);
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+        const int down = (own.halves ? i / 2 * 2 : i) * ROW_LANES, across = own.halves ? i % 2 * NI : 0;
+        const int rows = args.p.rows - row - down, columns = args.q.rows - col - across; // that are left
+        const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[i], count, fours, own.turned ? to.row_step : to.col_step);
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+{
+    ht_acc sum[MI][NI];
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            sum[i][j] = 0.0f;
+        }
+    }
+    multiply(sum, args, ht_smem_base<SMEM_BYTES>());
+    store_sums(args, sum);
+}
+
+static int init(void)
+{
+    return ht_allow_smem(gemm, SMEM_BYTES);
+}
+
+static int launch(const ht_gemm_args &g, void *stream)
+{
+    direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, 0));
+    args.chain_k = g.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
+    const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));
+    const int bytes = g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;
+    return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, bytes, stream, args);
+}

@@ -1,0 +1,672 @@
+#include "../samples/unpacked_tile.h" //@drop
+// ---- geometry -------------------------------------------------------------------------------------------------
+// A block computes BM x BN of the product of P (rows x k) and Q (k x columns) in steps of BK; a warp WM x WN of it. P is
+// A and Q is B, or the other way round where that takes fewer blocks (C is then written transposed). The operands come
+// straight from the caller's matrices:
+//
+//   device memory -> registers, SETS steps ahead -> cut into slices, in one of two stages -> fragments
+//
+// (ROWS_BESIDE: by warpgroups, as drawn further down; here is what both do alike.)
+//
+// The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
+// multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * GROUPS;
+constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / GROUPS; // groups share a tile: its steps, or all but the first look on
+constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
+constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
+constexpr int KEEPS = RESCUES;                  // keep beside each sum what it rounds off
+constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
+constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
+constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
+constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
+constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
+constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
+constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
+constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ROWS_BESIDE ? 0 : ht_cut_bytes<BM>; // P is cut in shared memory, or in registers
+constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
+constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
+constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
+constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
+constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
+static_assert(!RESCUES || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
+static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
+static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
+
+// One operand: element (row, k) is src[row * ld + k] where k is contiguous, else src[k * ld + row].
+struct ht_side {
+    const float *src;
+    long long ld, stride; // elements; from batch entry to batch entry
+    int rows, k_contiguous;
+};
+
+// What each block asks for first lies together: each further line of constants comes late.
+struct direct_args {
+    int k, splits;                // as g has them
+    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int swapped;                  // P is B, Q is A
+    ht_side p, q;
+    ht_gemm_args g;
+};
+
+// Which part of C: the tile's row and column among the tiles of P and Q, the part of k, the entry of the batch.
+struct ht_spot {
+    int row, col, split, entry;
+};
+
+// What a block multiplies: rows from row0 of P, columns from col0 of Q, k from k0, `steps` steps.
+struct ht_task {
+    const float *p, *q;
+    long long p_ld, q_ld;
+    bool p_k_contiguous, q_k_contiguous;
+    int row0, rows, col0, cols, k0, k, steps;
+    int tid, lane, warp_row, warp_col;
+};
+
+HT_DEVICE ht_source open_p(const ht_task &t, bool k_contiguous)
+{
+    return ht_open_source<BM, THREADS>(t.p, t.p_ld, k_contiguous, t.row0, t.rows, t.k0, t.k, t.tid);
+}
+
+HT_DEVICE ht_source open_q(const ht_task &t, bool k_contiguous)
+{
+    return ht_open_source<BN, THREADS>(t.q, t.q_ld, k_contiguous, t.col0, t.cols, t.k0, t.k, t.tid);
+}
+
+HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+#pragma unroll
+            for (int q = 0; q < D_REGS; q++) {
+                sum[i][j][q] = 0.0f;
+            }
+        }
+    }
+}
+
+HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_close(sum[i][j], rest[i][j]);
+        }
+    }
+}
+
+//@emit slices
+// A step of 16 k of a few rows of a warp's tiles: six products, the small ones first, in chains of their own. Each MMA cuts
+// what lies below its sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut. KEEPS: the
+// large product has the chain to itself, which joins `sum` with nothing lost; the five small ones go to `rest`, behind what was
+// rounded off.
+HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned (*a)[SLICES][4],
+                             unsigned (*b)[2 * B_PAIRS][2])
+{
+    ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
+    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // where the five go
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_clear(chain[i][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][2], b[0][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][1], b[1][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][0], b[2][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][1], b[0][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(small[i][j], a[i][0], b[1][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            ht_mma(chain[i][j], a[i][0], b[0][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            if (KEEPS)
+                ht_join(sum[i][j], rest[i][j], chain[i][j]);
+            else
+                ht_promote(sum[i][j], chain[i][j]);
+        }
+    }
+}
+
+// 16 k of a stage, from `k` on. a and b: this lane's pieces of the warp's first fragments.
+template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
+{
+    unsigned b[SLICES][2 * B_PAIRS][2];
+#pragma unroll
+    for (int j = 0; j < B_PAIRS; j++) {
+        ht_load_pieces<BN, Q_K, 4 * B_PAIRS>(&b[0][2 * j][0], ht_piece_on<BN, Q_K>(at_b, j * 2 * MMA_N, k));
+    }
+#pragma unroll
+    for (int g = 0; g < ROW_GROUPS; g++) {
+        unsigned a[ROWS_AT_ONCE][SLICES][4];
+#pragma unroll
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
+            ht_load_pieces<BM, P_K, 4>(&a[i][0][0], ht_piece_on<BM, P_K>(at_a, (g * ROWS_AT_ONCE + i) * MMA_M, k));
+        }
+        multiply_rows(sum + g * ROWS_AT_ONCE, rest + g * ROWS_AT_ONCE, a, b);
+    }
+}
+
+// All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `seen` has seen every number. P_K, Q_K: k is
+// contiguous.
+template <bool P_K, bool Q_K>
+HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
+{
+    uint4 part_p[SETS][A_PARTS], part_q[SETS][B_PARTS];
+    ht_source p = open_p(t, P_K), q = open_q(t, Q_K);
+    const int m = t.lane >> 3, r = t.lane & 7; // ldmatrix: this lane's matrix, and row of it
+    const unsigned at_a = ht_piece_at<BM, P_K>(t.warp_row + (m & 1) * 8 + (P_K ? r : 0), (m >> 1) * 8 + (P_K ? 0 : r));
+    const unsigned at_b = A_CUT_BYTES + ht_piece_at<BN, Q_K>(t.warp_col + (NI > 1 ? m >> 1 : 0) * 8 + (Q_K ? r : 0),
+                                                             (m & 1) * 8 + (Q_K ? 0 : r));
+    unsigned read = smem, write = smem + STAGE_BYTES;
+    ht_load_parts<BM, A_PARTS>(part_p[0], &p);
+    ht_load_parts<BN, B_PARTS>(part_q[0], &q);
+    ht_cut_parts<BM, A_PARTS, THREADS, P_K>(read, part_p[0], p, seen);
+    ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(read + A_CUT_BYTES, part_q[0], q, seen);
+    if (SETS > 1) {
+        ht_load_parts<BM, A_PARTS>(part_p[0], &p);
+        ht_load_parts<BN, B_PARTS>(part_q[0], &q);
+    }
+    for (int step = 0; step < t.steps; step += SETS) {
+#pragma unroll
+        for (int set = 0; set < SETS; set++) {
+            if (step + set < t.steps) {
+                ht_barrier(); // the stage is there, and everyone has read the other one
+                ht_load_parts<BM, A_PARTS>(part_p[(set + 1) % SETS], &p);
+                if (SETS > 1)
+                    ht_load_parts<BN, B_PARTS>(part_q[(set + 1) % SETS], &q);
+                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, 0);
+                ht_cut_parts<BM, A_PARTS, THREADS, P_K>(write, part_p[set], p, seen); // beyond the last step zeros
+                if (SETS == 1) // in the registers that P has left
+                    ht_load_parts<BN, B_PARTS>(part_q[0], &q);
+                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, FRAGMENT_K);
+                ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(write + A_CUT_BYTES, part_q[set], q, seen);
+                const unsigned other = read;
+                read = write;
+                write = other;
+            }
+        }
+    }
+}
+//@end
+
+// Where a lane's first row and column are in a stage of FP32, and how far it is to the next row and k, in bytes.
+struct ht_place {
+    unsigned a, b;
+    int a_row, a_k, b_row, b_k;
+};
+
+HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_task &t)
+{
+    ht_place at;
+    at.a_row = p.row_bytes;
+    at.a_k = p.k_bytes;
+    at.b_row = q.row_bytes;
+    at.b_k = q.k_bytes;
+    at.a = (unsigned)((t.warp_row + ht_own_row(t.lane, 0)) * p.row_bytes + ht_own_k(t.lane) * p.k_bytes);
+    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_own_col(t.lane, 0)) * q.row_bytes + ht_own_k(t.lane) * q.k_bytes);
+    return at;
+}
+
+// `depth` k of a stage in FP32, k in its order, in chains of `chain_k` that begin with what was rounded off when the one before
+// joined `sum`.
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned stage, const ht_place &at,
+                              int depth, int chain_k)
+{
+    unsigned from_a = stage + at.a, from_b = stage + at.b;
+    const int end = FP32_STEPS * FP32_K < BK ? depth : BK; // beyond k there are zeros
+#pragma unroll 1
+    for (int k = 0; k < end; k += FP32_STEPS * FP32_K) {
+#pragma unroll
+        for (int h = 0; h < FP32_STEPS; h++) {
+            float x[MI * A_OWN], y[NI * B_OWN];
+#pragma unroll
+            for (int i = 0; i < MI * A_OWN; i++) {
+                x[i] = ht_lds4(from_a + (unsigned)((i / A_OWN * MMA_M + ht_own_row(0, i % A_OWN)) * at.a_row + h * FP32_K * at.a_k));
+            }
+#pragma unroll
+            for (int j = 0; j < NI * B_OWN; j++) {
+                y[j] = ht_lds4(from_b + (unsigned)((j / B_OWN * MMA_N + ht_own_col(0, j % B_OWN)) * at.b_row + h * FP32_K * at.b_k));
+            }
+#pragma unroll
+            for (int i = 0; i < MI; i++) {
+#pragma unroll
+                for (int j = 0; j < NI; j++) {
+                    ht_multiply(rest[i][j], x + i * A_OWN, y + j * B_OWN);
+                }
+            }
+        }
+        from_a += (unsigned)(FP32_STEPS * FP32_K * at.a_k);
+        from_b += (unsigned)(FP32_STEPS * FP32_K * at.b_k);
+        const int done = k + FP32_STEPS * FP32_K;
+        if (done % chain_k == 0 || done >= end)
+            close_chains(sum, rest);
+    }
+}
+
+// All of this block's k in FP32.
+HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p_k, bool q_k, unsigned smem, int chain_k)
+{
+    ht_acc rest[MI][NI][D_REGS];
+    clear_sums(rest);
+    uint4 part_p[A_PARTS], part_q[B_PARTS];
+    ht_source p = open_p(t, p_k), q = open_q(t, q_k);
+    const ht_place at = place_of(p, q, t);
+    unsigned read = smem, write = smem + STAGE_BYTES;
+    ht_load_parts<BM, A_PARTS>(part_p, &p);
+    ht_load_parts<BN, B_PARTS>(part_q, &q);
+    ht_store_parts<BM, A_PARTS>(read, part_p, p);
+    ht_store_parts<BN, B_PARTS>(read + A_BYTES, part_q, q);
+    for (int step = 0; step < t.steps; step++) {
+        const bool more = step + 1 < t.steps;
+        const int left = t.k - t.k0 - step * BK;
+        ht_barrier(); // the stage is there, and everyone has read the other one
+        if (!FAST && more) { // beside slices this is for special data and one step, and registers are short
+            ht_load_parts<BM, A_PARTS>(part_p, &p);
+            ht_load_parts<BN, B_PARTS>(part_q, &q);
+        }
+        multiply_stage(sum, rest, read, at, left < BK ? left : BK, chain_k);
+        if (FAST && more) {
+            ht_load_parts<BM, A_PARTS>(part_p, &p);
+            ht_load_parts<BN, B_PARTS>(part_q, &q);
+        }
+        if (more) {
+            ht_store_parts<BM, A_PARTS>(write, part_p, p);
+            ht_store_parts<BN, B_PARTS>(write + A_BYTES, part_q, q);
+        }
+        const unsigned other = read;
+        read = write;
+        write = other;
+    }
+}
+
+// The same; with FP32_APART there is code for each orientation, whose strides in shared memory are constants.
+HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem, int chain_k)
+{
+    if (!FP32_APART)
+        multiply_fp32(sum, t, t.p_k_contiguous, t.q_k_contiguous, smem, chain_k);
+    else if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_fp32(sum, t, true, true, smem, chain_k);
+    else if (t.p_k_contiguous)
+        multiply_fp32(sum, t, true, false, smem, chain_k);
+    else if (t.q_k_contiguous)
+        multiply_fp32(sum, t, false, true, smem, chain_k);
+    else
+        multiply_fp32(sum, t, false, false, smem, chain_k);
+}
+
+// Whether a tile is to be computed: all are, or behind a data check those that are not tame.
+HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swapped, const ht_task &t, int entry)
+{
+    const int row = t.row0 / 64, col = t.col0 / 64;
+    return !RESCUES || g.a_tame == nullptr || !ht_is_tame(g, entry, swapped ? col : row, swapped ? row : col);
+}
+
+// Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
+struct ht_target {
+    float *c; // of the first one
+    long long ld;
+    int rows, cols; // that there are, from the first one on
+};
+
+HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const ht_spot &spot)
+{
+    const ht_gemm_args &g = args.g;
+    const bool whole = g.splits == 1;
+    const int row = t.row0 + t.warp_row + ht_d_row(t.lane, 0), col = t.col0 + t.warp_col + ht_d_col(t.lane, 0);
+    ht_target to;
+    to.ld = ht_anew(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
+    to.rows = t.rows - row;
+    to.cols = t.cols - col;
+    to.c = whole ? g.c + (long long)spot.entry * g.c_stride
+                 : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
+    to.c += args.swapped ? row * to.ld + col : row + col * to.ld;
+    return to;
+}
+
+template <bool SWAPPED> HT_DEVICE float *place_in(const ht_target &to, int row, int col)
+{
+    return to.c + (SWAPPED ? row * to.ld + col : row + col * to.ld);
+}
+
+// What the launch adds the product to. All of it is asked for before it is added to.
+template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS], float beta)
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+#pragma unroll
+        for (int h = 0; h < D_COLS; h++) {
+            const int col = j * MMA_N + h;
+#pragma unroll
+            for (int i = 0; i < FMA_ROWS; i++) {
+                const int row = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS);
+                const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+                ht_acc *const v = &sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h];
+                *v = __fmaf_rn(beta, old, *v);
+            }
+        }
+    }
+}
+
+// Two neighbours in memory at once where they can be: of a row of Q (SWAPPED), or of P where a lane has such rows.
+constexpr bool HAS_PAIRS = ROWS_BESIDE && D_ROWS == 2 && D_COLS == 2;
+
+template <bool SWAPPED> HT_DEVICE void put_pairs(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+#pragma unroll
+        for (int i = 0; i < FMA_ROWS; i++) {
+            const int row = SWAPPED ? i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS) : i / D_ROWS * MMA_M;
+            const int col = j * MMA_N + (SWAPPED ? 0 : i % D_ROWS);
+            const ht_acc *const v = sum[i / D_ROWS][j];
+            const ht_pair two = {v[SWAPPED ? i % D_ROWS * 2 : i % D_ROWS], v[SWAPPED ? i % D_ROWS * 2 + 1 : i % D_ROWS + 2]};
+            if (row < to.rows && col < to.cols)
+                ht_stg8(place_in<SWAPPED>(to, row, col), two);
+        }
+    }
+}
+
+template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+#pragma unroll
+        for (int h = 0; h < D_COLS; h++) {
+            const int col = j * MMA_N + h;
+#pragma unroll
+            for (int i = 0; i < FMA_ROWS; i++) {
+                const int row = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS);
+                if (row < to.rows && col < to.cols)
+                    ht_stg4(place_in<SWAPPED>(to, row, col), sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h]);
+            }
+        }
+    }
+}
+
+// What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
+// both their columns. Columns of Q side by side (SWAPPED): as many rows' lanes as there are columns, which turn them into one row after the other.
+constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !RESCUES;
+constexpr int TURNED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
+
+template <bool SWAPPED> HT_DEVICE ht_target turned_target(ht_target to, int lane)
+{
+    const int own = SWAPPED ? (lane >> 2) % TURNED : lane & 1;
+    const int row = SWAPPED ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAPPED ? own / 2 * MMA_N + own % 2 : own * -2;
+    to.rows -= row;
+    to.cols -= col;
+    to.c += SWAPPED ? row * to.ld + col : row + col * to.ld;
+    return to;
+}
+
+HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                float v[2] = {sum[i][j][h], sum[i][j][2 + h]};
+                ht_turn_numbers<2, 1>(v);
+#pragma unroll
+                for (int x = 0; x < 2; x++) {
+                    if (i * MMA_M < to.rows && j * MMA_N + 2 * x + h < to.cols)
+                        ht_stg4(place_in<false>(to, i * MMA_M, j * MMA_N + 2 * x + h), v[x]);
+                }
+            }
+        }
+    }
+}
+
+HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+{
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int x = 0; x < 2; x++) {
+#pragma unroll
+            for (int j = 0; j < NI * 2 / TURNED; j++) {
+                float v[TURNED];
+#pragma unroll
+                for (int e = 0; e < TURNED; e++) {
+                    v[e] = sum[i][j * TURNED / 2 + e / 2][x * 2 + e % 2];
+                }
+                ht_turn_numbers<TURNED, 4>(v);
+#pragma unroll
+                for (int e = 0; e < TURNED; e++) {
+                    if (i * MMA_M + ht_d_row(e * 4, x) < to.rows && j * TURNED * MMA_N / 2 < to.cols)
+                        ht_stg4(place_in<true>(to, i * MMA_M + ht_d_row(e * 4, x), j * TURNED * MMA_N / 2), v[e]);
+                }
+            }
+        }
+    }
+}
+
+// C's tile, or a part of it. beta == 0 does not read C; alpha == 0 ignores A and B, NaN included.
+HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_spot &spot)
+{
+    const ht_gemm_args &g = args.g;
+    const ht_target to = target_of(args, t, spot);
+    if (g.splits == 1) {
+        const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
+        const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+#pragma unroll
+            for (int j = 0; j < NI; j++) {
+#pragma unroll
+                for (int q = 0; q < D_REGS; q++) {
+                    sum[i][j][q] = alpha != 0.0f ? __fmul_rn(alpha, sum[i][j][q]) : 0.0f;
+                }
+            }
+        }
+        if (beta != 0.0f && args.swapped)
+            add_to_sums<true>(to, sum, beta);
+        else if (beta != 0.0f)
+            add_to_sums<false>(to, sum, beta);
+    }
+    const int beside = args.swapped ? t.cols : t.rows; // numbers that lie side by side
+    const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
+    if (pairs && args.swapped)
+        put_pairs<true>(to, sum);
+    else if (pairs)
+        put_pairs<false>(to, sum);
+    else if (HAS_TURNS && args.swapped)
+        put_turned_columns(turned_target<true>(to, t.lane), sum);
+    else if (HAS_TURNS)
+        put_turned_rows(turned_target<false>(to, t.lane), sum);
+    else if (args.swapped)
+        put_sums<true>(to, sum);
+    else
+        put_sums<false>(to, sum);
+}
+
+// By slices; no: they could not hold it, and `sum` is worth nothing.
+HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    ht_span seen = {~0u};
+    ht_acc rest[MI][NI][D_REGS];
+    clear_sums(rest);
+    if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_cut<true, true>(sum, rest, &seen, t, smem);
+    else if (t.p_k_contiguous)
+        multiply_cut<true, false>(sum, rest, &seen, t, smem);
+    else if (t.q_k_contiguous)
+        multiply_cut<false, true>(sum, rest, &seen, t, smem);
+    else
+        multiply_cut<false, false>(sum, rest, &seen, t, smem);
+    if (KEEPS)
+        close_chains(sum, rest);
+    return !ht_any_of_block<WARPS>(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+}
+
+// The step that part `split` begins with; no division, which would take longer than some products.
+HT_DEVICE int first_step(const direct_args &args, int split)
+{
+    return args.part_steps * split + (split < args.longer_parts ? split : args.longer_parts);
+}
+
+// This block's share; `zero` is added to what says which it is.
+HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero)
+{
+    const int tid = (int)threadIdx.x + zero, split = spot.split + zero, warp = tid / WAVE;
+    const int begin = first_step(args, split), end = first_step(args, split + 1);
+    ht_task t;
+    t.p = args.p.src + (spot.entry + zero) * args.p.stride;
+    t.q = args.q.src + (spot.entry + zero) * args.q.stride;
+    t.p_ld = args.p.ld;
+    t.q_ld = args.q.ld;
+    t.p_k_contiguous = args.p.k_contiguous;
+    t.q_k_contiguous = args.q.k_contiguous;
+    t.rows = args.p.rows;
+    t.cols = args.q.rows;
+    t.row0 = (spot.row + zero) * BM;
+    t.col0 = (spot.col + zero) * BN;
+    t.k0 = begin * BK;
+    t.k = end * BK < args.k ? end * BK : args.k;
+    t.steps = end - begin;
+    t.tid = tid;
+    t.lane = tid & (WAVE - 1);
+    t.warp_row = warp % WARPS_M * WM;
+    t.warp_col = warp / WARPS_M % WARPS_N * WN;
+    return t;
+}
+
+HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
+{
+    const ht_gemm_args &g = args.g;
+    const ht_task task = task_of(args, spot, RESCUES ? (int)ht_anew(0) : 0); // not kept from tile to tile
+    if (!RESCUES) { // only now: which numbers are whose does not hang on what is still being written
+        ht_grid_wait();
+        ht_grid_release();
+    }
+    if (!is_wanted(g, args.swapped, task, spot.entry))
+        return;
+    const unsigned smem = ht_smem_base<SMEM_BYTES>();
+    ht_acc sum[MI][NI][D_REGS];
+    clear_sums(sum);
+    const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
+    const ht_task again = ROWS_BESIDE ? task : task_of(args, spot, (int)ht_anew(0)); // else it would wait in registers meanwhile
+    if (!done) {
+        clear_sums(sum);
+        multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
+    }
+    if (GROUPS == 1 || again.tid < GROUP_THREADS)
+        store_sums(args, again, sum, spot);
+}
+
+//@emit rescue
+// ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave out.
+
+HT_DEVICE void rescue(const direct_args &args)
+{
+    const ht_gemm_args &g = args.g;
+    const int tiles = ((args.p.rows + BM - 1) / BM) * ((args.q.rows + BN - 1) / BN);
+    ht_grid_release();
+    ht_grid_wait(); // every block: the product relies on packing's end through this launch's
+    if (g.a_tame && !ht_asks(g))
+        return;
+    for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
+        const bool skipped = !ht_any_of_block<WARPS>(ht_sees_wild(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
+        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
+            const direct_args &again = ht_args_again(args);
+            const int high = (again.p.rows + BM - 1) / BM;
+            const ht_spot spot = {tile % high, tile / high, 0, entry};
+            ht_barrier(); // the tile before has been read
+            compute_tile(again, spot);
+        }
+    }
+}
+
+//@end
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+{
+    //@emit rescue
+    if (RESCUES) {
+        rescue(args);
+        return;
+    }
+    //@end
+    const int splits = args.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
+    const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
+    const ht_spot spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
+    compute_tile(args, spot);
+}
+
+static int init(void)
+{
+    return ht_allow_smem(gemm, SMEM_BYTES);
+}
+
+constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
+
+// P is what makes fewer blocks; where that is all the same and rows of P are loaded to registers, the one whose k is contiguous; and the
+// other where Q would have more tiles than a grid's y extent can count.
+static int swaps(const ht_gemm_args &g)
+{
+    const bool same = ht_direct_swaps(g.m, g.n, BM, BN, 0) == 0 && ht_direct_swaps(g.n, g.m, BM, BN, 0) == 0;
+    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN, 0);
+    const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
+    return RESCUES || wide * g.splits <= GRID_HIGH ? best : !best;
+}
+
+static int launch(const ht_gemm_args &g, void *stream)
+{
+    const int swapped = swaps(g);
+    const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
+    const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
+    const int steps = (int)((g.k + (long long)BK - 1) / BK);
+    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swapped, swapped ? b : a, swapped ? a : b, g};
+    const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
+    const long long tiles = (long long)high * wide;
+    if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > GRID_HIGH))
+        return 1; // cudaErrorInvalidValue: more tiles than a grid can count
+    //@emit rescue
+    if (RESCUES) {
+        const ht_walkers by = ht_walkers_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
+        return ht_launch_dependent(gemm, by.blocks, by.groups, 1, THREADS, SMEM_BYTES, stream, args);
+    }
+    //@end
+    return ht_launch_dependent(gemm, (unsigned)high, (unsigned)(wide * g.splits), (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
+}
