@@ -80,7 +80,7 @@ SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
 CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
 BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard bench/*.c)))
-TEMPLATES := $(wildcard templates/*) runtime/ht_abi.h runtime/halftone.h
+TEMPLATES := $(wildcard templates/skeletons/* templates/hooks/*/* templates/vendor/*) runtime/ht_abi.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 VERSION := $(shell sed -n 's/^\#define HALFTONE_VERSION_TEXT "\(.*\)"/\1/p' runtime/halftone.h)

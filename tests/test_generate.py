@@ -289,10 +289,10 @@ def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     source = (root / "gen/facts/scheme.c").read_text()
     row = re.search(r'(?ms)^    \{\.name = "egemm",.*?"\},\n', source)
     assert row, "the scheme table has no row that starts with .name = \"egemm\""
-    added = row.group(0).replace('"egemm"', '"fiction"').replace("scheme/egemm", "scheme_fiction")
+    added = row.group(0).replace('"egemm"', '"fiction"').replace("scheme/egemm", "scheme/fiction")
     (root / "gen/facts/scheme.c").write_text(source.replace(row.group(0), row.group(0) + added))
     hooks = (root / "templates/hooks/scheme/egemm.cuh").read_text().replace("scheme egemm", "scheme fiction")
-    (root / "templates/scheme_fiction.cuh").write_text(hooks)
+    (root / "templates/hooks/scheme/fiction.cuh").write_text(hooks)
     binary = tmp_path / "gen"
     subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-iquote", root / "gen",
                     *map(str, sorted((root / "gen").rglob("*.c"))), "-o", str(binary)], check=True)

@@ -157,7 +157,7 @@ static void rows_are_consistent(void **state) {
         const struct scheme *s = &scheme_table[i];
         const bool for_flushing = scheme_find(s->name) != s; /* a second row of the name */
         assert_ptr_equal(scheme_for(s->name, for_flushing), s);
-        assert_int_equal(strncmp(s->hooks, "scheme_", 7), 0);
+        assert_int_equal(strncmp(s->hooks, "scheme/", 7), 0);
         if (s->slice == SLICE_F16)
             assert_int_equal(strncmp(s->hooks + 7, s->name, strlen(s->name)), 0);
         assert_int_equal(scheme_atom_k(s) * s->atom_slices * scheme_slice_bytes(s), 128);

@@ -106,7 +106,7 @@ def pair(templates, shared="B"):
 
 def break_text(templates, pattern, replacement):
     hits = 0
-    for name in ("wgmma_ss.cu", "arch/sm90.cuh"):
+    for name in ("skeletons/wgmma_ss.cu", "hooks/arch/sm90.cuh"):
         text, n = re.subn(pattern, replacement, (templates / name).read_text())
         (templates / name).write_text(text)
         hits += n

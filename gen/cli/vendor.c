@@ -564,10 +564,8 @@ static size_t fill_hole(struct text *out, const struct vendor *v, const char *at
 /* templates/vendor/NAME with its @HOLES@ filled. */
 static void fill(struct vendor *v, const char *name, const char *as) {
     struct text raw = {0};
-    char file[FILE_NAME_MAX];
-    snprintf(file, sizeof file, "vendor_%s", name);
     struct text *out = add_file(v, as);
-    const bool ok = read_source(&raw, v, "templates", file);
+    const bool ok = read_source(&raw, v, "templates/vendor", name);
     for (const char *at = raw.data; ok && *at;) {
         const size_t len = strcspn(at, "@");
         text_add_bytes(out, at, len);

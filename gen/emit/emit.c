@@ -45,10 +45,10 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 
 /* ---- reading templates */
 
-static bool read_template(struct text *out, const struct emit_context *c, const char *name,
-                          const char *extension) {
+static bool read_template(struct text *out, const struct emit_context *c, const char *folder,
+                          const char *name, const char *extension) {
     char path[PATH_MAX_BYTES];
-    snprintf(path, sizeof path, "%s/templates/%s.%s", c->root, name, extension);
+    snprintf(path, sizeof path, "%s/templates/%s/%s.%s", c->root, folder, name, extension);
     if (text_read_file(out, path))
         return true;
     err_user(path, 0, "cannot read this template; --root names the folder that holds gen/ and templates/");
@@ -519,7 +519,8 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=dmma", isa->dmma},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
-                 {"=fallback_grid", f->plan && f->plan->variant == VARIANT_RESCUE ? "check/fallback_grid" : NULL},
+                 {"=fallback_grid",
+                  f->plan && f->plan->variant == VARIANT_RESCUE ? "check/fallback_grid" : NULL},
                  {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
                  {"=mma", s ? isa->mma_hooks[s->slice] : NULL},
                  {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch/simt"},
@@ -538,13 +539,14 @@ static const char *hook_of(const struct frame *f, const char *name) {
 
 static bool read_parts(struct parts *t, const struct frame *f) {
     bool ok = read_abi(&t->file[PART_ABI], f->c);
-    ok = read_template(&t->file[PART_PRIM], f->c, f->isa->prim, "cuh") && ok;
+    ok = read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") && ok;
     for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
         const char *hook = hook_of(f, f->skeleton->hooks[i]);
-        ok = (!hook || read_template(&t->file[i], f->c, hook, "cuh")) && ok;
+        ok = (!hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh")) && ok;
     }
-    ok = (!f->skeleton->inlay || read_template(&t->file[PART_INLAY], f->c, f->skeleton->inlay, "cuh")) && ok;
-    return read_template(&t->file[PART_TEMPLATE], f->c, f->skeleton->file, "cu") && ok;
+    const char *inlay = f->skeleton->inlay;
+    ok = (!inlay || read_template(&t->file[PART_INLAY], f->c, "skeletons", inlay, "cuh")) && ok;
+    return read_template(&t->file[PART_TEMPLATE], f->c, "skeletons", f->skeleton->file, "cu") && ok;
 }
 
 static void free_parts(struct parts *t) {
@@ -623,7 +625,7 @@ static bool write_file(struct text *out, const struct frame *f) {
     const bool ok = read_parts(&t, f);
     if (ok) {
         char path[PATH_MAX_BYTES];
-        snprintf(path, sizeof path, "templates/%s.cu", f->skeleton->file);
+        snprintf(path, sizeof path, "templates/skeletons/%s.cu", f->skeleton->file);
         struct params known = *f->written;
         bool read = true;
         if (f->plan && family_of(f->plan)->constants)

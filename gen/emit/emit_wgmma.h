@@ -1,5 +1,5 @@
-/* emit_wgmma: the holes of templates/skeletons/wgmma_ss.cu. Knows plans and the skeleton's names, no frames or
- * banners. */
+/* emit_wgmma: the holes of templates/skeletons/wgmma_ss.cu. Knows plans and the skeleton's names, no
+ * frames or banners. */
 #ifndef HT_EMIT_WGMMA_H
 #define HT_EMIT_WGMMA_H
 

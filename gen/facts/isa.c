@@ -56,7 +56,8 @@
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, unverified_, absent_)                                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu",                             \
-        .prim = "prim/cuda", .launch = "launch/stream", .stage = "stage/cp_async", .fragment = "frag/ldmatrix",  \
+        .prim = "prim/cuda", .launch = "launch/stream",                                                      \
+        .stage = "stage/cp_async", .fragment = "frag/ldmatrix",                                              \
         .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch/sm80_bf16", .mma_sync_rate_percent = 100,                 \
         .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,                          \
         .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
@@ -69,7 +70,8 @@
 #define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip",                               \
-        .prim = "prim/hip", .launch = "launch/stream", .stage = "stage/via_registers", .fragment = "frag/mfma",   \
+        .prim = "prim/hip", .launch = "launch/stream",                                                       \
+        .stage = "stage/via_registers", .fragment = "frag/mfma",                                             \
         .mma_hooks = {[SLICE_F16] = "arch/gfx90a_f16",                                                       \
                       [SLICE_BF16] = "arch/gfx90a_bf16",                                                     \
                       [SLICE_S8] = "arch/gfx90a_s8"}, /* no TF32 before gfx942 */                            \

@@ -28,15 +28,15 @@ struct isa {
     const char *suffix;    /* "sm80": last part of kernel names */
     const char *vendor;    /* "nvidia" | "amd" */
     const char *extension; /* "cu" | "hip" */
-    const char *prim;      /* templates/PRIM.cuh: how kernels touch the hardware */
-    const char *launch;    /* templates/LAUNCH.cuh: whether a kernel may start before its predecessor ends */
-    /* templates/NAME.cuh: copies of a stage and fragment loads of warps; NULL: warpgroups alone */
+    const char *prim;      /* templates/hooks/PRIM.cuh: how kernels touch the hardware */
+    const char *launch;    /* templates/hooks/LAUNCH.cuh: may a kernel start before its predecessor ends */
+    /* templates/hooks/NAME.cuh: copies of a stage and fragment loads of warps; NULL: warpgroups alone */
     const char *stage, *fragment;
     /* the same for warpgroups, whose unit reads both operands from shared memory; NULL: none */
     const char *wgmma;
-    /* templates/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
+    /* templates/hooks/NAME.cuh with ht_mma for a slice type; NULL: no such unit */
     const char *mma_hooks[SLICE_TYPES];
-    /* Of kernels that read the caller's matrices, templates/NAME.cuh or NULL: */
+    /* Of kernels that read the caller's matrices, templates/hooks/NAME.cuh or NULL: */
     const char *mma_bf16;       /* ht_mma of m16n8k16 BF16; without it FP32 FFMA does it all, */
     const char *mfma_f32;       /* or an MMA of 16 x 16 x 4 FP32 numbers */
     const char *wgmma_rs_bf16;  /* BF16 for warpgroups, A from registers */

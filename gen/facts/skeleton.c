@@ -50,8 +50,8 @@ const struct skeleton skeleton_table[FAMILIES] = {
                     "reads the operands as they are, two warpgroups by turns; few tiles"}}},
     [FAMILY_UNPACKED_MMA] =
         {UNPACKED("unpacked_tile", HT_DIRECT), .searched = true, OF_WARPS, FOLDS_TILE,
-         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "=fallback_grid", "=scheme",
-                   "epilogue/lane_transpose", "stage/global_f32", "=cut"},
+         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "=fallback_grid",
+                   "=scheme", "epilogue/lane_transpose", "stage/global_f32", "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
          .tiles = {{128, 64, 32, 32, 32, 2, UNLESS_WGMMA_RS, "reads the operands as they are; many tiles"},
                    {64, 64, 32, 32, 32, 2, UNLESS_DMMA, "reads the operands as they are; a wave of tiles"},

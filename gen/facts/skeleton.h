@@ -38,16 +38,16 @@ struct planned_tile {
 enum { SKELETON_HOOKS_MAX = 12, SKELETON_TILES_MAX = 5 };
 
 struct skeleton {
-    const char *file;        /* templates/FILE.cu */
+    const char *file;        /* templates/skeletons/FILE.cu */
     bool unpacked;           /* reads the caller's matrices */
     bool searched;           /* its tiles are a space (tile_enumerate) */
     enum isa_feature needs;
-    /* templates/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme or
-     * plan have for it (emit.c), possibly nothing */
+    /* templates/hooks/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme
+     * or plan have for it (emit.c), possibly nothing */
     const char *hooks[SKELETON_HOOKS_MAX];
     /* constants of the template that unrolled code has as numbers; the others stay names */
     const char *folds;
-    /* templates/INLAY.cuh: what a hole of the template takes instead of its own text; NULL: nothing */
+    /* templates/skeletons/INLAY.cuh: what a hole takes instead of its own text; NULL: nothing */
     const char *inlay;
     int desc_kind;           /* ht_kernel_desc.direct */
     enum cost_form cost_form;

@@ -60,7 +60,7 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
-    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
@@ -151,7 +151,7 @@ constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4,
               RESCUES = 0, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_SHARE = 8;
 
 #ifndef HT_SIMULATOR
-// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
+// prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
@@ -178,7 +178,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
     return __syncthreads_or(yes) != 0;
 }
 
-// A kernel's only argument, read again from here on, where it would fill registers (prim_hip). Here it lies in constant memory.
+// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
 template <class T> HT_DEVICE const T &ht_args_again(const T &args)
 {
     return args;
@@ -423,7 +423,7 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 }
 #endif
 
-// launch_dependent: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
+// launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
 // "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
 // there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
 // before it: its successor then runs after its predecessor, and, by ht_grid_vouched, which is there for the simulator to check, may read
@@ -466,7 +466,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 }
 #endif
 
-// mma_sm90_dmma: DMMA on sm_90 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", .f64).
+// arch/sm90_dmma: DMMA on sm_90 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", .f64).
 #ifndef HT_SIMULATOR
 // d += a * b^T. a: rows g, g + 8 at k t, then at k t + 4, ...; b: row g of it at k t, t + 4, ...; d: rows g, then g + 8, at columns 2t, 2t + 1.
 HT_DEVICE void ht_mma_f64_16816(double *d, const double *a, const double *b)
@@ -487,7 +487,7 @@ HT_DEVICE void ht_mma_f64_1688(double *d, const double *a, const double *b)
 }
 #endif
 
-// hooks_scale: power-of-two row scales, for packing and for the epilogue.
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
@@ -518,7 +518,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// hooks_sum_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -584,7 +584,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
     return column_scale;
 }
 
-// hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
+// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
@@ -647,7 +647,7 @@ HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
     }
 }
 
-// operands_direct: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
+// stage/operand_view: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
@@ -777,7 +777,7 @@ HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
     return v;
 }
 
-// cp_async_tile: a tile of the caller's matrix on its way to shared memory by cp.async, without registers, whatever its alignment.
+// stage/cp_async_tile: a tile of the caller's matrix on its way to shared memory by cp.async, without registers, whatever its alignment.
 // Element (row, k) is src[row * row_step + k * k_step]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart

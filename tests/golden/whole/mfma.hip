@@ -62,7 +62,7 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
-    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
@@ -153,7 +153,7 @@ constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 1,
               RASTER = 8, REFILLS = 0;
 
 #ifndef HT_SIMULATOR
-// prim_hip: the only functions through which kernels touch AMD hardware, the counterpart of prim_cuda. The simulator
+// prim/hip: the only functions through which kernels touch AMD hardware, the counterpart of prim/cuda. The simulator
 // (runtime/sim/ht_sim.h) supplies the same names with checks. LDS addresses are 32-bit offsets, as the instructions take
 // them; s_waitcnt is the compiler's business, there is no wait to write in HIP.
 #define HT_DEVICE static __device__ __forceinline__
@@ -406,7 +406,7 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 }
 #endif
 
-// launch_plain: launches for architectures where a kernel starts when its predecessor has ended.
+// launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
 HT_DEVICE void ht_grid_wait(void)
 {
 }
@@ -426,7 +426,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
-// stage_registers: hooks for units without asynchronous copies (Turing, CDNA 2). A stage is loaded into registers early,
+// stage/via_registers: hooks for units without asynchronous copies (Turing, CDNA 2). A stage is loaded into registers early,
 // and stored to shared memory late, after the block has read the stage it replaces (EGEMM-TC fig. 6).
 
 HT_DEVICE void ht_stage_issue(uint4 *staged, unsigned to, const unsigned char *from)
@@ -455,7 +455,7 @@ template <int PENDING> HT_DEVICE void ht_stage_wait(void)
 {
 }
 
-// frag_mfma: fragments of MFMA on wavefronts of 64 lanes, for square shapes: 32x32x8 (16-bit types: two to a fragment of
+// frag/mfma: fragments of MFMA on wavefronts of 64 lanes, for square shapes: 32x32x8 (16-bit types: two to a fragment of
 // 16 k) and 16x16x16 (two to a fragment of 32 k); INT8: twice the k, so four to a fragment. Source: AMD Matrix Instruction Calculator, gfx90a; runtime/sim/sim_mfma.c has
 // the layouts as a table.
 //
@@ -523,7 +523,7 @@ HT_DEVICE int ht_d_col(int lane, int j)
     return j / 4 * (256 / MMA_M) + lane / MMA_M * 4 + j % 4;
 }
 
-// arch_gfx90a_f16: MFMA on FP16, two instructions for each fragment.
+// arch/gfx90a_f16: MFMA on FP16, two instructions for each fragment.
 #ifndef HT_SIMULATOR
 typedef _Float16 ht_f16x4 __attribute__((ext_vector_type(4)));
 HT_MFMA(f32_32x32x8f16, ht_f16x4, ht_f32x16, float)
@@ -538,14 +538,14 @@ HT_DEVICE void ht_mma_half(float *d, const unsigned *a, const unsigned *b)
         ht_mfma_f32_16x16x16f16(d, a, b);
 }
 
-// d += a * b over a fragment's k; b comes first, see frag_mfma.
+// d += a * b over a fragment's k; b comes first, see frag/mfma.
 HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)
 {
     ht_mma_half(d, b, a);
     ht_mma_half(d, b + 2, a + 2);
 }
 
-// hooks_chain: how chains on the matrix unit are opened, closed and added up.
+// accum/promote: how chains on the matrix unit are opened, closed and added up.
 
 HT_DEVICE void ht_clear(float *d)
 {
@@ -580,7 +580,7 @@ HT_DEVICE void ht_drain(float *chain, const float *master)
         chain[q] = __fadd_rn(master[q], chain[q]);
 }
 
-// hooks_scale: power-of-two row scales, for packing and for the epilogue.
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
@@ -611,7 +611,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// hooks_sum_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -677,7 +677,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
     return column_scale;
 }
 
-// hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
+// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;

@@ -61,7 +61,7 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
-    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
@@ -152,7 +152,7 @@ constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3,
               RASTER = 8, REFILLS = 1;
 
 #ifndef HT_SIMULATOR
-// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
+// prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
@@ -179,7 +179,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
     return __syncthreads_or(yes) != 0;
 }
 
-// A kernel's only argument, read again from here on, where it would fill registers (prim_hip). Here it lies in constant memory.
+// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
 template <class T> HT_DEVICE const T &ht_args_again(const T &args)
 {
     return args;
@@ -424,7 +424,7 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 }
 #endif
 
-// launch_plain: launches for architectures where a kernel starts when its predecessor has ended.
+// launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
 HT_DEVICE void ht_grid_wait(void)
 {
 }
@@ -444,7 +444,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
-// stage_async: hooks for units that copy from device to shared memory by cp.async (sm_80 and up): issue starts the copy,
+// stage/cp_async: hooks for units that copy from device to shared memory by cp.async (sm_80 and up): issue starts the copy,
 // commit closes the group, wait leaves PENDING groups in flight. Nothing passes through registers, so landing and
 // freeing are empty.
 #ifndef HT_SIMULATOR
@@ -490,7 +490,7 @@ template <int PENDING> HT_DEVICE void ht_stage_wait(void)
     ht_cp_async_wait<PENDING>();
 }
 
-// frag_ldmatrix: fragments of mma.sync m16n8, loaded by ldmatrix.x4 (PTX ISA, "ldmatrix" and "Matrix Fragments for
+// frag/ldmatrix: fragments of mma.sync m16n8, loaded by ldmatrix.x4 (PTX ISA, "ldmatrix" and "Matrix Fragments for
 // mma.m16n8k16"). One load brings 16 rows x 16 k of A, or two neighbouring 8-column tiles of B. Row and 16-byte chunk
 // that a lane addresses:
 constexpr int D_REGS = MMA_M * MMA_N / WAVE; // accumulators of a lane in one MMA tile
@@ -537,7 +537,7 @@ HT_DEVICE int ht_d_col(int lane, int j)
     return (lane & 3) * 2 + j;
 }
 
-// arch_sm80_f16: mma.sync m16n8k16.
+// arch/sm80_f16: mma.sync m16n8k16.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_mma_f16_16816(float *d, const unsigned *a, const unsigned *b)
 {
@@ -554,7 +554,7 @@ HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)
     ht_mma_f16_16816(d, a, b);
 }
 
-// hooks_chain: how chains on the matrix unit are opened, closed and added up.
+// accum/promote: how chains on the matrix unit are opened, closed and added up.
 
 HT_DEVICE void ht_clear(float *d)
 {
@@ -589,7 +589,7 @@ HT_DEVICE void ht_drain(float *chain, const float *master)
         chain[q] = __fadd_rn(master[q], chain[q]);
 }
 
-// hooks_scale: power-of-two row scales, for packing and for the epilogue.
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
@@ -620,7 +620,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// hooks_sum_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -686,7 +686,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
     return column_scale;
 }
 
-// hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
+// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;

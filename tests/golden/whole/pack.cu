@@ -51,7 +51,7 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
-    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
@@ -140,7 +140,7 @@ constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 
               PACK_TOGETHER = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, L2_BYTES = 41943040, WAVE = 32;
 
 #ifndef HT_SIMULATOR
-// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
+// prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
@@ -167,7 +167,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
     return __syncthreads_or(yes) != 0;
 }
 
-// A kernel's only argument, read again from here on, where it would fill registers (prim_hip). Here it lies in constant memory.
+// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
 template <class T> HT_DEVICE const T &ht_args_again(const T &args)
 {
     return args;
@@ -412,7 +412,7 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 }
 #endif
 
-// launch_plain: launches for architectures where a kernel starts when its predecessor has ended.
+// launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
 HT_DEVICE void ht_grid_wait(void)
 {
 }
@@ -432,7 +432,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
-// hooks_scale: power-of-two row scales, for packing and for the epilogue.
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
@@ -476,7 +476,7 @@ HT_DEVICE float ht_combine(const float *acc)
     return acc[0];
 }
 
-// split_fours: for packing, four numbers side by side in all slices, as words of each. Of 16- and 32-bit slices.
+// pack/split_f32x4: for packing, four numbers side by side in all slices, as words of each. Of 16- and 32-bit slices.
 constexpr int WORD_K = 4 / SLICE_BYTES; // k of a word
 
 // Words first .. first + SLICE_BYTES - 1 of each slice.
@@ -493,12 +493,12 @@ template <int WORDS> HT_DEVICE void ht_split_four(unsigned (*packed)[WORDS], int
     }
 }
 
-// pack_common: what packing in tiles (pack.cu), by whole rows (pack_rows) and by strips (pack_strips) share.
+// pack/common: what packing in tiles (pack.cu), by whole rows (pack_rows) and by strips (pack_strips) share.
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
-constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as hooks_tame reads them
+constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
 constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a block's tiles
@@ -614,7 +614,7 @@ HT_DEVICE void store_number(const ht_pack_args &g, int *to, unsigned least, bool
         ht_stg_i32(g.alarm, g.call);
 }
 
-// pack_meeting: blocks that hold pieces of the same rows tell each other the largest magnitudes that they have found. Each number travels
+// pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the largest magnitudes that they have found. Each number travels
 // alone in its own word, so no fence is needed. A word that is not published yet holds -1; the last block to read the words of its rows
 // makes them so again for the next launch. Blocks that meet have neighbouring numbers and run side by side, so the wait is short. It is also
 // bounded: should the others not get a place on the GPU (many such kernels at once), a thread measures what it waited for itself.
@@ -689,7 +689,7 @@ template <int ROWS> HT_DEVICE void leave_meeting(const pack_meeting &at, int ord
         ht_st_relaxed_i32(at.arrived, -1);
 }
 
-// pack_rows: rows whole, in schemes that scale them: few short ones (ht_packs_rows), and what packing by strips takes whole. A block takes 16
+// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_packs_rows), and what packing by strips takes whole. A block takes 16
 // rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
 // LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
 // contiguous:
@@ -989,7 +989,7 @@ static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks
                          : ht_launch_dependent(pack_rows<FEW_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p);
 }
 
-// pack_strips: what is not packed by whole rows and has more k than a block of tiles (ht_packs_strips), in schemes that scale rows.
+// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_packs_strips), in schemes that scale rows.
 // A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
 // (pack_meeting):
 //
@@ -1130,7 +1130,7 @@ template <int CHECK> static int launch_strips(const pack_pair &p, unsigned block
 // few whole rows a block (pack_strips): these tiles are for schemes that scale nothing, short k, and operands that carry a copy of the
 // matrix or are checked alone.
 // CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
-// (hooks_tame); CHECK 2 copies the matrix as well, for products of packed operands.
+// (check/range_check); CHECK 2 copies the matrix as well, for products of packed operands.
 constexpr int PACK_BLOCKS = 4;                                   // on an SM, by their registers, as ht_pack_tiles counts on
 constexpr int COPY_BLOCKS = 2;                                   // those that copy the matrix as well
 constexpr int TILE_BYTES = 64 * 64 * 4;

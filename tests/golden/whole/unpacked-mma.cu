@@ -60,7 +60,7 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
-    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
@@ -151,7 +151,7 @@ constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2,
               RESCUES = 0, SMS = 108, ROWS_BESIDE = 0, GROUPS = 1;
 
 #ifndef HT_SIMULATOR
-// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
+// prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
@@ -178,7 +178,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
     return __syncthreads_or(yes) != 0;
 }
 
-// A kernel's only argument, read again from here on, where it would fill registers (prim_hip). Here it lies in constant memory.
+// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
 template <class T> HT_DEVICE const T &ht_args_again(const T &args)
 {
     return args;
@@ -423,7 +423,7 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 }
 #endif
 
-// launch_plain: launches for architectures where a kernel starts when its predecessor has ended.
+// launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
 HT_DEVICE void ht_grid_wait(void)
 {
 }
@@ -443,7 +443,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
-// frag_direct: where a lane's results lie in a 16 x 8 tile of C, as mma.sync m16n8k16 has it (PTX ISA, "Matrix Fragments for
+// frag/simt: where a lane's results lie in a 16 x 8 tile of C, as mma.sync m16n8k16 has it (PTX ISA, "Matrix Fragments for
 // mma.m16n8k16"): lane (g = lane / 4, t = lane % 4) has columns 2t, 2t + 1 of the tile and its rows g, g + WAVE / 4, ...; or
 // neighbours (ROWS_BESIDE), where the fragments of P are loaded in that order.
 constexpr int D_REGS = 128 / WAVE; // results of a lane in one tile
@@ -491,7 +491,7 @@ template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned, int)
     return ht_barrier_any(yes);
 }
 
-// arch_sm80_bf16: mma.sync m16n8k16 on BF16, with the fragments of FP16.
+// arch/sm80_bf16: mma.sync m16n8k16 on BF16, with the fragments of FP16.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_mma_bf16_16816(float *d, const unsigned *a, const unsigned *b)
 {
@@ -508,7 +508,7 @@ HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)
     ht_mma_bf16_16816(d, a, b);
 }
 
-// hooks_chain: how chains on the matrix unit are opened, closed and added up.
+// accum/promote: how chains on the matrix unit are opened, closed and added up.
 
 HT_DEVICE void ht_clear(float *d)
 {
@@ -543,7 +543,7 @@ HT_DEVICE void ht_drain(float *chain, const float *master)
         chain[q] = __fadd_rn(master[q], chain[q]);
 }
 
-// hooks_scale: power-of-two row scales, for packing and for the epilogue.
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
@@ -574,7 +574,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// hooks_sum_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -640,7 +640,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
     return column_scale;
 }
 
-// hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
+// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
@@ -703,7 +703,7 @@ HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
     }
 }
 
-// scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (cut_direct), hold 24 bits exactly where a number is not
+// scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (stage/split_in_smem), hold 24 bits exactly where a number is not
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
 // (ht_all_finite); what is too small must be looked for: products of nonzero numbers below 2^-50 could be subnormal. Twice
 // the magnitude's bits, less one, are compared: zero wraps to the largest number.
@@ -749,7 +749,7 @@ HT_DEVICE void ht_close(float *sum, float *rest)
     }
 }
 
-// turn_direct: lanes that exchange numbers so that neighbours in memory lie in neighbouring lanes when they are stored.
+// epilogue/lane_transpose: lanes that exchange numbers so that neighbours in memory lie in neighbouring lanes when they are stored.
 
 // COUNT lanes, LANES apart, turn their COUNT numbers: v[j] of the l-th of them becomes v[l] of the j-th. STEP: how far apart those are who
 // trade half of what they have; less and less.
@@ -777,7 +777,7 @@ template <int COUNT, int LANES> HT_DEVICE void ht_turn_numbers(float *v)
     ht_trade<COUNT, LANES, 1>(v);
 }
 
-// stage_direct: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds.
+// stage/global_f32: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds.
 // Element (row, k) is src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
@@ -892,7 +892,7 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_store_parts(unsigned stage, con
     }
 }
 
-// cut_direct: from parts of the caller's FP32 matrices to fragments of BF16 slices, for kernels with MMAs. Numbers are cut once
+// stage/split_in_smem: from parts of the caller's FP32 matrices to fragments of BF16 slices, for kernels with MMAs. Numbers are cut once
 // for a block, on their way into shared memory: a stage of an operand is SLICES planes of BF16, each in the orientation of
 // the source, lines of what is contiguous:
 //

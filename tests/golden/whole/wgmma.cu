@@ -62,7 +62,7 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
-    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (hooks_tame). Kernels
+    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
     const int *a_tame, *b_tame;
     long long a_tame_stride, b_tame_stride; /* elements between batch entries */
@@ -153,7 +153,7 @@ constexpr int BM = 128, BN = 256, BK = 32, WM = 128, WN = 128, STAGES = 4,
               RASTER = 8;
 
 #ifndef HT_SIMULATOR
-// prim_cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
+// prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
@@ -180,7 +180,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
     return __syncthreads_or(yes) != 0;
 }
 
-// A kernel's only argument, read again from here on, where it would fill registers (prim_hip). Here it lies in constant memory.
+// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
 template <class T> HT_DEVICE const T &ht_args_again(const T &args)
 {
     return args;
@@ -425,7 +425,7 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 }
 #endif
 
-// launch_dependent: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
+// launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
 // "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
 // there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
 // before it: its successor then runs after its predecessor, and, by ht_grid_vouched, which is there for the simulator to check, may read
@@ -468,7 +468,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 }
 #endif
 
-// arch_sm90: hooks for Hopper's asynchronous units: bulk copies on mbarriers, warpgroup MMA. Instruction facts: PTX ISA
+// arch/sm90: hooks for Hopper's asynchronous units: bulk copies on mbarriers, warpgroup MMA. Instruction facts: PTX ISA
 // 9.0, sections "mbarrier", "cp.async.bulk", "wgmma.mma_async", "setmaxnreg".
 #ifndef HT_SIMULATOR
 // ---- mbarriers: a phase completes when `count` arrivals and all announced bytes are there; the parity of the phase is
@@ -682,7 +682,7 @@ HT_DEVICE void ht_lds_four(unsigned s, long long *v)
     v[3] = ht_join(y.z, y.w);
 }
 
-// mma_sm90_dmma: DMMA on sm_90 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", .f64).
+// arch/sm90_dmma: DMMA on sm_90 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", .f64).
 #ifndef HT_SIMULATOR
 // d += a * b^T. a: rows g, g + 8 at k t, then at k t + 4, ...; b: row g of it at k t, t + 4, ...; d: rows g, then g + 8, at columns 2t, 2t + 1.
 HT_DEVICE void ht_mma_f64_16816(double *d, const double *a, const double *b)
@@ -703,7 +703,7 @@ HT_DEVICE void ht_mma_f64_1688(double *d, const double *a, const double *b)
 }
 #endif
 
-// cluster_pair: two blocks that share panels. Instruction facts: PTX ISA 9.0, sections "mapa", "barrier.cluster",
+// launch/cluster_2: two blocks that share panels. Instruction facts: PTX ISA 9.0, sections "mapa", "barrier.cluster",
 // "mbarrier.arrive", "cp.async.bulk".
 #ifndef HT_SIMULATOR
 // Which of the two this block is: 0 or 1.
@@ -748,7 +748,7 @@ HT_DEVICE void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsign
 }
 #endif
 
-// arch_sm90_f16: warpgroup MMA on FP16 slices.
+// arch/sm90_f16: warpgroup MMA on FP16 slices.
 #ifndef HT_SIMULATOR
 HT_WGMMA_TYPE(f16, float, "+f", "k16.f32.f16.f16", ", 1, 1, 0, 0")
 #endif
@@ -759,7 +759,7 @@ template <int N> HT_DEVICE void ht_wgmma(ht_width<N> width, float *d, unsigned a
     ht_wgmma_f16(width, d, ht_descriptor(a), ht_descriptor(b), use);
 }
 
-// hooks_chain_wgmma: what becomes of a warpgroup's chains.
+// accum/promote_wgmma: what becomes of a warpgroup's chains.
 
 // Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with round to
 // nearest; the next one starts from zero.
@@ -771,7 +771,7 @@ template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *ch
     }
 }
 
-// Exact sums: moves what exceeds a digit from one level to the level above (hooks_carry has the same for mma.sync).
+// Exact sums: moves what exceeds a digit from one level to the level above (accum/carry_i32 has the same for mma.sync).
 template <int COUNT> HT_DEVICE void ht_carry_chain(int *above, int *level)
 {
 #pragma unroll
@@ -781,7 +781,7 @@ template <int COUNT> HT_DEVICE void ht_carry_chain(int *above, int *level)
     }
 }
 
-// hooks_scale: power-of-two row scales, for packing and for the epilogue.
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
@@ -812,7 +812,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// hooks_sum_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -878,7 +878,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
     return column_scale;
 }
 
-// hooks_tame: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
+// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
@@ -941,7 +941,7 @@ HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
     }
 }
 
-// fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
+// check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
 // blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (fallback_dmma). No
 // shared memory and no barrier: in the product panels are on their way into the one, and warps come here apart.
 //
@@ -1237,7 +1237,7 @@ template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const uns
 
 // ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
 // ELECTS: as fast as it can, where the unit is done with a slot before the copies of the next could be given out at their usual pace,
-// some 100 clocks apart (arch_sm90). Where it is not that pace is better: copies that arrive all at once take shared memory from the unit.
+// some 100 clocks apart (arch/sm90). Where it is not that pace is better: copies that arrive all at once take shared memory from the unit.
 HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 {
     int slot = 0;
