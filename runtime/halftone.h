@@ -30,25 +30,41 @@
  *
  * 3. Order. Every call is asynchronous on the handle's stream (default: the null stream). alpha and beta
  *    are read by the host during the call, or, after halftone_set_pointer_mode(h, HALFTONE_DEVICE), by the
- *    device when it gets there. A call whose workspace suffices allocates nothing, waits for nothing, and
- *    may be captured in a CUDA graph. Such a graph holds the addresses of all that the call used: A, B, C, scalars on the
- *    device, and the workspace (4). It is one more call in the order of 5 whenever it is replayed.
+ *    device when it gets there. A call whose workspace suffices allocates nothing and waits for nothing.
+ *    The stream may be changed between any two calls; calls on different streams may run at once and share
+ *    no memory of the handle's. Only a workspace of yours (4) is used by every call: with it let the new
+ *    stream wait for the old one first. A stream's work must be done before the stream is destroyed, since
+ *    the next one may get its name. cudaStreamPerThread is another stream in each thread under one name:
+ *    wait for it before the handle goes to another thread.
  *
  * 4. Workspace. Packed operands and split-K sums need device memory: halftone_workspace_bytes says how
- *    much. By default the handle owns a block that grows when a call needs more (this allocates and waits
- *    for the stream; it is refused with HALFTONE_WORKSPACE while the stream is being captured: call once
- *    before, or give a workspace), and from the first call that scales rows of more than 64 k on up to 34 MB in which packing
- *    blocks meet. A block of the handle's own that a captured call used is kept until halftone_destroy, also when a larger
- *    call needs a new one, so graphs may be replayed until then and not after. Each growth after a capture keeps one block
- *    more: call the largest shape first. halftone_set_workspace gives the handle a block of yours instead, which must
- *    outlive the graphs that used it; one
- *    that is too small gives HALFTONE_WORKSPACE before anything is launched, never a slower or less
- *    accurate way.
+ *    much. It comes from one of three sources, which make no difference to the bits of a result.
  *
- * 5. Threads. One handle per thread at a time, and one order of work per handle: its workspace is used by
- *    every call, so when you change the stream, let the new stream wait for the old one first. A handle
- *    belongs to the device that was current when it was created; make that device current before each
- *    call. Handles share nothing.
+ *    HALFTONE_OWN, the default: blocks that the handle keeps for each stream. A block grows when a call needs
+ *    more (this allocates and waits for the stream); from the first call that scales rows of more than 64 k
+ *    on there are up to 34 MB beside it in which packing blocks meet. A block that was outgrown is kept,
+ *    because a graph may hold its address, until halftone_trim or halftone_destroy; blocks so kept are
+ *    together no larger than the one in use. Blocks are kept for 32 streams; the next stream gets those of
+ *    the one that was not used for longest, after waiting for the device.
+ *
+ *    HALFTONE_POOL, by halftone_set_workspace_source: each call allocates on its stream (cudaMallocAsync,
+ *    hipMallocAsync) from a pool of the handle's and gives back behind itself. All streams share what is
+ *    there, nobody waits, and nothing lies idle but what halftone_trim returns to the system.
+ *
+ *    A block of yours, by halftone_set_workspace: one that is too small gives HALFTONE_WORKSPACE before
+ *    anything is launched, never a slower or less accurate way.
+ *
+ *    Capture. All calls may be captured in a CUDA graph, also the first of a handle. The graph holds the
+ *    addresses of A, B, C, scalars on the device, and the workspace, and its replays give the bits of the
+ *    plain call. A block of yours must outlive the graph, a block of the handle's lives until halftone_trim
+ *    or halftone_destroy; with either a replay counts as a call on the stream it was captured on, so order it
+ *    with the others there. Memory of the pool is the graph's own: such a graph needs neither the handle nor
+ *    any order, except of its own replays. The handle's own block serves where it is large enough already,
+ *    else the pool; where the device has no pools a call that needs more is refused with
+ *    HALFTONE_WORKSPACE, and the capture goes on: make the call once before.
+ *
+ * 5. Threads. One handle per thread at a time. A handle belongs to the device that was current when it was
+ *    created; make that device current before each call. Handles share nothing.
  *
  * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
  *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise; within the range the bound always holds. Named schemes run their
@@ -194,6 +210,7 @@ enum halftone_code {
 };
 
 enum halftone_pointer_mode { HALFTONE_HOST, HALFTONE_DEVICE };
+enum halftone_workspace_source { HALFTONE_OWN, HALFTONE_POOL };
 
 /* Largest m, n, k, batch: 2^31 less room for rounding up to tiles and for strides of loops. */
 #define HALFTONE_SIZE_MAX INT64_C(2146435072)
@@ -207,15 +224,26 @@ typedef struct halftone halftone;
 /* On failure *handle is NULL; halftone_last_detail(NULL) tells more. */
 int halftone_create(halftone **handle);
 
-/* Frees everything, after waiting for the stream (which must still exist). Graphs that captured calls on the handle's own
- * workspace must not run any more. NULL is allowed. */
+/* Frees everything, after waiting for the device where there is something to free. Streams that were used may be gone; graphs
+ * that captured calls on the handle's own blocks must not run any more. NULL is allowed. */
 int halftone_destroy(halftone *handle);
 
-/* cudaStream_t, with an AMD set hipStream_t (or NULL) of the calls that follow; see 5 above. */
+/* cudaStream_t, with an AMD set hipStream_t (or NULL) of the calls that follow; see 3 above. */
 int halftone_set_stream(halftone *handle, void *stream);
 
-/* Device memory of yours for the calls that follow; NULL and 0: back to the handle's own. */
+/* Device memory of yours for the calls that follow, on whatever stream; NULL and 0: back to the source below. */
 int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
+
+/* HALFTONE_OWN (default) or HALFTONE_POOL: where workspace comes from without a block of yours; see 4 above. What the
+ * handle keeps already stays until halftone_trim. HALFTONE_NOT_SUPPORTED: the device has no stream-ordered memory, or the
+ * source is none of the two; HALFTONE_OUT_OF_DEVICE_MEMORY, HALFTONE_DEVICE_ERROR: no pool could be made. On failure
+ * nothing changes. */
+int halftone_set_workspace_source(halftone *handle, int source);
+
+/* Gives all device memory that the handle keeps back to the system, after waiting for the device; the next call allocates
+ * anew. Graphs that captured calls on the handle's own blocks must not run any more, as with halftone_destroy; those that
+ * hold memory of the pool may. HALFTONE_NOT_SUPPORTED while the handle's stream is being captured. */
+int halftone_trim(halftone *handle);
 
 /* "auto", a name from halftone_schemes, or an earlier name of one: "fp32" is taken for bf16x6u. */
 int halftone_set_scheme(halftone *handle, const char *name);
@@ -234,9 +262,10 @@ int halftone_set_kernel(halftone *handle, const char *name);
 
 /* What the handle is set to. Accuracy: NULL where a scheme was set by name, which `scheme` then is; else give it to
  * halftone_set_accuracy to have the same again, `scheme` is NULL where it chooses by shape. Kernel: NULL where none was set.
- * Workspace: NULL and 0 where the handle has its own. Texts last until the handle is set anew. */
+ * Workspace: NULL and 0 where it comes from the source. Texts last until the handle is set anew. */
 int halftone_get_stream(halftone *handle, void **stream);
 int halftone_get_workspace(halftone *handle, void **workspace, size_t *bytes);
+int halftone_get_workspace_source(halftone *handle, int *source);
 int halftone_get_scheme(halftone *handle, const char **name);
 int halftone_get_accuracy(halftone *handle, const char **text);
 int halftone_get_pointer_mode(halftone *handle, int *mode);

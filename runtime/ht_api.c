@@ -146,15 +146,11 @@ static int pack_sides(halftone *h, const struct gemm_call *x, bool with_a, void 
         code = ht_packing_scheme(h, &scheme);
     if (code != HALFTONE_OK || (a.empty && b.empty))
         return code;
-    code =
-        h->has_user ? HALFTONE_OK : ht_look_at_stream(h); /* blocks may exchange absmax in the handle's own */
-    if (code != HALFTONE_OK)
-        return code;
     if (!a.empty)
         sources[count++] = a.source;
     if (!b.empty)
         sources[count++] = b.source;
-    return ht_pack_operands(h, scheme, sources, count);
+    return ht_pack_operands(h, scheme, sources, count, ht_workspace_source(h));
 }
 
 int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,

@@ -1,12 +1,13 @@
 /* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
- * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_steps, ht_api, ht_query and
- * ht_rho call each other. They know the device only through ht_dev.h, kernels only through the descriptors
+ * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_context, ht_steps, ht_api, ht_query
+ * and ht_rho call each other. They know the device only through ht_dev.h, kernels only through the descriptors
  * of ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
  * amalgamation joins all files, so names at file scope are unique among them. */
 #ifndef HT_CALL_H
 #define HT_CALL_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "halftone.h"
@@ -19,7 +20,8 @@ enum {
     WS_ALIGNMENT = 1024, /* of each region of the workspace and of a packed operand */
     FLAG_BYTES = 64,     /* before the data check's counts: ht_pack_args, alarm */
     DETAIL_MAX = 1024,
-    PLANS = 16, /* that a handle remembers */
+    PLANS = 16,    /* that a handle remembers */
+    CONTEXTS = 32, /* streams for which it keeps memory at once */
     NO_KERNEL = -1
 };
 
@@ -143,23 +145,58 @@ struct pack_source {
     int tiles; /* with a data check: of a packing block */
 };
 
+/* ---- the handle's memory ---- */
+
+/* Whose memory a call's workspace is. */
+enum ws_source {
+    SOURCE_HANDLE, /* of the stream's context; grows and is kept */
+    SOURCE_POOL,   /* allocated on the stream for the call, and given back behind it */
+    SOURCE_CALLER  /* halftone_set_workspace */
+};
+
+struct workspace {
+    enum ws_source source;
+    char *at;
+};
+
+/* A block of the handle's, used by one call of a stream after another. */
+struct own_block {
+    char *at;
+    size_t bytes;
+    size_t outgrown; /* bytes of those before it that are kept for graphs */
+    bool in_graph;   /* one may hold the address: the block is not freed before halftone_trim or halftone_destroy */
+};
+
+/* What calls may use again because the order of one stream is theirs. */
+struct context {
+    void *stream;
+    struct own_block workspace;
+    struct own_block exchange; /* through which packing blocks exchange their rows' absmax */
+    bool exchange_is_reset;
+    uint64_t last_use; /* halftone.uses then */
+};
+
+/* Whether the stream is being captured, as far as the present call has asked. */
+enum capture { CAPTURE_NOT_ASKED, CAPTURE_NONE, CAPTURE_ACTIVE };
+
 /* ---- the handle ---- */
 
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
     void *fitted;                  /* the set's memory where it is a copy: ht_fit_set */
     void *stream;
-    char *own, *user; /* workspaces; user wins when has_user */
-    size_t own_bytes, user_bytes;
+    char *user; /* the caller's workspace; it wins when has_user */
+    size_t user_bytes;
     bool has_user;
-    int *exchange; /* through which packing blocks exchange their rows' absmax; NULL until it is needed */
-    size_t exchange_bytes;
-    bool exchange_is_reset;
-    bool capturing; /* the stream is, as the last call that needed memory of the handle found it */
-    bool own_captured,
-        exchange_captured; /* a graph may hold the address: the block is kept until halftone_destroy */
-    void **retired;        /* such blocks that were outgrown */
-    size_t retired_count;
+    enum ws_source own_source; /* without it: SOURCE_HANDLE or SOURCE_POOL */
+    void *pool;                /* of SOURCE_POOL; NULL: the device's */
+    struct context context[CONTEXTS];
+    struct context *current; /* the one used last */
+    int contexts;
+    uint64_t uses;
+    void **retired; /* blocks that were outgrown and that a graph may hold */
+    size_t retired_count, retired_bytes;
+    enum capture capture;
     int pack_calls; /* so far: ht_pack_args, call */
     int pointer_mode;
     const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
@@ -271,21 +308,32 @@ HT_LOCAL int64_t ht_layout_bytes(const struct packed_layout *o);
 HT_LOCAL struct packed_place ht_place_in_block(const struct packed_layout *o, char *block);
 /* Where those of A (side 0) or B (1) lie in a call's workspace. */
 HT_LOCAL struct packed_place ht_place_in_workspace(const struct plan *p, char *workspace, int side);
-/* Asks whether the stream is being captured: then graphs keep the addresses that this call uses. */
-HT_LOCAL int ht_look_at_stream(halftone *h);
-HT_LOCAL int ht_get_workspace(halftone *h, size_t bytes, char **workspace);
-/* Lets the operands of one packing launch use the handle's own block for the exchange of absmax, if there
- * is one and they fit. */
-HT_LOCAL void ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args,
-                                 int count);
-/* Frees all of the handle's device memory; the first failure's code. */
+/* The workspace of a call, from the source that the handle is set to; in a capture the pool stands in for a block of
+ * the handle's that may not grow. Closed when all has been launched: returns `code`, or if that is success what went
+ * wrong here. */
+HT_LOCAL int ht_open_workspace(halftone *h, size_t bytes, struct workspace *w);
+HT_LOCAL int ht_close_workspace(halftone *h, struct workspace *w, int code);
+HT_LOCAL enum ws_source ht_workspace_source(const halftone *h);
+
+/* ---- ht_context.c ---- */
+
+/* Fills in halftone.capture. */
+HT_LOCAL int ht_ask_capture(halftone *h);
+/* The block of the present stream; *at NULL with success: it would have to grow, and the stream is being captured. */
+HT_LOCAL int ht_own_workspace(halftone *h, size_t bytes, char **at);
+/* Lets the operands of one packing launch use the present stream's block for the exchange of absmax, if there is one and
+ * they fit: then its context is returned. */
+HT_LOCAL struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args,
+                                            int count);
+/* Frees all of the handle's own device memory; the first failure's code. */
 HT_LOCAL int ht_free_memory(halftone *h);
 
 /* ---- ht_steps.c ---- */
 
-/* Packs one or two operands: together in one launch where a grid can hold all their entries. */
+/* Packs one or two operands: together in one launch where a grid can hold all their entries. memory: where that of the
+ * call comes from. */
 HT_LOCAL int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
-                              int count);
+                              int count, enum ws_source memory);
 /* C = beta * C. */
 HT_LOCAL int ht_scale(halftone *h, const struct gemm_call *x);
 /* C = alpha A B + beta C; of packed operands: their scheme, else NULL. */

@@ -52,6 +52,7 @@ int ht_begin(halftone *h) {
     if (h == NULL)
         return HALFTONE_NULL_HANDLE;
     h->detail[0] = '\0';
+    h->capture = CAPTURE_NOT_ASKED;
     return HALFTONE_OK;
 }
 
@@ -121,7 +122,9 @@ int halftone_create(halftone **handle) {
 int halftone_destroy(halftone *handle) {
     if (handle == NULL)
         return HALFTONE_OK;
-    const int code = ht_free_memory(handle);
+    int code = ht_free_memory(handle);
+    const int gone = ht_fail_device(handle, ht_dev_pool_destroy(handle->pool));
+    code = code != HALFTONE_OK ? code : gone;
     free(handle->ready);
     free(handle->fitted);
     free(handle);
@@ -147,6 +150,23 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
     handle->user_bytes = bytes;
     handle->has_user = workspace != NULL;
     return HALFTONE_OK;
+}
+
+int halftone_set_workspace_source(halftone *handle, int source) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (source != HALFTONE_OWN && source != HALFTONE_POOL)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "workspace source %d is neither HALFTONE_OWN nor HALFTONE_POOL", source);
+    if (source == HALFTONE_POOL && !handle->device.has_pool)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "%s has no stream-ordered memory",
+                       handle->device.name);
+    if (source == HALFTONE_POOL && handle->pool == NULL)
+        code = ht_fail_device(handle, ht_dev_pool_create(&handle->pool));
+    if (code == HALFTONE_OK)
+        handle->own_source = source == HALFTONE_POOL ? SOURCE_POOL : SOURCE_HANDLE;
+    return code;
 }
 
 int halftone_set_scheme(halftone *handle, const char *name) {
@@ -251,6 +271,13 @@ int halftone_get_workspace(halftone *handle, void **workspace, size_t *bytes) {
         *workspace = handle->has_user ? handle->user : NULL;
         *bytes = handle->has_user ? handle->user_bytes : 0;
     }
+    return code;
+}
+
+int halftone_get_workspace_source(halftone *handle, int *source) {
+    const int code = begin_get(handle, source, source);
+    if (code == HALFTONE_OK)
+        *source = handle->own_source == SOURCE_POOL ? HALFTONE_POOL : HALFTONE_OWN;
     return code;
 }
 

@@ -51,30 +51,32 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
 }
 
 static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
-                       struct ht_pack_args *args, int count) {
+                       struct ht_pack_args *args, int count, enum ws_source memory) {
+    struct context *c = NULL;
     for (int i = 0; i < count; i++)
         args[i].call = h->pack_calls;
-    ht_attach_exchange(h, x, args, count);
+    if (memory == SOURCE_HANDLE)
+        c = ht_attach_exchange(h, x, args, count);
     int code = ht_fail_device(h, ht_dev_check(scheme->pack(args, count, h->stream)));
-    if (code != HALFTONE_OK)
-        h->exchange_is_reset = false; /* nobody knows how far it came */
+    if (code != HALFTONE_OK && c != NULL)
+        c->exchange_is_reset = false; /* nobody knows how far it came */
     return code;
 }
 
 int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
-                     int count) {
+                     int count, enum ws_source memory) {
     const int ready = ready_packing(h, scheme);
     if (ready != HALFTONE_OK)
         return ready;
     h->pack_calls = h->pack_calls < INT32_MAX ? h->pack_calls + 1 : 1;
     if (count == 2 && x[0].layout->entries + x[1].layout->entries <= HT_GRID_BATCH) {
         struct ht_pack_args both[2] = {pack_args(scheme, &x[0], 0), pack_args(scheme, &x[1], 0)};
-        return launch_pack(h, scheme, x, both, 2);
+        return launch_pack(h, scheme, x, both, 2, memory);
     }
     for (int i = 0; i < count; i++) {
         for (int64_t entry = 0; entry < x[i].layout->entries; entry += HT_GRID_BATCH) {
             struct ht_pack_args args = pack_args(scheme, &x[i], entry);
-            int code = launch_pack(h, scheme, &x[i], &args, 1);
+            int code = launch_pack(h, scheme, &x[i], &args, 1, memory);
             if (code != HALFTONE_OK)
                 return code;
         }
@@ -185,6 +187,7 @@ static void next_entries(struct ht_gemm_args *args) {
 struct gemm_run {
     const struct plan *plan;
     const struct gemm_call *call;
+    struct workspace workspace;
     struct packed_place a, b;
     struct ht_gemm_args args; /* for the present slice of the batch */
 };
@@ -202,7 +205,7 @@ static int launch_pack_step(halftone *h, const struct gemm_run *r, const struct 
         {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, p->tiles},
     };
     (void)s;
-    return ht_pack_operands(h, p->scheme, sources, 2);
+    return ht_pack_operands(h, p->scheme, sources, 2, r->workspace.source);
 }
 
 static int ready_kernel(halftone *h, const struct plan *p, const struct step *s) {
@@ -279,22 +282,20 @@ int ht_scale(halftone *h, const struct gemm_call *x) {
 }
 
 /* Where the packed operands lie: the caller's, for `packed_for`, which are only read, or the workspace's. */
-static void place_operands(const halftone *h, const struct ht_scheme_desc *packed_for, char *workspace,
-                           struct gemm_run *r) {
+static void place_operands(const halftone *h, const struct ht_scheme_desc *packed_for, struct gemm_run *r) {
     if (packed_for != NULL) {
         const struct packed_layout a = ht_operand_layout(h, packed_for, r->call->m, r->call->k);
         const struct packed_layout b = ht_operand_layout(h, packed_for, r->call->n, r->call->k);
         r->a = ht_place_in_block(&a, (char *)r->call->packed_a);
         r->b = ht_place_in_block(&b, (char *)r->call->packed_b);
     } else if (!h->set->kernel[r->plan->kernel].direct) {
-        r->a = ht_place_in_workspace(r->plan, workspace, 0);
-        r->b = ht_place_in_workspace(r->plan, workspace, 1);
+        r->a = ht_place_in_workspace(r->plan, r->workspace.at, 0);
+        r->b = ht_place_in_workspace(r->plan, r->workspace.at, 1);
     }
 }
 
 int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for) {
     struct gemm_run r;
-    char *workspace = NULL;
     const bool is_packed = packed_for != NULL;
     const int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
     const int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
@@ -302,15 +303,15 @@ int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_d
     r.call = x;
     int code = ht_plan_call(h, x, a_entries, b_entries, &r.plan);
     if (code == HALFTONE_OK)
-        code = ht_get_workspace(h, (size_t)r.plan->bytes, &workspace);
+        code = ht_open_workspace(h, (size_t)r.plan->bytes, &r.workspace);
     if (code != HALFTONE_OK)
         return code;
     const struct plan *p = r.plan;
     const bool unpacked = h->set->kernel[p->kernel].direct;
-    place_operands(h, packed_for, workspace, &r);
+    place_operands(h, packed_for, &r);
     r.args = args_of(h, x);
     r.args.splits = p->splits;
-    r.args.partial = p->splits > 1 ? (float *)(void *)(workspace + p->at[WS_PARTIALS]) : NULL;
+    r.args.partial = p->splits > 1 ? (float *)(void *)(r.workspace.at + p->at[WS_PARTIALS]) : NULL;
     const struct gemm_call read = r.a.copy != NULL ? with_copies(packed_for, x, &r.a, &r.b) : *x;
     if (unpacked || p->checked)
         add_sources(p, &read, &r.args);
@@ -318,5 +319,5 @@ int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_d
         add_panels(p, &r.a, &r.b, &r.args);
     if (p->checked)
         add_range_counts(p, &r.a, &r.b, x->k, &r.args);
-    return run_steps(h, &r);
+    return ht_close_workspace(h, &r.workspace, run_steps(h, &r));
 }

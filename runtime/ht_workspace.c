@@ -1,7 +1,5 @@
-/* ht_workspace.c: layouts of packed operands and of the workspace, and the handle's own device memory. */
+/* ht_workspace.c: layouts of packed operands and of the workspace, and the three sources of its memory. */
 #include "ht_call.h"
-
-#include <stdlib.h>
 
 static struct packed_layout packed_layout_of(const struct ht_scheme_desc *s, int64_t rows, int64_t k,
                                              int64_t entries) {
@@ -108,139 +106,69 @@ int ht_lay_out_workspace(halftone *h, struct plan *p) {
 
 /* ---- memory ---- */
 
-/* The handle's own exchange block grows up to this: two square operands of n = 16384. Larger ones use the
- * workspace. */
-enum { EXCHANGE_BYTES_MAX = 34 << 20, EXCHANGE_UNIT = 1 << 20 };
-
-int ht_look_at_stream(halftone *h) {
-    int capturing = 0;
-    const int code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
-    h->capturing = capturing != 0;
-    return code;
-}
-
-/* Keeps a block that a graph may still write until the handle is destroyed. */
-static int retire(halftone *h, void *block) {
-    void **const longer = (void **)realloc(h->retired, (h->retired_count + 1) * sizeof *longer);
-    if (longer == NULL)
-        return HALFTONE_OUT_OF_HOST_MEMORY;
-    h->retired = longer;
-    h->retired[h->retired_count++] = block;
+/* The caller's block. */
+static int open_callers(halftone *h, size_t bytes, struct workspace *w) {
+    if (h->user_bytes < bytes)
+        return ht_fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu given", bytes, h->user_bytes);
+    w->at = h->user;
     return HALFTONE_OK;
 }
 
-/* The stream may still be using the block. */
-static int release_own(halftone *h) {
-    int code = HALFTONE_OK;
-    if (h->own_captured)
-        code = retire(h, h->own);
-    else if (h->own != NULL)
-        code = ht_fail_device(h, ht_dev_stream_sync(h->stream));
-    if (code != HALFTONE_OK)
-        return code;
-    code = h->own_captured ? HALFTONE_OK : ht_fail_device(h, ht_dev_free(h->own));
-    h->own = NULL;
-    h->own_bytes = 0;
-    h->own_captured = false;
+/* Stream-ordered memory: of the call alone, or of the graph that it is captured for. */
+static int open_pool(halftone *h, size_t bytes, struct workspace *w) {
+    void *memory = NULL;
+    const int code = ht_fail_device(h, ht_dev_pool_alloc(h->pool, &memory, bytes, h->stream));
+    w->at = (char *)memory;
+    w->source = SOURCE_POOL;
     return code;
 }
 
-static int grow_own(halftone *h, size_t bytes) {
-    if (h->capturing)
-        return ht_fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu there, and the stream is being captured",
-                       bytes, h->own_bytes);
-    int code = release_own(h);
-    if (code != HALFTONE_OK)
+/* The handle's, which grows; in a capture, which forbids that, the pool serves. */
+static int open_handles(halftone *h, size_t bytes, struct workspace *w) {
+    const int code = ht_own_workspace(h, bytes, &w->at);
+    if (code != HALFTONE_OK || w->at != NULL)
         return code;
-    void *memory = NULL;
-    code = ht_fail_device(h, ht_dev_alloc(&memory, bytes));
-    if (code != HALFTONE_OK)
+    if (h->device.has_pool)
+        return open_pool(h, bytes, w);
+    return ht_fail(h, HALFTONE_WORKSPACE,
+                   "%zu bytes needed, the handle keeps fewer for this stream, the stream is being captured, and "
+                   "this device has no stream-ordered memory",
+                   bytes);
+}
+
+static int close_kept(halftone *h, struct workspace *w) {
+    (void)h, (void)w;
+    return HALFTONE_OK;
+}
+
+static int close_pool(halftone *h, struct workspace *w) {
+    return ht_fail_device(h, ht_dev_pool_free(w->at, h->stream));
+}
+
+/* By enum ws_source. A call opens the source that the handle is set to, and closes what it got. */
+static const struct {
+    int (*open)(halftone *h, size_t bytes, struct workspace *w);
+    int (*close)(halftone *h, struct workspace *w);
+} sources[] = {{open_handles, close_kept}, {open_pool, close_pool}, {open_callers, close_kept}};
+
+enum ws_source ht_workspace_source(const halftone *h) {
+    return h->has_user ? SOURCE_CALLER : h->own_source;
+}
+
+int ht_open_workspace(halftone *h, size_t bytes, struct workspace *w) {
+    w->source = ht_workspace_source(h);
+    w->at = NULL;
+    return bytes == 0 ? HALFTONE_OK : sources[w->source].open(h, bytes, w);
+}
+
+int ht_close_workspace(halftone *h, struct workspace *w, int code) {
+    if (w->at == NULL)
         return code;
-    h->own = (char *)memory;
-    h->own_bytes = bytes;
-    /* the product reads flags that packing may not have raised: any value will do, but a sanitizer asks
-     * for one */
-    return ht_fail_device(h, ht_dev_memset_async(memory, 0, WS_ALIGNMENT, h->stream));
-}
-
-int ht_get_workspace(halftone *h, size_t bytes, char **workspace) {
-    *workspace = NULL;
-    if (bytes == 0)
-        return HALFTONE_OK;
-    if (h->has_user) {
-        if (h->user_bytes < bytes)
-            return ht_fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu given", bytes, h->user_bytes);
-        *workspace = h->user;
-        return HALFTONE_OK;
-    }
-    int code = ht_look_at_stream(h);
-    if (code == HALFTONE_OK && h->own_bytes < bytes)
-        code = grow_own(h, bytes);
-    h->own_captured = h->own_captured || (code == HALFTONE_OK && h->capturing);
-    *workspace = h->own;
-    return code;
-}
-
-/* ---- where packing blocks exchange absmax ---- */
-
-/* Earlier calls may still use the old one, and graphs always. */
-static bool grow_exchange(halftone *h, size_t bytes) {
-    void *memory = NULL;
-    if (ht_dev_stream_sync(h->stream) != HT_DEV_OK || ht_dev_alloc(&memory, bytes) != HT_DEV_OK)
-        return false;
-    if (h->exchange_captured && retire(h, h->exchange) != HALFTONE_OK) {
-        (void)ht_dev_free(memory);
-        return false;
-    }
-    const int freed = h->exchange_captured ? HT_DEV_OK : ht_dev_free(h->exchange);
-    h->exchange = (int *)memory;
-    h->exchange_bytes = bytes;
-    h->exchange_is_reset = h->exchange_captured = false;
-    return freed == HT_DEV_OK;
-}
-
-/* Whether the handle's own block is reset and large enough; false: use the workspace. A workspace of the
- * user's means that calls of one handle may run in several streams at once, which must not exchange with
- * each other. */
-static bool ensure_exchange(halftone *h, int64_t bytes) {
-    const bool fits = (int64_t)h->exchange_bytes >= bytes;
-    if (h->has_user || bytes > EXCHANGE_BYTES_MAX)
-        return false;
-    if (h->capturing) { /* nothing may grow, and a graph would reset it later, and again */
-        h->exchange_captured = h->exchange_captured || (fits && h->exchange_is_reset);
-        return fits && h->exchange_is_reset;
-    }
-    if (!fits && !grow_exchange(h, (size_t)round_up(bytes, EXCHANGE_UNIT)))
-        return false;
-    if (!h->exchange_is_reset)
-        h->exchange_is_reset =
-            ht_dev_memset_async(h->exchange, 0xff, h->exchange_bytes, h->stream) == HT_DEV_OK;
-    return h->exchange_is_reset;
-}
-
-void ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args, int count) {
-    int64_t ints = 0;
-    for (int i = 0; i < count; i++)
-        ints = ht_add(ints, ht_mul(x[i].layout->exchange_ints, args[i].batch));
-    if (args[0].meeting == NULL || (ints > 0 && !ensure_exchange(h, ht_mul(ints, (int64_t)sizeof(int)))))
-        return;
-    for (int i = 0; i < count; i++)
-        args[i].meeting_clean = 1;
-    for (int i = 0, at = 0; ints > 0 && i < count; i++) {
-        args[i].meeting = h->exchange + at;
-        args[i].meeting_stride = x[i].layout->exchange_ints;
-        at += (int)x[i].layout->exchange_ints * args[i].batch;
-    }
-}
-
-int ht_free_memory(halftone *h) {
-    void *const blocks[] = {h->own, h->exchange};
-    const bool has_blocks = h->own != NULL || h->exchange != NULL || h->retired_count > 0;
-    int code = has_blocks ? ht_fail_device(h, ht_dev_stream_sync(h->stream)) : HALFTONE_OK;
-    for (size_t i = 0; i < 2 + h->retired_count; i++) {
-        int freed = ht_fail_device(h, ht_dev_free(i < 2 ? blocks[i] : h->retired[i - 2]));
-        code = code != HALFTONE_OK ? code : freed;
-    }
-    free(h->retired);
+    if (code == HALFTONE_OK)
+        return sources[w->source].close(h, w);
+    char detail[DETAIL_MAX]; /* of what failed first */
+    memcpy(detail, h->detail, sizeof detail);
+    (void)sources[w->source].close(h, w);
+    memcpy(h->detail, detail, sizeof detail);
     return code;
 }

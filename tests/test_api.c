@@ -28,6 +28,11 @@ static struct {
     int64_t packed_entries, packed_rows;
     size_t limit_bytes, last_alloc_bytes;
     bool capturing, dry; /* dry: launches are only counted */
+    bool has_pool;
+    long asked, device_syncs, pool_allocs, pool_frees, pools, trims, fail_after; /* fail_after: allocations; 0: none fails */
+    size_t held_bytes;    /* by cudaMalloc, as it were */
+    void *pool_stream;    /* of what the pool gave and has not got back */
+    const void *last_pool;
     void *stream;        /* where uploads belong */
     long uploads_elsewhere;
     int open_code, launch_code, init_code, capability;
@@ -51,6 +56,7 @@ int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     (void)set;
     memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "fake device");
+    info->has_pool = dev.has_pool;
     info->capability = dev.capability;
     return dev_report(dev.open_code, "no driver");
 }
@@ -59,24 +65,102 @@ int ht_dev_check(int backend_code) {
     return dev_report(backend_code, "fake launch failed");
 }
 
+enum { BEFORE_BLOCK = 1024 }; /* where its size is kept */
+
+static bool refuses(size_t bytes) {
+    return bytes > dev.limit_bytes || (dev.fail_after > 0 && --dev.fail_after == 0);
+}
+
+static void *block_of(size_t bytes) {
+    char *block = aligned_alloc(BEFORE_BLOCK, BEFORE_BLOCK + (bytes + BEFORE_BLOCK - 1) / BEFORE_BLOCK * BEFORE_BLOCK);
+    assert_non_null(block);
+    memcpy(block, &bytes, sizeof bytes);
+    if (!dev.dry)
+        memset(block + BEFORE_BLOCK, 0xff, bytes); /* NaN */
+    return block + BEFORE_BLOCK;
+}
+
+static size_t bytes_of(const void *memory) {
+    size_t bytes;
+    memcpy(&bytes, (const char *)memory - BEFORE_BLOCK, sizeof bytes);
+    return bytes;
+}
+
+/* What comes next in the same place must not find its old contents. */
+static void drop_block(void *memory) {
+    if (memory == NULL)
+        return;
+    if (!dev.dry)
+        memset(memory, 0xff, bytes_of(memory));
+    free((char *)memory - BEFORE_BLOCK);
+}
+
 int ht_dev_alloc(void **memory, size_t bytes) {
     dev.calls++;
     *memory = NULL;
-    if (bytes > dev.limit_bytes)
+    assert_false(dev.capturing);
+    if (refuses(bytes))
         return dev_report(HT_DEV_MEMORY, "fake card is full");
-    *memory = malloc(bytes);
-    assert_non_null(*memory);
-    if (!dev.dry)
-        memset(*memory, 0xff, bytes); /* NaN */
+    *memory = block_of(bytes);
     dev.allocs++;
     dev.last_alloc_bytes = bytes;
+    dev.held_bytes += bytes;
     return HT_DEV_OK;
 }
 
 int ht_dev_free(void *memory) {
     dev.calls++;
     dev.frees += memory != NULL;
-    free(memory);
+    dev.held_bytes -= memory != NULL ? bytes_of(memory) : 0;
+    drop_block(memory);
+    return HT_DEV_OK;
+}
+
+int ht_dev_sync(void) {
+    dev.calls++;
+    dev.device_syncs++;
+    assert_false(dev.capturing);
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_create(void **pool) {
+    dev.calls++;
+    *pool = NULL;
+    if (refuses(0))
+        return dev_report(HT_DEV_MEMORY, "fake card has no room for a pool");
+    *pool = &dev.pools;
+    dev.pools++;
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_destroy(void *pool) {
+    dev.pools -= pool != NULL;
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_trim(void *pool) {
+    dev.trims += pool != NULL;
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
+    dev.calls++;
+    *memory = NULL;
+    if (refuses(bytes))
+        return dev_report(HT_DEV_MEMORY, "fake pool is empty");
+    *memory = block_of(bytes);
+    dev.pool_allocs++;
+    dev.pool_stream = stream;
+    dev.last_pool = pool;
+    return HT_DEV_OK;
+}
+
+int ht_dev_pool_free(void *memory, void *stream) {
+    dev.calls++;
+    dev.pool_frees++;
+    assert_non_null(memory);
+    assert_ptr_equal(stream, dev.pool_stream);
+    drop_block(memory);
     return HT_DEV_OK;
 }
 
@@ -113,6 +197,7 @@ int ht_dev_download(void *host, const void *device, size_t bytes) {
 int ht_dev_is_capturing(void *stream, int *capturing) {
     (void)stream;
     dev.calls++;
+    dev.asked++;
     *capturing = dev.capturing;
     return HT_DEV_OK;
 }
@@ -403,6 +488,8 @@ static int setup(void **state) {
 static int teardown(void **state) {
     assert_int_equal(halftone_destroy(*state), HALFTONE_OK);
     assert_int_equal(dev.allocs, dev.frees);
+    assert_int_equal(dev.pool_allocs, dev.pool_frees);
+    assert_int_equal(dev.pools, 0);
     return 0;
 }
 
@@ -455,8 +542,9 @@ static void reference(const struct problem *p, const float *a, const float *b, f
             }
 }
 
-/* Runs a problem on random integers and compares all of C, its padding included, bit for bit. */
-static void check(halftone *h, const struct problem *p) {
+/* Runs a problem on random integers and compares all of C, its padding included, bit for bit; where it fails, C is as it
+ * was. */
+static int run_and_compare(halftone *h, const struct problem *p) {
     bool ta = is_t(p->ta), tb = is_t(p->tb);
     size_t a_count = extent(p->lda, ta ? p->k : p->m, ta ? p->m : p->k, p->stride_a, p->batch);
     size_t b_count = extent(p->ldb, tb ? p->n : p->k, tb ? p->k : p->n, p->stride_b, p->batch);
@@ -465,13 +553,13 @@ static void check(halftone *h, const struct problem *p) {
           *want = malloc(c_count * sizeof *want);
     assert_non_null(want);
     memcpy(want, c, c_count * sizeof *c);
-    reference(p, a, b, want);
     int code = p->batch == 1 ? halftone_sgemm(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, p->lda, b,
                                               p->ldb, &p->beta, c, p->ldc)
                              : halftone_sgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a,
                                                               p->lda, p->stride_a, b, p->ldb, p->stride_b,
                                                               &p->beta, c, p->ldc, p->stride_c, p->batch);
-    assert_int_equal(code, HALFTONE_OK);
+    if (code == HALFTONE_OK)
+        reference(p, a, b, want);
     for (size_t i = 0; i < c_count; i++)
         if (c[i] != want[i])
             fail_msg("%c%c %dx%dx%d batch %d: C[%zu] = %g, not %g", p->ta, p->tb, p->m, p->n, p->k, p->batch,
@@ -480,6 +568,11 @@ static void check(halftone *h, const struct problem *p) {
     free(b);
     free(c);
     free(want);
+    return code;
+}
+
+static void check(halftone *h, const struct problem *p) {
+    assert_int_equal(run_and_compare(h, p), HALFTONE_OK);
 }
 
 /* ---- products ---- */
@@ -893,7 +986,7 @@ static void test_the_second_call_allocates_nothing(void **state) {
     check(h, &p);
     assert_int_equal(dev.allocs, 3);
     assert_int_equal(dev.alarms, 2);
-    assert_int_equal(dev.frees, 1);
+    assert_int_equal(dev.frees, 0); /* a graph may hold it: nobody asked */
     size_t need;
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', 300, 300, 300, 1, &need), HALFTONE_OK);
     assert_int_equal(dev.last_alloc_bytes, need);
@@ -975,7 +1068,7 @@ static void test_capture(void **state) {
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1),
                      HALFTONE_WORKSPACE);
     assert_non_null(strstr(halftone_last_detail(h), "captured"));
-    assert_int_equal(dev.allocs + dev.launches + dev.syncs, 0);
+    assert_int_equal(dev.allocs + dev.launches + dev.syncs + dev.device_syncs, 0);
     dev.capturing = false;
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_OK);
     dev.capturing = true;
@@ -983,6 +1076,7 @@ static void test_capture(void **state) {
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_OK);
     assert_int_equal(dev.syncs, syncs);
     assert_true(c == 6.0f);
+    dev.capturing = false;
 }
 
 /* Graphs keep addresses: what a captured call used is not freed before the handle is, whatever is needed later. */
@@ -1000,20 +1094,288 @@ static void test_what_a_capture_used_is_kept(void **state) {
     check(h, &large);
     assert_true(dev.allocs == 3 && dev.frees == 0 && dev.last_args.a_panels != captured.a_panels);
     struct problem larger = problem_of('N', 'N', 600, 600, 300, 0);
-    check(h, &larger); /* nobody captured that one's block */
-    assert_true(dev.allocs == 4 && dev.frees == 1);
+    check(h, &larger); /* nobody asked whether a graph holds the block, so it is kept as well */
+    assert_true(dev.allocs == 4 && dev.frees == 0);
     dev.capturing = true;
     check(h, &small);
     dev.capturing = false;
     dev.dry = true; /* 2 x 16 row blocks of k = 8448 meet in more than the 1 MiB that there was */
     float one = 1, zero = 0;
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 1024, 1024, 8448, &one, &one, 1024, &one, 8448, &zero, &one, 1024), HALFTONE_OK);
-    assert_true(dev.allocs == 6 && dev.frees == 1 && dev.pack_log[1].meeting != met);
+    assert_true(dev.allocs == 6 && dev.frees == 0 && dev.pack_log[1].meeting != met);
     dev.dry = false;
     memset(dev.pack_log[1].meeting, 0xff, 1 << 20);
     memset((unsigned char *)(uintptr_t)captured.a_panels, 0, HT_ATOM_BYTES); /* replayed: still ours to write */
     assert_int_equal(met[0], -1);
     check(h, &small);
+}
+
+/* ---- streams and sources ---- */
+
+/* Where the last call of a scheme that exchanges absmax had its memory. */
+struct memory_used {
+    const void *panels, *exchange;
+};
+
+static struct memory_used call_on(halftone *h, void *stream, const struct problem *p) {
+    assert_int_equal(halftone_set_stream(h, stream), HALFTONE_OK);
+    check(h, p);
+    return (struct memory_used){dev.last_args.a_panels, dev.pack_log[1].meeting};
+}
+
+/* Calls on two streams may run at once, so they share no memory; each stream finds its own again, and nobody waits. */
+static void test_streams_share_no_memory(void **state) {
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 40, 30, 130, 0);
+    char streams[2];
+    const struct memory_used none = call_on(h, NULL, &p), first = call_on(h, &streams[0], &p);
+    const struct memory_used second = call_on(h, &streams[1], &p);
+    const long syncs = dev.syncs, allocs = dev.allocs;
+    assert_true(first.panels != second.panels && first.exchange != second.exchange);
+    assert_true(first.panels != none.panels && first.exchange != none.exchange);
+    for (int i = 0; i < 4; i++) {
+        const struct memory_used again = call_on(h, &streams[i % 2], &p);
+        assert_ptr_equal(again.panels, i % 2 ? second.panels : first.panels);
+        assert_ptr_equal(again.exchange, i % 2 ? second.exchange : first.exchange);
+    }
+    assert_true(dev.syncs == syncs && dev.device_syncs == 0 && dev.allocs == allocs);
+}
+
+/* However many streams come, the handle keeps memory for so many of them; the one that waited longest gives way, when the
+ * device is done. */
+static void test_streams_are_bounded(void **state) {
+    enum { KEPT = 32, STREAMS = 100 };
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 20, 20, 130, 0);
+    char streams[STREAMS];
+    struct memory_used used[STREAMS];
+    for (int i = 0; i < STREAMS; i++) {
+        used[i] = call_on(h, &streams[i], &p);
+        for (int j = i < KEPT ? 0 : i - KEPT + 1; j < i; j++)
+            assert_true(used[i].panels != used[j].panels && used[i].exchange != used[j].exchange);
+        assert_int_equal(dev.device_syncs, i < KEPT ? 0 : i - KEPT + 1);
+    }
+    /* the first block could be in a graph, since nobody asks while there is one stream: it is not given on */
+    assert_int_equal(dev.allocs, 2 * KEPT);
+    assert_ptr_equal(call_on(h, &streams[STREAMS - KEPT], &p).panels, used[STREAMS - KEPT].panels);
+    call_on(h, &streams[0], &p); /* instead of the one that follows in age */
+    assert_ptr_equal(call_on(h, &streams[STREAMS - KEPT], &p).panels, used[STREAMS - KEPT].panels);
+    assert_int_equal(dev.device_syncs, STREAMS - KEPT + 1);
+    assert_int_equal(dev.allocs, 2 * KEPT);
+}
+
+/* What a graph holds is not given to another stream. */
+static void test_captured_memory_stays_with_its_stream(void **state) {
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 20, 20, 130, 0);
+    char streams[80];
+    call_on(h, &streams[1], &p);
+    const struct memory_used held = call_on(h, &streams[0], &p);
+    dev.capturing = true;
+    assert_ptr_equal(call_on(h, &streams[0], &p).panels, held.panels);
+    dev.capturing = false;
+    for (int i = 1; i < 80; i++) {
+        const struct memory_used other = call_on(h, &streams[i], &p);
+        assert_true(other.panels != held.panels && other.exchange != held.exchange);
+    }
+    const long frees = dev.frees;
+    memset((void *)(uintptr_t)held.panels, 1, 64); /* replayed: still ours to write */
+    assert_int_equal(frees, 0);
+    assert_int_equal(halftone_trim(h), HALFTONE_OK);
+    assert_int_equal(dev.frees, dev.allocs);
+}
+
+/* The pool serves a capture that comes before any call, and the graph owns what it gave: nothing of the handle's. */
+static void test_capture_without_a_call_before(void **state) {
+    (void)state;
+    halftone *h = NULL;
+    char stream, streams[64];
+    struct problem p = problem_of('N', 'N', 40, 30, 130, 0), larger = problem_of('N', 'N', 400, 30, 130, 0);
+    dev.has_pool = true;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    dev.capturing = true;
+    call_on(h, &stream, &p);
+    assert_true(dev.pool_allocs == 1 && dev.pool_frees == 1 && dev.allocs == 0 && dev.memsets == 0);
+    assert_true(dev.pool_stream == &stream && dev.last_pool == NULL && !dev.pack_log[1].meeting_clean);
+    dev.capturing = false;
+    call_on(h, &stream, &p);
+    assert_true(dev.pool_allocs == 1 && dev.allocs == 2);
+    dev.capturing = true;
+    call_on(h, &stream, &p); /* large enough */
+    assert_true(dev.pool_allocs == 1 && dev.pack_log[1].meeting_clean);
+    call_on(h, &stream, &larger);
+    assert_true(dev.pool_allocs == 2 && dev.allocs == 2);
+    dev.limit_bytes = 10;
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 400, 400, 130, &(float){1}, NULL, 400, NULL, 130, &(float){0}, NULL, 400), -7);
+    float x[400];
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 400, 1, 1, &(float){1}, x, 400, x, 1, &(float){0}, x, 400),
+                     HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_string_equal(halftone_last_detail(h), "fake pool is empty");
+    dev.limit_bytes = (size_t)1 << 28;
+    dev.capturing = false;
+    for (int i = 0; i < 64; i++)
+        call_on(h, &streams[i], &p);
+    const long syncs = dev.device_syncs;
+    dev.capturing = true; /* no room in the table, and nobody may wait */
+    call_on(h, &stream, &p);
+    assert_true(dev.pool_allocs == 3 && dev.device_syncs == syncs);
+    dev.capturing = false;
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    assert_true(dev.allocs == dev.frees && dev.pool_allocs == dev.pool_frees);
+}
+
+static void test_memory_of_the_pool(void **state) {
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 40, 30, 130, 0), one = problem_of('N', 'N', 3, 5, 20000, 0);
+    static _Alignas(HALFTONE_ALIGNMENT) char block[1 << 20];
+    int source = -1;
+    char stream;
+    assert_int_equal(halftone_get_workspace_source(h, &source) + source, HALFTONE_OWN);
+    assert_int_equal(halftone_set_workspace_source(h, HALFTONE_POOL), HALFTONE_NOT_SUPPORTED);
+    assert_string_equal(halftone_last_detail(h), "fake device has no stream-ordered memory");
+    assert_int_equal(halftone_set_workspace_source(h, 2), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_get_workspace_source(h, NULL), -18);
+    dev.has_pool = true;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    dev.fail_after = 1;
+    assert_int_equal(halftone_set_workspace_source(h, HALFTONE_POOL), HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(halftone_get_workspace_source(h, &source) + source, HALFTONE_OWN);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(halftone_set_workspace_source(h, HALFTONE_POOL), HALFTONE_OK);
+    assert_int_equal(halftone_get_workspace_source(h, &source), HALFTONE_OK);
+    assert_true(source == HALFTONE_POOL && dev.pools == 1);
+    for (int i = 0; i < 3; i++) {
+        dev.capturing = i == 2;
+        call_on(h, &stream, i == 1 ? &one : &p);
+        assert_true(dev.pool_allocs == i + 1 && dev.pool_frees == i + 1 && dev.last_pool == &dev.pools);
+    }
+    dev.capturing = false;
+    assert_true(dev.allocs == 0 && dev.asked == 0 && dev.syncs == 0); /* nor does anything wait */
+    dev.launch_code = HT_DEV_FAILED; /* what was taken is given back */
+    float x[16] = {0};
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 4, &(float){1}, x, 4, x, 4, &(float){0}, x, 4), HALFTONE_DEVICE_ERROR);
+    assert_string_equal(halftone_last_detail(h), "fake launch failed");
+    assert_int_equal(dev.pool_frees, 4);
+    dev.launch_code = 0;
+    assert_int_equal(halftone_set_workspace(h, block, sizeof block), HALFTONE_OK); /* the caller's wins */
+    call_on(h, &stream, &p);
+    assert_int_equal(halftone_set_workspace(h, NULL, 0), HALFTONE_OK);
+    assert_int_equal(dev.pool_allocs, 4);
+    assert_int_equal(halftone_trim(h), HALFTONE_OK);
+    assert_true(dev.trims == 1 && dev.device_syncs == 0);
+    call_on(h, &stream, &p);
+    assert_int_equal(halftone_set_workspace_source(h, HALFTONE_OWN), HALFTONE_OK);
+    call_on(h, &stream, &p);
+    assert_true(dev.pool_allocs == 5 && dev.allocs == 2);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
+/* The driver is asked whether the stream is captured where memory must grow and, since a block may then change hands, where
+ * there are several streams. Calls that find what they need on the only stream ask nothing. */
+static void test_capture_is_asked_where_it_matters(void **state) {
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 40, 30, 130, 0);
+    char streams[2];
+    call_on(h, &streams[0], &p);
+    assert_int_equal(dev.asked, 1);
+    for (int i = 0; i < 5; i++)
+        call_on(h, &streams[0], &p);
+    assert_int_equal(dev.asked, 1);
+    call_on(h, &streams[1], &p);
+    assert_int_equal(dev.asked, 2);
+    call_on(h, &streams[1], &p);
+    assert_int_equal(dev.asked, 3);
+    dev.capturing = true;
+    call_on(h, &streams[1], &p);
+    dev.capturing = false;
+    assert_int_equal(dev.asked, 4);
+    call_on(h, &streams[1], &p); /* what is known is not asked again */
+    assert_int_equal(dev.asked, 4);
+}
+
+static void test_trim(void **state) {
+    halftone *h = *state;
+    struct problem p = problem_of('N', 'N', 40, 30, 130, 0), larger = problem_of('N', 'N', 100, 100, 200, 0);
+    char streams[2];
+    assert_int_equal(halftone_trim(NULL), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_trim(h), HALFTONE_OK);
+    assert_int_equal(dev.device_syncs, 0);
+    for (int i = 0; i < 4; i++)
+        call_on(h, &streams[i % 2], i < 2 ? &p : &larger);
+    dev.capturing = true;
+    assert_int_equal(halftone_trim(h), HALFTONE_NOT_SUPPORTED);
+    assert_non_null(strstr(halftone_last_detail(h), "captured"));
+    dev.capturing = false;
+    assert_true(dev.held_bytes > 0);
+    assert_int_equal(halftone_trim(h), HALFTONE_OK);
+    assert_true(dev.held_bytes == 0 && dev.device_syncs == 1);
+    call_on(h, &streams[0], &larger);
+}
+
+/* Blocks that are kept for graphs are together no larger than the one in use, however the sizes come. */
+static void test_outgrown_blocks_are_bounded(void **state) {
+    halftone *h = *state;
+    const float one = 1, zero = 0;
+    float x = 0;
+    dev.dry = true;
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK); /* nothing but the workspace */
+    for (int n = 64; n <= 4096; n += 64)
+        for (int twice = 0; twice < 2; twice++) {
+            assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n), HALFTONE_OK);
+            assert_true(dev.held_bytes <= 2 * dev.last_alloc_bytes);
+        }
+    assert_in_range(dev.allocs, 4, 12);
+    /* where the device has no room for more, just what is needed will do, and if not that, the reason is said */
+    size_t need = 0;
+    int n = 4096;
+    for (; need <= dev.last_alloc_bytes; n += 64)
+        assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', n + 64, n + 64, 64, 1, &need), HALFTONE_OK);
+    assert_true(need < dev.held_bytes);
+    dev.limit_bytes = need;
+    for (int more = 0; more < 2; more++) {
+        const long frees = dev.frees;
+        assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n), HALFTONE_OK);
+        assert_int_equal(dev.last_alloc_bytes, need);
+        assert_int_equal(halftone_sgemm(h, 'N', 'N', n + 64, n + 64, 64, &one, &x, n + 64, &x, 64, &zero, &x, n + 64),
+                         HALFTONE_OUT_OF_DEVICE_MEMORY);
+        assert_non_null(strstr(halftone_last_detail(h), "fake card is full; the handle keeps "));
+        assert_non_null(strstr(halftone_last_detail(h), "halftone_trim"));
+        assert_true(more == 0 || dev.frees == frees); /* what a graph may hold is there still */
+        assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n), HALFTONE_OK);
+    }
+}
+
+/* Each allocation of a sequence fails once: a code, and from then on all is as it should be. */
+static void test_every_allocation_may_fail(void **state) {
+    struct problem p = problem_of('N', 'N', 5, 4, 70, 0), larger = problem_of('N', 'N', 70, 3, 70, 0);
+    char streams[40];
+    (void)state;
+    dev.has_pool = true;
+    for (int source = HALFTONE_OWN; source <= HALFTONE_POOL; source++)
+        for (long fail = 1, failed = 1; failed > 0; fail++) {
+            halftone *h = NULL;
+            failed = 0;
+            memset(dev.inits, 0, sizeof dev.inits);
+            assert_int_equal(halftone_create(&h), HALFTONE_OK);
+            assert_int_equal(halftone_set_workspace_source(h, source), HALFTONE_OK);
+            dev.fail_after = fail;
+            for (int i = 0; i < 48; i++) {
+                const struct problem *x = i % 3 == 2 ? &larger : &p;
+                assert_int_equal(halftone_set_stream(h, &streams[i < 8 ? i % 2 : i % 40]), HALFTONE_OK);
+                dev.capturing = i % 4 == 3;
+                const int code = run_and_compare(h, x);
+                assert_true(code == HALFTONE_OK || code == HALFTONE_OUT_OF_DEVICE_MEMORY);
+                assert_int_equal(halftone_last_detail(h)[0] != '\0', code != HALFTONE_OK);
+                failed += code != HALFTONE_OK;
+                if (code != HALFTONE_OK)
+                    check(h, x);
+                dev.capturing = false;
+            }
+            failed += dev.fail_after == 0; /* of the exchange, whose failure no call sees */
+            dev.fail_after = 0;
+            assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+            assert_true(dev.allocs == dev.frees && dev.pool_allocs == dev.pool_frees && dev.pools == 0);
+        }
 }
 
 static void test_out_of_memory_leaves_the_handle_usable(void **state) {
@@ -1657,7 +2019,10 @@ static void fuzz_state(halftone *h, char *memory) {
         (void)halftone_set_accuracy(h, accuracies[next_random() % 6]);
     (void)halftone_set_kernel(h, next_random() % 2 ? NULL : kernel != NULL ? kernel : "nonsense");
     (void)halftone_set_workspace(h, next_random() % 4 == 0 ? memory : NULL, next_random() % 3 * 100000);
-    (void)halftone_set_stream(h, memory);
+    (void)halftone_set_stream(h, memory + next_random() % 40);
+    (void)halftone_set_workspace_source(h, (int)(next_random() % 3));
+    if (next_random() % 64 == 0)
+        (void)halftone_trim(h);
 }
 
 /* Dry launches: no pointer is followed, so any size may meet any pointer. What must hold: a code of the
@@ -1698,13 +2063,18 @@ static void fuzz(halftone *h, int rounds) {
     }
     assert_true(dev.gemms > rounds / 40 && dev.reduces > rounds / 40 && dev.packs > rounds / 40);
     assert_int_equal(halftone_set_workspace(h, NULL, 0), HALFTONE_OK);
+    dev.capturing = false;
     free(memory);
 }
 
 static void test_random_arguments_never_crash(void **state) {
-    dev.dry = true;
+    halftone *h = NULL;
+    (void)state;
+    dev.dry = dev.has_pool = true;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
     seed = 2026;
-    fuzz(*state, 40000);
+    fuzz(h, 40000);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 static void test_random_arguments_never_crash_a_checked_set(void **state) {
@@ -1744,6 +2114,15 @@ int main(void) {
         API_TEST(test_shared_operands_need_less_workspace),
         API_TEST(test_capture),
         API_TEST(test_what_a_capture_used_is_kept),
+        API_TEST(test_streams_share_no_memory),
+        API_TEST(test_streams_are_bounded),
+        API_TEST(test_captured_memory_stays_with_its_stream),
+        API_TEST(test_capture_without_a_call_before),
+        API_TEST(test_memory_of_the_pool),
+        API_TEST(test_capture_is_asked_where_it_matters),
+        API_TEST(test_trim),
+        API_TEST(test_outgrown_blocks_are_bounded),
+        API_TEST(test_every_allocation_may_fail),
         API_TEST(test_out_of_memory_leaves_the_handle_usable),
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),

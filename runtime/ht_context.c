@@ -1,0 +1,275 @@
+/* ht_context.c: the handle's own device memory, which belongs to one stream each: contexts, and what becomes of blocks
+ * that are outgrown. */
+#include "ht_call.h"
+
+#include <stdlib.h>
+
+int ht_ask_capture(halftone *h) {
+    int capturing = 0;
+    if (h->capture != CAPTURE_NOT_ASKED)
+        return HALFTONE_OK;
+    const int code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
+    if (code == HALFTONE_OK)
+        h->capture = capturing ? CAPTURE_ACTIVE : CAPTURE_NONE;
+    return code;
+}
+
+/* ---- blocks ---- */
+
+/* Room for one more block that is kept for graphs. */
+static int reserve_retired(halftone *h) {
+    void **const longer = (void **)realloc(h->retired, (h->retired_count + 1) * sizeof *longer);
+    if (longer == NULL)
+        return HALFTONE_OUT_OF_HOST_MEMORY;
+    h->retired = longer;
+    return HALFTONE_OK;
+}
+
+static void retire(halftone *h, struct own_block *b) {
+    h->retired[h->retired_count++] = b->at;
+    h->retired_bytes += b->bytes;
+    b->outgrown += b->bytes;
+    b->at = NULL;
+    b->bytes = 0;
+    b->in_graph = false;
+}
+
+static int allocate(halftone *h, size_t bytes, struct own_block *b) {
+    void *memory = NULL;
+    const int code = ht_fail_device(h, ht_dev_alloc(&memory, bytes));
+    if (code != HALFTONE_OK)
+        return code;
+    b->at = (char *)memory;
+    b->bytes = bytes;
+    return HALFTONE_OK;
+}
+
+/* A block that a graph may hold stays as it is until there is another. Blocks kept so are never more than the one in
+ * use: it is at least as large as they are together, unless the device has no room for that. */
+static int replace(halftone *h, struct own_block *b, size_t bytes) {
+    const size_t kept = b->outgrown + b->bytes;
+    struct own_block larger = *b;
+    int code = reserve_retired(h);
+    if (code == HALFTONE_OK)
+        code = allocate(h, bytes > kept ? bytes : kept, &larger);
+    if (code == HALFTONE_OUT_OF_DEVICE_MEMORY && bytes < kept)
+        code = allocate(h, bytes, &larger);
+    if (code != HALFTONE_OK)
+        return code;
+    retire(h, b);
+    b->at = larger.at;
+    b->bytes = larger.bytes;
+    return HALFTONE_OK;
+}
+
+/* The stream may still be using the block. */
+static int free_block(halftone *h, struct own_block *b) {
+    if (b->at == NULL)
+        return HALFTONE_OK;
+    int code = ht_fail_device(h, ht_dev_stream_sync(h->stream));
+    if (code != HALFTONE_OK)
+        return code;
+    code = ht_fail_device(h, ht_dev_free(b->at));
+    b->at = NULL;
+    b->bytes = 0;
+    return code;
+}
+
+static int grow(halftone *h, struct own_block *b, size_t bytes) {
+    int code = HALFTONE_OK;
+    if (b->in_graph) {
+        code = replace(h, b, bytes);
+    } else {
+        code = free_block(h, b);
+        if (code == HALFTONE_OK)
+            code = allocate(h, bytes, b);
+    }
+    if (code == HALFTONE_OUT_OF_DEVICE_MEMORY && h->retired_bytes > 0) {
+        const size_t used = strlen(h->detail);
+        snprintf(h->detail + used, sizeof h->detail - used,
+                 "; the handle keeps %zu bytes that it has outgrown, for graphs: see halftone_trim",
+                 h->retired_bytes);
+    }
+    return code;
+}
+
+/* Called for each use. Whether the stream is captured matters when the block changes hands: where the handle is used on
+ * one stream, that is when it is outgrown, and instead of asking in each call the block is kept then. */
+static int note_use(halftone *h, struct own_block *b) {
+    if (b->in_graph)
+        return HALFTONE_OK;
+    if (h->capture == CAPTURE_NOT_ASKED && h->contexts == 1) {
+        b->in_graph = true;
+        return HALFTONE_OK;
+    }
+    const int code = ht_ask_capture(h);
+    b->in_graph = code == HALFTONE_OK && h->capture == CAPTURE_ACTIVE;
+    return code;
+}
+
+/* ---- contexts ---- */
+
+/* Gives the context that was used least recently to the present stream, when all its work is done: its own stream may
+ * be gone. What graphs may hold does not go along. */
+static int take_over(halftone *h, struct context *c) {
+    struct own_block *const blocks[] = {&c->workspace, &c->exchange};
+    int code = ht_fail_device(h, ht_dev_sync());
+    for (int i = 0; i < 2 && code == HALFTONE_OK; i++) {
+        if (!blocks[i]->in_graph)
+            continue;
+        code = reserve_retired(h);
+        if (code == HALFTONE_OK)
+            retire(h, blocks[i]);
+    }
+    if (code != HALFTONE_OK)
+        return code;
+    c->exchange_is_reset = c->exchange_is_reset && c->exchange.at != NULL;
+    c->workspace.outgrown = c->exchange.outgrown = 0;
+    c->stream = h->stream;
+    return HALFTONE_OK;
+}
+
+/* The context of the handle's stream. NULL: the table is full, and in a capture nobody can wait for another stream. */
+static int find_context(halftone *h, struct context **found) {
+    struct context *c = h->current, *oldest = h->context;
+    int code = HALFTONE_OK;
+    if (c == NULL || c->stream != h->stream) {
+        c = NULL;
+        for (int i = 0; i < h->contexts; i++) {
+            if (h->context[i].stream == h->stream)
+                c = &h->context[i];
+            if (h->context[i].last_use < oldest->last_use)
+                oldest = &h->context[i];
+        }
+        if (c == NULL && h->contexts < CONTEXTS) {
+            c = &h->context[h->contexts++];
+            c->stream = h->stream;
+        } else if (c == NULL) {
+            code = ht_ask_capture(h);
+            if (code == HALFTONE_OK && h->capture == CAPTURE_NONE) {
+                c = oldest;
+                code = take_over(h, c);
+            }
+        }
+    }
+    if (code == HALFTONE_OK && c != NULL) {
+        c->last_use = ++h->uses;
+        h->current = c;
+    }
+    *found = code == HALFTONE_OK ? c : NULL;
+    return code;
+}
+
+int ht_own_workspace(halftone *h, size_t bytes, char **at) {
+    struct context *c = NULL;
+    *at = NULL;
+    int code = find_context(h, &c);
+    if (code != HALFTONE_OK)
+        return code;
+    if (c == NULL || c->workspace.bytes < bytes) {
+        code = ht_ask_capture(h);
+        if (code != HALFTONE_OK || h->capture == CAPTURE_ACTIVE)
+            return code;
+        code = grow(h, &c->workspace, bytes);
+        /* the product reads flags that packing may not have raised: any value will do, but a sanitizer asks for one */
+        if (code == HALFTONE_OK)
+            code = ht_fail_device(h, ht_dev_memset_async(c->workspace.at, 0, WS_ALIGNMENT, h->stream));
+    }
+    if (code == HALFTONE_OK)
+        code = note_use(h, &c->workspace);
+    *at = code == HALFTONE_OK ? c->workspace.at : NULL;
+    return code;
+}
+
+/* ---- where packing blocks exchange absmax ---- */
+
+/* A context's exchange grows up to this: two square operands of n = 16384. Larger ones use the workspace. */
+enum { EXCHANGE_BYTES_MAX = 34 << 20, EXCHANGE_UNIT = 1 << 20 };
+
+static int ensure_exchange(halftone *h, int64_t bytes, struct context **found) {
+    struct context *c = NULL;
+    *found = NULL;
+    int code = find_context(h, &c);
+    if (code != HALFTONE_OK || c == NULL)
+        return code;
+    if ((int64_t)c->exchange.bytes < bytes || !c->exchange_is_reset) {
+        code = ht_ask_capture(h);
+        if (code != HALFTONE_OK || h->capture == CAPTURE_ACTIVE) /* a graph would reset it later, and again */
+            return code;
+        if ((int64_t)c->exchange.bytes < bytes) {
+            code = grow(h, &c->exchange, (size_t)round_up(bytes, EXCHANGE_UNIT));
+            c->exchange_is_reset = false;
+        }
+        if (code == HALFTONE_OK)
+            code = ht_fail_device(h, ht_dev_memset_async(c->exchange.at, 0xff, c->exchange.bytes, h->stream));
+        c->exchange_is_reset = code == HALFTONE_OK;
+    }
+    if (code == HALFTONE_OK)
+        code = note_use(h, &c->exchange);
+    *found = code == HALFTONE_OK ? c : NULL;
+    return code;
+}
+
+struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args, int count) {
+    struct context *c = NULL;
+    int64_t ints = 0;
+    for (int i = 0; i < count; i++)
+        ints = ht_add(ints, ht_mul(x[i].layout->exchange_ints, args[i].batch));
+    if (args[0].meeting == NULL || ints > EXCHANGE_BYTES_MAX / (int64_t)sizeof(int))
+        return NULL;
+    if (ints > 0) {
+        const int code = ensure_exchange(h, ints * (int64_t)sizeof(int), &c);
+        if (code != HALFTONE_OK)
+            h->detail[0] = '\0'; /* the call goes on without */
+        if (c == NULL)
+            return NULL;
+    }
+    for (int i = 0; i < count; i++)
+        args[i].meeting_clean = 1;
+    for (int i = 0, at = 0; ints > 0 && i < count; i++) {
+        args[i].meeting = (int *)(void *)c->exchange.at + at;
+        args[i].meeting_stride = x[i].layout->exchange_ints;
+        at += (int)x[i].layout->exchange_ints * args[i].batch;
+    }
+    return c;
+}
+
+/* ---- the end ---- */
+
+int ht_free_memory(halftone *h) {
+    bool has_blocks = h->retired_count > 0;
+    for (int i = 0; i < h->contexts; i++)
+        has_blocks = has_blocks || h->context[i].workspace.at != NULL || h->context[i].exchange.at != NULL;
+    int code = has_blocks ? ht_fail_device(h, ht_dev_sync()) : HALFTONE_OK; /* of streams some may be gone */
+    for (int i = 0; i < 2 * h->contexts; i++) {
+        const struct context *const c = &h->context[i / 2];
+        const int freed = ht_fail_device(h, ht_dev_free(i % 2 ? c->exchange.at : c->workspace.at));
+        code = code != HALFTONE_OK ? code : freed;
+    }
+    for (size_t i = 0; i < h->retired_count; i++) {
+        const int freed = ht_fail_device(h, ht_dev_free(h->retired[i]));
+        code = code != HALFTONE_OK ? code : freed;
+    }
+    free(h->retired);
+    h->retired = NULL;
+    h->retired_count = h->retired_bytes = 0;
+    memset(h->context, 0, sizeof h->context);
+    h->current = NULL;
+    h->contexts = 0;
+    return code;
+}
+
+int halftone_trim(halftone *handle) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    code = ht_ask_capture(handle);
+    if (code == HALFTONE_OK && handle->capture == CAPTURE_ACTIVE)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "the stream is being captured: nothing can be freed now");
+    if (code == HALFTONE_OK)
+        code = ht_free_memory(handle);
+    if (code == HALFTONE_OK && handle->pool != NULL)
+        code = ht_fail_device(handle, ht_dev_pool_trim(handle->pool));
+    return code;
+}
