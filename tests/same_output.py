@@ -3,12 +3,13 @@
     python3 tests/same_output.py REV                               text of every set and of two vendored folders
     python3 tests/same_output.py REV --machine-code h200 a800 t4   PTX of the kernels whose text differs (gfx90a: assembly)
 
-`--rename FILE` holds one `OLD NEW` a line: regular expression and replacement, applied to the old side's file names and text,
+`--rename FILE` holds one `OLD NEW` a line: regular expression and replacement, applied to each line of the old side's file names and text,
 so that a step that only renames still compares equal. Checksum lines are masked: any edit of a template moves them.
 Exit 0: nothing differs; 1: something does, named file by file; 2: could not compare."""
 import argparse
 import concurrent.futures
 import difflib
+import functools
 import os
 import pathlib
 import re
@@ -52,21 +53,21 @@ def generate(tree, into):
         run([gen, *command, "--out", into / name], tree)
 
 
-def rename_rules(path):
-    rules = []
-    for line in path.read_text().splitlines() if path else []:
-        if line.strip() and not line.startswith("#"):
-            old, new = line.split()
-            rules.append((re.compile(old), new))
-    return rules
+def renamer(path):
+    """The function that renames a text, line by line. Generated files share most of their lines, so each is renamed once."""
+    rules = [line.split() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")] if path else []
+    rules = [(re.compile(old), new) for old, new in rules]
 
-
-def read(folder, rules):
-    """Name -> text of every file below the folder, renamed and masked."""
-    def renamed(text):
+    @functools.lru_cache(None)
+    def one_line(line):
         for pattern, replacement in rules:
-            text = pattern.sub(replacement, text)
-        return text
+            line = pattern.sub(replacement, line)
+        return line
+    return lambda text: "\n".join(map(one_line, text.split("\n"))) if rules else text
+
+
+def read(folder, renamed):
+    """Name -> text of every file below the folder, renamed and masked."""
     return {renamed(str(p.relative_to(folder))): (p, renamed(MASKED.sub("(checksum)", p.read_text())))
             for p in sorted(folder.rglob("*")) if p.is_file()}
 
@@ -102,11 +103,10 @@ def compare_text(old, new):
     return differing
 
 
-def compare_machine_code(names, old, new, rules, trees, scratch):
+def compare_machine_code(names, old, new, renamed, trees, scratch):
     def one(name):
         sides = [assembly(side[name][0], kind, tree, scratch) for side, kind, tree in ((old, "old", trees[0]), (new, "new", trees[1]))]
-        for pattern, replacement in rules:
-            sides[0] = pattern.sub(replacement, sides[0])
+        sides[0] = renamed(sides[0])
         length = re.compile(r"_Z(?:N)?\d+|(?<=[a-z])\d+(?=ht_)")  # mangled names carry their length
         return name, length.sub("", sides[0]) == length.sub("", sides[1])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -119,14 +119,14 @@ def main():
     parser.add_argument("--rename", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--machine-code", nargs="+", default=[], metavar="GPU")
     asked = parser.parse_args()
-    rules = rename_rules(asked.rename)
+    renamed = renamer(asked.rename)
     with tempfile.TemporaryDirectory() as temporary:
         scratch = pathlib.Path(temporary)
         before = old_tree(asked.revision, scratch / "tree")
         run(["make", "out/bin/halftone-gen"], ROOT)
         generate(before, scratch / "old")
         generate(ROOT, scratch / "new")
-        old, new = read(scratch / "old", rules), read(scratch / "new", [])
+        old, new = read(scratch / "old", renamed), read(scratch / "new", renamer(None))
         differing = compare_text(old, new)
         print(f"text: {len(new)} files, {len(differing)} differ")
         if not asked.machine_code:
@@ -135,7 +135,7 @@ def main():
             return len(differing) > 0
         kernels = [n for n in differing if n in old and n in new and n.split("/")[0] in asked.machine_code
                    and n.endswith((".cu", ".hip"))]
-        moved = compare_machine_code(kernels, old, new, rules, (before, ROOT), scratch)
+        moved = compare_machine_code(kernels, old, new, renamed, (before, ROOT), scratch)
         lost = [n for n in differing if n.split("/")[0] in asked.machine_code and n.endswith((".cu", ".hip")) and (n not in old or n not in new)]
         print(f"machine code of {', '.join(asked.machine_code)}: {len(kernels)} kernels whose text differs, {len(moved)} differ in it")
         for name in moved:
