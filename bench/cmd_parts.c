@@ -16,9 +16,9 @@
 #include "within.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
-enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, RESCUES = 16, INSIDE = 32, COPIES = 64 };
+enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, FALLS_BACK = 16, INSIDE = 32, COPIES = 64 };
 enum { APART = 128, WITHIN = 256, AS_WELL = 512 }; /* in turns; the first half of such calls; the second, which comes with the row before */
-enum { CHECK = COUNTS | ASKS | RESCUES | INSIDE };
+enum { CHECK = COUNTS | ASKS | FALLS_BACK | INSIDE };
 enum { APART_CALLS = 32 }; /* of packing, then as many of the product */
 
 static const struct {
@@ -29,8 +29,8 @@ static const struct {
     {"packing that counts", PACKS | COUNTS},
     {"product", MULTIPLIES},
     {"product that asks", MULTIPLIES | ASKS},
-    {"rescue, product that asks", MULTIPLIES | ASKS | RESCUES},
-    {"product that rescues", MULTIPLIES | ASKS | INSIDE},
+    {"fallback, product that asks", MULTIPLIES | ASKS | FALLS_BACK},
+    {"product that falls back", MULTIPLIES | ASKS | INSIDE},
     {"packing, product", PACKS | MULTIPLIES},
     {"packing, product: 32 and 32", PACKS | MULTIPLIES | APART},
     {"packing within such calls", PACKS | WITHIN},
@@ -40,8 +40,8 @@ static const struct {
     {"product within such calls, with a copy", COPIES | MULTIPLIES | AS_WELL},
     {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
     {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
-    {"packing that counts, rescue, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS | RESCUES},
-    {"packing that counts, product that rescues", PACKS | COUNTS | MULTIPLIES | ASKS | INSIDE},
+    {"packing that counts, fallback, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS | FALLS_BACK},
+    {"packing that counts, product that falls back", PACKS | COUNTS | MULTIPLIES | ASKS | INSIDE},
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
@@ -49,8 +49,8 @@ struct job {
     const struct ht_set_desc *set;
     const struct ht_scheme_desc *scheme;
     struct ht_choice choice;
-    int rescue, parts;
-    int checks, inside; /* rows with the data check, auto's of this scheme; its product rescues */
+    int fallback, parts;
+    int checks, inside; /* rows with the data check, auto's of this scheme; its product falls back */
     const struct family *family;
     struct device_facts *facts; /* NULL: no driver that copies */
     void *copy;                 /* room for A and B */
@@ -81,39 +81,39 @@ static float *matrix(struct job *j, char which, int64_t n, struct fault *f) {
 /* An operand's arguments; its meeting place is clean, as the handle's own is after the first call. */
 static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     const struct ht_scheme_desc *s = j->scheme;
-    const int64_t row_blocks = ht_ceil_div(n, HT_ATOM_ROWS), meeting = ht_meeting_ints(s, n, n);
+    const int64_t row_blocks = ht_ceil_div(n, HT_ATOM_ROWS), exchange = ht_exchange_ints(s, n, n);
     struct ht_pack_args *p = &j->pack[!is_a];
     p->src = matrix(j, is_a ? 'A' : 'B', n, f);
     p->panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
-    p->exponents = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
-    p->meeting = room(j, (meeting + 1) * 4, f);
+    p->row_absmax = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
+    p->absmax_exchange = room(j, (exchange + 1) * 4, f);
     p->tiles = j->checks ? ht_checked_call_tiles(s, j->set->sms, 2 * row_blocks, n) : 0;
-    p->tame = room(j, j->checks ? row_blocks * ht_checked_pieces(s, p->tiles, n) * ht_checked_parts(p->tiles) * 4 : 4, f);
-    p->alarm = room(j, 8, f);
-    p->call = 1;
-    if (p->src == NULL || p->panels == NULL || p->exponents == NULL || p->meeting == NULL || p->tame == NULL || p->alarm == NULL)
+    p->range_counts = room(j, j->checks ? row_blocks * ht_checked_segments(s, p->tiles, n) * ht_checked_counts(p->tiles) * 4 : 4, f);
+    p->any_flag = room(j, 8, f);
+    p->epoch = 1;
+    if (p->src == NULL || p->panels == NULL || p->row_absmax == NULL || p->absmax_exchange == NULL || p->range_counts == NULL || p->any_flag == NULL)
         return -1;
     p->ld = n;
     p->rows = p->k = (int)n;
     p->k_blocks = (int)ht_k_blocks(s, n);
     p->k_contiguous = !is_a;
-    p->batch = p->meeting_clean = 1;
-    if (engine_device_check(ht_dev_memset_async(p->alarm, 0, 8, NULL), "alarm", f) != 0)
+    p->batch = p->exchange_is_reset = 1;
+    if (engine_device_check(ht_dev_memset_async(p->any_flag, 0, 8, NULL), "flag", f) != 0)
         return -1;
-    return engine_device_check(ht_dev_memset_async(p->meeting, 0xff, (size_t)(meeting + 1) * 4, NULL), "meeting", f);
+    return engine_device_check(ht_dev_memset_async(p->absmax_exchange, 0xff, (size_t)(exchange + 1) * 4, NULL), "absmax exchange", f);
 }
 
 static int open_product(struct job *j, int64_t n, struct fault *f) {
     struct ht_gemm_args *g = &j->gemm;
     g->c = room(j, n * n * 4, f);
-    const int64_t partial = ht_partial_bytes(n, n, 1, j->choice.splits, ht_part_bytes(j->scheme->exact_k));
+    const int64_t partial = ht_partial_bytes(n, n, 1, j->choice.splits, ht_partial_size(j->scheme->exact_k));
     g->partial = partial > 0 ? room(j, partial, f) : NULL;
     if (g->c == NULL || (partial > 0 && g->partial == NULL))
         return -1;
     g->a_panels = j->pack[0].panels;
     g->b_panels = j->pack[1].panels;
-    g->a_exponents = j->pack[0].exponents;
-    g->b_exponents = j->pack[1].exponents;
+    g->a_row_absmax = j->pack[0].row_absmax;
+    g->b_col_absmax = j->pack[1].row_absmax;
     g->a_src = j->pack[0].src;
     g->b_src = j->pack[1].src;
     g->a_ld = g->b_ld = g->ldc = g->m = g->n = g->k = (int)n;
@@ -123,8 +123,8 @@ static int open_product(struct job *j, int64_t n, struct fault *f) {
     g->batch = 1;
     g->alpha = 1;
     if (j->checks) {
-        g->pieces = (int)ht_checked_pieces(j->scheme, j->pack[0].tiles, n);
-        g->parts = ht_checked_parts(j->pack[0].tiles);
+        g->k_segments = (int)ht_checked_segments(j->scheme, j->pack[0].tiles, n);
+        g->counts_per_block = ht_checked_counts(j->pack[0].tiles);
     }
     return 0;
 }
@@ -134,19 +134,19 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct faul
         j->scheme = strcmp(j->set->scheme[i].name, scheme) == 0 ? &j->set->scheme[i] : j->scheme;
     if (j->scheme == NULL || j->scheme->pack == NULL)
         return fault_usage(f, "this set has no scheme '%s' that packs", scheme);
-    j->rescue = ht_pick_rescue(j->set, j->set->auto_fallback);
-    j->checks = !plain && j->scheme->pack_tiles > 0 && j->rescue >= 0;
+    j->fallback = ht_pick_fallback(j->set, j->set->auto_fallback);
+    j->checks = !plain && j->scheme->pack_tiles > 0 && j->fallback >= 0;
     return 0;
 }
 
 static int open_job(struct job *j, int64_t n, struct fault *f) {
     j->choice = ht_pick(j->set, j->scheme->name, n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
-    j->inside = j->checks && ht_rescues_inside(j->set, &j->choice, n, n, n, 1);
+    j->inside = j->checks && ht_fallback_in_kernel(j->set, &j->choice, n, n, n, 1);
     j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
     if ((j->facts != NULL && j->copy == NULL) || open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
     const struct ht_kernel_desc *kernel = j->set->kernel;
-    int (*const init[])(void) = {j->scheme->pack_init, kernel[j->choice.kernel].init, j->checks ? kernel[j->rescue].init : NULL};
+    int (*const init[])(void) = {j->scheme->pack_init, kernel[j->choice.kernel].init, j->checks ? kernel[j->fallback].init : NULL};
     for (int i = 0; i < 3 && init[i] != NULL; i++)
         if (engine_device_check(ht_dev_check(init[i]()), "kernel", f) != 0)
             return -1;
@@ -171,22 +171,22 @@ static int launch(const struct job *j, int parts, struct fault *f) {
     struct ht_gemm_args gemm = j->gemm;
     int code = 0;
     for (int i = 0; i < 2 && !(parts & COUNTS); i++) {
-        pack[i].tame = NULL;
+        pack[i].range_counts = NULL;
         pack[i].tiles = 0;
     }
-    gemm.a_tame = parts & ASKS ? j->pack[0].tame : NULL;
-    gemm.b_tame = parts & ASKS ? j->pack[1].tame : NULL;
-    gemm.a_alarm = j->pack[0].alarm;
-    gemm.b_alarm = j->pack[1].alarm;
-    gemm.rescues = (parts & INSIDE) != 0;
-    struct ht_gemm_args rescue = gemm;
-    rescue.splits = 1;
+    gemm.a_range_counts = parts & ASKS ? j->pack[0].range_counts : NULL;
+    gemm.b_range_counts = parts & ASKS ? j->pack[1].range_counts : NULL;
+    gemm.a_any_flag = j->pack[0].any_flag;
+    gemm.b_any_flag = j->pack[1].any_flag;
+    gemm.fallback_in_kernel = (parts & INSIDE) != 0;
+    struct ht_gemm_args fallback = gemm;
+    fallback.splits = 1;
     if (parts & COPIES && copy(j) != 0)
         return fault_set(f, "device copy failed");
     if (parts & PACKS)
         code = j->scheme->pack(pack, 2, NULL);
-    if (code == 0 && parts & RESCUES)
-        code = j->set->kernel[j->rescue].launch(&rescue, NULL);
+    if (code == 0 && parts & FALLS_BACK)
+        code = j->set->kernel[j->fallback].launch(&fallback, NULL);
     if (code == 0 && parts & MULTIPLIES)
         code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
     if (code == 0 && parts & MULTIPLIES && gemm.splits > 1)
@@ -217,12 +217,12 @@ static int compare(const void *a, const void *b) {
 /* A set's kernels need not be able to do all of it. */
 static int is_possible(const struct job *j, int parts) {
     return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks) &&
-           (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].rescues);
+           (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].fallback_in_kernel);
 }
 
 static const char *title(const struct job *j, int row) {
     const int parts = rows[row].parts, checks = PACKS | COUNTS | MULTIPLIES | ASKS;
-    return parts == (checks | (j->inside ? INSIDE : RESCUES)) ? ": auto" : "";
+    return parts == (checks | (j->inside ? INSIDE : FALLS_BACK)) ? ": auto" : "";
 }
 
 /* A row in every round, microseconds a call; of whole calls also the clock and the power that were read last. */
@@ -331,8 +331,8 @@ const struct command cmd_parts = {
     "Usage: halftone parts [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
     "Times packing and product of a scheme on square matrices: each alone, together, in turns of 32 and 32, and both within a\n"
     "loop of calls, by events between them; also with the driver's copy of A and B in the place of packing. Of f16x3 the data\n"
-    "check and the rescue of auto as well: blocks that fail it are computed in a launch before the product (rescue) or by the\n"
-    "product (that rescues); the line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
+    "check and the fallback of auto as well: blocks that fail it are computed in a launch before the product (fallback) or by the\n"
+    "product (that falls back); the line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
     "  --scheme N     default f16x3, the one that auto checks\n"
     "  --plain        without the data check\n"

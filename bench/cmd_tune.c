@@ -74,7 +74,7 @@ static int fill_problem(const struct tuning *t, struct engine_problem *p, struct
 static int next_parts(const struct tuning *t, const struct ht_kernel_desc *k, const struct shape *s, int parts) {
     if (!t->every_split || !k->direct || k->variant[0] != '\0')
         return parts == NO_PARTS ? 0 : NO_PARTS;
-    const int next = ht_splits_after(&k->cost, s->m, s->n, s->k, 1, HT_PARTIAL_LIMIT_BYTES, parts == NO_PARTS ? 0 : parts);
+    const int next = ht_next_split(&k->cost, s->m, s->n, s->k, 1, HT_PARTIAL_LIMIT_BYTES, parts == NO_PARTS ? 0 : parts);
     return next > 0 ? next : NO_PARTS;
 }
 

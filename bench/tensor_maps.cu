@@ -93,8 +93,8 @@ static void compare(halftone *h, int n)
     memset((void *)&x, 0, sizeof x);
     x.g.a_panels = pa + exponents;
     x.g.b_panels = pb + exponents;
-    x.g.a_exponents = (const int *)pa;
-    x.g.b_exponents = (const int *)pb;
+    x.g.a_row_absmax = (const int *)pa;
+    x.g.b_col_absmax = (const int *)pb;
     x.g.ldc = x.g.m = x.g.n = n;
     x.g.k_blocks = (n + 31) / 32;
     x.g.splits = x.g.batch = 1;

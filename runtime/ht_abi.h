@@ -12,7 +12,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 6
+#define HT_ABI_VERSION 7
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -21,9 +21,9 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     const int
-        *a_exponents; /* per row of A: its largest finite magnitude as the bits of a float, from which the
+        *a_row_absmax; /* per row of A: its largest finite magnitude as the bits of a float, from which the
                              * row's scale follows (ht_row_exponent); unused without scaling */
-    const int *b_exponents; /* per column of B */
+    const int *b_col_absmax; /* per column of B */
     float *c;
     float *partial; /* splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
                              * schemes with exact sums 64-bit integers, not yet scaled */
@@ -31,7 +31,7 @@ struct ht_gemm_args {
     const float *beta_ptr;
     long long ldc, c_stride;                        /* elements */
     long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
-    long long a_exponent_stride, b_exponent_stride; /* elements */
+    long long a_absmax_stride, b_absmax_stride; /* elements */
     int m, n;
     int k_blocks; /* atoms of a row block: along k, all slices */
     int splits;   /* k is cut into this many ordered parts */
@@ -45,15 +45,15 @@ struct ht_gemm_args {
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
     /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
-    const int *a_tame, *b_tame;
-    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
-    const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
-    int pieces, parts; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
-    int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
+    const int *a_range_counts, *b_range_counts;
+    long long a_range_stride, b_range_stride; /* elements between batch entries */
+    const int *a_any_flag, *b_any_flag; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
+    int k_segments, counts_per_block; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
+    int fallback_in_kernel; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
  * fewer tiles: 1 x n. share: more than one of so many fewer, since C is then stored by lines of bn numbers, not bm; 0: any. */
-static inline int ht_direct_swaps(long long m, long long n, int bm, int bn, int share) {
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
     const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped + (share > 0 ? straight / share : 0) < straight;
@@ -86,40 +86,40 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
  *
  * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: yes. 2048 x 2048 x 1024, 64
  * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of half as much, yes. */
-static inline int ht_packs_rows(long long row_blocks, long long k_tiles, int sms) {
+static inline int ht_pack_by_rows(long long row_blocks, long long k_tiles, int sms) {
     const long long warps = k_tiles > 8 ? 8 : 4;
     return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
 }
 /* Whether packing that scales rows and does not take them whole goes by strips of 32 rows x 512 k, which wait in registers: where one block
  * of tiles has not all k. On the H200 strips take 0.80 to 1.02 of the time that tiles take. */
-static inline int ht_packs_strips(long long k_tiles) {
+static inline int ht_pack_by_strips(long long k_tiles) {
     return k_tiles > 4;
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
-    int *meeting; /* schemes that scale rows: ht_meeting_ints ints, used while packing. Between launches all hold -1
-                             * if meeting_clean (the kernel leaves them so); else the launcher writes that first */
+    int *row_absmax; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
+    int *absmax_exchange; /* schemes that scale rows: ht_exchange_ints ints, used while packing. Between launches all hold -1
+                             * if exchange_is_reset (the kernel leaves them so); else the launcher writes that first */
     long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
-    long long exponent_stride, meeting_stride;
+    long long absmax_stride, exchange_stride;
     int rows, k;
     int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
     int batch;
-    int meeting_clean; /* the same for both operands of a launch */
+    int exchange_is_reset; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
      * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
      * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Where rows are packed
      * whole, or by strips, it is four numbers, one for each 16 rows, and a strip's 512 k are a piece. */
-    int *tame;
+    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long tame_stride, copy_stride; /* elements between batch entries */
-    int *alarm; /* the first int becomes `call`, and the second where a number is negative. Aligned to 8 bytes */
-    int call;   /* another in each call, so that nobody has to clear the second */
+    long long range_stride, copy_stride; /* elements between batch entries */
+    int *any_flag; /* the first int becomes `epoch`, and the second where a number is negative. Aligned to 8 bytes */
+    int epoch;   /* another in each call, so that nobody has to clear the second */
     int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; -1: whole rows; -2: strips; 0: as the launcher likes */
 };
 #endif
@@ -140,12 +140,12 @@ struct ht_pack_args {
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
-    HT_ROW_PARTS = 4, /* numbers of the data check for 64 rows where packing takes whole rows or strips */
-    HT_WHOLE_ROWS = -1, HT_STRIPS = -2, /* instead of a packing block's tiles */
+    HT_COUNTS_PER_BLOCK = 4, /* numbers of the data check for 64 rows where packing takes whole rows or strips */
+    HT_PACK_ROWS = -1, HT_PACK_STRIPS = -2, /* instead of a packing block's tiles */
     HT_STRIP_TILES = 8, /* of 64 k in a strip */
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
-    HT_PARTS_AHEAD = 16,  /* parts that the split-K reduction loads before it adds the first; of more, threads share out an element's */
-    HT_PARTS_SHARING = 4, /* so many threads */
+    HT_SPLITK_PREFETCH = 16,  /* parts that the split-K reduction loads before it adds the first; of more, threads share out an element's */
+    HT_SPLITK_LANES = 4, /* so many threads */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
@@ -162,37 +162,37 @@ struct ht_cost_coefficients {
     int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
     int32_t start_cycles;  /* once a launch: persistent blocks start only once */
     int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
-    int32_t part_cycles;   /* of the split-K reduction for each part that a thread reads: HT_PARTS_AHEAD, then it waits */
+    int32_t part_cycles;   /* of the split-K reduction for each part that a thread reads: HT_SPLITK_PREFETCH, then it waits */
     int32_t stream_gbps;   /* kernels that read the operands as they are: how fast they draw them from device memory and store
                             * C; 0: panels */
     int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
-    int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_direct_swaps) and A has several rows,
+    int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_swap_ab) and A has several rows,
                               * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
     int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere; with row_parts, only
                               * where it has up to four rows, which lie side by side */
     int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
-                        * lie side by side a tile has four times so many, not bm, if that is more, less HT_LINE_LOSS where lines begin
+                        * lie side by side a tile has four times so many, not bm, if that is more, less HT_MISALIGN_ROWS_LOST where lines begin
                         * anywhere; 0: they are idle */
     int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
     int32_t block_cycles; /* of a block that an SM's other blocks wait for: its start, its stores */
-    int32_t swap_share;   /* the kernel's share of tiles in ht_direct_swaps */
+    int32_t swap_share;   /* the kernel's share of tiles in ht_swap_ab */
     int32_t near_bytes, far_cycles; /* where A, B and C are more than L2 keeps for all SMs: more for a step of a block that is alone; 0: not asked */
     int32_t whole_k; /* 1: k is never split, and a matrix that further columns read again comes no faster than the first time (kernels of
-                      * a tall matrix, and the rescue, which only ever has all of k) */
+                      * a tall matrix, and the fallback, which only ever has all of k) */
 };
 
 /* Rows less of a tile whose lines are read from multiples of 16 bytes on (row_parts). */
-enum { HT_LINE_LOSS = 4 };
+enum { HT_MISALIGN_ROWS_LOST = 4 };
 
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
     const char *scheme;  /* row of the scheme table */
-    const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only; "rescue": of
-                          * those that read the operands, the one for ht_pick_rescue */
+    const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only; "fallback": of
+                          * those that read the operands, the one for ht_pick_fallback */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     int direct; /* reads a_src, b_src; 0: panels */
-    int rescues; /* 1: of the blocks that a data check lets it leave out it computes what args.rescues asks for */
+    int fallback_in_kernel; /* 1: of the blocks that a data check lets it leave out it computes what args.fallback_in_kernel asks for */
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
@@ -236,7 +236,7 @@ struct ht_scheme_desc {
      * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */
     int native_k;
     enum ht_range range;
-    int pack_together; /* with pack_tiles: packing blocks of so many tiles that fit an SM */
+    int pack_blocks_per_sm; /* with pack_tiles: packing blocks of so many tiles that fit an SM */
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it
@@ -305,7 +305,7 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 
 /* Ints through which the blocks that pack one matrix tell each other their rows' magnitudes: one for each row and 64 k, and
  * one for each 64 rows; none where one block has whole rows of any matrix. Packing by strips needs less. */
-static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
+static inline int64_t ht_exchange_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
 }
@@ -315,24 +315,24 @@ static inline int64_t ht_meeting_ints(const struct ht_scheme_desc *s, int64_t ro
  * are no tiles to share out (ht_pack_tiles divides by their blocks): the most. */
 static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
     const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
-    return tiles > 0 ? ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_together) : s->pack_tiles;
+    return tiles > 0 ? ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_blocks_per_sm) : s->pack_tiles;
 }
 
 /* The same (ht_pack_args, tiles) for both operands of a call that packs them together. row_blocks: of both. */
 static inline int ht_checked_call_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t row_blocks, int64_t k) {
     const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
-    return ht_packs_rows(row_blocks, tiles, (int)sms) ? HT_WHOLE_ROWS
-           : ht_packs_strips(tiles)                   ? HT_STRIPS
+    return ht_pack_by_rows(row_blocks, tiles, (int)sms) ? HT_PACK_ROWS
+           : ht_pack_by_strips(tiles)                   ? HT_PACK_STRIPS
                                                       : ht_checked_tiles(s, sms, k);
 }
 
 /* Pieces of k for which the data check counts, a packing block each, and in how many numbers for 64 rows. */
-static inline int64_t ht_checked_pieces(const struct ht_scheme_desc *s, int tiles, int64_t k) {
-    const int64_t each = tiles == HT_STRIPS ? HT_STRIP_TILES : tiles;
-    return tiles == HT_WHOLE_ROWS ? 1 : ht_ceil_div(ht_padded_k(s, k) / HT_K_PAD, each);
+static inline int64_t ht_checked_segments(const struct ht_scheme_desc *s, int tiles, int64_t k) {
+    const int64_t each = tiles == HT_PACK_STRIPS ? HT_STRIP_TILES : tiles;
+    return tiles == HT_PACK_ROWS ? 1 : ht_ceil_div(ht_padded_k(s, k) / HT_K_PAD, each);
 }
-static inline int ht_checked_parts(int tiles) {
-    return tiles < 0 ? HT_ROW_PARTS : 1;
+static inline int ht_checked_counts(int tiles) {
+    return tiles < 0 ? HT_COUNTS_PER_BLOCK : 1;
 }
 
 #endif

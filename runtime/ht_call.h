@@ -18,7 +18,7 @@
 
 enum {
     WS_ALIGNMENT = 1024, /* of each region of the workspace and of a packed operand */
-    FLAG_BYTES = 64,     /* before the data check's counts: ht_pack_args, alarm */
+    FLAG_BYTES = 64,     /* before the data check's counts: ht_pack_args, any_flag */
     DETAIL_MAX = 1024,
     PLANS = 16,    /* that a handle remembers */
     CONTEXTS = 32, /* streams for which it keeps memory at once */
@@ -197,7 +197,7 @@ struct halftone {
     void **retired; /* blocks that were outgrown and that a graph may hold */
     size_t retired_count, retired_bytes;
     enum capture capture;
-    int pack_calls; /* so far: ht_pack_args, call */
+    int pack_epoch; /* so far: ht_pack_args, epoch */
     int pointer_mode;
     const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
     bool is_auto;                /* scheme is what `auto` starts from */

@@ -215,7 +215,7 @@ struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, str
     int64_t ints = 0;
     for (int i = 0; i < count; i++)
         ints = ht_add(ints, ht_mul(x[i].layout->exchange_ints, args[i].batch));
-    if (args[0].meeting == NULL || ints > EXCHANGE_BYTES_MAX / (int64_t)sizeof(int))
+    if (args[0].absmax_exchange == NULL || ints > EXCHANGE_BYTES_MAX / (int64_t)sizeof(int))
         return NULL;
     if (ints > 0) {
         const int code = ensure_exchange(h, ints * (int64_t)sizeof(int), &c);
@@ -225,10 +225,10 @@ struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, str
             return NULL;
     }
     for (int i = 0; i < count; i++)
-        args[i].meeting_clean = 1;
+        args[i].exchange_is_reset = 1;
     for (int i = 0, at = 0; ints > 0 && i < count; i++) {
-        args[i].meeting = (int *)(void *)c->exchange.at + at;
-        args[i].meeting_stride = x[i].layout->exchange_ints;
+        args[i].absmax_exchange = (int *)(void *)c->exchange.at + at;
+        args[i].exchange_stride = x[i].layout->exchange_ints;
         at += (int)x[i].layout->exchange_ints * args[i].batch;
     }
     return c;

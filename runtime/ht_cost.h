@@ -13,7 +13,7 @@ static inline int64_t ht_cycles_ns(int64_t cycles, int64_t clock_mhz) {
 }
 
 /* Bytes of an element of a part: exact sums are 64-bit integers. */
-static inline int64_t ht_part_bytes(int exact_k) {
+static inline int64_t ht_partial_size(int exact_k) {
     return exact_k > 0 ? 8 : 4;
 }
 
@@ -40,7 +40,7 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
  * with p blocks needs p x busy + (latency - busy) / p^2, and never less than latency: blocks fill each other's
  * gaps (the square is fitted to measurements).
  *
- * A kernel that reads the operands as they are (stream_gbps) may exchange them (ht_direct_swaps), and cannot end before
+ * A kernel that reads the operands as they are (stream_gbps) may exchange them (ht_swap_ab), and cannot end before
  * device memory has delivered them once and taken C; of a matrix and a few vectors (row_parts), what further columns read again comes from L2
  * then, of a tall one (whole_k) no faster than the first time. Its waves after the first count fixed / blocks_per_sm.
  *
@@ -87,10 +87,10 @@ static inline int64_t ht_row_parts(const struct ht_cost_coefficients *c, int64_t
 static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t splits) {
-    const int swapped = c->stream_gbps > 0 && ht_direct_swaps(m, n, bm, bn, c->swap_share), rows = swapped ? bn : bm;
+    const int swapped = c->stream_gbps > 0 && ht_swap_ab(m, n, bm, bn, c->swap_share), rows = swapped ? bn : bm;
     const int tall = 4 * c->row_parts > bm && !swapped && m > 4 ? 4 * c->row_parts / bm : 1; /* lines of A are k: nothing transposed */
     bn = swapped ? bm : bn;
-    bm = rows * tall - (tall > 1 && m % 4 != 0 ? HT_LINE_LOSS : 0);
+    bm = rows * tall - (tall > 1 && m % 4 != 0 ? HT_MISALIGN_ROWS_LOST : 0);
     const int64_t step_busy = (int64_t)c->step_busy_x256 * tall, step_bytes = (int64_t)c->step_bytes * tall;
     int64_t tiles = ht_mul(ht_mul(ht_tiles(m, bm, c->cluster_m), ht_tiles(n, bn, c->cluster_n)), ht_mul(batch, splits));
     int64_t steps = ht_ceil_div(ht_ceil_div(ht_ceil_div(k, c->step_k), splits), ht_row_parts(c, swapped ? n : m, swapped ? bn : bm));
@@ -134,10 +134,10 @@ static inline int64_t ht_cost_ns(const struct ht_cost_coefficients *c, int bm, i
             ns = ht_add(ht_mul(ns / 100, c->swapped_percent), ns % 100 * c->swapped_percent / 100);
     }
     if (splits > 1) { /* the kernel writes the parts; the reduction reads them and writes C */
-        int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_part_bytes(c->exact_k)));
+        int64_t part = ht_mul(ht_mul(m, n), ht_mul(batch, ht_partial_size(c->exact_k)));
         const int64_t start = c->stream_gbps > 0 ? 0 : c->start_cycles; /* of the reduction; those kernels' figures have it */
         /* parts that a thread reads; figures of kernels that read panels were fitted when it read all of them */
-        const int64_t read = splits > HT_PARTS_AHEAD && c->stream_gbps > 0 ? ht_ceil_div(splits, HT_PARTS_SHARING) : splits;
+        const int64_t read = splits > HT_SPLITK_PREFETCH && c->stream_gbps > 0 ? ht_ceil_div(splits, HT_SPLITK_LANES) : splits;
         ns = ht_add(ns, launch_ns + (start - c->hidden_cycles + read * c->part_cycles) * 1000 / clock_mhz);
         ns = ht_add(ns, ht_mul(splits + 1, part) / dram_gbps);
         ns = ht_add(ns, ht_mul(splits, part) / dram_gbps);
@@ -159,7 +159,7 @@ enum { HT_PARTIAL_LIMIT_BYTES = 64 << 20 };
 enum { HT_PICK_STEPS = 4, HT_PICK_K = 256, HT_PICK_SPLITS_MAX = 128 };
 
 /* 1, 2, 3, 4, 6, 8, 12, 16, 24, ...: powers of two and the points halfway between them. */
-static inline int ht_next_splits(int splits) {
+static inline int ht_split_series(int splits) {
     if (splits == 1)
         return 2;
     return (splits & (splits - 1)) == 0 ? splits / 2 * 3 : splits / 3 * 4;
@@ -167,39 +167,39 @@ static inline int ht_next_splits(int splits) {
 
 /* Fewest parts that a kernel with exact sums may have; 1 for the others. Beyond HT_PICK_SPLITS_MAX: k is too large for
  * it. Worked line (a test holds it): exact_k 131072, bk 128: k = 131072 -> 1, 131073 -> 2, 400000 -> 4, 2^24 -> 128. */
-static inline int ht_least_splits(const struct ht_cost_coefficients *c, int64_t k) {
+static inline int ht_min_splits(const struct ht_cost_coefficients *c, int64_t k) {
     const int64_t steps = ht_ceil_div(k, c->step_k), most = c->exact_k > 0 ? c->exact_k / c->step_k : steps;
     int splits = 1;
     while (splits <= HT_PICK_SPLITS_MAX && ht_ceil_div(steps, splits) > most)
-        splits = ht_next_splits(splits);
+        splits = ht_split_series(splits);
     return splits;
 }
 
-/* The number of parts that is weighed after `splits`, after 0 the first; 0: no more. No fewer than ht_least_splits; beyond that every part keeps
+/* The number of parts that is weighed after `splits`, after 0 the first; 0: no more. No fewer than ht_min_splits; beyond that every part keeps
  * at least HT_PICK_STEPS bk steps, of kernels that read the operands as they are as many as have HT_PICK_K k if that is less, and the
  * partial sums fit partial_bytes; none where k is taken whole. */
-static inline int ht_splits_after(const struct ht_cost_coefficients *c, int64_t m, int64_t n, int64_t k, int64_t batch,
+static inline int ht_next_split(const struct ht_cost_coefficients *c, int64_t m, int64_t n, int64_t k, int64_t batch,
                                   int64_t partial_bytes, int splits) {
     if (splits == 0)
-        return ht_least_splits(c, k);
-    const int next = ht_next_splits(splits);
+        return ht_min_splits(c, k);
+    const int next = ht_split_series(splits);
     int64_t part = HT_PICK_STEPS;
     if (c->stream_gbps > 0 && c->step_k * HT_PICK_STEPS > HT_PICK_K)
         part = ht_ceil_div(HT_PICK_K, c->step_k);
-    const int fits = ht_partial_bytes(m, n, batch, next, ht_part_bytes(c->exact_k)) <= partial_bytes;
+    const int fits = ht_partial_bytes(m, n, batch, next, ht_partial_size(c->exact_k)) <= partial_bytes;
     return next <= HT_PICK_SPLITS_MAX && ht_ceil_div(k, c->step_k) / next >= part && fits && !c->whole_k ? next : 0;
 }
 
 /* ht_cost_ns with the best split-K, and how many parts that has. Ties go to the smaller split. */
-static inline int64_t ht_best_ns(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
+static inline int64_t ht_best_split(const struct ht_cost_coefficients *c, int bm, int bn, int64_t sms,
                                  int64_t clock_mhz, int64_t l2_gbps, int64_t dram_gbps, int64_t launch_ns,
                                  int64_t m, int64_t n, int64_t k, int64_t batch, int64_t partial_bytes,
                                  int *best_splits) {
-    const int least = ht_splits_after(c, m, n, k, batch, partial_bytes, 0);
+    const int least = ht_next_split(c, m, n, k, batch, partial_bytes, 0);
     int64_t best =
         ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, least);
     *best_splits = least;
-    for (int splits = least; (splits = ht_splits_after(c, m, n, k, batch, partial_bytes, splits)) > 0;) {
+    for (int splits = least; (splits = ht_next_split(c, m, n, k, batch, partial_bytes, splits)) > 0;) {
         int64_t ns =
             ht_cost_ns(c, bm, bn, sms, clock_mhz, l2_gbps, dram_gbps, launch_ns, m, n, k, batch, splits);
         if (ns < best) {

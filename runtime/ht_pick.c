@@ -21,7 +21,7 @@ struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64
     memset(&choice, 0, sizeof choice);
     choice.kernel = kernel;
     choice.predicted_ns =
-        ht_best_ns(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
+        ht_best_split(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
                    set->launch_ns, m, n, k, batch, partial_bytes, &choice.splits);
     return choice;
 }
@@ -33,7 +33,7 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
         const struct ht_tuned *t = &set->tuned[i];
         const struct ht_kernel_desc *desc = &set->kernel[t->kernel];
         if (t->m != m || t->n != n || t->k != k || strcmp(desc->scheme, scheme) != 0 ||
-            ht_partial_bytes(m, n, 1, t->splits, ht_part_bytes(desc->cost.exact_k)) > partial_bytes)
+            ht_partial_bytes(m, n, 1, t->splits, ht_partial_size(desc->cost.exact_k)) > partial_bytes)
             continue;
         struct ht_choice choice = {t->kernel, t->splits, 0};
         choice.predicted_ns = ht_kernel_ns(set, desc, m, n, k, 1, t->splits);
@@ -67,9 +67,9 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
     return best;
 }
 
-int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme) {
+int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme) {
     for (int i = 0; i < set->kernels; i++)
-        if (strcmp(set->kernel[i].scheme, scheme) == 0 && strcmp(set->kernel[i].variant, "rescue") == 0)
+        if (strcmp(set->kernel[i].scheme, scheme) == 0 && strcmp(set->kernel[i].variant, "fallback") == 0)
             return i;
     return -1;
 }
@@ -78,7 +78,7 @@ int ht_pick_rescue(const struct ht_set_desc *set, const char *scheme) {
  * 4.2 and 4.5 to 4.9 us: launch_ns and the bytes at this speed are 3.0, 3.6 and 4.5. */
 static int64_t packing_gbps(const struct ht_set_desc *set, const struct ht_scheme_desc *s, int64_t m, int64_t n, int64_t k, int64_t batch) {
     const int64_t row_blocks = ht_mul(ht_add(ht_ceil_div(m, HT_ATOM_ROWS), ht_ceil_div(n, HT_ATOM_ROWS)), batch);
-    const int whole = s->scales_rows && ht_packs_rows(row_blocks, ht_padded_k(s, k) / HT_K_PAD, set->sms);
+    const int whole = s->scales_rows && ht_pack_by_rows(row_blocks, ht_padded_k(s, k) / HT_K_PAD, set->sms);
     return whole && set->l2_gbps > set->copy_gbps ? set->l2_gbps : set->copy_gbps;
 }
 
@@ -96,9 +96,9 @@ int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choic
     return ht_add(choice->predicted_ns, ht_packing_ns(set, set->kernel[choice->kernel].scheme, m, n, k, batch));
 }
 
-int ht_rescues_inside(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
+int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
                       int64_t batch) {
-    return set->kernel[choice->kernel].rescues && set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_RESCUE_SHARE;
+    return set->kernel[choice->kernel].fallback_in_kernel && set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_FALLBACK_SHARE;
 }
 
 /* Whether x suits a device with that many SMs better than y; both run on it. */

@@ -53,7 +53,7 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
 /* Whether `auto` can check the data of calls that start from this scheme. */
 static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
     return strcmp(s->name, set->auto_first) == 0 && s->pack_tiles > 0 &&
-           ht_pick_rescue(set, set->auto_fallback) != NO_KERNEL;
+           ht_pick_fallback(set, set->auto_fallback) != NO_KERNEL;
 }
 
 bool ht_auto_takes_all(const struct ht_set_desc *set) {
@@ -95,8 +95,8 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
     const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= fallback->fma_k;
     p->checked = true;
-    if (!ht_rescues_inside(h->set, &choice, m, n, k, batch))
-        p->fallback = ht_pick_rescue(h->set, fallback->name);
+    if (!ht_fallback_in_kernel(h->set, &choice, m, n, k, batch))
+        p->fallback = ht_pick_fallback(h->set, fallback->name);
     if (checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
         return choice;
     p->checked = false;
@@ -188,7 +188,7 @@ static void add_packing(struct plan *p) {
  * begin before the product leaves the SMs. */
 static void list_steps(const halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t partials = ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
-                                              ht_part_bytes(p->scheme->exact_k));
+                                              ht_partial_size(p->scheme->exact_k));
     if (!h->set->kernel[p->kernel].direct && key->a_entries > 0)
         add_packing(p);
     if (p->fallback != NO_KERNEL)

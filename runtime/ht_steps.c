@@ -27,13 +27,13 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     memset(&args, 0, sizeof args);
     args.src = x->src + entry * x->stride;
     args.panels = (unsigned char *)x->to.panels + entry * o->panel_stride;
-    args.exponents = absmax;
-    args.meeting = absmax != NULL ? absmax + rows : NULL;
+    args.row_absmax = absmax;
+    args.absmax_exchange = absmax != NULL ? absmax + rows : NULL;
     args.ld = x->ld;
     args.src_stride = x->stride;
     args.panel_stride = o->panel_stride;
-    args.exponent_stride = o->absmax_stride;
-    args.meeting_stride = o->absmax_stride;
+    args.absmax_stride = o->absmax_stride;
+    args.exchange_stride = o->absmax_stride;
     args.rows = (int)o->rows;
     args.k = (int)o->k;
     args.k_blocks = (int)ht_k_blocks(scheme, o->k);
@@ -41,9 +41,9 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     args.batch = (int)grid_batch(batch);
     if (x->to.range_counts == NULL)
         return args;
-    args.tame = (int *)(void *)(x->to.range_counts + FLAG_BYTES) + entry * o->range_stride;
-    args.tame_stride = o->range_stride;
-    args.alarm = (int *)(void *)x->to.flag;
+    args.range_counts = (int *)(void *)(x->to.range_counts + FLAG_BYTES) + entry * o->range_stride;
+    args.range_stride = o->range_stride;
+    args.any_flag = (int *)(void *)x->to.flag;
     args.copy = (float *)(void *)x->to.copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
@@ -54,7 +54,7 @@ static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const s
                        struct ht_pack_args *args, int count, enum ws_source memory) {
     struct context *c = NULL;
     for (int i = 0; i < count; i++)
-        args[i].call = h->pack_calls;
+        args[i].epoch = h->pack_epoch;
     if (memory == SOURCE_HANDLE)
         c = ht_attach_exchange(h, x, args, count);
     int code = ht_fail_device(h, ht_dev_check(scheme->pack(args, count, h->stream)));
@@ -68,7 +68,7 @@ int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const str
     const int ready = ready_packing(h, scheme);
     if (ready != HALFTONE_OK)
         return ready;
-    h->pack_calls = h->pack_calls < INT32_MAX ? h->pack_calls + 1 : 1;
+    h->pack_epoch = h->pack_epoch < INT32_MAX ? h->pack_epoch + 1 : 1;
     if (count == 2 && x[0].layout->entries + x[1].layout->entries <= HT_GRID_BATCH) {
         struct ht_pack_args both[2] = {pack_args(scheme, &x[0], 0), pack_args(scheme, &x[1], 0)};
         return launch_pack(h, scheme, x, both, 2, memory);
@@ -139,25 +139,25 @@ static void add_panels(const struct plan *p, const struct packed_place *a, const
     args->b_stride = many_b ? p->b.panel_stride : 0;
     if (!p->scheme->scales_rows)
         return;
-    args->a_exponents = (int *)(void *)a->absmax;
-    args->b_exponents = (int *)(void *)b->absmax;
-    args->a_exponent_stride = many_a ? p->a.absmax_stride : 0;
-    args->b_exponent_stride = many_b ? p->b.absmax_stride : 0;
+    args->a_row_absmax = (int *)(void *)a->absmax;
+    args->b_col_absmax = (int *)(void *)b->absmax;
+    args->a_absmax_stride = many_a ? p->a.absmax_stride : 0;
+    args->b_absmax_stride = many_b ? p->b.absmax_stride : 0;
 }
 
 /* What the data check found, for the kernel that leaves blocks alone and the one that computes them, which
  * may be the same. */
 static void add_range_counts(const struct plan *p, const struct packed_place *a, const struct packed_place *b,
                              int64_t k, struct ht_gemm_args *args) {
-    args->a_alarm = (int *)(void *)a->flag;
-    args->b_alarm = (int *)(void *)b->flag;
-    args->a_tame = (int *)(void *)(a->range_counts + FLAG_BYTES);
-    args->b_tame = (int *)(void *)(b->range_counts + FLAG_BYTES);
-    args->a_tame_stride = p->a.entries > 1 ? p->a.range_stride : 0;
-    args->b_tame_stride = p->b.entries > 1 ? p->b.range_stride : 0;
-    args->pieces = (int)ht_checked_pieces(p->scheme, p->tiles, k);
-    args->parts = ht_checked_parts(p->tiles);
-    args->rescues = p->fallback == NO_KERNEL;
+    args->a_any_flag = (int *)(void *)a->flag;
+    args->b_any_flag = (int *)(void *)b->flag;
+    args->a_range_counts = (int *)(void *)(a->range_counts + FLAG_BYTES);
+    args->b_range_counts = (int *)(void *)(b->range_counts + FLAG_BYTES);
+    args->a_range_stride = p->a.entries > 1 ? p->a.range_stride : 0;
+    args->b_range_stride = p->b.entries > 1 ? p->b.range_stride : 0;
+    args->k_segments = (int)ht_checked_segments(p->scheme, p->tiles, k);
+    args->counts_per_block = ht_checked_counts(p->tiles);
+    args->fallback_in_kernel = p->fallback == NO_KERNEL;
 }
 
 /* Moves on to the entries of a batch that the next grid takes. */
@@ -167,17 +167,17 @@ static void next_entries(struct ht_gemm_args *args) {
         args->a_panels += HT_GRID_BATCH * args->a_stride;
         args->b_panels += HT_GRID_BATCH * args->b_stride;
     }
-    if (args->a_exponents != NULL) {
-        args->a_exponents += HT_GRID_BATCH * args->a_exponent_stride;
-        args->b_exponents += HT_GRID_BATCH * args->b_exponent_stride;
+    if (args->a_row_absmax != NULL) {
+        args->a_row_absmax += HT_GRID_BATCH * args->a_absmax_stride;
+        args->b_col_absmax += HT_GRID_BATCH * args->b_absmax_stride;
     }
     if (args->a_src != NULL) {
         args->a_src += HT_GRID_BATCH * args->a_src_stride;
         args->b_src += HT_GRID_BATCH * args->b_src_stride;
     }
-    if (args->a_tame != NULL) {
-        args->a_tame += HT_GRID_BATCH * args->a_tame_stride;
-        args->b_tame += HT_GRID_BATCH * args->b_tame_stride;
+    if (args->a_range_counts != NULL) {
+        args->a_range_counts += HT_GRID_BATCH * args->a_range_stride;
+        args->b_range_counts += HT_GRID_BATCH * args->b_range_stride;
     }
 }
 

@@ -9,7 +9,7 @@ static struct packed_layout packed_layout_of(const struct ht_scheme_desc *s, int
     o.k = k;
     o.entries = entries;
     int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    o.exchange_ints = s->scales_rows ? round_up(ht_meeting_ints(s, rows, k), HT_ATOM_ROWS) : 0;
+    o.exchange_ints = s->scales_rows ? round_up(ht_exchange_ints(s, rows, k), HT_ATOM_ROWS) : 0;
     o.absmax_stride = s->scales_rows ? ht_add(row_blocks * HT_ATOM_ROWS, o.exchange_ints) : 0;
     o.panel_stride = ht_mul(ht_mul(row_blocks, ht_k_blocks(s, k)), HT_ATOM_BYTES);
     o.absmax_bytes = round_up(ht_mul(ht_mul(o.absmax_stride, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
@@ -22,7 +22,7 @@ static struct packed_layout packed_layout_of(const struct ht_scheme_desc *s, int
 static void add_range_check(const struct ht_scheme_desc *s, int tiles, bool is_kept,
                             struct packed_layout *o) {
     const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
-    o->range_stride = ht_mul(row_blocks, ht_checked_pieces(s, tiles, o->k) * ht_checked_parts(tiles));
+    o->range_stride = ht_mul(row_blocks, ht_checked_segments(s, tiles, o->k) * ht_checked_counts(tiles));
     o->copy_stride = is_kept ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
     o->range_bytes = round_up(
         ht_add(ht_mul(ht_mul(o->range_stride, (int64_t)sizeof(int)), o->entries), FLAG_BYTES), WS_ALIGNMENT);

@@ -306,7 +306,7 @@ static void repeats_are_equal(void **state) {
 }
 
 /* One handle whose calls follow each other at once: each packs where the one before may still be reading, were it not waited
- * for, be it the product or the rescue behind it. In the user's workspace and in the handle's. */
+ * for, be it the product or the fallback behind it. In the user's workspace and in the handle's. */
 static void calls_behind_one_another(void **state) {
     (void)state;
     struct lane tame, wild;

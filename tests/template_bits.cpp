@@ -38,8 +38,8 @@ static ht_pack_args operand(const float *src, int rows, int padded, bool k_conti
     p.k_contiguous = k_contiguous;
     p.batch = 1;
     p.panels = (unsigned char *)device((size_t)padded * K_PADDED * 4, NULL);
-    p.exponents = (int *)device((size_t)padded * 4, NULL);
-    p.meeting = (int *)device((size_t)padded / 64 * (K_PADDED + 1) * 4, NULL);
+    p.row_absmax = (int *)device((size_t)padded * 4, NULL);
+    p.absmax_exchange = (int *)device((size_t)padded / 64 * (K_PADDED + 1) * 4, NULL);
     return p;
 }
 
@@ -67,8 +67,8 @@ int main(void) {
         ht_gemm_args g = {};
         g.a_panels = both[0].panels;
         g.b_panels = both[1].panels;
-        g.a_exponents = both[0].exponents;
-        g.b_exponents = both[1].exponents;
+        g.a_row_absmax = both[0].row_absmax;
+        g.b_col_absmax = both[1].row_absmax;
         g.c = (float *)device(sizeof c[way], c[way]);
         g.ldc = g.m = M;
         g.n = N;

@@ -256,15 +256,15 @@ static int fake_pack(const struct ht_pack_args *g, int slices) {
     assert_int_equal(g->k_blocks * (64 / slices) % 64, 0);
     if (dev.launch_code != 0 || dev.dry)
         return dev.launch_code;
-    if (slices == 2 && g->meeting_clean && g->k > 64)
-        assert_int_equal(g->meeting[0], -1);
+    if (slices == 2 && g->exchange_is_reset && g->k > 64)
+        assert_int_equal(g->absmax_exchange[0], -1);
     for (int e = 0; e < g->batch; e++)
         for (int row = 0; row < (g->rows + 63) / 64 * 64; row++) {
             int exponent = 0; /* any rule will do that tells rows and entries apart */
             if (slices == 2 && row < g->rows) {
                 float first = g->src[e * g->src_stride + (g->k_contiguous ? row * g->ld : row)];
                 exponent = (row + (int)fabsf(first)) % 5 - 2;
-                g->exponents[e * g->exponent_stride + row] = exponent;
+                g->row_absmax[e * g->absmax_stride + row] = exponent;
             }
             for (int k = 0; k < g->k_blocks * (64 / slices); k++) {
                 float x = 0.0f;
@@ -300,7 +300,7 @@ static int pack_two(const struct ht_pack_args *operands, int count, void *stream
 
 static int pack_one(const struct ht_pack_args *operands, int count, void *stream) {
     (void)stream;
-    assert_null(operands->exponents);
+    assert_null(operands->row_absmax);
     return pack_all(operands, count, 1);
 }
 
@@ -325,8 +325,8 @@ static float part_of(const struct ht_gemm_args *g, int slices, int entry, int ro
         sum += load(g->a_panels + entry * g->a_stride, g->k_blocks, slices, row, k) *
                load(g->b_panels + entry * g->b_stride, g->k_blocks, slices, col, k);
     if (slices == 2)
-        sum = ldexpf(sum, g->a_exponents[entry * g->a_exponent_stride + row] +
-                              g->b_exponents[entry * g->b_exponent_stride + col]);
+        sum = ldexpf(sum, g->a_row_absmax[entry * g->a_absmax_stride + row] +
+                              g->b_col_absmax[entry * g->b_absmax_stride + col]);
     return sum;
 }
 
@@ -424,10 +424,10 @@ static const struct ht_scheme_desc fake_schemes[] = {
      HT_RANGE_FP32, 0},
 };
 
-/* A set whose auto looks at the data, and whose product can rescue. */
+/* A set whose auto looks at the data, and whose product can fallback. */
 static const struct ht_kernel_desc checked_kernels[] = {
-    {"ht_fake_rescues", "f16x3", "", "because", 128, 128, 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128), init_5, launch_5},
-    {"ht_fake_rescue", "bf16x6u", "rescue", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200, 1, 0, COST(64, 64), init_6, launch_6},
+    {"ht_fake_falls_back", "f16x3", "", "because", 128, 128, 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128), init_5, launch_5},
+    {"ht_fake_fallback", "bf16x6u", "fallback", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200, 1, 0, COST(64, 64), init_6, launch_6},
     {"ht_fake_direct", "bf16x6u", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
      1, 0, {1, 9 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_7, launch_7},
 };
@@ -712,7 +712,7 @@ static void test_large_batches_are_cut(void **state) {
  */
 static void assert_pieces(const struct ht_pack_args *first, const struct ht_pack_args *second, long blocks) {
     assert_int_equal(second->panels - first->panels, blocks * 2 * HT_ATOM_BYTES);
-    assert_int_equal(second->exponents - first->exponents, blocks * 64);
+    assert_int_equal(second->row_absmax - first->row_absmax, blocks * 64);
     assert_int_equal(second->src - first->src, blocks * (second->batch > 1 ? 1 : 64));
 }
 
@@ -998,23 +998,23 @@ static void test_where_packing_blocks_meet(void **state) {
     halftone *h = *state;
     float one = 1, zero = 0, *x = matrix(4 * 100), c[16];
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 64, &one, x, 4, x, 64, &zero, c, 4), HALFTONE_OK);
-    assert_true(dev.memsets == 0 && dev.allocs == 1 && dev.pack_log[0].meeting_clean);
+    assert_true(dev.memsets == 0 && dev.allocs == 1 && dev.pack_log[0].exchange_is_reset);
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
-    assert_true(dev.memsets == 1 && dev.pack_log[0].meeting_clean && dev.pack_log[1].meeting_clean);
-    const int *place = dev.pack_log[1].meeting;
-    assert_int_equal(dev.pack_log[0].meeting - place, dev.pack_log[1].meeting_stride); /* A's, then B's */
-    assert_true(dev.pack_log[1].meeting_stride >= ht_meeting_ints(&fake_schemes[1], 4, 65));
+    assert_true(dev.memsets == 1 && dev.pack_log[0].exchange_is_reset && dev.pack_log[1].exchange_is_reset);
+    const int *place = dev.pack_log[1].absmax_exchange;
+    assert_int_equal(dev.pack_log[0].absmax_exchange - place, dev.pack_log[1].exchange_stride); /* A's, then B's */
+    assert_true(dev.pack_log[1].exchange_stride >= ht_exchange_ints(&fake_schemes[1], 4, 65));
     dev.launch_code = 1;
     assert_int_not_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
     dev.launch_code = 0;
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
-    assert_true(dev.memsets == 2 && dev.pack_log[1].meeting == place);
+    assert_true(dev.memsets == 2 && dev.pack_log[1].absmax_exchange == place);
     char *memory = aligned_alloc(256, 1 << 20);
     assert_non_null(memory);
     assert_int_equal(halftone_set_workspace(h, memory, 1 << 20), HALFTONE_OK);
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 65, &one, x, 4, x, 65, &zero, c, 4), HALFTONE_OK);
-    assert_true(!dev.pack_log[0].meeting_clean && (char *)dev.pack_log[0].meeting > memory &&
-                (char *)dev.pack_log[0].meeting < memory + (1 << 20));
+    assert_true(!dev.pack_log[0].exchange_is_reset && (char *)dev.pack_log[0].absmax_exchange > memory &&
+                (char *)dev.pack_log[0].absmax_exchange < memory + (1 << 20));
     free(memory);
     free(x);
 }
@@ -1088,7 +1088,7 @@ static void test_what_a_capture_used_is_kept(void **state) {
     dev.capturing = true;
     check(h, &small);
     const struct ht_gemm_args captured = dev.last_args;
-    const int *met = dev.pack_log[1].meeting;
+    const int *met = dev.pack_log[1].absmax_exchange;
     dev.capturing = false;
     check(h, &large);
     check(h, &large);
@@ -1102,9 +1102,9 @@ static void test_what_a_capture_used_is_kept(void **state) {
     dev.dry = true; /* 2 x 16 row blocks of k = 8448 meet in more than the 1 MiB that there was */
     float one = 1, zero = 0;
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 1024, 1024, 8448, &one, &one, 1024, &one, 8448, &zero, &one, 1024), HALFTONE_OK);
-    assert_true(dev.allocs == 6 && dev.frees == 0 && dev.pack_log[1].meeting != met);
+    assert_true(dev.allocs == 6 && dev.frees == 0 && dev.pack_log[1].absmax_exchange != met);
     dev.dry = false;
-    memset(dev.pack_log[1].meeting, 0xff, 1 << 20);
+    memset(dev.pack_log[1].absmax_exchange, 0xff, 1 << 20);
     memset((unsigned char *)(uintptr_t)captured.a_panels, 0, HT_ATOM_BYTES); /* replayed: still ours to write */
     assert_int_equal(met[0], -1);
     check(h, &small);
@@ -1120,7 +1120,7 @@ struct memory_used {
 static struct memory_used call_on(halftone *h, void *stream, const struct problem *p) {
     assert_int_equal(halftone_set_stream(h, stream), HALFTONE_OK);
     check(h, p);
-    return (struct memory_used){dev.last_args.a_panels, dev.pack_log[1].meeting};
+    return (struct memory_used){dev.last_args.a_panels, dev.pack_log[1].absmax_exchange};
 }
 
 /* Calls on two streams may run at once, so they share no memory; each stream finds its own again, and nobody waits. */
@@ -1196,13 +1196,13 @@ static void test_capture_without_a_call_before(void **state) {
     dev.capturing = true;
     call_on(h, &stream, &p);
     assert_true(dev.pool_allocs == 1 && dev.pool_frees == 1 && dev.allocs == 0 && dev.memsets == 0);
-    assert_true(dev.pool_stream == &stream && dev.last_pool == NULL && !dev.pack_log[1].meeting_clean);
+    assert_true(dev.pool_stream == &stream && dev.last_pool == NULL && !dev.pack_log[1].exchange_is_reset);
     dev.capturing = false;
     call_on(h, &stream, &p);
     assert_true(dev.pool_allocs == 1 && dev.allocs == 2);
     dev.capturing = true;
     call_on(h, &stream, &p); /* large enough */
-    assert_true(dev.pool_allocs == 1 && dev.pack_log[1].meeting_clean);
+    assert_true(dev.pool_allocs == 1 && dev.pack_log[1].exchange_is_reset);
     call_on(h, &stream, &larger);
     assert_true(dev.pool_allocs == 2 && dev.allocs == 2);
     dev.limit_bytes = 10;
@@ -1474,8 +1474,8 @@ static bool says(const struct halftone_plan *plan, const char *what) {
     return strstr(plan->range, what) != NULL;
 }
 
-/* n x n x n of auto: whether the product is asked to rescue, with no launch for it, or a kernel before it. */
-static void rescued_by(halftone *h, int n, int inside, bool is_packed) {
+/* n x n x n of auto: whether the product is asked to fallback, with no launch for it, or a kernel before it. */
+static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
     float one = 1, zero = 0, x = 0;
     struct halftone_plan plan = HALFTONE_PLAN_INIT, named = HALFTONE_PLAN_INIT;
     size_t bytes = 0;
@@ -1485,7 +1485,7 @@ static void rescued_by(halftone *h, int n, int inside, bool is_packed) {
     assert_int_equal(halftone_destroy(twin), HALFTONE_OK);
     assert_int_equal(halftone_query(h, 'N', 'N', n, n, n, 1, &plan), HALFTONE_OK);
     assert_memory_equal(&plan, &named, sizeof plan); /* its texts outlive a handle */
-    assert_string_equal(plan.kernel, "ht_fake_rescues");
+    assert_string_equal(plan.kernel, "ht_fake_falls_back");
     assert_true(says(&plan, inside ? "by the product's own blocks" : "a launch before the product"));
     assert_int_equal(halftone_set_scheme(h, "f16x3") + halftone_query(h, 'N', 'N', n, n, n, 1, &named), HALFTONE_OK);
     assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
@@ -1500,20 +1500,20 @@ static void rescued_by(halftone *h, int n, int inside, bool is_packed) {
     assert_int_equal(dev.launched[5], 1);
     assert_int_equal(dev.launched[6], !inside);
     const struct ht_gemm_args *g = &dev.last_args;
-    assert_true(g->rescues == inside && g->a_tame != NULL && g->a_alarm != NULL && g->a_src != NULL);
+    assert_true(g->fallback_in_kernel == inside && g->a_range_counts != NULL && g->a_any_flag != NULL && g->a_src != NULL);
     assert_true(g->k == n && g->a_ld >= n && g->a_k_contiguous == 1);
     free(blob);
 }
 
-static void test_the_product_rescues_where_a_launch_counts(void **state) {
+static void test_the_product_falls_back_itself_where_a_launch_counts(void **state) {
     (void)state;
     halftone *h = checked_handle();
     dev.dry = true;
     for (int is_packed = 0; is_packed < 2; is_packed++) { /* back and forth: a handle remembers its last answer */
-        rescued_by(h, 1024, 1, is_packed);
-        rescued_by(h, 3000, 0, is_packed);
+        fallback_by(h, 1024, 1, is_packed);
+        fallback_by(h, 3000, 0, is_packed);
     }
-    rescued_by(h, 1024, 1, false);
+    fallback_by(h, 1024, 1, false);
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
@@ -2128,7 +2128,7 @@ int main(void) {
         API_TEST(test_create_says_what_is_wrong),
         API_TEST(test_create_takes_the_set_of_the_device),
         API_TEST(test_packed_operands_of_auto_need_no_workspace),
-        API_TEST(test_the_product_rescues_where_a_launch_counts),
+        API_TEST(test_the_product_falls_back_itself_where_a_launch_counts),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),

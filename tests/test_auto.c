@@ -363,9 +363,9 @@ static float *copy_of(const struct product *p, const float *c) {
     return copy;
 }
 
-/* What auto rescues with, everywhere: a launch, or with the same bits the product's own blocks. */
-static const float *rescue_all(const struct product *p) {
-    const struct ht_kernel_desc *kernel = &set->kernel[ht_pick_rescue(set, "bf16x6u")];
+/* What auto falls back to, everywhere: a launch, or with the same bits the product's own blocks. */
+static const float *fallback_all(const struct product *p) {
+    const struct ht_kernel_desc *kernel = &set->kernel[ht_pick_fallback(set, "bf16x6u")];
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
     args.a_src = p->da;
@@ -384,21 +384,21 @@ static const float *rescue_all(const struct product *p) {
     return p->c;
 }
 
-/* Wide rows have the bits of the rescue, all others those of f16x3 by name; beta C is added once in both. */
+/* Wide rows have the bits of the fallback, all others those of f16x3 by name; beta C is added once in both. */
 static void check_mixed(struct product *p, int least_splits) {
     p->alpha = 1.5f;
     p->beta = -0.5f;
     assert_true(plan_of(p, "f16x3").splits >= least_splits);
     float *named = copy_of(p, run_scheme(p, "f16x3"));
     set_scheme(p, "auto");
-    float *rescued = copy_of(p, rescue_all(p));
+    float *fallback = copy_of(p, fallback_all(p));
     run_scheme(p, "auto");
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const int wide = i % p->m >= WIDE_FIRST && i % p->m < WIDE_END;
-        same_bits(wide ? "wide row" : "tame row", wide ? &rescued[i] : &named[i], &p->c[i], 1);
+        same_bits(wide ? "wide row" : "tame row", wide ? &fallback[i] : &named[i], &p->c[i], 1);
     }
     free(named);
-    free(rescued);
+    free(fallback);
 }
 
 static void only_blocks_that_fail_are_computed_again(void **state) {
@@ -498,7 +498,7 @@ static void bits_do_not_depend_on_the_way(void **state) {
     (void)state;
     if (long_k == 0)
         skip();
-    const int64_t ks[] = {long_k + 64, 70}; /* f16x3 and its rescue; bf16x6u alone */
+    const int64_t ks[] = {long_k + 64, 70}; /* f16x3 and its fallback; bf16x6u alone */
     for (int i = 0; i < 2; i++) {
         struct product p = mixed(130, 68, ks[i]);
         p.alpha = 1.5f;

@@ -7,28 +7,28 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, runtime_objects
 
-GEMM, PACK, REDUCE, RESCUE = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_bf16x6u_*_rescue_*"
-TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", RESCUE: "the_rescue_*"}
+GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_bf16x6u_*_fallback_*"
+TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", FALLBACK: "the_fallback_*"}
 BREAKS = {
     "no threshold": (GEMM, "return spare >= 0;", "return true;"),
-    "the last piece is not looked at": (REDUCE, "p < g.pieces; p += 32) {\n        const int x", "p < g.pieces - 1; p += 32) {\n        const int x"),
+    "the last piece is not looked at": (REDUCE, "p < g.k_segments; p += 32) {\n        const int x", "p < g.k_segments - 1; p += 32) {\n        const int x"),
     "smaller elements count": (PACK, "TALLY_LEAST = 0x58005800u", "TALLY_LEAST = 0x57ff57ffu"),
-    "one shortage decides, whatever makes up for it": (GEMM, "if (least >= 0 || least == HT_TAME_WILD)", "if (least < 1)"),
+    "one shortage decides, whatever makes up for it": (GEMM, "if (least >= 0 || least == RANGE_NONFINITE)", "if (least < 1)"),
     "NaN goes unseen": (PACK, "seen < 0x10000 ? seen : NONFINITE", "seen & 0xffff"),
     "padding counts as k": (PACK, "left < at.tiles * 64 ? left : at.tiles * 64", "at.tiles * 64"),
-    "the first look passes B over": (RESCUE, "count = a_count + (g.n + 63) / 64 * numbers;", "count = a_count;"),
-    "the first look is at the first entry": (RESCUE, "ht_sees_wild(g, entry, THREADS)", "ht_sees_wild(g, 0, THREADS)"),
-    "one alarm is enough": (RESCUE, "ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0", "ht_has_alarm(g.a_alarm)"),
+    "the first look passes B over": (FALLBACK, "count = a_count + (g.n + 63) / 64 * numbers;", "count = a_count;"),
+    "the first look is at the first entry": (FALLBACK, "ht_sees_wild(g, entry, THREADS)", "ht_sees_wild(g, 0, THREADS)"),
+    "one alarm is enough": (FALLBACK, "ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0", "ht_has_alarm(g.a_any_flag)"),
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "one number of four": (GEMM, "return first < second ? first : second;", "return first;"),
-    "numbers of 16 rows as of 64": (RESCUE, "numbers = g.pieces * g.parts", "numbers = g.pieces"),
+    "numbers of 16 rows as of 64": (FALLBACK, "numbers = g.k_segments * g.counts_per_block", "numbers = g.k_segments"),
     "a strip's padding counts as k": (PACK, "left < STRIP_K ? left : STRIP_K", "STRIP_K"),
     "a strip's rows are counted together": (PACK, "at.row0 % 64 / ROWS_OF_BLOCK;", "0;"),
     "a strip looks at its own rows only": (PACK, "write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>", "write_rows<shape, CHECK, ROOM_MEASURED, shape::PARTS>"),
     "half of a long row is not measured": (PACK, "p < PARTS; p++)\n        most =", "p < 1; p++)\n        most ="),
     "half of a long row is not counted": (PACK, "for (int p = 0; p < SHAPE::PARTS; p++)\n        seen +=", "for (int p = 0; p < 1; p++)\n        seen +="),
     "zeros behind the matrix count": (PACK, "at.row0 + row < g.rows ? count_of(seen)", "at.row0 + row < g.rows + 64 ? count_of(seen)"),
-    "the last tile is not walked to": (RESCUE, "tile < tiles;", "tile < tiles - 1;"),
+    "the last tile is not walked to": (FALLBACK, "tile < tiles;", "tile < tiles - 1;"),
 }
 # in a kernel of h200, the first that test_check runs in all layouts
 INSIDE = {
@@ -47,7 +47,7 @@ INSIDE = {
 LAUNCH = {
     "the last tile is not walked to": ("tile < tiles;", "tile < tiles - 1;"),
     "the first look is at the first entry": ("ht_sees_wild(g, entry, THREADS)", "ht_sees_wild(g, 0, THREADS)"),
-    "one alarm is enough": ("ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0", "ht_has_alarm(g.a_alarm)"),
+    "one alarm is enough": ("ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0", "ht_has_alarm(g.a_any_flag)"),
     "rows and columns exchanged": ("row = tile % high, col = tile / high", "row = tile / high, col = tile % high"),
 }
 SHIFTS = {
@@ -107,13 +107,13 @@ def test_a_broken_check_is_caught(label, tmp_path):
 
 
 @pytest.mark.parametrize("label", INSIDE)
-def test_a_broken_rescue_inside_a_product_is_caught(label, tmp_path):
+def test_a_broken_fallback_inside_a_product_is_caught(label, tmp_path):
     run_broken("h200", "ht_f16x3_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
 
 
 @pytest.mark.parametrize("label", LAUNCH)
 def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
-    run_broken("h200", RESCUE, *LAUNCH[label], ["test_check", "the_rescue_*"], tmp_path)
+    run_broken("h200", FALLBACK, *LAUNCH[label], ["test_check", "the_fallback_*"], tmp_path)
 
 
 def test_columns_stored_by_fours_are_caught(tmp_path):

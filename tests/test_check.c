@@ -19,7 +19,7 @@
 #include "fp64_sum.h"
 #include "handle.h"
 
-enum { EMPTY = 0x7fffffff, WILD = -0x7fffffff }; /* ht_pack_args, tame */
+enum { EMPTY = 0x7fffffff, WILD = -0x7fffffff }; /* ht_pack_args, range_counts */
 enum { CALL = 12 };
 
 static const struct ht_set_desc *set;
@@ -129,7 +129,7 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     const int64_t row_blocks = ht_ceil_div(p->rows, 64), k_blocks = ht_k_blocks(f16x3, p->k), k_tiles = ht_ceil_div(p->k, 64);
     const int64_t ld = (p->k_contiguous ? p->k : p->rows) + p->pad;
     struct packed x = {floats(ld * (p->k_contiguous ? p->rows : p->k)), block_make((size_t)(row_blocks * k_blocks) * 8192),
-                       ints(row_blocks * 64), ints(ht_meeting_ints(f16x3, p->rows, p->k) + 1), ints(row_blocks * (k_tiles + HT_ROW_PARTS)),
+                       ints(row_blocks * 64), ints(ht_exchange_ints(f16x3, p->rows, p->k) + 1), ints(row_blocks * (k_tiles + HT_COUNTS_PER_BLOCK)),
                        floats(row_blocks * 64 * k_tiles * 64), ints(2)};
     for (int64_t row = 0; row < p->rows; row++) {
         for (int64_t k = 0; k < p->k; k++)
@@ -144,19 +144,19 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     memset(&args, 0, sizeof args);
     args.src = x.src.device;
     args.panels = x.panels.device;
-    args.exponents = x.exponents.device;
-    args.meeting = x.meeting.device;
+    args.row_absmax = x.exponents.device;
+    args.absmax_exchange = x.meeting.device;
     args.ld = ld;
     args.rows = (int)p->rows;
     args.k = (int)p->k;
     args.k_blocks = (int)k_blocks;
     args.k_contiguous = p->k_contiguous;
-    args.batch = args.meeting_clean = 1;
+    args.batch = args.exchange_is_reset = 1;
     args.tiles = p->tiles;
-    args.tame = checks ? x.tame.device : NULL;
+    args.range_counts = checks ? x.tame.device : NULL;
     args.copy = copies ? x.copy.device : NULL;
-    args.alarm = x.alarm.device;
-    args.call = CALL;
+    args.any_flag = x.alarm.device;
+    args.epoch = CALL;
     assert_int_equal(ht_dev_check(f16x3->pack_init()), HT_DEV_OK);
     assert_int_equal(ht_dev_check(f16x3->pack(&args, 1, NULL)), HT_DEV_OK);
     struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy, &x.alarm};
@@ -197,8 +197,8 @@ static void packing_counts_what_is_large(void **state) {
         const struct packing *p = &cases[i];
         const struct packing copying = {p->rows, p->k, p->pad, p->k_contiguous, p->tiles < 0 ? 2 : p->tiles};
         struct packed plain = pack_matrix(p, 0, 0), checked = pack_matrix(p, 1, 0), copied = pack_matrix(&copying, 1, 1);
-        const int64_t length = p->tiles == HT_WHOLE_ROWS ? p->k : 64 * (p->tiles == HT_STRIPS ? HT_STRIP_TILES : p->tiles);
-        const int64_t pieces = ht_ceil_div(p->k, length), parts = ht_checked_parts(p->tiles), rows = 64 / parts;
+        const int64_t length = p->tiles == HT_PACK_ROWS ? p->k : 64 * (p->tiles == HT_PACK_STRIPS ? HT_STRIP_TILES : p->tiles);
+        const int64_t pieces = ht_ceil_div(p->k, length), parts = ht_checked_counts(p->tiles), rows = 64 / parts;
         const int64_t numbers = ht_ceil_div(p->rows, 64) * parts * pieces;
         int negative = 0;
         for (int64_t at = 0; at < numbers; at++) {
@@ -258,7 +258,7 @@ static int is_tame(const int *a, const int *b, int left_out) {
 
 struct guard {
     struct packed a, b;
-    struct block a_tame, b_tame, a_many, b_many, partial, whole, guarded, rescued, alarms; /* many: as packing by whole rows leaves them */
+    struct block a_range_counts, b_range_counts, a_many, b_many, partial, whole, guarded, fallback, alarms; /* many: as packing by whole rows leaves them */
     struct ht_gemm_args args;
 };
 
@@ -266,9 +266,9 @@ struct guard {
 static void spread(const struct block *numbers, const struct block *many) {
     for (size_t i = 0; i < numbers->bytes / sizeof(int); i++) {
         const int number = ((const int *)numbers->host)[i];
-        for (size_t part = 0; part < HT_ROW_PARTS; part++)
-            ((int *)many->host)[i * HT_ROW_PARTS + part] =
-                part == i % HT_ROW_PARTS ? number : part % 2 == 1 ? EMPTY : number < 0 ? 0 : number;
+        for (size_t part = 0; part < HT_COUNTS_PER_BLOCK; part++)
+            ((int *)many->host)[i * HT_COUNTS_PER_BLOCK + part] =
+                part == i % HT_COUNTS_PER_BLOCK ? number : part % 2 == 1 ? EMPTY : number < 0 ? 0 : number;
     }
     block_up(many);
 }
@@ -280,10 +280,10 @@ static void numbers_up(const struct guard *g, int a_rings, int b_rings) {
     alarms[1] = a_rings ? CALL : CALL - 1;
     alarms[3] = b_rings ? CALL : CALL - 1;
     block_up(&g->alarms);
-    block_up(&g->a_tame);
-    block_up(&g->b_tame);
-    spread(&g->a_tame, &g->a_many);
-    spread(&g->b_tame, &g->b_many);
+    block_up(&g->a_range_counts);
+    block_up(&g->b_range_counts);
+    spread(&g->a_range_counts, &g->a_many);
+    spread(&g->b_range_counts, &g->b_many);
 }
 
 /* Where columns of op(A) and rows of op(B) lie: k contiguous, and how much more than needed a line has. short_by: how many k fewer
@@ -299,23 +299,23 @@ static struct guard guard_open(const struct layout *l) {
     memset(&g, 0, sizeof g);
     g.a = pack_matrix(&pa, 0, 0);
     g.b = pack_matrix(&pb, 0, 0);
-    g.a_tame = ints(BATCH * A_BLOCKS * PIECES);
-    g.b_tame = ints(B_BLOCKS * PIECES); /* shared by the batch */
-    g.a_many = ints(BATCH * A_BLOCKS * PIECES * HT_ROW_PARTS);
-    g.b_many = ints(B_BLOCKS * PIECES * HT_ROW_PARTS);
-    g.args.parts = 1;
+    g.a_range_counts = ints(BATCH * A_BLOCKS * PIECES);
+    g.b_range_counts = ints(B_BLOCKS * PIECES); /* shared by the batch */
+    g.a_many = ints(BATCH * A_BLOCKS * PIECES * HT_COUNTS_PER_BLOCK);
+    g.b_many = ints(B_BLOCKS * PIECES * HT_COUNTS_PER_BLOCK);
+    g.args.counts_per_block = 1;
     g.partial = floats((int64_t)BATCH * 2 * M * N);
     g.whole = floats((int64_t)BATCH * M * N);
     g.guarded = floats((int64_t)BATCH * M * N);
-    g.rescued = floats((int64_t)BATCH * M * N);
+    g.fallback = floats((int64_t)BATCH * M * N);
     g.alarms = ints(4);
-    fill_tame(g.a_tame.host, BATCH * A_BLOCKS, 1);
-    fill_tame(g.b_tame.host, B_BLOCKS, 2);
+    fill_tame(g.a_range_counts.host, BATCH * A_BLOCKS, 1);
+    fill_tame(g.b_range_counts.host, B_BLOCKS, 2);
     numbers_up(&g, 1, 1);
     g.args.a_panels = g.a.panels.device;
     g.args.b_panels = g.b.panels.device;
-    g.args.a_exponents = g.a.exponents.device;
-    g.args.b_exponents = g.b.exponents.device;
+    g.args.a_row_absmax = g.a.exponents.device;
+    g.args.b_col_absmax = g.b.exponents.device;
     g.args.partial = g.partial.device;
     g.args.ldc = g.args.m = M;
     g.args.c_stride = M * N;
@@ -334,8 +334,8 @@ static struct guard guard_open(const struct layout *l) {
 }
 
 static void guard_close(struct guard *g) {
-    struct block *const all[] = {&g->a_tame,  &g->b_tame, &g->a_many,  &g->b_many, &g->partial,
-                                 &g->whole, &g->guarded, &g->rescued, &g->alarms};
+    struct block *const all[] = {&g->a_range_counts,  &g->b_range_counts, &g->a_many,  &g->b_many, &g->partial,
+                                 &g->whole, &g->guarded, &g->fallback, &g->alarms};
     packed_free(&g->a);
     packed_free(&g->b);
     for (int i = 0; i < 9; i++)
@@ -347,9 +347,9 @@ static float old_element(int64_t i) {
     return (float)(i % 7 - 3) * 0.25f;
 }
 
-/* kernel, rescue: NULL: not launched. */
+/* kernel, fallback: NULL: not launched. */
 static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel, int splits, int checks,
-                      const struct ht_kernel_desc *rescue, const struct block *c) {
+                      const struct ht_kernel_desc *fallback, const struct block *c) {
     struct ht_gemm_args args = g->args;
     memset(c->host, 0xff, c->bytes);
     for (int64_t i = 0; args.beta != 0 && i < (int64_t)BATCH * M * N; i++)
@@ -358,20 +358,20 @@ static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel
     args.c = c->device;
     args.splits = splits;
     if (checks) {
-        args.a_tame = args.parts > 1 ? g->a_many.device : g->a_tame.device;
-        args.b_tame = args.parts > 1 ? g->b_many.device : g->b_tame.device;
-        args.a_tame_stride = A_BLOCKS * PIECES * args.parts;
-        args.pieces = PIECES;
-        args.a_alarm = g->alarms.device;
-        args.b_alarm = (const int *)g->alarms.device + 2;
+        args.a_range_counts = args.counts_per_block > 1 ? g->a_many.device : g->a_range_counts.device;
+        args.b_range_counts = args.counts_per_block > 1 ? g->b_many.device : g->b_range_counts.device;
+        args.a_range_stride = A_BLOCKS * PIECES * args.counts_per_block;
+        args.k_segments = PIECES;
+        args.a_any_flag = g->alarms.device;
+        args.b_any_flag = (const int *)g->alarms.device + 2;
     }
     if (kernel != NULL)
         assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     if (splits > 1)
         assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
     args.splits = 1;
-    if (rescue != NULL)
-        assert_int_equal(ht_dev_check(rescue->init()) + ht_dev_check(rescue->launch(&args, NULL)), HT_DEV_OK);
+    if (fallback != NULL)
+        assert_int_equal(ht_dev_check(fallback->init()) + ht_dev_check(fallback->launch(&args, NULL)), HT_DEV_OK);
     block_down(c);
 }
 
@@ -380,8 +380,8 @@ static void guard_compare(const struct guard *g, const char *name, int splits) {
     int stored = 0, left = 0, decided[PIECES] = {0};
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
-        const int *a = (const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES;
-        const int *b = (const int *)g->b_tame.host + col / 64 * PIECES;
+        const int *a = (const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES;
+        const int *b = (const int *)g->b_range_counts.host + col / 64 * PIECES;
         const int tame = is_tame(a, b, PIECES);
         uint32_t whole, got;
         memcpy(&whole, (const float *)g->whole.host + i, sizeof whole);
@@ -409,7 +409,7 @@ static void kernels_leave_blocks_that_are_not_tame(void **state) {
             continue;
         for (int splits = 1; splits <= 2; splits++) {
             guard_run(&g, kernel, splits, 0, NULL, &g.whole);
-            for (g.args.parts = 1; g.args.parts <= HT_ROW_PARTS; g.args.parts += HT_ROW_PARTS - 1) {
+            for (g.args.counts_per_block = 1; g.args.counts_per_block <= HT_COUNTS_PER_BLOCK; g.args.counts_per_block += HT_COUNTS_PER_BLOCK - 1) {
                 guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
                 guard_compare(&g, kernel->name, splits);
             }
@@ -426,9 +426,9 @@ static void a_warp_of_the_reduction_asks_for_one_verdict(void **state) {
         skip();
     assert_int_equal((M + 31) / 32 % 2, 1);
     struct guard g = guard_open(&BY_K);
-    memset(g.a_tame.host, 0, g.a_tame.bytes);
-    memset(g.b_tame.host, 0, g.b_tame.bytes);
-    ((int *)g.a_tame.host)[(A_BLOCKS - 1) * PIECES] = -1; /* the last rows of entry 0 */
+    memset(g.a_range_counts.host, 0, g.a_range_counts.bytes);
+    memset(g.b_range_counts.host, 0, g.b_range_counts.bytes);
+    ((int *)g.a_range_counts.host)[(A_BLOCKS - 1) * PIECES] = -1; /* the last rows of entry 0 */
     numbers_up(&g, 1, 0);
     const struct ht_kernel_desc *kernel = set->kernel;
     while (strcmp(kernel->scheme, "f16x3") != 0)
@@ -448,56 +448,56 @@ static uint32_t bits_of(const struct block *c, int64_t i) {
 }
 
 /* Every element comes from one of the two launches, as the verdict says. */
-static void rescue_compare(const struct guard *g, const char *what) {
-    int rescued = 0;
+static void fallback_compare(const struct guard *g, const char *what) {
+    int fallback = 0;
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
-        const int tame = is_tame((const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES,
-                                 (const int *)g->b_tame.host + col / 64 * PIECES, PIECES);
-        const uint32_t want = bits_of(tame ? &g->whole : &g->rescued, i), got = bits_of(&g->guarded, i);
+        const int tame = is_tame((const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES,
+                                 (const int *)g->b_range_counts.host + col / 64 * PIECES, PIECES);
+        const uint32_t want = bits_of(tame ? &g->whole : &g->fallback, i), got = bits_of(&g->guarded, i);
         if (got != want || got == UINT32_MAX)
             fail_msg("%s: entry %lld, (%lld, %lld) is %s and holds %08x, not %08x", what, (long long)entry, (long long)row,
                      (long long)col, tame ? "tame" : "not tame", got, want);
-        rescued += !tame;
+        fallback += !tame;
     }
-    assert_true(rescued > 0);
+    assert_true(fallback > 0);
 }
 
 /* Numbers of which only the last entry's, or only B's last, says no: whoever looks at part of them sees nothing. */
 static void fill_one(const struct guard *g, int in_b) {
-    memset(g->a_tame.host, 0, g->a_tame.bytes);
-    memset(g->b_tame.host, 0, g->b_tame.bytes);
-    int *const a = g->a_tame.host, *const b = g->b_tame.host;
+    memset(g->a_range_counts.host, 0, g->a_range_counts.bytes);
+    memset(g->b_range_counts.host, 0, g->b_range_counts.bytes);
+    int *const a = g->a_range_counts.host, *const b = g->b_range_counts.host;
     *(in_b ? &b[B_BLOCKS * PIECES - 1] : &a[BATCH * A_BLOCKS * PIECES - 1]) = in_b ? -1 : WILD;
     numbers_up(g, !in_b, in_b);
 }
 
-static void the_rescue_computes_the_rest(void **state) {
+static void the_fallback_computes_the_rest(void **state) {
     (void)state;
-    if (f16x3->pack_tiles == 0 || ht_pick_rescue(set, "bf16x6u") < 0)
+    if (f16x3->pack_tiles == 0 || ht_pick_fallback(set, "bf16x6u") < 0)
         skip();
     const struct ht_kernel_desc *kernel = &set->kernel[ht_pick(set, "f16x3", M, N, K, BATCH, 0).kernel];
-    const struct ht_kernel_desc *rescue = &set->kernel[ht_pick_rescue(set, "bf16x6u")];
+    const struct ht_kernel_desc *fallback = &set->kernel[ht_pick_fallback(set, "bf16x6u")];
     struct guard g = guard_open(&BY_K);
     guard_run(&g, kernel, 1, 0, NULL, &g.whole);
-    guard_run(&g, NULL, 1, 0, rescue, &g.rescued);
-    guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
-    rescue_compare(&g, "all kinds of numbers");
-    g.args.parts = HT_ROW_PARTS;
-    guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
-    rescue_compare(&g, "numbers of 16 rows");
+    guard_run(&g, NULL, 1, 0, fallback, &g.fallback);
+    guard_run(&g, kernel, 1, 1, fallback, &g.guarded);
+    fallback_compare(&g, "all kinds of numbers");
+    g.args.counts_per_block = HT_COUNTS_PER_BLOCK;
+    guard_run(&g, kernel, 1, 1, fallback, &g.guarded);
+    fallback_compare(&g, "numbers of 16 rows");
     for (int in_b = 0; in_b < 2; in_b++) {
         fill_one(&g, in_b);
-        guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
-        rescue_compare(&g, in_b ? "B's last number" : "the last entry's number");
+        guard_run(&g, kernel, 1, 1, fallback, &g.guarded);
+        fallback_compare(&g, in_b ? "B's last number" : "the last entry's number");
     }
     numbers_up(&g, 0, 0); /* nobody looks at numbers when no alarm rings */
-    guard_run(&g, kernel, 1, 1, rescue, &g.guarded);
+    guard_run(&g, kernel, 1, 1, fallback, &g.guarded);
     assert_memory_equal(g.guarded.host, g.whole.host, g.whole.bytes);
     guard_close(&g);
 }
 
-/* ---- the rescue inside a product's kernel */
+/* ---- the fallback inside a product's kernel */
 
 static struct fp64_sum in_fp64(int64_t row, int64_t col, int length) {
     struct fp64_sum sum = {0, 0, 0};
@@ -507,11 +507,11 @@ static struct fp64_sum in_fp64(int64_t row, int64_t col, int length) {
 }
 
 static void inside_compare(const struct guard *g, const struct fp64_sum *exact, const char *name, int splits) {
-    int rescued = 0;
+    int fallback = 0;
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
-        const int tame = is_tame((const int *)g->a_tame.host + (entry * A_BLOCKS + row / 64) * PIECES,
-                                 (const int *)g->b_tame.host + col / 64 * PIECES, PIECES);
+        const int tame = is_tame((const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES,
+                                 (const int *)g->b_range_counts.host + col / 64 * PIECES, PIECES);
         const struct fp64_sum *sum = &exact[i % (M * N)];
         const float whole = ((const float *)g->whole.host)[i], got = ((const float *)g->guarded.host)[i];
         const int same = memcmp(&whole, &got, sizeof got) == 0 || (isnan(whole) && isnan(got));
@@ -519,18 +519,18 @@ static void inside_compare(const struct guard *g, const struct fp64_sum *exact, 
             fail_msg("%s in %d parts: entry %lld, (%lld, %lld) is %s and holds %a, not %a", name, splits, (long long)entry,
                      (long long)row, (long long)col, tame ? "tame" : "not tame", (double)got,
                      tame ? (double)whole : (double)fp64_result(sum->value, g->args.alpha, g->args.beta, old_element(i)));
-        rescued += !tame;
+        fallback += !tame;
     }
-    assert_true(rescued > M * N / 5);
+    assert_true(fallback > M * N / 5);
 }
 
-static void rescue_inside(const struct ht_kernel_desc *kernel, const struct layout *l, const struct fp64_sum *exact, int splits) {
+static void fallback_inside(const struct ht_kernel_desc *kernel, const struct layout *l, const struct fp64_sum *exact, int splits) {
     struct guard g = guard_open(l);
     g.args.alpha = 1.5f;
     g.args.beta = -0.5f; /* an element that two blocks store shows */
     guard_run(&g, kernel, splits, 0, NULL, &g.whole);
-    g.args.rescues = 1;
-    g.args.parts = l->a_k ? HT_ROW_PARTS : 1;
+    g.args.fallback_in_kernel = 1;
+    g.args.counts_per_block = l->a_k ? HT_COUNTS_PER_BLOCK : 1;
     guard_run(&g, kernel, splits, 1, NULL, &g.guarded);
     inside_compare(&g, exact, kernel->name, splits);
     guard_close(&g);
@@ -545,7 +545,7 @@ static void the_product_computes_the_rest_itself(void **state) {
     int kernels = 0;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!kernel->rescues)
+        if (!kernel->fallback_in_kernel)
             continue;
         for (int64_t at = 0; kernels == 0 && at < M * N; at++) {
             exact[0][at] = in_fp64(at % M, at / M, K);
@@ -553,7 +553,7 @@ static void the_product_computes_the_rest_itself(void **state) {
         }
         for (int j = 0; j < LAYOUTS; j++) {
             if (kernels == 0 || j == kernels % LAYOUTS)
-                rescue_inside(kernel, &layouts[j], exact[layouts[j].short_by > 0], 1 + (kernels + j) % 2);
+                fallback_inside(kernel, &layouts[j], exact[layouts[j].short_by > 0], 1 + (kernels + j) % 2);
         }
         kernels++;
     }
@@ -576,7 +576,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(packing_counts_what_is_large),
         cmocka_unit_test(kernels_leave_blocks_that_are_not_tame),
         cmocka_unit_test(a_warp_of_the_reduction_asks_for_one_verdict),
-        cmocka_unit_test(the_rescue_computes_the_rest),
+        cmocka_unit_test(the_fallback_computes_the_rest),
         cmocka_unit_test(the_product_computes_the_rest_itself),
     };
     const struct choice all = CHOICE(tests);

@@ -200,19 +200,19 @@ static void test_absurd_shapes_saturate(void **state) {
 static void test_exact_sums_limit_parts(void **state) {
     (void)state;
     struct ht_cost_coefficients c = WORKED;
-    assert_int_equal(ht_least_splits(&c, INT64_C(1) << 40), 1);
+    assert_int_equal(ht_min_splits(&c, INT64_C(1) << 40), 1);
     c.exact_k = 131072;
     c.step_k = 128;
-    assert_int_equal(ht_least_splits(&c, 131072), 1);
-    assert_int_equal(ht_least_splits(&c, 131073), 2);
-    assert_int_equal(ht_least_splits(&c, 400000), 4);
-    assert_int_equal(ht_least_splits(&c, 1 << 24), 128);
-    assert_true(ht_least_splits(&c, (1 << 24) + 1) > HT_PICK_SPLITS_MAX);
+    assert_int_equal(ht_min_splits(&c, 131072), 1);
+    assert_int_equal(ht_min_splits(&c, 131073), 2);
+    assert_int_equal(ht_min_splits(&c, 400000), 4);
+    assert_int_equal(ht_min_splits(&c, 1 << 24), 128);
+    assert_true(ht_min_splits(&c, (1 << 24) + 1) > HT_PICK_SPLITS_MAX);
     /* the least is taken even where partial sums find no room; they have 8 bytes */
     int splits = 0;
-    ht_best_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 400000, 1, 0, &splits);
+    ht_best_split(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 400000, 1, 0, &splits);
     assert_int_equal(splits, 4);
-    assert_int_equal(ht_partial_bytes(3, 5, 2, 4, ht_part_bytes(c.exact_k)), 3 * 5 * 2 * 4 * 8);
+    assert_int_equal(ht_partial_bytes(3, 5, 2, 4, ht_partial_size(c.exact_k)), 3 * 5 * 2 * 4 * 8);
 }
 
 static void test_pack_worked_line(void **state) {
@@ -268,12 +268,12 @@ static void test_direct_cost_worked_lines(void **state) {
     c.stream_gbps = 1000000;
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 100, 1, 2048, 1, 1), 64500);
     /* 1 x 100: 13 tiles as it stands, 1 the other way round */
-    assert_int_equal(ht_direct_swaps(1, 100, 128, 8, 0), 1);
-    assert_int_equal(ht_direct_swaps(100, 1, 128, 8, 0), 0);
-    assert_int_equal(ht_direct_swaps(100, 100, 64, 64, 0), 0);
-    assert_int_equal(ht_direct_swaps(6175, 9704, 128, 32, 0), 1); /* 14896 tiles, or 14668 */
-    assert_int_equal(ht_direct_swaps(6175, 9704, 128, 32, 8), 0);
-    assert_int_equal(ht_direct_swaps(32, 1024, 128, 32, 8), 1); /* 32, or 8 */
+    assert_int_equal(ht_swap_ab(1, 100, 128, 8, 0), 1);
+    assert_int_equal(ht_swap_ab(100, 1, 128, 8, 0), 0);
+    assert_int_equal(ht_swap_ab(100, 100, 64, 64, 0), 0);
+    assert_int_equal(ht_swap_ab(6175, 9704, 128, 32, 0), 1); /* 14896 tiles, or 14668 */
+    assert_int_equal(ht_swap_ab(6175, 9704, 128, 32, 8), 0);
+    assert_int_equal(ht_swap_ab(32, 1024, 128, 32, 8), 1); /* 32, or 8 */
     assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 64500);
     /* 2000 x 8: 16 tiles on 10 slots are two waves; with two blocks on each of 4 SMs too, the second at half the start, steps
      * of both 2000 clocks long, as an SM has two of them */
@@ -308,15 +308,15 @@ static void test_total_time(void **state) {
                            direct = ht_pick(&set, "bf16x6u", some, some, some, 1, 0);
     assert_int_equal(ht_total_ns(&set, &panels, some, some, some, 1), panels.predicted_ns + 2 * pack + set.launch_ns);
     assert_int_equal(ht_total_ns(&set, &direct, some, some, some, 1), direct.predicted_ns);
-    /* the product rescues where a launch is more than a 64th of all, and its kernel can: 63 L > what the call takes without
+    /* the product falls back itself where a launch is more than a 64th of all, and its kernel can: 63 L > what the call takes without
      * packing's own */
     const int64_t rest = ht_total_ns(&set, &panels, some, some, some, 1) - set.launch_ns;
     set.launch_ns = rest / 63 + 2;
-    assert_false(ht_rescues_inside(&set, &panels, some, some, some, 1));
-    kernel[0].rescues = 1;
-    assert_true(ht_rescues_inside(&set, &panels, some, some, some, 1));
+    assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
+    kernel[0].fallback_in_kernel = 1;
+    assert_true(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
     set.launch_ns = rest / 63 - 2;
-    assert_false(ht_rescues_inside(&set, &panels, some, some, some, 1));
+    assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
     /* few short rows: all in L2 */
     const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales_rows = 1, .pack = pack_nothing};
     set.scheme = &packed;
@@ -417,7 +417,7 @@ static void test_splits_double_and_stop_halfway(void **state) {
     (void)state;
     static const int expected[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
     for (size_t i = 0; i + 1 < sizeof expected / sizeof *expected; i++)
-        assert_int_equal(ht_next_splits(expected[i]), expected[i + 1]);
+        assert_int_equal(ht_split_series(expected[i]), expected[i + 1]);
 }
 
 static void test_pick_splits_runs_any_variant(void **state) {
@@ -519,7 +519,7 @@ static void test_pack_tiles(void **state) {
     static const struct {
         int n, tiles;
     } worked[] = {{64, 1}, {512, 1}, {1024, 1}, {1025, 2}, {1536, 3}, {2048, 2}, {3072, 4}, {4096, 4}};
-    const struct ht_scheme_desc s = {.atom_k = 32, .pack_tiles = 4, .pack_together = 3};
+    const struct ht_scheme_desc s = {.atom_k = 32, .pack_tiles = 4, .pack_blocks_per_sm = 3};
     (void)state;
     for (size_t i = 0; i < sizeof worked / sizeof *worked; i++) {
         const int side = (worked[i].n + 63) / 64;
@@ -532,17 +532,17 @@ static void test_pack_tiles(void **state) {
     /* whole rows from 257 to 1024 k, if they are few: one piece, four numbers for 64 rows; else strips of 512 k */
     for (int64_t k = 256; k <= 1088; k += 64) {
         const int whole = k > 256 && k <= 1024;
-        assert_int_equal(ht_packs_rows(32, k / 64, 132), whole);
-        assert_int_equal(ht_packs_rows(64, k / 64, 132), whole && k <= 512);
-        assert_int_equal(ht_packs_rows(67, k / 64, 132), 0);
-        assert_int_equal(ht_packs_strips(k / 64), k > 256);
+        assert_int_equal(ht_pack_by_rows(32, k / 64, 132), whole);
+        assert_int_equal(ht_pack_by_rows(64, k / 64, 132), whole && k <= 512);
+        assert_int_equal(ht_pack_by_rows(67, k / 64, 132), 0);
+        assert_int_equal(ht_pack_by_strips(k / 64), k > 256);
         for (int64_t row_blocks = 32; row_blocks <= 67; row_blocks += 35) {
             const int tiles = ht_checked_call_tiles(&s, 132, row_blocks, k);
-            const int expected = whole && row_blocks == 32 ? HT_WHOLE_ROWS : k > 256 ? HT_STRIPS : ht_checked_tiles(&s, 132, k);
+            const int expected = whole && row_blocks == 32 ? HT_PACK_ROWS : k > 256 ? HT_PACK_STRIPS : ht_checked_tiles(&s, 132, k);
             assert_int_equal(tiles, expected);
-            assert_int_equal(ht_checked_parts(tiles), tiles < 0 ? 4 : 1);
-            assert_int_equal(ht_checked_pieces(&s, tiles, k),
-                             tiles == HT_WHOLE_ROWS ? 1 : ht_ceil_div(k, tiles == HT_STRIPS ? 512 : 64 * tiles));
+            assert_int_equal(ht_checked_counts(tiles), tiles < 0 ? 4 : 1);
+            assert_int_equal(ht_checked_segments(&s, tiles, k),
+                             tiles == HT_PACK_ROWS ? 1 : ht_ceil_div(k, tiles == HT_PACK_STRIPS ? 512 : 64 * tiles));
         }
     }
 }

@@ -303,10 +303,10 @@ static void sums_keep_what_is_rounded_off(void **state) {
     (void)state;
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
-        const int rescues = strcmp(set->kernel[i].variant, "rescue") == 0;
-        if (!set->kernel[i].direct || (set->kernel[i].bk != CHAIN && !rescues))
+        const int is_fallback = strcmp(set->kernel[i].variant, "fallback") == 0;
+        if (!set->kernel[i].direct || (set->kernel[i].bk != CHAIN && !is_fallback))
             continue;
-        if (rescues)
+        if (is_fallback)
             small_products_are_not_lost(4096, 0x1p-15f, 1, &set->kernel[i]);
         small_products_are_not_lost(4096, 0x1p-15f, 0x1p-60f, &set->kernel[i]); /* by multiply-adds */
     }
@@ -512,7 +512,7 @@ static void permutations_are_exact(void **state) {
     }
 }
 
-/* Few tiles and a long k: parts, each on its own way, and only the part that meets a wild number leaves the slices. The rescue and kernels of
+/* Few tiles and a long k: parts, each on its own way, and only the part that meets a wild number leaves the slices. The fallback and kernels of
  * tall matrices have all of k. */
 static void split_k(int has_parts, int64_t m, int64_t n, int64_t k) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
@@ -598,7 +598,7 @@ static void batches(void **state) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
-/* As packing may leave them (ht_pack_args, tame): blocks of `tilt` and -tilt just suit one another, but for the wild one. */
+/* As packing may leave them (ht_pack_args, range_counts): blocks of `tilt` and -tilt just suit one another, but for the wild one. */
 static int *numbers(int64_t rows, int pieces, int tilt, int64_t wild_block) {
     const int64_t blocks = ht_ceil_div(rows, 64);
     int *x = calloc((size_t)(blocks * pieces), sizeof *x);
@@ -608,7 +608,7 @@ static int *numbers(int64_t rows, int pieces, int tilt, int64_t wild_block) {
     return x;
 }
 
-/* Behind a data check the rescue computes the 64 x 64 blocks that are not tame, and leaves the others alone. wild: block (i, j)
+/* Behind a data check the fallback computes the 64 x 64 blocks that are not tame, and leaves the others alone. wild: block (i, j)
  * fails where row block i and column block j are wild; else all are tame at the first look. */
 static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int batch, int wild) {
     enum { K = 70, PIECES = 3 };
@@ -644,10 +644,10 @@ static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m,
     assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     assert_int_equal(ht_dev_download(whole, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
     assert_int_equal(ht_dev_upload(dc, c, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
-    args.a_tame = ta;
-    args.b_tame = tb;
-    args.pieces = PIECES;
-    args.parts = 1;
+    args.a_range_counts = ta;
+    args.b_range_counts = tb;
+    args.k_segments = PIECES;
+    args.counts_per_block = 1;
     assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
     for (int64_t i = 0; i < m * n * batch; i++) { /* one operand suffices */
@@ -668,10 +668,10 @@ static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m,
 
 static void blocks_that_failed_a_check(void **state) {
     (void)state;
-    const int rescue = ht_pick_rescue(ht_sets[0], "bf16x6u");
-    if (rescue < 0)
+    const int fallback = ht_pick_fallback(ht_sets[0], "bf16x6u");
+    if (fallback < 0)
         skip();
-    const struct ht_kernel_desc *kernel = &ht_sets[0]->kernel[rescue];
+    const struct ht_kernel_desc *kernel = &ht_sets[0]->kernel[fallback];
     flagged_blocks_alone(kernel, 130, 70, 1, 1);
     flagged_blocks_alone(kernel, 70, 130, 2, 1);
     flagged_blocks_alone(kernel, 130, 70, 2, 0);

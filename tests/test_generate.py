@@ -199,11 +199,11 @@ HEAD = "# halftone tune 0.1.0, set a800 (sm_80)\nm\tn\tk\tkernel\tvariant\tsplit
 def tuned_kernels(emitted):
     rows = [line.split("\t")[:3] for line in (emitted("a800") / "manifest").read_text().splitlines()[2:]]
     return {kind: next(n for n, s, v in rows if s == scheme and v == kind) for kind, scheme in
-            (("-", "i8x6"), ("rescue", "bf16x6u"), ("plain", "legemm"), ("nointerleave", "egemm"))}
+            (("-", "i8x6"), ("fallback", "bf16x6u"), ("plain", "legemm"), ("nointerleave", "egemm"))}
 
 
 @pytest.mark.parametrize("kind, k, splits, said", [
-    ("-", 64, 100, "at most"), ("-", 400000, 1, "exact up to"), ("-", 4096, 129, "at most"), ("rescue", 4096, 1, "'rescue'"),
+    ("-", 64, 100, "at most"), ("-", 400000, 1, "exact up to"), ("-", 4096, 129, "at most"), ("fallback", 4096, 1, "'fallback'"),
     ("plain", 4096, 1, "'plain'"), ("nointerleave", 4096, 1, "'nointerleave'"), ("-", " 64", 1, "positive"), ("-", "+64", 1, "positive")])
 def test_a_tuned_table_is_not_believed(kind, k, splits, said, emitted, tmp_path):
     """What the library would never choose: too many parts of k, too few for exact sums, ablations, the fallback."""
@@ -319,4 +319,4 @@ def test_a_set_whose_auto_checks_no_data_is_named(tmp_path, verb):
         out = gen(verb, "--gpu", gpu, "--scheme", schemes, "--lean", "--out", tmp_path / f"{gpu}-{schemes}").stdout
         assert out.count(line) == said, out
     if verb == "emit":
-        assert list((tmp_path / "mi210-f16x3,fp32").glob("ht_bf16x6u_*_rescue_*"))
+        assert list((tmp_path / "mi210-f16x3,fp32").glob("ht_bf16x6u_*_fallback_*"))

@@ -177,7 +177,7 @@ struct packed {
 };
 
 static int64_t panels_at(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
-    const int64_t meeting = ht_ceil_div(ht_meeting_ints(s, rows, k), 64) * 64;
+    const int64_t meeting = ht_ceil_div(ht_exchange_ints(s, rows, k), 64) * 64;
     return ht_ceil_div((ht_ceil_div(rows, 64) * 64 + meeting) * 4, 1024) * 1024;
 }
 
@@ -201,8 +201,8 @@ static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_des
     void *partial = device(NULL, p->m * p->n * splits * 8), *dc = device(p->c, p->m * p->n * 4);
     struct ht_gemm_args g = {.a_panels = (unsigned char *)x->a + x->a_panels,
                              .b_panels = (unsigned char *)x->b + x->b_panels,
-                             .a_exponents = (int *)(void *)x->a,
-                             .b_exponents = (int *)(void *)x->b,
+                             .a_row_absmax = (int *)(void *)x->a,
+                             .b_col_absmax = (int *)(void *)x->b,
                              .c = dc,
                              .partial = partial,
                              .ldc = p->m,

@@ -65,12 +65,12 @@ struct operand {
         args.batch = batch;
         args.src_stride = (long long)rows * k;
         args.panels = panels.v.data();
-        args.exponents = exponents.v.data();
+        args.row_absmax = exponents.v.data();
         args.panel_stride = (long long)panels.v.size() / batch;
-        args.exponent_stride = (long long)exponents.v.size() / batch;
-        args.meeting = meeting.v.data();
-        args.meeting_stride = (long long)meeting.v.size() / batch;
-        args.meeting_clean = 1;
+        args.absmax_stride = (long long)exponents.v.size() / batch;
+        args.absmax_exchange = meeting.v.data();
+        args.exchange_stride = (long long)meeting.v.size() / batch;
+        args.exchange_is_reset = 1;
     }
     /* 16 k of a row from k on in one slice. */
     void slice(int entry, int row, int k, int lo, uint16_t *out) const {
@@ -81,7 +81,7 @@ struct operand {
             memcpy(out + c * 8, atom + ((chunk + c) ^ (row & 7)) * 16, 16);
     }
     int exponent(int entry, int row) const {
-        return packing::ht_row_exponent(args.exponents[entry * args.exponent_stride + row]);
+        return packing::ht_row_exponent(args.row_absmax[entry * args.absmax_stride + row]);
     }
 };
 
@@ -190,15 +190,15 @@ static int run_case(const product_case &p) {
     ht_gemm_args g = {};
     g.a_panels = both[0].panels;
     g.b_panels = both[1].panels;
-    g.a_exponents = both[0].exponents;
-    g.b_exponents = both[1].exponents;
+    g.a_row_absmax = both[0].row_absmax;
+    g.b_col_absmax = both[1].row_absmax;
     g.ldc = g.m = p.m;
     g.n = p.n;
     g.c_stride = (long long)p.m * p.n;
     g.a_stride = both[0].panel_stride;
     g.b_stride = both[1].panel_stride;
-    g.a_exponent_stride = both[0].exponent_stride;
-    g.b_exponent_stride = both[1].exponent_stride;
+    g.a_absmax_stride = both[0].absmax_stride;
+    g.b_absmax_stride = both[1].absmax_stride;
     g.k_blocks = both[0].k_blocks;
     g.splits = p.splits;
     g.batch = p.batch;

@@ -195,7 +195,7 @@ static void load_set(struct library *l, const struct library_request *r, const c
         .root = r->root, .recreate = l->recreate, .inner = r->amalgamation, .gpu = &set->gpu, .isa = isa};
     set->context = context;
     plan_schemes(set, r);
-    plan_rescue(&set->plans);
+    plan_fallback(&set->plans);
     l->sets++;
 }
 

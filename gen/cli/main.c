@@ -261,7 +261,7 @@ static void print_left_out(const struct options *o) {
         }
     }
     for (int i = 0; i < library.sets; i++)
-        if (plan_lacks_rescue(&library.set[i].plans))
+        if (plan_lacks_fallback(&library.set[i].plans))
             printf("%s: no scheme bf16x6u: auto checks no data, and accuracy fp32 is an error\n",
                    library.set[i].gpu.name);
 }

@@ -64,7 +64,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm,
                   t->wn, t->stages, tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  p->on.skeleton->desc_kind, emit_rescues(p));
+                  p->on.skeleton->desc_kind, emit_fallback_in_kernel(p));
         text_addf(out,
                   "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
                   "%d},\n     %s_init, %s_launch},\n",
@@ -160,7 +160,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
             s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
-            scheme_range(s), s->checked ? emit_pack_together(c->gpu) : 0);
+            scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu) : 0);
         count++;
     }
     text_add(out, "};\n\n");

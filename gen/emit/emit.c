@@ -107,7 +107,7 @@ static void constants_mma_warp(struct params *p, const struct plan *plan) {
 }
 
 static void constants_wgmma_ss(struct params *p, const struct plan *plan) {
-    param(p, "SUM_ROWS", tile_part_rows(&plan->tile) * 4 / (long)ht_part_bytes(scheme_is_exact(plan->on.s)));
+    param(p, "SUM_ROWS", tile_part_rows(&plan->tile) * 4 / (long)ht_partial_size(scheme_is_exact(plan->on.s)));
     p->list[p->count - 1].foldable = true;
 }
 
@@ -131,7 +131,7 @@ static void params_mma_warp(struct params *p, const struct plan *plan) {
 static void params_unpacked(struct params *p, const struct plan *plan) {
     params_of_warps(p, plan);
     param(p, "FAST", plan->on.skeleton->searched && plan->on.isa->mma_bf16);
-    param(p, "RESCUES", plan->variant == VARIANT_RESCUE);
+    param(p, "IS_FALLBACK", plan->variant == VARIANT_FALLBACK);
     param(p, "SMS", (long)plan->on.g->sms);
 }
 
@@ -342,7 +342,7 @@ static bool holes_unpacked(void *context, const char *name, struct text *out, in
     (void)indent;
     if (strcmp(name, "slices") == 0)
         return hole_slices(out, h);
-    return strcmp(name, "rescue") == 0 && h->plan->variant != VARIANT_RESCUE; /* elsewhere it stays empty */
+    return strcmp(name, "fallback") == 0 && h->plan->variant != VARIANT_FALLBACK; /* else it stays empty */
 }
 
 static bool holes_wgmma_ss(void *context, const char *name, struct text *out, int indent) {
@@ -500,7 +500,7 @@ struct parts {
 };
 enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_INLAY, PART_TEMPLATE }; /* behind the hooks */
 
-bool emit_rescues(const struct plan *p) {
+bool emit_fallback_in_kernel(const struct plan *p) {
     return p->on.skeleton->has_dmma_fallback && p->on.s->checked;
 }
 
@@ -508,7 +508,7 @@ bool emit_rescues(const struct plan *p) {
 static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
     const struct scheme *s = f->scheme;
-    const bool exact = s && scheme_is_exact(s), inside = f->plan && emit_rescues(f->plan);
+    const bool exact = s && scheme_is_exact(s), inside = f->plan && emit_fallback_in_kernel(f->plan);
     const struct {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch},
@@ -520,7 +520,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
                  {"=fallback_grid",
-                  f->plan && f->plan->variant == VARIANT_RESCUE ? "check/fallback_grid" : NULL},
+                  f->plan && f->plan->variant == VARIANT_FALLBACK ? "check/fallback_grid" : NULL},
                  {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
                  {"=mma", s ? isa->mma_hooks[s->slice] : NULL},
                  {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch/simt"},
@@ -680,12 +680,12 @@ static int64_t pack_tiles_beside(const struct gpu *g, int blocks) {
            PACK_TILE_BYTES;
 }
 
-int emit_pack_together(const struct gpu *g) {
+int emit_pack_blocks_per_sm(const struct gpu *g) {
     return pack_tiles_beside(g, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, 2) >= PACK_FEW ? 2 : 1;
 }
 
 long emit_pack_tiles(const struct gpu *g) {
-    const int blocks = emit_pack_together(g);
+    const int blocks = emit_pack_blocks_per_sm(g);
     const int64_t alone = (g->smem_per_block_bytes - PACK_ROOM_BYTES) / PACK_TILE_BYTES,
                   tiles = blocks > 1 ? pack_tiles_beside(g, blocks) : alone;
     return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
@@ -707,7 +707,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
     /* nothing to exchange */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1);
-    param(&written, "PACK_TOGETHER", emit_pack_together(c->gpu));
+    param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu));
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
     param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));

@@ -44,10 +44,10 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 
 /* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
 long emit_pack_tiles(const struct gpu *g);
-int emit_pack_together(const struct gpu *g); /* blocks of so many tiles that fit an SM */
+int emit_pack_blocks_per_sm(const struct gpu *g); /* blocks of so many tiles that fit an SM */
 
 /* Whether a kernel can compute what a data check lets it leave out. */
-bool emit_rescues(const struct plan *p);
+bool emit_fallback_in_kernel(const struct plan *p);
 
 /* What the scheme's bound is made of, and that the unit's rounding is unverified where it is. */
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa);

@@ -16,7 +16,7 @@ static struct ht_cost_coefficients *streamed(const struct target *on, const stru
     c->step_bytes = (t->bm + t->bn) * t->bk * 4;
     c->step_k = t->bk;
     c->stream_gbps = (int)on->g->dram_gbps * percent / 100;
-    c->part_cycles = (int)on->g->l2_latency_cycles / HT_PARTS_AHEAD;
+    c->part_cycles = (int)on->g->l2_latency_cycles / HT_SPLITK_PREFETCH;
     c->hidden_cycles = strcmp(on->isa->launch, "launch/pdl") == 0 ? (int)model_cool_clocks(on->g, hidden) : 0;
     return c;
 }

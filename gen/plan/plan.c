@@ -18,7 +18,7 @@ static const struct shape plan_shapes[] = {
 };
 /* of FP16 schemes, of the others; more where tiles may have half an atom */
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 };
-enum { RESCUE_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
+enum { FALLBACK_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { FALLBACK_MMA_K = 16 }; /* of m16n8k16 */
 
 struct best {
@@ -38,7 +38,7 @@ static void visit_best(void *context, const struct tile *t) {
     if (!cost.fits)
         return;
     int splits;
-    const int64_t ns = ht_best_ns(&cost.coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps,
+    const int64_t ns = ht_best_split(&cost.coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps,
                                   g->dram_gbps, g->launch_ns, x->m, x->n, x->k, 1, INT64_MAX, &splits);
     if (splits > 1)
         cost.predicted_ns = ns;
@@ -51,7 +51,7 @@ static void visit_best(void *context, const struct tile *t) {
 }
 
 const char *variant_name(enum variant v) {
-    static const char *const names[] = {"", "plain", "nointerleave", "manual", "rescue"};
+    static const char *const names[] = {"", "plain", "nointerleave", "manual", "fallback"};
     return names[v];
 }
 
@@ -344,7 +344,7 @@ static void plan_unpacked(struct plan_set *set, struct best *b) {
 }
 
 /* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
-static bool is_for_rescue(const struct plan *p) {
+static bool is_for_fallback(const struct plan *p) {
     return p->on.skeleton->is_fallback_base && p->tile.bm == 64 && p->tile.bn == 64;
 }
 
@@ -363,10 +363,10 @@ static void fallback_by_dmma(struct best *b) {
 }
 
 /* The plan that the kernel for data that fail a check is made of; -1: none. */
-static int rescue_base(const struct plan_set *set) {
+static int fallback_base(const struct plan_set *set) {
     int at = -1;
     for (int i = 0; i < set->count; i++)
-        at = is_for_rescue(&set->plan[i]) ? i : at;
+        at = is_for_fallback(&set->plan[i]) ? i : at;
     return at;
 }
 
@@ -377,29 +377,29 @@ static bool plan_has_check(const struct plan_set *set) {
     return false;
 }
 
-bool plan_lacks_rescue(const struct plan_set *set) {
+bool plan_lacks_fallback(const struct plan_set *set) {
     for (int i = 0; i < set->count; i++)
-        if (set->plan[i].variant == VARIANT_RESCUE)
+        if (set->plan[i].variant == VARIANT_FALLBACK)
             return false;
     return plan_has_check(set);
 }
 
-void plan_rescue(struct plan_set *set) {
-    const int at = rescue_base(set);
+void plan_fallback(struct plan_set *set) {
+    const int at = fallback_base(set);
     if (!plan_has_check(set) || at < 0)
         return;
     const struct plan *p = &set->plan[at];
     struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost};
-    b.cost.regs_per_thread += RESCUE_REGISTERS;
+    b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.coefficients.whole_k = 1;
     if (isa_has(p->on.isa, skeleton_table[FAMILY_FALLBACK].needs))
         fallback_by_dmma(&b);
     const int before = set->count;
-    plan_add(set, &b, VARIANT_RESCUE,
+    plan_add(set, &b, VARIANT_FALLBACK,
              "between packing and a product with a data check: blocks of C that fail it");
-    const struct plan rescue = set->plan[before];
+    const struct plan fallback = set->plan[before];
     memmove(&set->plan[at + 2], &set->plan[at + 1], (size_t)(before - at - 1) * sizeof *p);
-    set->plan[at + 1] = rescue;
+    set->plan[at + 1] = fallback;
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -431,7 +431,7 @@ static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int
         if (p->variant != VARIANT_PIPELINE || !plan_takes_k(p, k))
             continue;
         const int64_t ns =
-            ht_best_ns(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
+            ht_best_split(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
                        g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, HT_PARTIAL_LIMIT_BYTES, &splits);
         if (best < 0 || ns < best_ns) {
             best = i;
@@ -446,7 +446,7 @@ void plan_lean(struct plan_set *set, int first) {
                                    1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
     enum { POINTS = sizeof grid / sizeof *grid };
     bool kept[PLANS_MAX] = {false};
-    const int base = rescue_base(set);
+    const int base = fallback_base(set);
     if (base >= first)
         kept[base] = true; /* else `auto` could not look at data */
     for (int i = 0; i < POINTS * POINTS * POINTS; i++) {

@@ -8,7 +8,7 @@
 
 #include "model/model.h"
 
-enum variant { VARIANT_PIPELINE, VARIANT_PLAIN, VARIANT_NOINTERLEAVE, VARIANT_MANUAL, VARIANT_RESCUE };
+enum variant { VARIANT_PIPELINE, VARIANT_PLAIN, VARIANT_NOINTERLEAVE, VARIANT_MANUAL, VARIANT_FALLBACK };
 enum { PLAN_NAME_MAX = 96, PLAN_WHY_MAX = 224, PLANS_MAX = 256 };
 
 struct plan {
@@ -33,7 +33,7 @@ struct plan_set {
     struct plan plan[PLANS_MAX];
 };
 
-const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" | "rescue" */
+const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" | "fallback" */
 
 /* Whether a list reads "128x128x32_w64x32_s4,..."; err_user if not. */
 bool plan_tiles_ok(const char *list);
@@ -51,12 +51,12 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
 
 /* Where a scheme of the set checks its data and another can compute what fails: the kernel that does, behind
  * the latter's. */
-void plan_rescue(struct plan_set *set);
+void plan_fallback(struct plan_set *set);
 /* Whether the set's `auto` starts from a scheme whose data it cannot check, for want of that kernel. */
-bool plan_lacks_rescue(const struct plan_set *set);
+bool plan_lacks_fallback(const struct plan_set *set);
 
 /* Of the plans from `first` on, all of one scheme, keeps those that ht_pick takes for some shape of a dense
- * grid, and what plan_rescue needs: LEAN=1. A shape between the grid's points gets the best of what was
+ * grid, and what plan_fallback needs: LEAN=1. A shape between the grid's points gets the best of what was
  * kept. */
 void plan_lean(struct plan_set *set, int first);
 

@@ -10,7 +10,7 @@
 constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2;
 constexpr int WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, D_COLS = 2;
 constexpr int SLICES = 3, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, MIN_BLOCKS = 2, SMS = 108;
-constexpr int FAST = 1, RESCUES = 1, ROWS_BESIDE = 0, GROUPS = 1;
+constexpr int FAST = 1, IS_FALLBACK = 1, ROWS_BESIDE = 0, GROUPS = 1;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/frag/simt.cuh"
 #include "../hooks/arch/sm80_bf16.cuh"

@@ -247,7 +247,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     }
     multiply_either(sum, args, ht_place_of(args, 0), smem);
     const ht_place place = ht_place_of(args, (int)ht_anew(0)); // worked out once more: it is not kept meanwhile
-    if (args.swapped)
+    if (args.swap_ab)
         store_sums<true>(args, place, sum, smem);
     else
         store_sums<false>(args, place, sum, smem);
@@ -275,7 +275,7 @@ static int is_wide(const direct_args &args, const ht_side &s)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, SWAP_SHARE));
+    direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, SWAP_SHARE));
     args.p.wide = is_wide(args, args.p);
     args.q.wide = is_wide(args, args.q);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));

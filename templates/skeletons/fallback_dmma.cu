@@ -9,7 +9,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     ht_grid_release();
     ht_grid_wait(); // every block: the product relies on packing's end through this launch's
-    if (g.a_tame && !ht_asks(g))
+    if (g.a_range_counts && !ht_asks(g))
         return;
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const int high = (g.m + BM - 1) / BM, tiles = high * ((g.n + BN - 1) / BN);
@@ -17,8 +17,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         const bool skipped = !ht_barrier_any(ht_sees_wild(g, entry, THREADS));
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
             const int row = tile % high, col = tile / high;
-            if (!g.a_tame || !ht_is_tame(g, entry, row, col))
-                ht_rescue_block<2>(g, alpha, beta, entry, row * BM, col * BN);
+            if (!g.a_range_counts || !ht_is_tame(g, entry, row, col))
+                ht_fallback_block<2>(g, alpha, beta, entry, row * BM, col * BN);
         }
     }
 }

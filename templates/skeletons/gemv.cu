@@ -467,7 +467,7 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, 0));
+    direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     if (args.q.rows == 1 && args.q.k_contiguous) // a line by itself may be of any length
         args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * 4) % 16 == 0;
     const int rows = args.p.k_contiguous ? block_rows<true>(args.p) : block_rows<false>(args.p);

@@ -317,12 +317,12 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
 #pragma unroll
     for (int i = 0; i < MI * D_ROWS; i++) {
-        ea[i] = exponent_of(g.a_exponents, (long long)blockIdx.z * g.a_exponent_stride,
+        ea[i] = exponent_of(g.a_row_absmax, (long long)blockIdx.z * g.a_absmax_stride,
                             row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS), g.m);
     }
 #pragma unroll
     for (int j = 0; j < NI * D_COLS; j++) {
-        eb[j] = exponent_of(g.b_exponents, (long long)blockIdx.z * g.b_exponent_stride,
+        eb[j] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
                             col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS), g.n);
     }
 #pragma unroll

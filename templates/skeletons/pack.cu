@@ -57,7 +57,7 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     pack_place at;
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
-    at.exponents = g.exponents + entry * g.exponent_stride;
+    at.exponents = g.row_absmax + entry * g.absmax_stride;
     at.meeting.pieces = pieces;
     at.meeting.piece_k = tiles * 64;
     at.row_blocks = row_blocks_of(g);
@@ -66,12 +66,12 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.rows = g.rows - at.row0;
     at.meeting.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.meeting.piece * tiles;
-    at.tame = g.tame + entry * g.tame_stride + (int)blockIdx.x;
+    at.tame = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.meeting.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * pieces * 64;
-    at.meeting.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
+    at.meeting.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
+    at.meeting.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
@@ -334,7 +334,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     const pack_place at = find_place(g, entry, p.tiles, p.pieces);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
-    if (!SCALES_ROWS || g.meeting_clean)
+    if (!SCALES_ROWS || g.exchange_is_reset)
         ht_grid_wait();
     else
         ht_grid_vouched(); // clean has waited for all before it
@@ -347,7 +347,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     float factor[ROWS] = {};
     ht_barrier();
     if (SCALES_ROWS) {
-        if (!g.meeting_clean)
+        if (!g.exchange_is_reset)
             ht_grid_wait();
         exchange_magnitudes(g, at, parts);
         ht_barrier();
@@ -383,7 +383,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == STRIPS ? 2 : 1));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
-        ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
+        ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
 }
 
 // As ht_pack_args has it: what the caller wants, or what suits.
@@ -391,10 +391,10 @@ static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, in
 {
     if (operands[0].tiles != 0)
         return operands[0].tiles;
-    if (SCALES_ROWS && ht_packs_rows(row_blocks, k_tiles, SMS))
+    if (SCALES_ROWS && ht_pack_by_rows(row_blocks, k_tiles, SMS))
         return WHOLE_ROWS;
-    return SCALES_ROWS && ht_packs_strips(k_tiles) ? STRIPS
-                                                   : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_TOGETHER);
+    return SCALES_ROWS && ht_pack_by_strips(k_tiles) ? STRIPS
+                                                   : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_BLOCKS_PER_SM);
 }
 
 // Blocks of 64 rows of an operand.
@@ -430,7 +430,7 @@ static int init(void)
 static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
     const long long cleaners = (blocks * 65LL + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
-    return !SCALES_ROWS || p.operand[0].meeting_clean
+    return !SCALES_ROWS || p.operand[0].exchange_is_reset
                ? 0
                : ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
 }
@@ -463,7 +463,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const int each = p.tiles == WHOLE_ROWS ? p.k_tiles : p.tiles == STRIPS ? STRIP_K / 64 : p.tiles;
-    const bool checks = operands[0].tame != nullptr;
+    const bool checks = operands[0].range_counts != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;

@@ -10,7 +10,7 @@ constexpr int REDUCE_THREADS = 128, PARTS_AHEAD = 16, SHARING = 4, SHARED_ELEMEN
 // 64 and asks for one verdict, which all its lanes must do together.
 HT_DEVICE int rows_of(const ht_gemm_args &g)
 {
-    return CHECKS && g.a_tame ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
+    return CHECKS && g.a_range_counts ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
 }
 
 // Parts `from`, from + step, ... of the element whose part 0 lies at `first`.
@@ -66,8 +66,8 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     sum = ht_sum_of(sum, rest);
     int exponent = 0;
     if (SCALES_SUMS && g.splits > 0)
-        exponent = ht_row_exponent(ht_ldg_i32(g.a_exponents + blockIdx.z * g.a_exponent_stride + row)) +
-                   ht_row_exponent(ht_ldg_i32(g.b_exponents + blockIdx.z * g.b_exponent_stride + col));
+        exponent = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
+                   ht_row_exponent(ht_ldg_i32(g.b_col_absmax + blockIdx.z * g.b_absmax_stride + col));
     float v = ht_finish(sum, exponent);
     float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
     v = alpha != 0.0f && g.splits > 0 ? __fmul_rn(alpha, v) : 0.0f;

@@ -322,7 +322,7 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, 0));
+    direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     args.chain_k = g.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));
     const int bytes = g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;

@@ -251,7 +251,7 @@ template <int SETS> static int launch_sets(direct_args args, unsigned batch, voi
 static int launch(const ht_gemm_args &g, void *stream)
 {
     constexpr long long MANY_ROWS = 2LL * BM * SMS; // two blocks an SM: more come one after the other
-    const direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, 0));
+    const direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<AHEAD>(args, (unsigned)g.batch, stream)
                                                      : launch_sets<1>(args, (unsigned)g.batch, stream);
 }

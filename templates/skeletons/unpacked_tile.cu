@@ -14,7 +14,7 @@ constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * 
 constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / GROUPS; // groups share a tile: its steps, or all but the first look on
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
-constexpr int KEEPS = RESCUES;                  // keep beside each sum what it rounds off
+constexpr int KEEPS = IS_FALLBACK;                  // keep beside each sum what it rounds off
 constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
 constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
@@ -28,7 +28,7 @@ constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
-static_assert(!RESCUES || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
+static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
@@ -43,7 +43,7 @@ struct ht_side {
 struct direct_args {
     int k, splits;                // as g has them
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
-    int swapped;                  // P is B, Q is A
+    int swap_ab;                  // P is B, Q is A
     ht_side p, q;
     ht_gemm_args g;
 };
@@ -336,10 +336,10 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
 }
 
 // Whether a tile is to be computed: all are, or behind a data check those that are not tame.
-HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swapped, const ht_task &t, int entry)
+HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
 {
     const int row = t.row0 / 64, col = t.col0 / 64;
-    return !RESCUES || g.a_tame == nullptr || !ht_is_tame(g, entry, swapped ? col : row, swapped ? row : col);
+    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_is_tame(g, entry, swap_ab ? col : row, swap_ab ? row : col);
 }
 
 // Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
@@ -360,7 +360,7 @@ HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const h
     to.cols = t.cols - col;
     to.c = whole ? g.c + (long long)spot.entry * g.c_stride
                  : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
-    to.c += args.swapped ? row * to.ld + col : row + col * to.ld;
+    to.c += args.swap_ab ? row * to.ld + col : row + col * to.ld;
     return to;
 }
 
@@ -426,7 +426,7 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
 
 // What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
 // both their columns. Columns of Q side by side (SWAPPED): as many rows' lanes as there are columns, which turn them into one row after the other.
-constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !RESCUES;
+constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
 constexpr int TURNED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
 
 template <bool SWAPPED> HT_DEVICE ht_target turned_target(ht_target to, int lane)
@@ -501,22 +501,22 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
                 }
             }
         }
-        if (beta != 0.0f && args.swapped)
+        if (beta != 0.0f && args.swap_ab)
             add_to_sums<true>(to, sum, beta);
         else if (beta != 0.0f)
             add_to_sums<false>(to, sum, beta);
     }
-    const int beside = args.swapped ? t.cols : t.rows; // numbers that lie side by side
+    const int beside = args.swap_ab ? t.cols : t.rows; // numbers that lie side by side
     const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
-    if (pairs && args.swapped)
+    if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);
     else if (pairs)
         put_pairs<false>(to, sum);
-    else if (HAS_TURNS && args.swapped)
+    else if (HAS_TURNS && args.swap_ab)
         put_turned_columns(turned_target<true>(to, t.lane), sum);
     else if (HAS_TURNS)
         put_turned_rows(turned_target<false>(to, t.lane), sum);
-    else if (args.swapped)
+    else if (args.swap_ab)
         put_sums<true>(to, sum);
     else
         put_sums<false>(to, sum);
@@ -576,12 +576,12 @@ HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero
 HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
-    const ht_task task = task_of(args, spot, RESCUES ? (int)ht_anew(0) : 0); // not kept from tile to tile
-    if (!RESCUES) { // only now: which numbers are whose does not hang on what is still being written
+    const ht_task task = task_of(args, spot, IS_FALLBACK ? (int)ht_anew(0) : 0); // not kept from tile to tile
+    if (!IS_FALLBACK) { // only now: which numbers are whose does not hang on what is still being written
         ht_grid_wait();
         ht_grid_release();
     }
-    if (!is_wanted(g, args.swapped, task, spot.entry))
+    if (!is_wanted(g, args.swap_ab, task, spot.entry))
         return;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
@@ -596,16 +596,16 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
         store_sums(args, again, sum, spot);
 }
 
-//@emit rescue
-// ---- the rescue: the launch between packing and a product with a data check, which computes what the product will leave out.
+//@emit fallback
+// ---- the fallback: the launch between packing and a product with a data check, which computes what the product will leave out.
 
-HT_DEVICE void rescue(const direct_args &args)
+HT_DEVICE void fallback(const direct_args &args)
 {
     const ht_gemm_args &g = args.g;
     const int tiles = ((args.p.rows + BM - 1) / BM) * ((args.q.rows + BN - 1) / BN);
     ht_grid_release();
     ht_grid_wait(); // every block: the product relies on packing's end through this launch's
-    if (g.a_tame && !ht_asks(g))
+    if (g.a_range_counts && !ht_asks(g))
         return;
     for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
         const bool skipped = !ht_any_of_block<WARPS>(ht_sees_wild(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
@@ -622,9 +622,9 @@ HT_DEVICE void rescue(const direct_args &args)
 //@end
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
 {
-    //@emit rescue
-    if (RESCUES) {
-        rescue(args);
+    //@emit fallback
+    if (IS_FALLBACK) {
+        fallback(args);
         return;
     }
     //@end
@@ -645,25 +645,25 @@ constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 // other where Q would have more tiles than a grid's y extent can count.
 static int swaps(const ht_gemm_args &g)
 {
-    const bool same = ht_direct_swaps(g.m, g.n, BM, BN, 0) == 0 && ht_direct_swaps(g.n, g.m, BM, BN, 0) == 0;
-    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN, 0);
+    const bool same = ht_swap_ab(g.m, g.n, BM, BN, 0) == 0 && ht_swap_ab(g.n, g.m, BM, BN, 0) == 0;
+    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_swap_ab(g.m, g.n, BM, BN, 0);
     const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
-    return RESCUES || wide * g.splits <= GRID_HIGH ? best : !best;
+    return IS_FALLBACK || wide * g.splits <= GRID_HIGH ? best : !best;
 }
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const int swapped = swaps(g);
+    const int swap_ab = swaps(g);
     const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
     const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swapped, swapped ? b : a, swapped ? a : b, g};
+    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > GRID_HIGH))
+    if (tiles > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    //@emit rescue
-    if (RESCUES) {
+    //@emit fallback
+    if (IS_FALLBACK) {
         const ht_walkers by = ht_walkers_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
         return ht_launch_dependent(gemm, by.blocks, by.groups, 1, THREADS, SMEM_BYTES, stream, args);
     }

@@ -198,13 +198,13 @@ HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
         phase ^= 1;
 #pragma unroll 1
         for (int i = 0; i < BM; i += 32) {
-            const int e = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, w.m0 + i + lane, g.m);
+            const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m);
             all_calm = all_calm && is_calm(e);
             ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
         }
 #pragma unroll 1
         for (int i = 0; i < BN; i += 32) {
-            const int e = exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, w.n0 + i + lane, g.n);
+            const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n);
             calm |= all_lanes(is_calm(e) || lane >= 16) ? 1u << i / 16 : 0;
             calm |= all_lanes(is_calm(e) || lane < 16) ? 2u << i / 16 : 0;
             ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
@@ -343,12 +343,12 @@ HT_DEVICE row_scales scales_of_rows(const leaving &o, int row)
 // Exponent of the scale of any row or column of C.
 HT_DEVICE int row_exponent(const leaving &o, int row)
 {
-    return exponent_of(o.g.a_exponents, o.w.entry * o.g.a_exponent_stride, row, o.g.m);
+    return exponent_of(o.g.a_row_absmax, o.w.entry * o.g.a_absmax_stride, row, o.g.m);
 }
 
 HT_DEVICE int column_exponent(const leaving &o, int col)
 {
-    return exponent_of(o.g.b_exponents, o.w.entry * o.g.b_exponent_stride, col, o.g.n);
+    return exponent_of(o.g.b_col_absmax, o.w.entry * o.g.b_absmax_stride, col, o.g.n);
 }
 
 // Calm scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the slab inside C, columns that begin at
@@ -511,9 +511,9 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
     }
 }
 
-// ---- the rescue: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
+// ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
 // and before the first, while registers hold no sums. Of a tile's parts of k the first does it, of two tiles of a block's rows the upper.
-HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
+HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 {
 #pragma unroll 1
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
@@ -523,7 +523,7 @@ HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
             const place at = part_at(w, w.n0 + wg * WN, part);
             if (!is_ours(g, w, at, true)) {
                 const scalars by = read_scalars(g);
-                ht_rescue_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
+                ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
             }
         }
     }
@@ -537,10 +537,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
-    if (CHECKS && g.rescues) {
+    if (CHECKS && g.fallback_in_kernel) {
         ht_grid_wait();
         if (ht_uniform(ht_asks(g)))
-            rescue(g, wg);
+            fallback(g, wg);
     }
     ht_acc acc[ACCS][SUBS][REGS];
     ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted

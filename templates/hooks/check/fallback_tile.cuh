@@ -9,9 +9,9 @@
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
 // operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FP32's multiply-adds; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
-constexpr int RESCUE_ROWS = 4, RESCUE_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
-constexpr int RESCUE_HEIGHT = 8 * RESCUE_ROWS, RESCUE_WIDTH = 8 * RESCUE_COLS; // of a warp
-constexpr int RESCUE_K = 16, RESCUE_OWN = 4;                        // k of a step, and a lane's of them
+constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
+constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
+constexpr int FALLBACK_K = 16, FALLBACK_OWN = 4;                        // k of a step, and a lane's of them
 
 // A lane's rows of A, or columns of B, eight apart.
 struct ht_lines {
@@ -52,7 +52,7 @@ HT_DEVICE void ht_load_wide(float *v, const ht_lines &l, int i)
         v[3] = ht_as_float(four.w);
     } else {
 #pragma unroll
-        for (int h = 0; h < RESCUE_OWN; h++)
+        for (int h = 0; h < FALLBACK_OWN; h++)
             v[h] = ht_ldg4(l.at + h * l.k_step + i * 8);
     }
 }
@@ -63,103 +63,103 @@ HT_DEVICE void ht_load_any(float *v, const ht_lines &l, int i, int left)
     const float *from = ht_line(l, i);
     const long long k_step = ht_anew(l.k_step); // else its multiples wait in registers
 #pragma unroll
-    for (int h = 0; h < RESCUE_OWN; h++, from += k_step)
+    for (int h = 0; h < FALLBACK_OWN; h++, from += k_step)
         v[h] = h < left ? ht_ldg4(from) : 0.0f;
 }
 
 // A lane's rows in FP64, as MMAs take them.
-HT_DEVICE void ht_widen_rows(double (*p)[2 * RESCUE_OWN], float (*x)[RESCUE_OWN])
+HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_OWN], float (*x)[FALLBACK_OWN])
 {
 #pragma unroll
-    for (int i = 0; i < RESCUE_ROWS; i++) {
+    for (int i = 0; i < FALLBACK_ROWS; i++) {
 #pragma unroll
-        for (int h = 0; h < RESCUE_OWN; h++)
+        for (int h = 0; h < FALLBACK_OWN; h++)
             p[i / 2][h * 2 + i % 2] = (double)x[i][h];
     }
 }
 
 // A step of one column.
-HT_DEVICE void ht_multiply_column(double (*sum)[RESCUE_COLS][4], double (*p)[2 * RESCUE_OWN], const double *q, int j)
+HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_OWN], const double *q, int j)
 {
 #pragma unroll
-    for (int i = 0; i < RESCUE_ROWS / 2; i++)
+    for (int i = 0; i < FALLBACK_ROWS / 2; i++)
         ht_mma_f64_16816(sum[i][j], p[i], q);
 }
 
 // Whole steps of wide lines. While one is multiplied the next is on its way, behind the last once more the same. UNROLL 2: by turns in two sets
 // of registers, so that nothing is moved, and waited for, before it is needed.
-template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[RESCUE_COLS][4], ht_lines *a, ht_lines *b, int steps)
+template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps)
 {
-    float x[RESCUE_ROWS][RESCUE_OWN], y[RESCUE_COLS][RESCUE_OWN];
+    float x[FALLBACK_ROWS][FALLBACK_OWN], y[FALLBACK_COLS][FALLBACK_OWN];
 #pragma unroll
-    for (int i = 0; i < RESCUE_ROWS; i++)
+    for (int i = 0; i < FALLBACK_ROWS; i++)
         ht_load_wide(x[i], *a, i);
 #pragma unroll
-    for (int j = 0; j < RESCUE_COLS; j++)
+    for (int j = 0; j < FALLBACK_COLS; j++)
         ht_load_wide(y[j], *b, j);
 #pragma unroll UNROLL
     for (int step = 1; step <= steps; step++) {
-        const int on = step < steps ? RESCUE_K : 0;
-        double p[RESCUE_ROWS / 2][2 * RESCUE_OWN];
+        const int on = step < steps ? FALLBACK_K : 0;
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
         a->at += on * a->k_step;
         b->at += on * b->k_step;
         ht_widen_rows(p, x);
 #pragma unroll
-        for (int i = 0; i < RESCUE_ROWS; i++)
+        for (int i = 0; i < FALLBACK_ROWS; i++)
             ht_load_wide(x[i], *a, i);
 #pragma unroll
-        for (int j = 0; j < RESCUE_COLS; j++) {
-            const double q[RESCUE_OWN] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
+        for (int j = 0; j < FALLBACK_COLS; j++) {
+            const double q[FALLBACK_OWN] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
             ht_load_wide(y[j], *b, j);
             ht_multiply_column(sum, p, q, j);
         }
     }
-    a->at += RESCUE_K * a->k_step;
-    b->at += RESCUE_K * b->k_step;
+    a->at += FALLBACK_K * a->k_step;
+    b->at += FALLBACK_K * b->k_step;
 }
 
 // All of k.
-template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[RESCUE_COLS][4], ht_lines *a, ht_lines *b, int length, int own)
+template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int length, int own)
 {
-    const int steps = a->wide && b->wide ? length / RESCUE_K : 0;
+    const int steps = a->wide && b->wide ? length / FALLBACK_K : 0;
     if (steps > 0)
         ht_multiply_wide<UNROLL>(sum, a, b, steps);
 #pragma unroll 1
-    for (int left = length - steps * RESCUE_K; left > 0; left -= RESCUE_K) {
-        float x[RESCUE_ROWS][RESCUE_OWN];
-        double p[RESCUE_ROWS / 2][2 * RESCUE_OWN];
+    for (int left = length - steps * FALLBACK_K; left > 0; left -= FALLBACK_K) {
+        float x[FALLBACK_ROWS][FALLBACK_OWN];
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
 #pragma unroll
-        for (int i = 0; i < RESCUE_ROWS; i++)
+        for (int i = 0; i < FALLBACK_ROWS; i++)
             ht_load_any(x[i], *a, i, left - own);
         ht_widen_rows(p, x);
 #pragma unroll
-        for (int j = 0; j < RESCUE_COLS; j++) {
-            float y[RESCUE_OWN];
+        for (int j = 0; j < FALLBACK_COLS; j++) {
+            float y[FALLBACK_OWN];
             ht_load_any(y, *b, j, left - own);
-            const double q[RESCUE_OWN] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
+            const double q[FALLBACK_OWN] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
             ht_multiply_column(sum, p, q, j);
         }
-        a->at += RESCUE_K * a->k_step;
-        b->at += RESCUE_K * b->k_step;
+        a->at += FALLBACK_K * a->k_step;
+        b->at += FALLBACK_K * b->k_step;
     }
 }
 
 // Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
-template <int UNROLL> HT_DEVICE void ht_rescue_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
 {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * RESCUE_OWN;
-    const int row = row0 + warp % 2 * RESCUE_HEIGHT, col = col0 + warp / 2 * RESCUE_WIDTH;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_OWN;
+    const int row = row0 + warp % 2 * FALLBACK_HEIGHT, col = col0 + warp / 2 * FALLBACK_WIDTH;
     ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row0 + 64, g.m, own);
-    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * RESCUE_WIDTH, g.n, own);
-    double sum[RESCUE_ROWS / 2][RESCUE_COLS][4] = {};
+    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * FALLBACK_WIDTH, g.n, own);
+    double sum[FALLBACK_ROWS / 2][FALLBACK_COLS][4] = {};
     ht_multiply_lines<UNROLL>(sum, &a, &b, g.k, own);
     const int first = row + line, side = col + lane % 4 * 2;
     float *c = g.c + entry * g.c_stride + (long long)side * g.ldc + first;
 #pragma unroll
-    for (int j = 0; j < RESCUE_COLS * 2; j++) {
+    for (int j = 0; j < FALLBACK_COLS * 2; j++) {
         const int to_side = j / 2 * 8 + j % 2;
 #pragma unroll
-        for (int i = 0; i < RESCUE_ROWS; i++) {
+        for (int i = 0; i < FALLBACK_ROWS; i++) {
             float *to = c + to_side * g.ldc + i * 8;
             const float s = (float)sum[i / 2][j / 2][i % 2 * 2 + j % 2];
             const float v = alpha != 0.0f ? __fmul_rn(alpha, s) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -169,9 +169,9 @@ template <int UNROLL> HT_DEVICE void ht_rescue_columns(const ht_gemm_args &g, fl
     }
 }
 
-template <int UNROLL> HT_DEVICE void ht_rescue_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
 {
 #pragma unroll 1
-    for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * RESCUE_WIDTH)
-        ht_rescue_columns<UNROLL>(g, alpha, beta, entry, row0, col);
+    for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * FALLBACK_WIDTH)
+        ht_fallback_columns<UNROLL>(g, alpha, beta, entry, row0, col);
 }

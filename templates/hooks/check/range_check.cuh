@@ -1,7 +1,7 @@
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
+// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
+constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
 HT_DEVICE int ht_least_number(const int *numbers, int parts)
@@ -19,21 +19,21 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
 HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
-    const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces * g.parts;
-    const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces * g.parts;
+    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
+    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.pieces; p += 32) {
-        const int x = ht_least_number(a + p * g.parts, g.parts), y = ht_least_number(b + p * g.parts, g.parts), less = x < y ? x : y;
+    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
+        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
-        if (x != HT_TAME_EMPTY && y != HT_TAME_EMPTY && less != HT_TAME_WILD)
+        if (x != RANGE_ALL_ZERO && y != RANGE_ALL_ZERO && less != RANGE_NONFINITE)
             spare += x + y;
     }
     for (int m = 16; m > 0; m /= 2) {
         const int other = ht_shfl_xor(least, m);
         least = other < least ? other : least;
     }
-    if (least >= 0 || least == HT_TAME_WILD)
+    if (least >= 0 || least == RANGE_NONFINITE)
         return least >= 0;
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
@@ -49,14 +49,14 @@ HT_DEVICE bool ht_has_alarm(const int *alarm)
 
 HT_DEVICE bool ht_asks(const ht_gemm_args &g)
 {
-    return g.a_tame && (ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0); // both loads at once
+    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
 }
 
 // Brings what ht_asks will read close.
 HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
 {
-    if (g.a_alarm) {
-        ht_prefetch(g.a_alarm);
-        ht_prefetch(g.b_alarm);
+    if (g.a_any_flag) {
+        ht_prefetch(g.a_any_flag);
+        ht_prefetch(g.b_any_flag);
     }
 }

@@ -3,7 +3,7 @@ constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one 
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
-constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as check/range_check reads them
+constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
 constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a block's tiles
@@ -111,10 +111,10 @@ HT_DEVICE int count_of(int seen)
 HT_DEVICE void store_number(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
 {
     const int count = (int)(least / 2) + NONFINITE;
-    const int number = count == NONFINITE ? TAME_WILD : live ? 8 * count - 5 * depth : TAME_EMPTY;
+    const int number = count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO;
     ht_stg_i32(to, number);
     if (number < 0)
-        ht_stg_i32(g.alarm + 1, g.call);
+        ht_stg_i32(g.any_flag + 1, g.epoch);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.alarm, g.call);
+        ht_stg_i32(g.any_flag, g.epoch);
 }

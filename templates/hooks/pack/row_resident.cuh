@@ -1,4 +1,4 @@
-// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_packs_rows), and what packing by strips takes whole. A block takes 16
+// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_by_rows), and what packing by strips takes whole. A block takes 16
 // rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
 // LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
 // contiguous:
@@ -189,7 +189,7 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_place &at, const uin
         const float factor = ht_pow2(-ht_row_exponent(most));
         pack_tally tally = {0, 0};
         if (at.k < SHAPE::RUN)
-            ht_stg_i32(g.exponents + at.entry * g.exponent_stride + at.row0 / 64 * 64 + at.row + j, most);
+            ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
             if (i * SHAPE::FAR < at.padded - at.k)
@@ -256,7 +256,7 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
         return;
     ht_barrier();
     if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
-        store_tame_rows<shape>(g, at, g.tame + at.entry * g.tame_stride + blockIdx.x, g.k);
+        store_tame_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
 // Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.
@@ -289,7 +289,7 @@ template <int CHECK> static int init_rows(void)
     return code != 0 ? code : ht_prefer_smem(pack_rows<ROWS_LOADS, CHECK>, SMEM_PER_BLOCK);
 }
 
-// Up to 8 tiles of 64 k, and all else that ht_packs_rows lets come; such calls never copy the matrix.
+// Up to 8 tiles of 64 k, and all else that ht_pack_by_rows lets come; such calls never copy the matrix.
 template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {

@@ -1,4 +1,4 @@
-// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_packs_strips), in schemes that scale rows.
+// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_by_strips), in schemes that scale rows.
 // A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
 // (pack_meeting):
 //
@@ -26,7 +26,7 @@ static int long_rows_of_block(int k_tiles)
 
 HT_DEVICE pack_meeting find_meeting(const ht_pack_args &g, long long entry, int pieces)
 {
-    int *meeting = g.meeting + entry * g.meeting_stride;
+    int *meeting = g.absmax_exchange + entry * g.exchange_stride;
     const int strip = (int)blockIdx.x / pieces;
     pack_meeting at;
     at.pieces = pieces;
@@ -57,7 +57,7 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
     int order = 0;
-    if (g.meeting_clean)
+    if (g.exchange_is_reset)
         ht_grid_wait(); // behind all that needs no memory
     else
         ht_grid_vouched(); // clean has waited for all before it
@@ -65,7 +65,7 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     load_held<shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
-    if (!g.meeting_clean)
+    if (!g.exchange_is_reset)
         ht_grid_wait();
     const pack_meeting meeting = find_meeting(g, entry, pieces);
     exchange_rows<shape>(g, at, meeting);
@@ -75,7 +75,7 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
     if (CHECK > 0) {
         const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
-        int *number = g.tame + entry * g.tame_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
+        int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
         ht_barrier();
         if (threadIdx.x < WAVE)
             store_tame_rows<shape>(g, at, number, depth);

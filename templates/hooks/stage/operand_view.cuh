@@ -16,7 +16,7 @@ struct direct_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
-    int swapped;                  // P is B, Q is A
+    int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_side p, q;
     ht_gemm_args g;
@@ -30,12 +30,12 @@ static inline ht_side ht_side_of(const float *src, long long ld, long long strid
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline direct_args ht_direct_args(const ht_gemm_args &g, int swapped)
+static inline direct_args ht_direct_args(const ht_gemm_args &g, int swap_ab)
 {
     const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swapped, 0, swapped ? b : a, swapped ? a : b, g};
+    return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
 
 // A grid of tiles and parts of k, in which a block finds its place without a division if it can: that takes longer than some products.
@@ -110,8 +110,8 @@ HT_DEVICE ht_target ht_target_of(const direct_args &args, int split)
     const long long ld = to.whole ? g.ldc : (long long)g.m;
     to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
                     : g.partial + ((long long)blockIdx.z * g.splits + split) * g.n * ld;
-    to.row_step = args.swapped ? ld : 1;
-    to.col_step = args.swapped ? 1 : ld;
+    to.row_step = args.swap_ab ? ld : 1;
+    to.col_step = args.swap_ab ? 1 : ld;
     to.alpha = !to.whole ? 1.0f : g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     to.beta = !to.whole ? 0.0f : g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     return to;

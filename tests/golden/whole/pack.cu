@@ -20,7 +20,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 6
+#define HT_ABI_VERSION 7
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -29,9 +29,9 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     const int
-        *a_exponents; /* per row of A: its largest finite magnitude as the bits of a float, from which the
+        *a_row_absmax; /* per row of A: its largest finite magnitude as the bits of a float, from which the
                              * row's scale follows (ht_row_exponent); unused without scaling */
-    const int *b_exponents; /* per column of B */
+    const int *b_col_absmax; /* per column of B */
     float *c;
     float *partial; /* splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
                              * schemes with exact sums 64-bit integers, not yet scaled */
@@ -39,7 +39,7 @@ struct ht_gemm_args {
     const float *beta_ptr;
     long long ldc, c_stride;                        /* elements */
     long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
-    long long a_exponent_stride, b_exponent_stride; /* elements */
+    long long a_absmax_stride, b_absmax_stride; /* elements */
     int m, n;
     int k_blocks; /* atoms of a row block: along k, all slices */
     int splits;   /* k is cut into this many ordered parts */
@@ -53,15 +53,15 @@ struct ht_gemm_args {
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
     /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
-    const int *a_tame, *b_tame;
-    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
-    const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
-    int pieces, parts; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
-    int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
+    const int *a_range_counts, *b_range_counts;
+    long long a_range_stride, b_range_stride; /* elements between batch entries */
+    const int *a_any_flag, *b_any_flag; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
+    int k_segments, counts_per_block; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
+    int fallback_in_kernel; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
  * fewer tiles: 1 x n. share: more than one of so many fewer, since C is then stored by lines of bn numbers, not bm; 0: any. */
-static inline int ht_direct_swaps(long long m, long long n, int bm, int bn, int share) {
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
     const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped + (share > 0 ? straight / share : 0) < straight;
@@ -94,40 +94,40 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
  *
  * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: yes. 2048 x 2048 x 1024, 64
  * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of half as much, yes. */
-static inline int ht_packs_rows(long long row_blocks, long long k_tiles, int sms) {
+static inline int ht_pack_by_rows(long long row_blocks, long long k_tiles, int sms) {
     const long long warps = k_tiles > 8 ? 8 : 4;
     return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
 }
 /* Whether packing that scales rows and does not take them whole goes by strips of 32 rows x 512 k, which wait in registers: where one block
  * of tiles has not all k. On the H200 strips take 0.80 to 1.02 of the time that tiles take. */
-static inline int ht_packs_strips(long long k_tiles) {
+static inline int ht_pack_by_strips(long long k_tiles) {
     return k_tiles > 4;
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
-    int *meeting; /* schemes that scale rows: ht_meeting_ints ints, used while packing. Between launches all hold -1
-                             * if meeting_clean (the kernel leaves them so); else the launcher writes that first */
+    int *row_absmax; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
+    int *absmax_exchange; /* schemes that scale rows: ht_exchange_ints ints, used while packing. Between launches all hold -1
+                             * if exchange_is_reset (the kernel leaves them so); else the launcher writes that first */
     long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
-    long long exponent_stride, meeting_stride;
+    long long absmax_stride, exchange_stride;
     int rows, k;
     int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
     int batch;
-    int meeting_clean; /* the same for both operands of a launch */
+    int exchange_is_reset; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
      * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
      * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Where rows are packed
      * whole, or by strips, it is four numbers, one for each 16 rows, and a strip's 512 k are a piece. */
-    int *tame;
+    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long tame_stride, copy_stride; /* elements between batch entries */
-    int *alarm; /* the first int becomes `call`, and the second where a number is negative. Aligned to 8 bytes */
-    int call;   /* another in each call, so that nobody has to clear the second */
+    long long range_stride, copy_stride; /* elements between batch entries */
+    int *any_flag; /* the first int becomes `epoch`, and the second where a number is negative. Aligned to 8 bytes */
+    int epoch;   /* another in each call, so that nobody has to clear the second */
     int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; -1: whole rows; -2: strips; 0: as the launcher likes */
 };
 #endif
@@ -137,7 +137,7 @@ namespace ht_pack_f16x3_sm80 {
 // ---- parameters
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
               SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, POISONS_ROWS = 0, PACK_TILES = 4,
-              PACK_TOGETHER = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, L2_BYTES = 41943040, WAVE = 32;
+              PACK_BLOCKS_PER_SM = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, L2_BYTES = 41943040, WAVE = 32;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -498,7 +498,7 @@ constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one 
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
 constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
-constexpr int TAME_EMPTY = 0x7fffffff, TAME_WILD = -0x7fffffff; // as check/range_check reads them
+constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
 constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a block's tiles
@@ -606,12 +606,12 @@ HT_DEVICE int count_of(int seen)
 HT_DEVICE void store_number(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
 {
     const int count = (int)(least / 2) + NONFINITE;
-    const int number = count == NONFINITE ? TAME_WILD : live ? 8 * count - 5 * depth : TAME_EMPTY;
+    const int number = count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO;
     ht_stg_i32(to, number);
     if (number < 0)
-        ht_stg_i32(g.alarm + 1, g.call);
+        ht_stg_i32(g.any_flag + 1, g.epoch);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.alarm, g.call);
+        ht_stg_i32(g.any_flag, g.epoch);
 }
 
 // pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the largest magnitudes that they have found. Each number travels
@@ -689,7 +689,7 @@ template <int ROWS> HT_DEVICE void leave_meeting(const pack_meeting &at, int ord
         ht_st_relaxed_i32(at.arrived, -1);
 }
 
-// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_packs_rows), and what packing by strips takes whole. A block takes 16
+// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_by_rows), and what packing by strips takes whole. A block takes 16
 // rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
 // LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
 // contiguous:
@@ -880,7 +880,7 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_place &at, const uin
         const float factor = ht_pow2(-ht_row_exponent(most));
         pack_tally tally = {0, 0};
         if (at.k < SHAPE::RUN)
-            ht_stg_i32(g.exponents + at.entry * g.exponent_stride + at.row0 / 64 * 64 + at.row + j, most);
+            ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
             if (i * SHAPE::FAR < at.padded - at.k)
@@ -947,7 +947,7 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
         return;
     ht_barrier();
     if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
-        store_tame_rows<shape>(g, at, g.tame + at.entry * g.tame_stride + blockIdx.x, g.k);
+        store_tame_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
 // Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.
@@ -980,7 +980,7 @@ template <int CHECK> static int init_rows(void)
     return code != 0 ? code : ht_prefer_smem(pack_rows<ROWS_LOADS, CHECK>, SMEM_PER_BLOCK);
 }
 
-// Up to 8 tiles of 64 k, and all else that ht_packs_rows lets come; such calls never copy the matrix.
+// Up to 8 tiles of 64 k, and all else that ht_pack_by_rows lets come; such calls never copy the matrix.
 template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {
@@ -989,7 +989,7 @@ static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks
                          : ht_launch_dependent(pack_rows<FEW_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p);
 }
 
-// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_packs_strips), in schemes that scale rows.
+// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_by_strips), in schemes that scale rows.
 // A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
 // (pack_meeting):
 //
@@ -1017,7 +1017,7 @@ static int long_rows_of_block(int k_tiles)
 
 HT_DEVICE pack_meeting find_meeting(const ht_pack_args &g, long long entry, int pieces)
 {
-    int *meeting = g.meeting + entry * g.meeting_stride;
+    int *meeting = g.absmax_exchange + entry * g.exchange_stride;
     const int strip = (int)blockIdx.x / pieces;
     pack_meeting at;
     at.pieces = pieces;
@@ -1048,7 +1048,7 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
     int order = 0;
-    if (g.meeting_clean)
+    if (g.exchange_is_reset)
         ht_grid_wait(); // behind all that needs no memory
     else
         ht_grid_vouched(); // clean has waited for all before it
@@ -1056,7 +1056,7 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     load_held<shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
-    if (!g.meeting_clean)
+    if (!g.exchange_is_reset)
         ht_grid_wait();
     const pack_meeting meeting = find_meeting(g, entry, pieces);
     exchange_rows<shape>(g, at, meeting);
@@ -1066,7 +1066,7 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
     if (CHECK > 0) {
         const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
-        int *number = g.tame + entry * g.tame_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
+        int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
         ht_barrier();
         if (threadIdx.x < WAVE)
             store_tame_rows<shape>(g, at, number, depth);
@@ -1163,7 +1163,7 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     pack_place at;
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
-    at.exponents = g.exponents + entry * g.exponent_stride;
+    at.exponents = g.row_absmax + entry * g.absmax_stride;
     at.meeting.pieces = pieces;
     at.meeting.piece_k = tiles * 64;
     at.row_blocks = row_blocks_of(g);
@@ -1172,12 +1172,12 @@ HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tile
     at.rows = g.rows - at.row0;
     at.meeting.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.meeting.piece * tiles;
-    at.tame = g.tame + entry * g.tame_stride + (int)blockIdx.x;
+    at.tame = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.meeting.published = g.meeting + entry * g.meeting_stride + (long long)at.row_block * pieces * 64;
-    at.meeting.arrived = g.meeting + entry * g.meeting_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
+    at.meeting.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
+    at.meeting.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
@@ -1513,7 +1513,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     const pack_place at = find_place(g, entry, p.tiles, p.pieces);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
-    if (!SCALES_ROWS || g.meeting_clean)
+    if (!SCALES_ROWS || g.exchange_is_reset)
         ht_grid_wait();
     else
         ht_grid_vouched(); // clean has waited for all before it
@@ -1526,7 +1526,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     float factor[ROWS] = {};
     ht_barrier();
     if (SCALES_ROWS) {
-        if (!g.meeting_clean)
+        if (!g.exchange_is_reset)
             ht_grid_wait();
         exchange_magnitudes(g, at, parts);
         ht_barrier();
@@ -1562,7 +1562,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == STRIPS ? 2 : 1));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
-        ht_stg_i32(g.meeting + entry * g.meeting_stride + i, -1);
+        ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
 }
 
 // As ht_pack_args has it: what the caller wants, or what suits.
@@ -1570,10 +1570,10 @@ static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, in
 {
     if (operands[0].tiles != 0)
         return operands[0].tiles;
-    if (SCALES_ROWS && ht_packs_rows(row_blocks, k_tiles, SMS))
+    if (SCALES_ROWS && ht_pack_by_rows(row_blocks, k_tiles, SMS))
         return WHOLE_ROWS;
-    return SCALES_ROWS && ht_packs_strips(k_tiles) ? STRIPS
-                                                   : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_TOGETHER);
+    return SCALES_ROWS && ht_pack_by_strips(k_tiles) ? STRIPS
+                                                   : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_BLOCKS_PER_SM);
 }
 
 // Blocks of 64 rows of an operand.
@@ -1609,7 +1609,7 @@ static int init(void)
 static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
     const long long cleaners = (blocks * 65LL + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
-    return !SCALES_ROWS || p.operand[0].meeting_clean
+    return !SCALES_ROWS || p.operand[0].exchange_is_reset
                ? 0
                : ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
 }
@@ -1642,7 +1642,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const int each = p.tiles == WHOLE_ROWS ? p.k_tiles : p.tiles == STRIPS ? STRIP_K / 64 : p.tiles;
-    const bool checks = operands[0].tame != nullptr;
+    const bool checks = operands[0].range_counts != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;

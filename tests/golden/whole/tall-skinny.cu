@@ -29,7 +29,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 6
+#define HT_ABI_VERSION 7
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -38,9 +38,9 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     const int
-        *a_exponents; /* per row of A: its largest finite magnitude as the bits of a float, from which the
+        *a_row_absmax; /* per row of A: its largest finite magnitude as the bits of a float, from which the
                              * row's scale follows (ht_row_exponent); unused without scaling */
-    const int *b_exponents; /* per column of B */
+    const int *b_col_absmax; /* per column of B */
     float *c;
     float *partial; /* splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
                              * schemes with exact sums 64-bit integers, not yet scaled */
@@ -48,7 +48,7 @@ struct ht_gemm_args {
     const float *beta_ptr;
     long long ldc, c_stride;                        /* elements */
     long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
-    long long a_exponent_stride, b_exponent_stride; /* elements */
+    long long a_absmax_stride, b_absmax_stride; /* elements */
     int m, n;
     int k_blocks; /* atoms of a row block: along k, all slices */
     int splits;   /* k is cut into this many ordered parts */
@@ -62,15 +62,15 @@ struct ht_gemm_args {
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
     /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
-    const int *a_tame, *b_tame;
-    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
-    const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
-    int pieces, parts; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
-    int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
+    const int *a_range_counts, *b_range_counts;
+    long long a_range_stride, b_range_stride; /* elements between batch entries */
+    const int *a_any_flag, *b_any_flag; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
+    int k_segments, counts_per_block; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
+    int fallback_in_kernel; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
  * fewer tiles: 1 x n. share: more than one of so many fewer, since C is then stored by lines of bn numbers, not bm; 0: any. */
-static inline int ht_direct_swaps(long long m, long long n, int bm, int bn, int share) {
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
     const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped + (share > 0 ? straight / share : 0) < straight;
@@ -103,40 +103,40 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
  *
  * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: yes. 2048 x 2048 x 1024, 64
  * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of half as much, yes. */
-static inline int ht_packs_rows(long long row_blocks, long long k_tiles, int sms) {
+static inline int ht_pack_by_rows(long long row_blocks, long long k_tiles, int sms) {
     const long long warps = k_tiles > 8 ? 8 : 4;
     return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
 }
 /* Whether packing that scales rows and does not take them whole goes by strips of 32 rows x 512 k, which wait in registers: where one block
  * of tiles has not all k. On the H200 strips take 0.80 to 1.02 of the time that tiles take. */
-static inline int ht_packs_strips(long long k_tiles) {
+static inline int ht_pack_by_strips(long long k_tiles) {
     return k_tiles > 4;
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
-    int *meeting; /* schemes that scale rows: ht_meeting_ints ints, used while packing. Between launches all hold -1
-                             * if meeting_clean (the kernel leaves them so); else the launcher writes that first */
+    int *row_absmax; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
+    int *absmax_exchange; /* schemes that scale rows: ht_exchange_ints ints, used while packing. Between launches all hold -1
+                             * if exchange_is_reset (the kernel leaves them so); else the launcher writes that first */
     long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
-    long long exponent_stride, meeting_stride;
+    long long absmax_stride, exchange_stride;
     int rows, k;
     int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
     int batch;
-    int meeting_clean; /* the same for both operands of a launch */
+    int exchange_is_reset; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
      * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
      * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Where rows are packed
      * whole, or by strips, it is four numbers, one for each 16 rows, and a strip's 512 k are a piece. */
-    int *tame;
+    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long tame_stride, copy_stride; /* elements between batch entries */
-    int *alarm; /* the first int becomes `call`, and the second where a number is negative. Aligned to 8 bytes */
-    int call;   /* another in each call, so that nobody has to clear the second */
+    long long range_stride, copy_stride; /* elements between batch entries */
+    int *any_flag; /* the first int becomes `epoch`, and the second where a number is negative. Aligned to 8 bytes */
+    int epoch;   /* another in each call, so that nobody has to clear the second */
     int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; -1: whole rows; -2: strips; 0: as the launcher likes */
 };
 #endif
@@ -148,7 +148,7 @@ constexpr int BM = 128, BN = 4, BK = 64, WM = 16, WN = 4, STAGES = 1,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 2, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 0,
-              RESCUES = 0, SMS = 108;
+              IS_FALLBACK = 0, SMS = 108;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -542,8 +542,8 @@ HT_DEVICE float ht_round_scale(float column_scale)
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
+// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
+constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
 HT_DEVICE int ht_least_number(const int *numbers, int parts)
@@ -561,21 +561,21 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
 HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
-    const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces * g.parts;
-    const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces * g.parts;
+    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
+    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.pieces; p += 32) {
-        const int x = ht_least_number(a + p * g.parts, g.parts), y = ht_least_number(b + p * g.parts, g.parts), less = x < y ? x : y;
+    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
+        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
-        if (x != HT_TAME_EMPTY && y != HT_TAME_EMPTY && less != HT_TAME_WILD)
+        if (x != RANGE_ALL_ZERO && y != RANGE_ALL_ZERO && less != RANGE_NONFINITE)
             spare += x + y;
     }
     for (int m = 16; m > 0; m /= 2) {
         const int other = ht_shfl_xor(least, m);
         least = other < least ? other : least;
     }
-    if (least >= 0 || least == HT_TAME_WILD)
+    if (least >= 0 || least == RANGE_NONFINITE)
         return least >= 0;
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
@@ -591,15 +591,15 @@ HT_DEVICE bool ht_has_alarm(const int *alarm)
 
 HT_DEVICE bool ht_asks(const ht_gemm_args &g)
 {
-    return g.a_tame && (ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0); // both loads at once
+    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
 }
 
 // Brings what ht_asks will read close.
 HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
 {
-    if (g.a_alarm) {
-        ht_prefetch(g.a_alarm);
-        ht_prefetch(g.b_alarm);
+    if (g.a_any_flag) {
+        ht_prefetch(g.a_any_flag);
+        ht_prefetch(g.b_any_flag);
     }
 }
 
@@ -621,7 +621,7 @@ struct direct_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
-    int swapped;                  // P is B, Q is A
+    int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_side p, q;
     ht_gemm_args g;
@@ -635,12 +635,12 @@ static inline ht_side ht_side_of(const float *src, long long ld, long long strid
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline direct_args ht_direct_args(const ht_gemm_args &g, int swapped)
+static inline direct_args ht_direct_args(const ht_gemm_args &g, int swap_ab)
 {
     const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swapped, 0, swapped ? b : a, swapped ? a : b, g};
+    return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
 
 // A grid of tiles and parts of k, in which a block finds its place without a division if it can: that takes longer than some products.
@@ -715,8 +715,8 @@ HT_DEVICE ht_target ht_target_of(const direct_args &args, int split)
     const long long ld = to.whole ? g.ldc : (long long)g.m;
     to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
                     : g.partial + ((long long)blockIdx.z * g.splits + split) * g.n * ld;
-    to.row_step = args.swapped ? ld : 1;
-    to.col_step = args.swapped ? 1 : ld;
+    to.row_step = args.swap_ab ? ld : 1;
+    to.col_step = args.swap_ab ? 1 : ld;
     to.alpha = !to.whole ? 1.0f : g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     to.beta = !to.whole ? 0.0f : g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     return to;
@@ -1401,7 +1401,7 @@ template <int SETS> static int launch_sets(direct_args args, unsigned batch, voi
 static int launch(const ht_gemm_args &g, void *stream)
 {
     constexpr long long MANY_ROWS = 2LL * BM * SMS; // two blocks an SM: more come one after the other
-    const direct_args args = ht_direct_args(g, ht_direct_swaps(g.m, g.n, BM, BN, 0));
+    const direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<AHEAD>(args, (unsigned)g.batch, stream)
                                                      : launch_sets<1>(args, (unsigned)g.batch, stream);
 }

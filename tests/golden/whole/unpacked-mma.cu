@@ -29,7 +29,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 6
+#define HT_ABI_VERSION 7
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -38,9 +38,9 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     const int
-        *a_exponents; /* per row of A: its largest finite magnitude as the bits of a float, from which the
+        *a_row_absmax; /* per row of A: its largest finite magnitude as the bits of a float, from which the
                              * row's scale follows (ht_row_exponent); unused without scaling */
-    const int *b_exponents; /* per column of B */
+    const int *b_col_absmax; /* per column of B */
     float *c;
     float *partial; /* splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
                              * schemes with exact sums 64-bit integers, not yet scaled */
@@ -48,7 +48,7 @@ struct ht_gemm_args {
     const float *beta_ptr;
     long long ldc, c_stride;                        /* elements */
     long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
-    long long a_exponent_stride, b_exponent_stride; /* elements */
+    long long a_absmax_stride, b_absmax_stride; /* elements */
     int m, n;
     int k_blocks; /* atoms of a row block: along k, all slices */
     int splits;   /* k is cut into this many ordered parts */
@@ -62,15 +62,15 @@ struct ht_gemm_args {
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
     /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
-    const int *a_tame, *b_tame;
-    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
-    const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
-    int pieces, parts; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
-    int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
+    const int *a_range_counts, *b_range_counts;
+    long long a_range_stride, b_range_stride; /* elements between batch entries */
+    const int *a_any_flag, *b_any_flag; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
+    int k_segments, counts_per_block; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
+    int fallback_in_kernel; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
  * fewer tiles: 1 x n. share: more than one of so many fewer, since C is then stored by lines of bn numbers, not bm; 0: any. */
-static inline int ht_direct_swaps(long long m, long long n, int bm, int bn, int share) {
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
     const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped + (share > 0 ? straight / share : 0) < straight;
@@ -103,40 +103,40 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
  *
  * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: yes. 2048 x 2048 x 1024, 64
  * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of half as much, yes. */
-static inline int ht_packs_rows(long long row_blocks, long long k_tiles, int sms) {
+static inline int ht_pack_by_rows(long long row_blocks, long long k_tiles, int sms) {
     const long long warps = k_tiles > 8 ? 8 : 4;
     return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
 }
 /* Whether packing that scales rows and does not take them whole goes by strips of 32 rows x 512 k, which wait in registers: where one block
  * of tiles has not all k. On the H200 strips take 0.80 to 1.02 of the time that tiles take. */
-static inline int ht_packs_strips(long long k_tiles) {
+static inline int ht_pack_by_strips(long long k_tiles) {
     return k_tiles > 4;
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
-    int *meeting; /* schemes that scale rows: ht_meeting_ints ints, used while packing. Between launches all hold -1
-                             * if meeting_clean (the kernel leaves them so); else the launcher writes that first */
+    int *row_absmax; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
+    int *absmax_exchange; /* schemes that scale rows: ht_exchange_ints ints, used while packing. Between launches all hold -1
+                             * if exchange_is_reset (the kernel leaves them so); else the launcher writes that first */
     long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
-    long long exponent_stride, meeting_stride;
+    long long absmax_stride, exchange_stride;
     int rows, k;
     int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
     int batch;
-    int meeting_clean; /* the same for both operands of a launch */
+    int exchange_is_reset; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
      * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
      * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Where rows are packed
      * whole, or by strips, it is four numbers, one for each 16 rows, and a strip's 512 k are a piece. */
-    int *tame;
+    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long tame_stride, copy_stride; /* elements between batch entries */
-    int *alarm; /* the first int becomes `call`, and the second where a number is negative. Aligned to 8 bytes */
-    int call;   /* another in each call, so that nobody has to clear the second */
+    long long range_stride, copy_stride; /* elements between batch entries */
+    int *any_flag; /* the first int becomes `epoch`, and the second where a number is negative. Aligned to 8 bytes */
+    int epoch;   /* another in each call, so that nobody has to clear the second */
     int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; -1: whole rows; -2: strips; 0: as the launcher likes */
 };
 #endif
@@ -148,7 +148,7 @@ constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 2, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 1,
-              RESCUES = 0, SMS = 108, ROWS_BESIDE = 0, GROUPS = 1;
+              IS_FALLBACK = 0, SMS = 108, ROWS_BESIDE = 0, GROUPS = 1;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -642,8 +642,8 @@ HT_DEVICE float ht_round_scale(float column_scale)
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
+// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
+constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
 HT_DEVICE int ht_least_number(const int *numbers, int parts)
@@ -661,21 +661,21 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
 HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
-    const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces * g.parts;
-    const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces * g.parts;
+    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
+    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.pieces; p += 32) {
-        const int x = ht_least_number(a + p * g.parts, g.parts), y = ht_least_number(b + p * g.parts, g.parts), less = x < y ? x : y;
+    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
+        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
-        if (x != HT_TAME_EMPTY && y != HT_TAME_EMPTY && less != HT_TAME_WILD)
+        if (x != RANGE_ALL_ZERO && y != RANGE_ALL_ZERO && less != RANGE_NONFINITE)
             spare += x + y;
     }
     for (int m = 16; m > 0; m /= 2) {
         const int other = ht_shfl_xor(least, m);
         least = other < least ? other : least;
     }
-    if (least >= 0 || least == HT_TAME_WILD)
+    if (least >= 0 || least == RANGE_NONFINITE)
         return least >= 0;
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
@@ -691,15 +691,15 @@ HT_DEVICE bool ht_has_alarm(const int *alarm)
 
 HT_DEVICE bool ht_asks(const ht_gemm_args &g)
 {
-    return g.a_tame && (ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0); // both loads at once
+    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
 }
 
 // Brings what ht_asks will read close.
 HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
 {
-    if (g.a_alarm) {
-        ht_prefetch(g.a_alarm);
-        ht_prefetch(g.b_alarm);
+    if (g.a_any_flag) {
+        ht_prefetch(g.a_any_flag);
+        ht_prefetch(g.b_any_flag);
     }
 }
 
@@ -1005,7 +1005,7 @@ constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * 
 constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / GROUPS; // groups share a tile: its steps, or all but the first look on
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
-constexpr int KEEPS = RESCUES;                  // keep beside each sum what it rounds off
+constexpr int KEEPS = IS_FALLBACK;                  // keep beside each sum what it rounds off
 constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
 constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
@@ -1019,7 +1019,7 @@ constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
-static_assert(!RESCUES || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
+static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
@@ -1034,7 +1034,7 @@ struct ht_side {
 struct direct_args {
     int k, splits;                // as g has them
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
-    int swapped;                  // P is B, Q is A
+    int swap_ab;                  // P is B, Q is A
     ht_side p, q;
     ht_gemm_args g;
 };
@@ -1419,10 +1419,10 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
 }
 
 // Whether a tile is to be computed: all are, or behind a data check those that are not tame.
-HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swapped, const ht_task &t, int entry)
+HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
 {
     const int row = t.row0 / 64, col = t.col0 / 64;
-    return !RESCUES || g.a_tame == nullptr || !ht_is_tame(g, entry, swapped ? col : row, swapped ? row : col);
+    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_is_tame(g, entry, swap_ab ? col : row, swap_ab ? row : col);
 }
 
 // Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
@@ -1443,7 +1443,7 @@ HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const h
     to.cols = t.cols - col;
     to.c = whole ? g.c + (long long)spot.entry * g.c_stride
                  : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
-    to.c += args.swapped ? row * to.ld + col : row + col * to.ld;
+    to.c += args.swap_ab ? row * to.ld + col : row + col * to.ld;
     return to;
 }
 
@@ -1998,7 +1998,7 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
 
 // What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
 // both their columns. Columns of Q side by side (SWAPPED): as many rows' lanes as there are columns, which turn them into one row after the other.
-constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !RESCUES;
+constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
 constexpr int TURNED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
 
 template <bool SWAPPED> HT_DEVICE ht_target turned_target(ht_target to, int lane)
@@ -2299,22 +2299,22 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
         sum[1][3][1] = alpha != 0.0f ? __fmul_rn(alpha, sum[1][3][1]) : 0.0f;
         sum[1][3][2] = alpha != 0.0f ? __fmul_rn(alpha, sum[1][3][2]) : 0.0f;
         sum[1][3][3] = alpha != 0.0f ? __fmul_rn(alpha, sum[1][3][3]) : 0.0f;
-        if (beta != 0.0f && args.swapped)
+        if (beta != 0.0f && args.swap_ab)
             add_to_sums<true>(to, sum, beta);
         else if (beta != 0.0f)
             add_to_sums<false>(to, sum, beta);
     }
-    const int beside = args.swapped ? t.cols : t.rows; // numbers that lie side by side
+    const int beside = args.swap_ab ? t.cols : t.rows; // numbers that lie side by side
     const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
-    if (pairs && args.swapped)
+    if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);
     else if (pairs)
         put_pairs<false>(to, sum);
-    else if (HAS_TURNS && args.swapped)
+    else if (HAS_TURNS && args.swap_ab)
         put_turned_columns(turned_target<true>(to, t.lane), sum);
     else if (HAS_TURNS)
         put_turned_rows(turned_target<false>(to, t.lane), sum);
-    else if (args.swapped)
+    else if (args.swap_ab)
         put_sums<true>(to, sum);
     else
         put_sums<false>(to, sum);
@@ -2374,12 +2374,12 @@ HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero
 HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
-    const ht_task task = task_of(args, spot, RESCUES ? (int)ht_anew(0) : 0); // not kept from tile to tile
-    if (!RESCUES) { // only now: which numbers are whose does not hang on what is still being written
+    const ht_task task = task_of(args, spot, IS_FALLBACK ? (int)ht_anew(0) : 0); // not kept from tile to tile
+    if (!IS_FALLBACK) { // only now: which numbers are whose does not hang on what is still being written
         ht_grid_wait();
         ht_grid_release();
     }
-    if (!is_wanted(g, args.swapped, task, spot.entry))
+    if (!is_wanted(g, args.swap_ab, task, spot.entry))
         return;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
@@ -2413,22 +2413,22 @@ constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 // other where Q would have more tiles than a grid's y extent can count.
 static int swaps(const ht_gemm_args &g)
 {
-    const bool same = ht_direct_swaps(g.m, g.n, BM, BN, 0) == 0 && ht_direct_swaps(g.n, g.m, BM, BN, 0) == 0;
-    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_direct_swaps(g.m, g.n, BM, BN, 0);
+    const bool same = ht_swap_ab(g.m, g.n, BM, BN, 0) == 0 && ht_swap_ab(g.n, g.m, BM, BN, 0) == 0;
+    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_swap_ab(g.m, g.n, BM, BN, 0);
     const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
-    return RESCUES || wide * g.splits <= GRID_HIGH ? best : !best;
+    return IS_FALLBACK || wide * g.splits <= GRID_HIGH ? best : !best;
 }
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const int swapped = swaps(g);
+    const int swap_ab = swaps(g);
     const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
     const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swapped, swapped ? b : a, swapped ? a : b, g};
+    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    if (tiles > 0x7fffffff || (!RESCUES && (long long)wide * g.splits > GRID_HIGH))
+    if (tiles > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     return ht_launch_dependent(gemm, (unsigned)high, (unsigned)(wide * g.splits), (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }

@@ -31,7 +31,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 6
+#define HT_ABI_VERSION 7
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -40,9 +40,9 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     const int
-        *a_exponents; /* per row of A: its largest finite magnitude as the bits of a float, from which the
+        *a_row_absmax; /* per row of A: its largest finite magnitude as the bits of a float, from which the
                              * row's scale follows (ht_row_exponent); unused without scaling */
-    const int *b_exponents; /* per column of B */
+    const int *b_col_absmax; /* per column of B */
     float *c;
     float *partial; /* splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
                              * schemes with exact sums 64-bit integers, not yet scaled */
@@ -50,7 +50,7 @@ struct ht_gemm_args {
     const float *beta_ptr;
     long long ldc, c_stride;                        /* elements */
     long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
-    long long a_exponent_stride, b_exponent_stride; /* elements */
+    long long a_absmax_stride, b_absmax_stride; /* elements */
     int m, n;
     int k_blocks; /* atoms of a row block: along k, all slices */
     int splits;   /* k is cut into this many ordered parts */
@@ -64,15 +64,15 @@ struct ht_gemm_args {
     int fma_only; /* they multiply in FP32 from the start, without looking at the data */
     /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
      * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
-    const int *a_tame, *b_tame;
-    long long a_tame_stride, b_tame_stride; /* elements between batch entries */
-    const int *a_alarm, *b_alarm; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
-    int pieces, parts; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
-    int rescues; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
+    const int *a_range_counts, *b_range_counts;
+    long long a_range_stride, b_range_stride; /* elements between batch entries */
+    const int *a_any_flag, *b_any_flag; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
+    int k_segments, counts_per_block; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
+    int fallback_in_kernel; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
 };
 /* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
  * fewer tiles: 1 x n. share: more than one of so many fewer, since C is then stored by lines of bn numbers, not bm; 0: any. */
-static inline int ht_direct_swaps(long long m, long long n, int bm, int bn, int share) {
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
     const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped + (share > 0 ? straight / share : 0) < straight;
@@ -105,40 +105,40 @@ static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms
  *
  * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: yes. 2048 x 2048 x 1024, 64
  * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of half as much, yes. */
-static inline int ht_packs_rows(long long row_blocks, long long k_tiles, int sms) {
+static inline int ht_pack_by_rows(long long row_blocks, long long k_tiles, int sms) {
     const long long warps = k_tiles > 8 ? 8 : 4;
     return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
 }
 /* Whether packing that scales rows and does not take them whole goes by strips of 32 rows x 512 k, which wait in registers: where one block
  * of tiles has not all k. On the H200 strips take 0.80 to 1.02 of the time that tiles take. */
-static inline int ht_packs_strips(long long k_tiles) {
+static inline int ht_pack_by_strips(long long k_tiles) {
     return k_tiles > 4;
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *exponents; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
-    int *meeting; /* schemes that scale rows: ht_meeting_ints ints, used while packing. Between launches all hold -1
-                             * if meeting_clean (the kernel leaves them so); else the launcher writes that first */
+    int *row_absmax; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
+    int *absmax_exchange; /* schemes that scale rows: ht_exchange_ints ints, used while packing. Between launches all hold -1
+                             * if exchange_is_reset (the kernel leaves them so); else the launcher writes that first */
     long long ld;   /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
-    long long exponent_stride, meeting_stride;
+    long long absmax_stride, exchange_stride;
     int rows, k;
     int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
     int batch;
-    int meeting_clean; /* the same for both operands of a launch */
+    int exchange_is_reset; /* the same for both operands of a launch */
     /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
      * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
      * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Where rows are packed
      * whole, or by strips, it is four numbers, one for each 16 rows, and a strip's 512 k are a piece. */
-    int *tame;
+    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long tame_stride, copy_stride; /* elements between batch entries */
-    int *alarm; /* the first int becomes `call`, and the second where a number is negative. Aligned to 8 bytes */
-    int call;   /* another in each call, so that nobody has to clear the second */
+    long long range_stride, copy_stride; /* elements between batch entries */
+    int *any_flag; /* the first int becomes `epoch`, and the second where a number is negative. Aligned to 8 bytes */
+    int epoch;   /* another in each call, so that nobody has to clear the second */
     int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; -1: whole rows; -2: strips; 0: as the launcher likes */
 };
 #endif
@@ -880,8 +880,8 @@ HT_DEVICE float ht_round_scale(float column_scale)
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, tame); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_TAME_EMPTY = 0x7fffffff, HT_TAME_WILD = -0x7fffffff;
+// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
+constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
 HT_DEVICE int ht_least_number(const int *numbers, int parts)
@@ -899,21 +899,21 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
 HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
-    const int *a = g.a_tame + entry * g.a_tame_stride + (long long)row_block * g.pieces * g.parts;
-    const int *b = g.b_tame + entry * g.b_tame_stride + (long long)col_block * g.pieces * g.parts;
+    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
+    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.pieces; p += 32) {
-        const int x = ht_least_number(a + p * g.parts, g.parts), y = ht_least_number(b + p * g.parts, g.parts), less = x < y ? x : y;
+    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
+        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
-        if (x != HT_TAME_EMPTY && y != HT_TAME_EMPTY && less != HT_TAME_WILD)
+        if (x != RANGE_ALL_ZERO && y != RANGE_ALL_ZERO && less != RANGE_NONFINITE)
             spare += x + y;
     }
     for (int m = 16; m > 0; m /= 2) {
         const int other = ht_shfl_xor(least, m);
         least = other < least ? other : least;
     }
-    if (least >= 0 || least == HT_TAME_WILD)
+    if (least >= 0 || least == RANGE_NONFINITE)
         return least >= 0;
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
@@ -929,15 +929,15 @@ HT_DEVICE bool ht_has_alarm(const int *alarm)
 
 HT_DEVICE bool ht_asks(const ht_gemm_args &g)
 {
-    return g.a_tame && (ht_has_alarm(g.a_alarm) + ht_has_alarm(g.b_alarm) > 0); // both loads at once
+    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
 }
 
 // Brings what ht_asks will read close.
 HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
 {
-    if (g.a_alarm) {
-        ht_prefetch(g.a_alarm);
-        ht_prefetch(g.b_alarm);
+    if (g.a_any_flag) {
+        ht_prefetch(g.a_any_flag);
+        ht_prefetch(g.b_any_flag);
     }
 }
 
@@ -952,9 +952,9 @@ HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
 // operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FP32's multiply-adds; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
-constexpr int RESCUE_ROWS = 4, RESCUE_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
-constexpr int RESCUE_HEIGHT = 8 * RESCUE_ROWS, RESCUE_WIDTH = 8 * RESCUE_COLS; // of a warp
-constexpr int RESCUE_K = 16, RESCUE_OWN = 4;                        // k of a step, and a lane's of them
+constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
+constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
+constexpr int FALLBACK_K = 16, FALLBACK_OWN = 4;                        // k of a step, and a lane's of them
 
 // A lane's rows of A, or columns of B, eight apart.
 struct ht_lines {
@@ -995,7 +995,7 @@ HT_DEVICE void ht_load_wide(float *v, const ht_lines &l, int i)
         v[3] = ht_as_float(four.w);
     } else {
 #pragma unroll
-        for (int h = 0; h < RESCUE_OWN; h++)
+        for (int h = 0; h < FALLBACK_OWN; h++)
             v[h] = ht_ldg4(l.at + h * l.k_step + i * 8);
     }
 }
@@ -1006,103 +1006,103 @@ HT_DEVICE void ht_load_any(float *v, const ht_lines &l, int i, int left)
     const float *from = ht_line(l, i);
     const long long k_step = ht_anew(l.k_step); // else its multiples wait in registers
 #pragma unroll
-    for (int h = 0; h < RESCUE_OWN; h++, from += k_step)
+    for (int h = 0; h < FALLBACK_OWN; h++, from += k_step)
         v[h] = h < left ? ht_ldg4(from) : 0.0f;
 }
 
 // A lane's rows in FP64, as MMAs take them.
-HT_DEVICE void ht_widen_rows(double (*p)[2 * RESCUE_OWN], float (*x)[RESCUE_OWN])
+HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_OWN], float (*x)[FALLBACK_OWN])
 {
 #pragma unroll
-    for (int i = 0; i < RESCUE_ROWS; i++) {
+    for (int i = 0; i < FALLBACK_ROWS; i++) {
 #pragma unroll
-        for (int h = 0; h < RESCUE_OWN; h++)
+        for (int h = 0; h < FALLBACK_OWN; h++)
             p[i / 2][h * 2 + i % 2] = (double)x[i][h];
     }
 }
 
 // A step of one column.
-HT_DEVICE void ht_multiply_column(double (*sum)[RESCUE_COLS][4], double (*p)[2 * RESCUE_OWN], const double *q, int j)
+HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_OWN], const double *q, int j)
 {
 #pragma unroll
-    for (int i = 0; i < RESCUE_ROWS / 2; i++)
+    for (int i = 0; i < FALLBACK_ROWS / 2; i++)
         ht_mma_f64_16816(sum[i][j], p[i], q);
 }
 
 // Whole steps of wide lines. While one is multiplied the next is on its way, behind the last once more the same. UNROLL 2: by turns in two sets
 // of registers, so that nothing is moved, and waited for, before it is needed.
-template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[RESCUE_COLS][4], ht_lines *a, ht_lines *b, int steps)
+template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps)
 {
-    float x[RESCUE_ROWS][RESCUE_OWN], y[RESCUE_COLS][RESCUE_OWN];
+    float x[FALLBACK_ROWS][FALLBACK_OWN], y[FALLBACK_COLS][FALLBACK_OWN];
 #pragma unroll
-    for (int i = 0; i < RESCUE_ROWS; i++)
+    for (int i = 0; i < FALLBACK_ROWS; i++)
         ht_load_wide(x[i], *a, i);
 #pragma unroll
-    for (int j = 0; j < RESCUE_COLS; j++)
+    for (int j = 0; j < FALLBACK_COLS; j++)
         ht_load_wide(y[j], *b, j);
 #pragma unroll UNROLL
     for (int step = 1; step <= steps; step++) {
-        const int on = step < steps ? RESCUE_K : 0;
-        double p[RESCUE_ROWS / 2][2 * RESCUE_OWN];
+        const int on = step < steps ? FALLBACK_K : 0;
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
         a->at += on * a->k_step;
         b->at += on * b->k_step;
         ht_widen_rows(p, x);
 #pragma unroll
-        for (int i = 0; i < RESCUE_ROWS; i++)
+        for (int i = 0; i < FALLBACK_ROWS; i++)
             ht_load_wide(x[i], *a, i);
 #pragma unroll
-        for (int j = 0; j < RESCUE_COLS; j++) {
-            const double q[RESCUE_OWN] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
+        for (int j = 0; j < FALLBACK_COLS; j++) {
+            const double q[FALLBACK_OWN] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
             ht_load_wide(y[j], *b, j);
             ht_multiply_column(sum, p, q, j);
         }
     }
-    a->at += RESCUE_K * a->k_step;
-    b->at += RESCUE_K * b->k_step;
+    a->at += FALLBACK_K * a->k_step;
+    b->at += FALLBACK_K * b->k_step;
 }
 
 // All of k.
-template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[RESCUE_COLS][4], ht_lines *a, ht_lines *b, int length, int own)
+template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int length, int own)
 {
-    const int steps = a->wide && b->wide ? length / RESCUE_K : 0;
+    const int steps = a->wide && b->wide ? length / FALLBACK_K : 0;
     if (steps > 0)
         ht_multiply_wide<UNROLL>(sum, a, b, steps);
 #pragma unroll 1
-    for (int left = length - steps * RESCUE_K; left > 0; left -= RESCUE_K) {
-        float x[RESCUE_ROWS][RESCUE_OWN];
-        double p[RESCUE_ROWS / 2][2 * RESCUE_OWN];
+    for (int left = length - steps * FALLBACK_K; left > 0; left -= FALLBACK_K) {
+        float x[FALLBACK_ROWS][FALLBACK_OWN];
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
 #pragma unroll
-        for (int i = 0; i < RESCUE_ROWS; i++)
+        for (int i = 0; i < FALLBACK_ROWS; i++)
             ht_load_any(x[i], *a, i, left - own);
         ht_widen_rows(p, x);
 #pragma unroll
-        for (int j = 0; j < RESCUE_COLS; j++) {
-            float y[RESCUE_OWN];
+        for (int j = 0; j < FALLBACK_COLS; j++) {
+            float y[FALLBACK_OWN];
             ht_load_any(y, *b, j, left - own);
-            const double q[RESCUE_OWN] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
+            const double q[FALLBACK_OWN] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
             ht_multiply_column(sum, p, q, j);
         }
-        a->at += RESCUE_K * a->k_step;
-        b->at += RESCUE_K * b->k_step;
+        a->at += FALLBACK_K * a->k_step;
+        b->at += FALLBACK_K * b->k_step;
     }
 }
 
 // Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
-template <int UNROLL> HT_DEVICE void ht_rescue_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
 {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * RESCUE_OWN;
-    const int row = row0 + warp % 2 * RESCUE_HEIGHT, col = col0 + warp / 2 * RESCUE_WIDTH;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_OWN;
+    const int row = row0 + warp % 2 * FALLBACK_HEIGHT, col = col0 + warp / 2 * FALLBACK_WIDTH;
     ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row0 + 64, g.m, own);
-    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * RESCUE_WIDTH, g.n, own);
-    double sum[RESCUE_ROWS / 2][RESCUE_COLS][4] = {};
+    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * FALLBACK_WIDTH, g.n, own);
+    double sum[FALLBACK_ROWS / 2][FALLBACK_COLS][4] = {};
     ht_multiply_lines<UNROLL>(sum, &a, &b, g.k, own);
     const int first = row + line, side = col + lane % 4 * 2;
     float *c = g.c + entry * g.c_stride + (long long)side * g.ldc + first;
 #pragma unroll
-    for (int j = 0; j < RESCUE_COLS * 2; j++) {
+    for (int j = 0; j < FALLBACK_COLS * 2; j++) {
         const int to_side = j / 2 * 8 + j % 2;
 #pragma unroll
-        for (int i = 0; i < RESCUE_ROWS; i++) {
+        for (int i = 0; i < FALLBACK_ROWS; i++) {
             float *to = c + to_side * g.ldc + i * 8;
             const float s = (float)sum[i / 2][j / 2][i % 2 * 2 + j % 2];
             const float v = alpha != 0.0f ? __fmul_rn(alpha, s) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -1112,11 +1112,11 @@ template <int UNROLL> HT_DEVICE void ht_rescue_columns(const ht_gemm_args &g, fl
     }
 }
 
-template <int UNROLL> HT_DEVICE void ht_rescue_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
 {
 #pragma unroll 1
-    for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * RESCUE_WIDTH)
-        ht_rescue_columns<UNROLL>(g, alpha, beta, entry, row0, col);
+    for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * FALLBACK_WIDTH)
+        ht_fallback_columns<UNROLL>(g, alpha, beta, entry, row0, col);
 }
 
 // scheme f16x3: the row is scaled by a power of two so that its largest magnitude is near the top of FP16; both halves
@@ -1339,13 +1339,13 @@ HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
         phase ^= 1;
 #pragma unroll 1
         for (int i = 0; i < BM; i += 32) {
-            const int e = exponent_of(g.a_exponents, w.entry * g.a_exponent_stride, w.m0 + i + lane, g.m);
+            const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m);
             all_calm = all_calm && is_calm(e);
             ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
         }
 #pragma unroll 1
         for (int i = 0; i < BN; i += 32) {
-            const int e = exponent_of(g.b_exponents, w.entry * g.b_exponent_stride, w.n0 + i + lane, g.n);
+            const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n);
             calm |= all_lanes(is_calm(e) || lane >= 16) ? 1u << i / 16 : 0;
             calm |= all_lanes(is_calm(e) || lane < 16) ? 2u << i / 16 : 0;
             ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
@@ -1532,12 +1532,12 @@ HT_DEVICE row_scales scales_of_rows(const leaving &o, int row)
 // Exponent of the scale of any row or column of C.
 HT_DEVICE int row_exponent(const leaving &o, int row)
 {
-    return exponent_of(o.g.a_exponents, o.w.entry * o.g.a_exponent_stride, row, o.g.m);
+    return exponent_of(o.g.a_row_absmax, o.w.entry * o.g.a_absmax_stride, row, o.g.m);
 }
 
 HT_DEVICE int column_exponent(const leaving &o, int col)
 {
-    return exponent_of(o.g.b_exponents, o.w.entry * o.g.b_exponent_stride, col, o.g.n);
+    return exponent_of(o.g.b_col_absmax, o.w.entry * o.g.b_absmax_stride, col, o.g.n);
 }
 
 // Calm scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the slab inside C, columns that begin at
@@ -1740,9 +1740,9 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
     }
 }
 
-// ---- the rescue: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
+// ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
 // and before the first, while registers hold no sums. Of a tile's parts of k the first does it, of two tiles of a block's rows the upper.
-HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
+HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 {
 #pragma unroll 1
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
@@ -1752,7 +1752,7 @@ HT_DEVICE void rescue(const ht_gemm_args &g, int wg)
             const place at = part_at(w, w.n0 + wg * WN, part);
             if (!is_ours(g, w, at, true)) {
                 const scalars by = read_scalars(g);
-                ht_rescue_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
+                ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
             }
         }
     }
@@ -1766,10 +1766,10 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
-    if (CHECKS && g.rescues) {
+    if (CHECKS && g.fallback_in_kernel) {
         ht_grid_wait();
         if (ht_uniform(ht_asks(g)))
-            rescue(g, wg);
+            fallback(g, wg);
     }
     ht_acc acc[ACCS][SUBS][REGS];
     ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
