@@ -1,6 +1,7 @@
 # How the tests are built and run; included by the Makefile.
 #   tests/test_NAME.c[pp]   cmocka programs without a generated kernel set
 #   tests/test_product.c, test_reproducible.c, test_check.c, test_auto.c, test_direct.c, test_accuracy.c    need one: run for several sets in the simulator, and on a GPU by check-gpu
+#   tests/test_streams.c    needs one in the simulator, whose streams it holds
 #   tests/graph.c           needs a CUDA set: check-gpu runs it
 #   tests/same_bits.c       kernels of two blocks against those of one, bit by bit: on_gpu_cluster.sh runs it
 #   tests/bits.c            prints bits of results: check-gpu compares the GPU's with the simulator's
@@ -10,8 +11,9 @@
 
 TEST_SETS := a800 t4 h200 mi210
 SET_TESTS := test_product test_reproducible test_check test_auto test_direct test_accuracy bits same_bits
+SIM_TESTS := test_streams
 CUDA_TESTS := $(SET_TESTS) graph
-TEST_NAMES := $(filter-out $(SET_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
+TEST_NAMES := $(filter-out $(SET_TESTS) $(SIM_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
 # iquote: gen/plan/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime
@@ -41,7 +43,7 @@ out/test/graph.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 
 SET_TEST_OBJ := $(patsubst %,out/obj/bench/%.o,families metrics reference threads)
 there = $(patsubst tests/%.c,%,$(wildcard $(1:%=tests/%.c)))
-SIM_PROGRAMS := $(patsubst %,$(SET)/%-sim,$(call there,$(SET_TESTS)))
+SIM_PROGRAMS := $(patsubst %,$(SET)/%-sim,$(call there,$(SET_TESTS) $(SIM_TESTS)))
 CUDA_PROGRAMS := $(patsubst %,$(SET)/%,$(call there,$(CUDA_TESTS)))
 
 ifneq ($(GPU),)
@@ -70,7 +72,7 @@ test-sets: $(TEST_SETS:%=test-set-%)
 
 # What the sets share is built before they start beside one another.
 $(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a out/obj/bench/main.o \
-        $(patsubst %,out/test/%.o,$(call there,$(SET_TESTS)))
+        $(patsubst %,out/test/%.o,$(call there,$(SET_TESTS) $(SIM_TESTS)))
 	@$(MAKE) generate GPU=$*
 	@$(MAKE) test-set GPU=$*
 
@@ -93,8 +95,11 @@ RUN_DIRECT := $(TEST_SETS:%=run-direct-%)
 RUN_AUTO := $(TEST_SETS:%=run-auto-%) $(TEST_SETS:%=run-check-%)
 RUN_REPRODUCIBLE := $(TEST_SETS:%=run-reproducible-%)
 RUN_ACCURACY := $(TEST_SETS:%=run-accuracy-%)
-.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) run-products-a800-on-sm90
-test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) run-products-a800-on-sm90
+RUN_STREAMS := run-streams-t4 run-streams-h200
+.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) \
+        run-products-a800-on-sm90
+test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) \
+        run-products-a800-on-sm90
 
 $(RUN_TESTS): run-%: out/test/%
 	@$(call program,$*,$<)
@@ -110,6 +115,8 @@ $(RUN_REPRODUCIBLE): run-reproducible-%:
 	@$(call program,reproducible-$*,out/$*/test_reproducible-sim)
 $(RUN_ACCURACY): run-accuracy-%:
 	@$(call program,accuracy-$*,out/$*/test_accuracy-sim)
+$(RUN_STREAMS): run-streams-%:
+	@$(call program,streams-$*,out/$*/test_streams-sim)
 # Kernels of the a800 with the arithmetic of Hopper, as the H200 runs them: what depends on the arithmetic.
 run-products-a800-on-sm90:
 	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim errors)
