@@ -281,11 +281,20 @@ def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
         assert any("multiply-adds; few k, or few columns" in k for k in kernels) != fp64
 
 
+def copy_of_generator(folder):
+    for name in ("gen", "templates", "runtime"):
+        shutil.copytree(ROOT / name, folder / "copy" / name)
+    return folder / "copy"
+
+
+def build_generator(root, binary):
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-iquote", root / "gen",
+                    *map(str, sorted((root / "gen").rglob("*.c"))), "-o", str(binary)], check=True)
+
+
 def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     """A fictional scheme: egemm without lo*lo. Touches scheme.c and one hook file; compiles and runs like the others."""
-    root = tmp_path / "copy"
-    for name in ("gen", "templates", "runtime"):
-        shutil.copytree(ROOT / name, root / name)
+    root = copy_of_generator(tmp_path)
     source = (root / "gen/facts/scheme.c").read_text()
     row = re.search(r'(?ms)^    \{\.name = "egemm",.*?"\},\n', source)
     assert row, "the scheme table has no row that starts with .name = \"egemm\""
@@ -294,8 +303,7 @@ def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     hooks = (root / "templates/hooks/scheme/egemm.cuh").read_text().replace("scheme egemm", "scheme fiction")
     (root / "templates/hooks/scheme/fiction.cuh").write_text(hooks)
     binary = tmp_path / "gen"
-    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-iquote", root / "gen",
-                    *map(str, sorted((root / "gen").rglob("*.c"))), "-o", str(binary)], check=True)
+    build_generator(root, binary)
     gen("emit", "--gpu", "a800", "--scheme", "fiction", "--out", tmp_path / "set", root=root, binary=binary)
     kernels = list((tmp_path / "set").glob("ht_fiction_*.cu"))
     assert kernels and (tmp_path / "set" / "ht_pack_fiction_sm80.cu").exists()
@@ -320,3 +328,39 @@ def test_a_set_whose_auto_checks_no_data_is_named(tmp_path, verb):
         assert out.count(line) == said, out
     if verb == "emit":
         assert list((tmp_path / "mi210-f16x3,fp32").glob("ht_bf16x6u_*_fallback_*"))
+
+
+def drop_first_products(source):
+    """The scheme table with every list of several products one shorter; the names of its rows."""
+    names, name = set(), None
+    def shorter(m):
+        names.add(name)
+        return f".products = {int(m[1]) - 1},{m[2]}.product = {{"
+    lines = re.split(r'(?=\.name = ")', source)
+    for i, row in enumerate(lines):
+        found = re.match(r'\.name = "(\w+)"', row)
+        name = found and found[1]
+        lines[i] = re.sub(r"\.products = (\d+),(\s+)\.product =\s+\{\{\d, \d, \d\}, (?=\{)", shorter, row) if found else row
+    return "".join(lines), names
+
+
+def test_a_row_decides_the_products_of_all_kernels(tmp_path):
+    """Of a row whose list lacks its first product every kernel that multiplies slices has one product less, the unpacked ones as well."""
+    root, binary = copy_of_generator(tmp_path), tmp_path / "gen"
+    source, changed = drop_first_products((root / "gen/facts/scheme.c").read_text())
+    assert changed >= {"ootomo", "f16x3", "bf16x3", "bf16x6", "bf16x6u"}
+    (root / "gen/facts/scheme.c").write_text(source)
+    build_generator(root, binary)
+    formed = re.compile(r"(?m)^ +ht_(?:mma|mma_outside|wgmma)\(.*\d.*;|PRODUCTS = \d+")
+    for gpu in ("a800", "h200"):
+        sides = []
+        for name, args in (("old", {}), ("new", {"root": root, "binary": binary})):
+            (tmp_path / gpu).mkdir(exist_ok=True)
+            gen("emit", "--gpu", gpu, "--scheme", ",".join(sorted(changed)), "--out", tmp_path / gpu / name, **args)
+            sides.append({p.name: formed.findall(p.read_text()) for p in (tmp_path / gpu / name).glob("ht_*.cu")})
+        kernels = [n for n in sides[0].keys() & sides[1].keys() if sides[0][n]]
+        assert {s for s in changed for n in kernels if n.startswith(f"ht_{s}_")} == changed
+        assert all(sides[0][n] != sides[1][n] for n in kernels)
+        unpacked = {n: [len(side[n]) for side in sides] for n in kernels if "PRODUCTS = 6" in sides[0][n]}
+        assert len(unpacked) == (5 if gpu == "a800" else 3) and all("PRODUCTS = 5" in sides[1][n] for n in unpacked)
+        assert gpu == "h200" or all((old - 1) * 5 == (new - 1) * 6 for old, new in unpacked.values()), unpacked

@@ -111,6 +111,23 @@ static void constants_wgmma_ss(struct params *p, const struct plan *plan) {
     p->list[p->count - 1].foldable = true;
 }
 
+/* The row's products for templates that form them themselves: slices of A and of B, two bits for each. */
+static void params_of_products(struct params *p, const struct scheme *s) {
+    enum { BITS = 2, MOST = 31 / BITS };
+    long slices[2] = {0, 0};
+    if (s->products > MOST || s->slices > 1 << BITS)
+        err_bug("a list of products that does not fit an int");
+    for (int i = 0; i < s->products; i++) {
+        slices[0] |= (long)s->product[i].a << BITS * i;
+        slices[1] |= (long)s->product[i].b << BITS * i;
+    }
+    param(p, "PRODUCTS", s->products);
+    param(p, "PRODUCT_A", slices[0]);
+    p->list[p->count - 1].foldable = true;
+    param(p, "PRODUCT_B", slices[1]);
+    p->list[p->count - 1].foldable = true;
+}
+
 static void params_of_warps(struct params *p, const struct plan *plan) {
     param(p, "MIN_BLOCKS", plan->min_blocks);
     param(p, "WAVE", plan->on.isa->wave_size);
@@ -144,6 +161,7 @@ static void params_dmma(struct params *p, const struct plan *plan) {
 
 static void params_unpacked_tile(struct params *p, const struct plan *plan) {
     params_unpacked(p, plan);
+    params_of_products(p, plan->on.s);
     param(p, "ROWS_BESIDE", plan->on.skeleton->inlay != NULL); /* fragments of rows in registers */
     param(p, "GROUPS", tile_groups(&plan->tile, &plan->on));
 }

@@ -29,6 +29,7 @@ constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of war
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
+static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
@@ -98,15 +99,15 @@ HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
 }
 
 //@emit slices
-// A step of 16 k of a few rows of a warp's tiles: six products, the small ones first, in chains of their own. Each MMA cuts
-// what lies below its sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut. KEEPS: the
-// large product has the chain to itself, which joins `sum` with nothing lost; the five small ones go to `rest`, behind what was
-// rounded off.
+// A step of 16 k of a few rows of a warp's tiles: the scheme's products, that of the high slices last, in chains of their own.
+// Each MMA cuts what lies below its sum's last bits, so a chain may meet its leading product once: nothing that grows with k is
+// cut. KEEPS: the leading product has the chain to itself, which joins `sum` with nothing lost; the others go to `rest`, behind
+// what was rounded off.
 HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned (*a)[SLICES][4],
                              unsigned (*b)[2 * B_PAIRS][2])
 {
     ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
-    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // where the five go
+    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // of all products but the leading one
 #pragma unroll
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
@@ -115,38 +116,13 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
         }
     }
 #pragma unroll
-    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+    for (int p = 0; p < PRODUCTS - 1; p++) {
 #pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_mma(small[i][j], a[i][2], b[0][j]);
-        }
-    }
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
-    for (int i = 0; i < ROWS_AT_ONCE; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_mma(small[i][j], a[i][1], b[1][j]);
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < ROWS_AT_ONCE; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_mma(small[i][j], a[i][0], b[2][j]);
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < ROWS_AT_ONCE; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_mma(small[i][j], a[i][1], b[0][j]);
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < ROWS_AT_ONCE; i++) {
-#pragma unroll
-        for (int j = 0; j < NI; j++) {
-            ht_mma(small[i][j], a[i][0], b[1][j]);
+            for (int j = 0; j < NI; j++) {
+                ht_mma(small[i][j], a[i][PRODUCT_A >> 2 * p & 3], b[PRODUCT_B >> 2 * p & 3][j]);
+            }
         }
     }
 #pragma unroll

@@ -7,7 +7,7 @@
 //
 // With GROUPS above 1 the block's groups of warpgroups take turns in the steps of one tile, and are added up at the end.
 //
-// Large products have accumulators of their own, which are added up in FP32 after each step; those of two middle slices begin them, while
+// Large products, of slices of the same weight, have accumulators of their own, which are added up in FP32 after each step; those of two middle slices begin them, while
 // the sum is small, so that large ones meet two cuts in 32 k. BF16 products have 16 bits: of numbers of one magnitude nothing is cut at
 // all. The other small ones stay in their accumulators to the end: those whose slice of P is the smaller one, and those whose slice
 // of Q is. So a result does not depend on which matrix is P.
@@ -220,24 +220,41 @@ struct ht_sums {
     ht_acc large[REGS], by_p[REGS], by_q[REGS];
 };
 
-// A step's products; the large ones are done first.
+// Slices of P and Q that the scheme's product `p` multiplies.
+HT_DEVICE int slice_of_p(int p)
+{
+    return PRODUCT_A >> 2 * p & 3;
+}
+
+HT_DEVICE int slice_of_q(int p)
+{
+    return PRODUCT_B >> 2 * p & 3;
+}
+
+// A step's products; the large ones, of slices of the same weight, are done first.
 template <bool Q_K> HT_DEVICE void multiply_step(ht_sums *sum, unsigned (*a)[SLICES][4], unsigned stage)
 {
     ht_wgmma_fence();
+    int begun = 0;
 #pragma unroll
-    for (int i = 0; i < MMAS; i++)
-        ht_wgmma_rows<BN, Q_K>(sum->large, a[i][1], ht_columns_on<BN, Q_K>(stage, i * FRAGMENT_K) + PLANE, i > 0);
+    for (int p = 0; p < PRODUCTS; p++) {
 #pragma unroll
-    for (int i = 0; i < MMAS; i++)
-        ht_wgmma_rows<BN, Q_K>(sum->large, a[i][0], ht_columns_on<BN, Q_K>(stage, i * FRAGMENT_K), 1);
+        for (int i = 0; i < MMAS; i++) {
+            if (slice_of_p(p) == slice_of_q(p))
+                ht_wgmma_rows<BN, Q_K>(sum->large, a[i][slice_of_p(p)],
+                                       ht_columns_on<BN, Q_K>(stage, i * FRAGMENT_K) + slice_of_q(p) * PLANE, begun++ > 0);
+        }
+    }
     ht_wgmma_commit();
 #pragma unroll
     for (int i = 0; i < MMAS; i++) {
         const unsigned b = ht_columns_on<BN, Q_K>(stage, i * FRAGMENT_K);
-        ht_wgmma_rows<BN, Q_K>(sum->by_p, a[i][2], b, 1);
-        ht_wgmma_rows<BN, Q_K>(sum->by_q, a[i][0], b + 2 * PLANE, 1);
-        ht_wgmma_rows<BN, Q_K>(sum->by_p, a[i][1], b, 1);
-        ht_wgmma_rows<BN, Q_K>(sum->by_q, a[i][0], b + PLANE, 1);
+#pragma unroll
+        for (int p = 0; p < PRODUCTS; p++) {
+            if (slice_of_p(p) != slice_of_q(p))
+                ht_wgmma_rows<BN, Q_K>(slice_of_p(p) > slice_of_q(p) ? sum->by_p : sum->by_q, a[i][slice_of_p(p)],
+                                       b + slice_of_q(p) * PLANE, 1);
+        }
     }
     ht_wgmma_commit();
 }

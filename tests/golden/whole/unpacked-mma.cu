@@ -148,7 +148,8 @@ constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 2, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 1,
-              IS_FALLBACK = 0, SMS = 108, ROWS_BESIDE = 0, GROUPS = 1;
+              IS_FALLBACK = 0, SMS = 108, PRODUCTS = 6, PRODUCT_A = 70, PRODUCT_B = 292, ROWS_BESIDE = 0,
+              GROUPS = 1;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -1020,6 +1021,7 @@ constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of war
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
+static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
@@ -1111,15 +1113,15 @@ HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
     ht_close(sum[1][3], rest[1][3]);
 }
 
-// A step of 16 k of a few rows of a warp's tiles: six products, the small ones first, in chains of their own. Each MMA cuts
-// what lies below its sum's last bits, so a chain may meet its large product once: nothing that grows with k is cut. KEEPS: the
-// large product has the chain to itself, which joins `sum` with nothing lost; the five small ones go to `rest`, behind what was
-// rounded off.
+// A step of 16 k of a few rows of a warp's tiles: the scheme's products, that of the high slices last, in chains of their own.
+// Each MMA cuts what lies below its sum's last bits, so a chain may meet its leading product once: nothing that grows with k is
+// cut. KEEPS: the leading product has the chain to itself, which joins `sum` with nothing lost; the others go to `rest`, behind
+// what was rounded off.
 HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned (*a)[SLICES][4],
                              unsigned (*b)[2 * B_PAIRS][2])
 {
     ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
-    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // where the five go
+    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // of all products but the leading one
     ht_clear(chain[0][0]);
     ht_clear(chain[0][1]);
     ht_clear(chain[0][2]);
