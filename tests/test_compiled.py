@@ -14,7 +14,7 @@ import pytest
 from conftest import NVIDIA, ROOT, nvcc, sampled
 
 TABLE = ROOT / "tests" / "compiled.tsv"
-BLACKWELL = ("sm_100", "sm_120")  # compiled from PTX for sm_80: gen/isa.c says why
+BLACKWELL = ("sm_100", "sm_120")  # compiled from PTX for sm_80: gen/facts/isa.c says why
 AMPERE = ("sm_80", "sm_86", "sm_89", *BLACKWELL)  # one PTX for equal text: test_ampere_to_ada_have_one_ptx
 TOGETHER = 8  # sources that nvcc reads at once: half of the time of a small one is its start and the CUDA headers
 SAMPLE = 32

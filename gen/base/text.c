@@ -54,20 +54,53 @@ void text_add_bytes(struct text *t, const char *bytes, size_t len) {
     t->data[t->len] = '\0';
 }
 
-void text_addf(struct text *t, const char *format, ...) {
-    va_list arguments, again;
-
-    va_start(arguments, format);
+static __attribute__((format(printf, 2, 0))) void add_list(struct text *t, const char *format,
+                                                           va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
-    int len = vsnprintf(NULL, 0, format, arguments);
+    const int len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     if (len < 0)
         t->failed = true;
     else if (text_reserve(t, (size_t)len)) {
-        vsnprintf(t->data + t->len, (size_t)len + 1, format, again);
+        vsnprintf(t->data + t->len, (size_t)len + 1, format, arguments);
         t->len += (size_t)len;
     }
-    va_end(again);
+}
+
+void text_addf(struct text *t, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    add_list(t, format, arguments);
     va_end(arguments);
+}
+
+void text_line(struct text *t, int indent, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    text_addf(t, "%*s", indent, "");
+    add_list(t, format, arguments);
+    text_add(t, "\n");
+    va_end(arguments);
+}
+
+bool text_entry(const char **list, char *entry, size_t size) {
+    const size_t len = strcspn(*list, ",");
+    const bool any = **list != '\0';
+    snprintf(entry, size, "%.*s", (int)len, *list);
+    *list += len + ((*list)[len] == ',');
+    return any;
+}
+
+int text_cells(char *line, char **cell, int most) {
+    int count = 0;
+    while (line && count < most) {
+        cell[count++] = line;
+        line = strchr(line, '\t');
+        if (line)
+            *line++ = '\0';
+    }
+    return count;
 }
 
 /* Appends from an open file; false on a read error or when memory ends. */

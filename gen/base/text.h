@@ -19,6 +19,15 @@ void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *bytes, size_t len);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A whole line behind `indent` blanks. */
+void text_line(struct text *t, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Copies the next entry of a list with commas, and moves the list behind it; false: there is none left. */
+bool text_entry(const char **list, char *entry, size_t size);
+
+/* Cuts a line at its tabs into `most` cells at most; how many. */
+int text_cells(char *line, char **cell, int most);
+
 /* Appends the whole file; false (and nothing appended) when it cannot be read. */
 bool text_read_file(struct text *t, const char *path);
 

@@ -8,50 +8,36 @@
 
 /* ---- rows ---- */
 
-struct rows {
-    struct contrast_row *row;
-    int count;
-};
-
-static struct contrast_row *add_row(struct rows *r, const char *what) {
-    struct contrast_row *row = &r->row[r->count++];
-    memset(row, 0, sizeof *row);
-    row->what = what;
-    return row;
-}
-
-/* right / left with three digits. */
-static void set_ratio(struct contrast_row *row, int64_t left, int64_t right) {
+/* A row up to its two cells; the ratio has three digits. */
+static void add_row(struct text *out, const char *what, bool is_budget, int64_t left, int64_t right) {
+    text_addf(out, "%s\t%d\t", what, is_budget);
     if (left > 0)
-        snprintf(row->ratio, sizeof row->ratio, "%" PRId64 ".%03d", right / left,
-                 (int)(ht_mul(right % left, 1000) / left));
+        text_addf(out, "%" PRId64 ".%03d", right / left, (int)(ht_mul(right % left, 1000) / left));
 }
 
-static void milli_row(struct rows *r, const char *what, int64_t left, int64_t right) {
-    struct contrast_row *row = add_row(r, what);
-    snprintf(row->left, sizeof row->left, "%" PRId64 ".%03d", left / 1000, (int)(left % 1000));
-    snprintf(row->right, sizeof row->right, "%" PRId64 ".%03d", right / 1000, (int)(right % 1000));
-    set_ratio(row, left, right);
+static void milli_row(struct text *out, const char *what, int64_t left, int64_t right) {
+    add_row(out, what, false, left, right);
+    explain_add_milli(out, "\t", left, "");
+    explain_add_milli(out, "\t", right, "\n");
 }
 
-static void count_row(struct rows *r, const char *what, int64_t left, int64_t right) {
-    struct contrast_row *row = add_row(r, what);
-    snprintf(row->left, sizeof row->left, "%" PRId64, left);
-    snprintf(row->right, sizeof row->right, "%" PRId64, right);
-    set_ratio(row, left, right);
+static void count_row(struct text *out, const char *what, bool is_budget, int64_t left, int64_t right) {
+    add_row(out, what, is_budget, left, right);
+    text_addf(out, "\t%" PRId64 "\t%" PRId64 "\n", left, right);
 }
 
-static void text_row(struct rows *r, const char *what, const char *left, const char *right) {
-    struct contrast_row *row = add_row(r, what);
-    snprintf(row->left, sizeof row->left, "%s", left);
-    snprintf(row->right, sizeof row->right, "%s", right);
+static void text_row(struct text *out, const char *what, bool is_budget, const char *left,
+                     const char *right) {
+    add_row(out, what, is_budget, 0, 0);
+    text_addf(out, "\t%s\t%s\n", left, right);
 }
 
-static void tile_cell(char cell[CONTRAST_CELL_MAX], const struct listing *l) {
-    char name[EXPLAIN_TILE_MAX] = "none fits";
+static void add_pick(struct text *out, const struct listing *l) {
+    text_add(out, "\t");
     if (l->fits > 0)
-        explain_tile_name(name, l, &l->item[0].tile);
-    snprintf(cell, CONTRAST_CELL_MAX, "%s", name);
+        explain_add_tile(out, l, &l->item[0].tile);
+    else
+        text_add(out, "none fits");
 }
 
 /* Whatever k the instruction sets' MMAs have. */
@@ -62,26 +48,22 @@ static bool same_geometry(const struct tile *x, const struct tile *y) {
 }
 
 /* How the pick of `of` fares in the ranking `in`. */
-static void fate_cell(char cell[CONTRAST_CELL_MAX], const struct listing *of, const struct listing *in) {
+static void add_fate(struct text *out, const struct listing *of, const struct listing *in) {
     int at = 0;
-    if (of->fits == 0) {
-        snprintf(cell, CONTRAST_CELL_MAX, "-");
-        return;
-    }
     while (at < in->count && !same_geometry(&of->item[0].tile, &in->item[at].tile))
         at++;
-    if (at == 0 && in->fits > 0)
-        snprintf(cell, CONTRAST_CELL_MAX, "the pick too");
+    const struct cost *own = &in->item[at].cost;
+    if (at == 0)
+        text_add(out, "\tthe pick too");
     else if (at == in->count)
-        snprintf(cell, CONTRAST_CELL_MAX, "not a candidate");
+        text_add(out, "\tnot a candidate");
     else if (at >= in->fits)
-        snprintf(cell, CONTRAST_CELL_MAX, "rejected by %.*s",
-                 (int)explain_kind_length(in->item[at].cost.reason), in->item[at].cost.reason);
+        text_addf(out, "\trejected by %.*s", (int)explain_kind_length(own->reason), own->reason);
     else {
-        const int64_t best = in->item[0].cost.predicted_ns, own = in->item[at].cost.predicted_ns;
-        const int64_t more = best > 0 && own > best ? ht_mul(own - best, 1000) / best : 0;
-        snprintf(cell, CONTRAST_CELL_MAX, "rank %d of %d, %" PRId64 ".%d %% slower", at + 1, in->fits,
-                 more / 10, (int)(more % 10));
+        const int64_t best = in->item[0].cost.predicted_ns, ns = own->predicted_ns;
+        const int64_t more = best > 0 && ns > best ? ht_mul(ns - best, 1000) / best : 0;
+        text_addf(out, "\trank %d of %d, %" PRId64 ".%d %% slower", at + 1, in->fits, more / 10,
+                  (int)(more % 10));
     }
 }
 
@@ -90,61 +72,63 @@ static int64_t share_milli(const struct listing *l) {
     return ht_mul(explain_milli_tflops(&l->shape, l->item[0].cost.predicted_ns), 100000) / ceiling;
 }
 
-static void pick_rows(struct rows *r, const struct listing *left, const struct listing *right) {
+static void pick_rows(struct text *out, const struct listing *left, const struct listing *right) {
     const struct cost *x = &left->item[0].cost, *y = &right->item[0].cost;
-    struct contrast_row *row = add_row(r, "pick");
-    tile_cell(row->left, left);
-    tile_cell(row->right, right);
+    add_row(out, "pick", false, 0, 0);
+    add_pick(out, left);
+    add_pick(out, right);
+    text_add(out, "\n");
     if (left->fits == 0 || right->fits == 0)
         return;
-    row = add_row(r, "the other side's pick here");
-    fate_cell(row->left, right, left);
-    fate_cell(row->right, left, right);
-    milli_row(r, "predicted time, us", x->predicted_ns, y->predicted_ns);
-    milli_row(r, "TFLOPS", explain_milli_tflops(&left->shape, x->predicted_ns),
+    add_row(out, "the other side's pick here", false, 0, 0);
+    add_fate(out, right, left);
+    add_fate(out, left, right);
+    text_add(out, "\n");
+    milli_row(out, "predicted time, us", x->predicted_ns, y->predicted_ns);
+    milli_row(out, "TFLOPS", explain_milli_tflops(&left->shape, x->predicted_ns),
               explain_milli_tflops(&right->shape, y->predicted_ns));
-    milli_row(r, "ceiling, TFLOPS", explain_ceiling_gflops(left->g, left->s),
+    milli_row(out, "ceiling, TFLOPS", explain_ceiling_gflops(left->g, left->s),
               explain_ceiling_gflops(right->g, right->s));
-    milli_row(r, "% of the ceiling", share_milli(left), share_milli(right));
-    text_row(r, "bound by", x->binding, y->binding);
-    count_row(r, "registers per thread", x->regs_per_thread, y->regs_per_thread);
-    count_row(r, "shared memory, bytes per block", x->smem_bytes, y->smem_bytes);
-    count_row(r, "blocks per SM", x->blocks_per_sm, y->blocks_per_sm);
-    milli_row(r, "waves", x->waves_milli, y->waves_milli);
-    count_row(r, "tiles that fit", left->fits, right->fits);
+    milli_row(out, "% of the ceiling", share_milli(left), share_milli(right));
+    text_row(out, "bound by", false, x->binding, y->binding);
+    count_row(out, "registers per thread", false, x->regs_per_thread, y->regs_per_thread);
+    count_row(out, "shared memory, bytes per block", false, x->smem_bytes, y->smem_bytes);
+    count_row(out, "blocks per SM", false, x->blocks_per_sm, y->blocks_per_sm);
+    milli_row(out, "waves", x->waves_milli, y->waves_milli);
+    count_row(out, "tiles that fit", false, left->fits, right->fits);
 }
 
-int contrast_rows(const struct listing *left, const struct listing *right,
-                  struct contrast_row rows[CONTRAST_ROWS_MAX]) {
-    struct rows r = {.row = rows};
-    pick_rows(&r, left, right);
-    const int picks = r.count;
+void contrast_rows(struct text *out, const struct listing *left, const struct listing *right) {
+    pick_rows(out, left, right);
     if (strcmp(left->isa->name, right->isa->name) != 0)
-        text_row(&r, "isa", left->isa->name, right->isa->name);
-    for (int i = 0; i < gpu_number_count() && r.count < CONTRAST_ROWS_MAX; i++) {
+        text_row(out, "isa", true, left->isa->name, right->isa->name);
+    for (int i = 0; i < gpu_number_count(); i++) {
         const int64_t x = gpu_number(left->g, i), y = gpu_number(right->g, i);
         if (x != y)
-            count_row(&r, gpu_number_name(i), x, y);
+            count_row(out, gpu_number_name(i), true, x, y);
     }
-    for (int i = picks; i < r.count; i++)
-        rows[i].is_budget = true;
-    return r.count;
 }
 
 void contrast_print(struct text *out, const struct listing *left, const struct listing *right,
                     const char *left_name, const char *right_name) {
-    struct contrast_row rows[CONTRAST_ROWS_MAX];
-    const int count = contrast_rows(left, right, rows);
+    enum { WHAT, BUDGET, RATIO, LEFT, RIGHT, CELLS };
+    struct text rows = {0};
+    char *cell[CELLS];
+    bool in_budget = false;
+    contrast_rows(&rows, left, right);
     text_addf(out, "Scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", left->s->name,
               model_name(left->kind), left->shape.m, left->shape.n, left->shape.k);
     text_addf(out, "%-32s %-34s %-34s %s\n", "", left_name, right_name, "ratio");
-    for (int i = 0; i < count; i++) {
-        if (rows[i].is_budget && !rows[i - 1].is_budget)
-            text_add(out, "budget values that differ\n");
-        text_addf(out, "%s%-*s %-34s ", rows[i].is_budget ? "  " : "", rows[i].is_budget ? 30 : 32,
-                  rows[i].what, rows[i].left);
-        text_addf(out, rows[i].ratio[0] ? "%-34s %s\n" : "%s%s\n", rows[i].right, rows[i].ratio);
+    for (char *row = rows.data ? strtok(rows.data, "\n") : NULL; row; row = strtok(NULL, "\n")) {
+        text_cells(row, cell, CELLS);
+        const bool is_budget = *cell[BUDGET] == '1';
+        text_add(out, is_budget && !in_budget ? "budget values that differ\n" : "");
+        in_budget = is_budget;
+        text_addf(out, "%s%-*s %-34s ", is_budget ? "  " : "", is_budget ? 30 : 32, cell[WHAT], cell[LEFT]);
+        text_addf(out, *cell[RATIO] ? "%-34s %s\n" : "%s%s\n", cell[RIGHT], cell[RATIO]);
     }
+    out->failed = out->failed || rows.failed;
+    text_free(&rows);
 }
 
 /* ---- turning points ---- */

@@ -4,18 +4,9 @@
 
 #include "cli/explain.h"
 
-enum { CONTRAST_ROWS_MAX = 64, CONTRAST_CELL_MAX = 96 };
-
-struct contrast_row {
-    const char *what;
-    char left[CONTRAST_CELL_MAX], right[CONTRAST_CELL_MAX];
-    char ratio[16]; /* right / left, where that means something */
-    bool is_budget; /* a key of the budgets, listed because they differ in it */
-};
-
-/* Rows on the picks first, then every budget key in which the two differ. Both are ranked. */
-int contrast_rows(const struct listing *left, const struct listing *right,
-                  struct contrast_row rows[CONTRAST_ROWS_MAX]);
+/* Rows "what, 1: a key of the budgets, right / left where that means something, left, right" with tabs
+ * between: on the picks first, then every budget key in which the two differ. Both are ranked. */
+void contrast_rows(struct text *out, const struct listing *left, const struct listing *right);
 
 /* The rows as text; the names head the columns. */
 void contrast_print(struct text *out, const struct listing *left, const struct listing *right,

@@ -6,31 +6,28 @@
 
 #include "base/err.h"
 
-static void write_recreate(struct library *l, const struct library_request *r) {
-    struct text t = {0};
-    text_addf(&t, "%s --gpu ", r->command);
-    /* the folder of a budget of the user's own is not written into the files */
-    for (const char *at = r->gpus; *at;) {
-        const size_t len = strcspn(at, ",");
-        size_t word = len;
-        while (word > 0 && at[word - 1] != '/')
-            word--;
-        text_addf(&t, "%.*s%s", (int)(len - word), at + word, at[len] ? "," : "");
-        at += len + (at[len] != 0);
-    }
-    text_add(&t, " --out DIR");
+enum { ENTRY_MAX = 1024 }; /* of a list on the command line */
+
+static void write_recreate(struct library *l, const struct options *o, const char *command) {
     const struct {
         const char *option, *value;
-    } options[] = {
-        {"--scheme", r->schemes}, {"--tiles", r->tiles}, {"--prefix", r->prefix}, {"--promote", r->promote}};
+    } options[] = {{" --scheme ", o->scheme}, {" --tiles ", o->tiles}, {" --prefix ", o->prefix},
+                   {" --promote ", o->promote}, {" --lean", o->lean ? "" : NULL},
+                   {" --amalgamation-sim", o->simulator ? "" : NULL},
+                   {" --amalgamation", o->amalgamation && !o->simulator ? "" : NULL}};
+    struct text t = {0};
+    char name[ENTRY_MAX];
+    text_addf(&t, "%s --gpu ", command);
+    for (const char *at = o->gpu; text_entry(&at, name, sizeof name);) {
+        /* the folder of a user's budget is not written into the files */
+        const char *slash = strrchr(name, '/');
+        text_addf(&t, "%s%s", slash ? slash + 1 : name, *at ? "," : "");
+    }
+    text_add(&t, " --out DIR");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].value)
-            text_addf(&t, " %s %s", options[i].option, options[i].value);
+            text_addf(&t, "%s%s", options[i].option, options[i].value);
     }
-    text_addf(&t, "%s%s", r->lean ? " --lean" : "",
-              r->simulator      ? " --amalgamation-sim"
-              : r->amalgamation ? " --amalgamation"
-                                : "");
     if (t.failed || t.len >= sizeof l->recreate)
         err_user(NULL, 0, "the options are longer than %d bytes together", RECREATE_MAX);
     else
@@ -50,35 +47,25 @@ static bool obeys_interval(const struct scheme *s, int interval) {
     return err_count() == 0;
 }
 
-static void plan_one(struct kernel_set *set, const struct scheme *s, const struct library_request *r) {
+static void plan_one(struct kernel_set *set, const struct scheme *s, const struct options *o) {
     const int first = set->plans.count;
-    if (r->promote && !obeys_interval(s, set->changed.promote_k[s->slice]))
+    if (o->promote && !obeys_interval(s, set->changed.promote_k[s->slice]))
         return;
     plan_scheme(&set->plans, &set->gpu, set->context.isa, s);
-    if (r->lean)
+    if (o->lean)
         plan_lean(&set->plans, first);
-    if (r->tiles)
-        plan_tiles(&set->plans, &set->gpu, set->context.isa, s, r->tiles);
+    if (o->tiles)
+        plan_tiles(&set->plans, &set->gpu, set->context.isa, s, o->tiles);
 }
 
 void library_expand_schemes(struct text *out, const char *list) {
-    while (*list) {
-        const size_t len = strcspn(list, ",");
-        if (len == 4 && memcmp(list, "auto", 4) == 0)
-            text_add(out, "f16x3,bf16x6u");
-        else
-            text_add_bytes(out, list, len);
-        text_add(out, list[len] ? "," : "");
-        list += len + (list[len] == ',');
-    }
+    for (char name[ENTRY_MAX]; text_entry(&list, name, sizeof name); text_add(out, *list ? "," : ""))
+        text_add(out, strcmp(name, "auto") == 0 ? "f16x3,bf16x6u" : name);
 }
 
-static void add_names(struct text *out, const struct gpu *g, const struct isa *isa) {
-    for (int i = 0; i < scheme_count; i++) {
-        const struct scheme *s = &scheme_table[i];
-        if (model_has_unit(g, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s)
-            text_addf(out, "%s%s", out->len > 0 ? ", " : "", s->name);
-    }
+/* Whether the row of a scheme's name is this GPU's, and has kernels there. */
+static bool has_scheme(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    return model_has_unit(g, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s;
 }
 
 const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa) {
@@ -88,27 +75,30 @@ const struct scheme *library_scheme(const char *name, const struct gpu *g, const
         err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
     if (!s || model_has_unit(g, isa, s))
         return s;
-    add_names(&names, g, isa);
+    for (int i = 0; i < scheme_count; i++) {
+        if (has_scheme(g, isa, &scheme_table[i]))
+            text_addf(&names, "%s%s", names.len > 0 ? ", " : "", scheme_table[i].name);
+    }
     err_user(g->name, 0, "scheme %s: there are no %s kernels for %s; this GPU has: %s", name,
              slice_title(s->slice), isa->name, names.data ? names.data : "none");
     text_free(&names);
     return NULL;
 }
 
-static void plan_schemes(struct kernel_set *set, const struct library_request *r) {
+static void plan_schemes(struct kernel_set *set, const struct options *o) {
     const struct isa *isa = set->context.isa;
     struct text list = {0};
-    for (int i = 0; !r->schemes && i < scheme_count; i++) {
-        const struct scheme *s = &scheme_table[i];
-        if (model_has_unit(&set->gpu, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s)
-            plan_one(set, s, r);
+    char name[ENTRY_MAX];
+    for (int i = 0; !o->scheme && i < scheme_count; i++) {
+        if (has_scheme(&set->gpu, isa, &scheme_table[i]))
+            plan_one(set, &scheme_table[i], o);
     }
-    if (r->schemes)
-        library_expand_schemes(&list, r->schemes);
-    for (char *name = list.data ? strtok(list.data, ",") : NULL; name; name = strtok(NULL, ",")) {
+    if (o->scheme)
+        library_expand_schemes(&list, o->scheme);
+    for (const char *at = list.data ? list.data : ""; text_entry(&at, name, sizeof name);) {
         const struct scheme *s = library_scheme(name, &set->gpu, isa);
         if (s)
-            plan_one(set, s, r);
+            plan_one(set, s, o);
     }
     text_free(&list);
 }
@@ -170,14 +160,14 @@ static bool is_budget_name(const char *path) {
     return ok || !(slash || dot);
 }
 
-static void load_set(struct library *l, const struct library_request *r, const char *name) {
+static void load_set(struct library *l, const struct options *o, const char *name) {
     if (l->sets == LIBRARY_SETS_MAX) {
         err_user(NULL, 0, "more than %d GPUs in one library", LIBRARY_SETS_MAX);
         return;
     }
     struct kernel_set *set = &l->set[l->sets];
     memset(set, 0, sizeof *set);
-    if (!is_budget_name(name) || !gpu_load(&set->gpu, r->root, name))
+    if (!is_budget_name(name) || !gpu_load(&set->gpu, o->root, name))
         return;
     const struct isa *isa = library_isa(&set->gpu, name);
     for (int i = 0; i < l->sets; i++) {
@@ -187,14 +177,17 @@ static void load_set(struct library *l, const struct library_request *r, const c
     if (isa && l->sets > 0 && strcmp(l->set[0].context.isa->vendor, isa->vendor) != 0)
         err_user(name, 0, "one library cannot hold kernels for %s (%s) and %s (%s); build two",
                  l->set[0].gpu.name, l->set[0].context.isa->vendor, set->gpu.name, isa->vendor);
-    if (isa && r->promote)
-        isa = change_interval(set, isa, r->promote);
+    if (isa && o->promote)
+        isa = change_interval(set, isa, o->promote);
     if (!isa || err_count() > 0)
         return;
-    const struct emit_context context = {
-        .root = r->root, .recreate = l->recreate, .inner = r->amalgamation, .gpu = &set->gpu, .isa = isa};
+    const struct emit_context context = {.root = o->root,
+                                         .recreate = l->recreate,
+                                         .inner = o->amalgamation || o->simulator,
+                                         .gpu = &set->gpu,
+                                         .isa = isa};
     set->context = context;
-    plan_schemes(set, r);
+    plan_schemes(set, o);
     plan_fallback(&set->plans);
     l->sets++;
 }
@@ -254,23 +247,19 @@ static void check_tiles(const struct library *l, const char *list) {
     }
 }
 
-bool library_plan(struct library *l, const struct library_request *r) {
-    if (r->tiles && !plan_tiles_ok(r->tiles))
+bool library_plan(struct library *l, const struct options *o, const char *command) {
+    char name[ENTRY_MAX];
+    if (o->tiles && !plan_tiles_ok(o->tiles))
         return false;
     l->sets = l->units = 0;
     memset(&l->tuned, 0, sizeof l->tuned);
-    write_recreate(l, r);
-    for (const char *at = r->gpus; *at;) {
-        char name[1024];
-        const size_t len = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
-        load_set(l, r, name);
-        at += len + (at[len] != 0);
-    }
+    write_recreate(l, o, command);
+    for (const char *at = o->gpu; text_entry(&at, name, sizeof name);)
+        load_set(l, o, name);
     if (err_count() == 0)
-        check_tiles(l, r->tiles);
-    if (err_count() == 0 && r->tuned)
-        read_tuned(l, r->tuned);
+        check_tiles(l, o->tiles);
+    if (err_count() == 0 && o->tuned)
+        read_tuned(l, o->tuned);
     for (int i = 0; i < l->sets; i++)
         add_units(l, &l->set[i]);
     return err_count() == 0 && l->sets > 0;

@@ -4,17 +4,11 @@
 #ifndef HT_LIBRARY_H
 #define HT_LIBRARY_H
 
-#include "emit/emit.h"
+#include "cli/options.h"
 #include "cli/tuned.h"
+#include "emit/emit.h"
 
 enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, RECREATE_MAX = 1024 };
-
-/* What the command line asked for; lists are separated by commas, NULL: not given. */
-struct library_request {
-    const char *command, *root, *gpus, *schemes, *tiles, *prefix, *tuned;
-    const char *promote; /* an ablation: k between promotions, or "none" */
-    bool lean, amalgamation, simulator; /* simulator: an amalgamation for a host compiler */
-};
 
 struct kernel_set {
     struct gpu gpu;
@@ -52,8 +46,9 @@ void library_expand_schemes(struct text *out, const char *list);
 /* The row of a scheme's name for a GPU; NULL after err_user: unknown, or no kernels there. */
 const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa);
 
-/* Loads budgets and plans everything. False after err_user. The library must not move afterwards. */
-bool library_plan(struct library *l, const struct library_request *r);
+/* Loads budgets and plans everything that `command` (emit, vendor) was asked for. False after err_user. The
+ * library must not move afterwards. */
+bool library_plan(struct library *l, const struct options *o, const char *command);
 
 /* Whether unit i is the first of its instruction set: where lists by instruction set begin a new entry. */
 bool library_is_first_of_isa(const struct library *l, int i);

@@ -186,12 +186,9 @@ static int explain_one(const struct options *o) {
     if (!other.isa)
         other.g = NULL;
     bool ok = schemes.data && err_count() == 0;
-    for (const char *at = schemes.data; ok && *at;) {
-        char name[64];
-        const size_t len = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
+    char name[64];
+    for (const char *at = schemes.data; ok && text_entry(&at, name, sizeof name);) {
         ok = explain_scheme(l, other, name, o);
-        at += len + (at[len] == ',');
         fputs(ok && *at ? "\n\n" : "", stdout);
     }
     text_free(&schemes);
@@ -201,7 +198,7 @@ static int explain_one(const struct options *o) {
 /* Each GPU of a list by itself, one report behind the other. */
 static int run_explain(const struct options *o) {
     struct options one = *o;
-    struct text list = {0};
+    char name[1024];
     int code = 0;
     if (!o->gpu || !strchr(o->gpu, ','))
         return explain_one(o);
@@ -211,14 +208,11 @@ static int run_explain(const struct options *o) {
                  o->gpu);
         return 1;
     }
-    text_add(&list, o->gpu);
-    for (char *name = list.data ? strtok(list.data, ",") : NULL; name && code == 0;
-         name = strtok(NULL, ",")) {
-        one.gpu = name;
-        printf(name == list.data ? "" : "\n");
+    one.gpu = name;
+    for (const char *at = o->gpu; code == 0 && text_entry(&at, name, sizeof name);) {
         code = explain_one(&one);
+        fputs(code == 0 && *at ? "\n" : "", stdout);
     }
-    text_free(&list);
     return code;
 }
 
@@ -226,26 +220,14 @@ static struct library library;
 static struct files files;
 
 /* The request of `emit` and `vendor`, planned. */
-static bool plan_library(const struct options *o, const char *command, struct library_request *request) {
+static bool plan_library(const struct options *o, const char *command) {
     if (!o->gpu) {
         struct gpu none;
         load_budget(&none, o->root, NULL); /* says which there are */
     }
     if (!o->out)
         err_user(NULL, 0, "--out DIR is missing");
-    const struct library_request asked = {.command = command,
-                                          .root = o->root,
-                                          .gpus = o->gpu,
-                                          .schemes = o->scheme,
-                                          .tiles = o->tiles,
-                                          .prefix = o->prefix,
-                                          .tuned = o->tuned,
-                                          .promote = o->promote,
-                                          .lean = o->lean,
-                                          .amalgamation = o->amalgamation || o->simulator,
-                                          .simulator = o->simulator};
-    *request = asked;
-    return err_count() == 0 && library_plan(&library, request);
+    return err_count() == 0 && library_plan(&library, o, command);
 }
 
 /* The schemes that nobody named and that a set lacks; and what a set's `auto` cannot promise for want of a
@@ -268,8 +250,7 @@ static void print_left_out(const struct options *o) {
 
 static int run_emit(const struct options *o) {
     char file[FILE_NAME_MAX];
-    struct library_request request;
-    if (!plan_library(o, "emit", &request))
+    if (!plan_library(o, "emit"))
         return 1;
     for (int i = 0; i < library.units; i++) {
         const struct unit *u = &library.unit[i];
@@ -294,8 +275,7 @@ static int run_emit(const struct options *o) {
 }
 
 static int run_vendor(const struct options *o) {
-    struct library_request request;
-    if (plan_library(o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+    if (plan_library(o, "vendor") && vendor_files(&files, &library, o) &&
         vendor_write(&files, o->out)) {
         print_left_out(o);
         printf("%d files in %s; README.md there says how to compile them\n", files.count, o->out);
@@ -306,20 +286,14 @@ static int run_vendor(const struct options *o) {
 
 /* Budgets that came by path lie in the folder itself. */
 static void place_budgets(struct text *out, const char *gpus, const char *folder) {
-    while (gpus && *gpus) {
-        const size_t len = strcspn(gpus, ",");
-        const bool by_path = memchr(gpus, '.', len) != NULL;
-        text_addf(out, "%s%s%.*s%s", by_path ? folder : "", by_path ? "/" : "", (int)len, gpus,
-                  gpus[len] ? "," : "");
-        gpus += len + (gpus[len] != 0);
-    }
+    for (char name[1024]; gpus && text_entry(&gpus, name, sizeof name); text_add(out, *gpus ? "," : ""))
+        text_addf(out, "%s%s%s", strchr(name, '.') ? folder : "", strchr(name, '.') ? "/" : "", name);
 }
 
 /* Runs the command in the folder's manifest again, in memory, and compares. */
 static int run_verify(const char *folder, const char *root) {
     enum { WORDS_MAX = 32 };
     struct text command = {0}, gpus = {0};
-    struct library_request request;
     char *words[WORDS_MAX];
     int count = 0;
     if (vendor_command(&command, folder)) {
@@ -329,7 +303,7 @@ static int run_verify(const char *folder, const char *root) {
         if (options_read(&o, VERB_VENDOR, count, words)) {
             place_budgets(&gpus, o.gpu, folder);
             o.gpu = gpus.data;
-            if (plan_library(&o, "vendor", &request) && vendor_files(&files, &library, &request) &&
+            if (plan_library(&o, "vendor") && vendor_files(&files, &library, &o) &&
                 vendor_compare(&files, folder))
                 printf("%s: %d files, all as written by halftone-gen %s\n", folder, files.count,
                        HT_GENERATOR_VERSION);

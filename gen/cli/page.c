@@ -15,10 +15,6 @@
 
 /* ---- tables: names of the columns in the first line */
 
-static void number(struct text *out, const char *key, int64_t value) {
-    text_addf(out, "%s\t%" PRId64 "\n", key, value);
-}
-
 static void sentence(struct text *out, const char *key,
                      void (*add)(struct text *out, const struct listing *l), const struct listing *l) {
     text_addf(out, "%s\t", key);
@@ -30,21 +26,19 @@ static void write_facts(struct text *out, const struct page *p) {
     const struct listing *l = p->main;
     const struct gpu *g = l->g;
     const char *const note = explain_seen_note(l);
-    text_addf(out,
-              "# facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\nleft\t%"
-              "s\nright\t%s\n",
-              g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), slice_title(l->s->slice),
-              p->main_name, p->other_name);
-    number(out, "m", l->shape.m);
-    number(out, "n", l->shape.n);
-    number(out, "k", l->shape.k);
-    number(out, "slices", l->s->slices);
-    number(out, "products", l->s->products);
-    number(out, "ceiling_gflops", explain_ceiling_gflops(g, l->s));
-    number(out, "native_gflops", g->native_fp32_gflops);
-    number(out, "dram_gbps", g->dram_gbps);
-    number(out, "clock_mhz", model_clock_mhz(g));
-    number(out, "warpgroup", l->on.skeleton->persistent);
+    const struct {
+        const char *key;
+        int64_t value;
+    } numbers[] = {{"m", l->shape.m}, {"n", l->shape.n}, {"k", l->shape.k},
+                   {"slices", l->s->slices}, {"products", l->s->products},
+                   {"ceiling_gflops", explain_ceiling_gflops(g, l->s)},
+                   {"native_gflops", g->native_fp32_gflops}, {"dram_gbps", g->dram_gbps},
+                   {"clock_mhz", model_clock_mhz(g)}, {"warpgroup", l->on.skeleton->persistent}};
+    text_addf(out, "# facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\n",
+              g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), slice_title(l->s->slice));
+    text_addf(out, "left\t%s\nright\t%s\n", p->main_name, p->other_name);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        text_addf(out, "%s\t%" PRId64 "\n", numbers[i].key, numbers[i].value);
     sentence(out, "ceiling", explain_add_ceiling, l);
     sentence(out, "kernels", explain_add_kernels, l);
     if (l->fits > 0)
@@ -79,15 +73,6 @@ static void write_time(struct text *out, const struct listing *l) {
             text_addf(out, "\t%" PRId64, part[i]);
     }
     text_add(out, "\n");
-}
-
-static void write_contrast(struct text *out, const struct page *p) {
-    struct contrast_row rows[CONTRAST_ROWS_MAX];
-    const int count = contrast_rows(p->main, p->other, rows);
-    text_add(out, "# contrast\nwhat\tbudget\tratio\tleft\tright\n");
-    for (int i = 0; i < count; i++)
-        text_addf(out, "%s\t%d\t%s\t%s\t%s\n", rows[i].what, rows[i].is_budget, rows[i].ratio, rows[i].left,
-                  rows[i].right);
 }
 
 /* What one budget value would have to be for the second tile, and for the best with another block, to win. */
@@ -155,7 +140,8 @@ static void write_tables(struct text *out, const struct page *p) {
     if (p->other) {
         text_add(out, "# other candidates\n");
         explain_table(out, p->other);
-        write_contrast(out, p);
+        text_add(out, "# contrast\nwhat\tbudget\tratio\tleft\tright\n");
+        contrast_rows(out, l, p->other);
     }
     if (l->fits == 0)
         return;
@@ -169,24 +155,6 @@ static void write_tables(struct text *out, const struct page *p) {
 /* ---- drawing */
 
 enum { READ = 0, WRITE = 1, NOT_FOUND = 127 };
-
-/* Writes the tables from a process of its own: whoever reads them may write before it has read all, or stop
- * reading. */
-static pid_t start_writer(const struct text *tables, const int input[2], const int output[2]) {
-    const pid_t child = fork();
-    if (child != 0)
-        return child;
-    close(input[READ]);
-    close(output[READ]);
-    close(output[WRITE]);
-    for (size_t at = 0; at < tables->len;) {
-        const ssize_t n = write(input[WRITE], tables->data + at, tables->len - at);
-        if (n <= 0)
-            break;
-        at += (size_t)n;
-    }
-    _exit(0);
-}
 
 /* -I, -B: neither the environment, nor the current folder, nor files beside the script have a say, and none
  * is left there. */
@@ -206,25 +174,27 @@ static pid_t start_python(const char *script, const int input[2], const int outp
     _exit(NOT_FOUND);
 }
 
-/* The script's output for the tables; what it exits with, -1: it was not started or was killed. */
+/* The script's output for the tables, all of which it reads before it writes; what it exits with, -1: it was
+ * not started or was killed. */
 static int run_script(const char *script, const struct text *tables, struct text *page) {
     int input[2], output[2], status = -1;
     char bytes[4096];
     signal(SIGCHLD, SIG_DFL); /* where that was ignored, nothing could be waited for */
+    signal(SIGPIPE, SIG_IGN); /* a script that reads no more says why by its exit */
     if (pipe(input) != 0 || pipe(output) != 0)
         return -1; /* the program ends */
-    const pid_t writer = start_writer(tables, input, output),
-                python = writer < 0 ? -1 : start_python(script, input, output);
+    const pid_t python = start_python(script, input, output);
     close(input[READ]);
-    close(input[WRITE]);
     close(output[WRITE]);
-    for (ssize_t n; (n = read(output[READ], bytes, sizeof bytes)) > 0;)
+    ssize_t n = 1;
+    for (size_t at = 0; python > 0 && at < tables->len && n > 0; at += n > 0 ? (size_t)n : 0)
+        n = write(input[WRITE], tables->data + at, tables->len - at);
+    close(input[WRITE]);
+    while ((n = read(output[READ], bytes, sizeof bytes)) > 0)
         text_add_bytes(page, bytes, (size_t)n);
     close(output[READ]);
-    if (writer > 0)
-        waitpid(writer, NULL, 0);
-    return python > 0 && waitpid(python, &status, 0) == python && WIFEXITED(status) ? WEXITSTATUS(status)
-                                                                                    : -1;
+    const bool ended = python > 0 && waitpid(python, &status, 0) == python && WIFEXITED(status);
+    return ended ? WEXITSTATUS(status) : -1;
 }
 
 bool page_write(const struct page *p, const char *root, const char *path) {

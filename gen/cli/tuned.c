@@ -29,22 +29,9 @@ void tuned_free(struct tuned *t) {
     memset(t, 0, sizeof *t);
 }
 
-/* Cuts a line at its tabs; how many cells. */
-static int cut(char *line, char *cell[COLUMNS_MAX]) {
-    int count = 0;
-    while (count < COLUMNS_MAX) {
-        cell[count++] = line;
-        line = strchr(line, '\t');
-        if (!line)
-            break;
-        *line++ = '\0';
-    }
-    return count;
-}
-
 static bool read_header(struct reader *r, char *line) {
     char *cell[COLUMNS_MAX];
-    const int count = cut(line, cell);
+    const int count = text_cells(line, cell, COLUMNS_MAX);
     if (!r->is_of_set) {
         err_user(r->path, r->line, "not measured with the set of %s; the table's first line names its set",
                  r->gpu);
@@ -137,7 +124,7 @@ static bool may_run(const struct reader *r, const struct plan *p, const struct s
 
 static bool read_row(struct reader *r, char *line) {
     char *cell[COLUMNS_MAX];
-    const int count = cut(line, cell);
+    const int count = text_cells(line, cell, COLUMNS_MAX);
     for (int c = 0; c < COL_COUNT; c++) {
         if (r->at[c] >= count) {
             err_user(r->path, r->line,

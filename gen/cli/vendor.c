@@ -38,8 +38,9 @@ static const struct toolchain *toolchain_of(const struct library *l, bool simula
 struct vendor {
     struct files *files;
     const struct library *library;
-    const struct library_request *request;
+    const struct options *request;
     const struct toolchain *toolchain;
+    bool is_one_source; /* an amalgamation */
     struct rename rename;
     struct text abi; /* what kernels and runtime both declare */
     unsigned abi_sum; /* of ht_abi.h, ht_cost.h and ht_bound.h */
@@ -165,7 +166,7 @@ static void add_kernel(struct text *out, const struct vendor *v, const struct un
 static void add_dispatch(struct text *out, const struct vendor *v) {
     struct text raw = {0};
     manifest_dispatch(&raw, v->library);
-    if (!v->request->amalgamation)
+    if (!v->is_one_source)
         text_addf(&raw,
                   "#if HT_ABI_SUM != %uu\n#error \"this folder and the one it joins were written by "
                   "different versions\"\n#endif\n",
@@ -379,7 +380,7 @@ static void compile_line(struct text *out, const struct vendor *v, const struct 
         text_addf(out, memchr(at, '[', len) ? "'%.*s' " : "%.*s ", (int)len, at);
         at += len + (at[len] == ' ');
     }
-    if (v->request->amalgamation)
+    if (v->is_one_source)
         text_addf(out, "-c %s.%s && ", v->rename.stem, extension_of(v, isa));
     else
         text_addf(out, "-c *_%s.%s && ", isa->suffix, extension_of(v, isa));
@@ -396,7 +397,7 @@ static void hole_c_flags(struct text *out, const struct vendor *v) {
 
 static void hole_compile(struct text *out, const struct vendor *v) {
     each_isa(out, v, compile_line);
-    if (!v->request->amalgamation) {
+    if (!v->is_one_source) {
         text_addf(out, "%s -O3", v->toolchain->compiler);
         hole_c_flags(out, v);
         text_add(out, " -c *.c && ");
@@ -408,7 +409,7 @@ static void hole_compile(struct text *out, const struct vendor *v) {
 static void hole_join(struct text *out, const struct vendor *v) {
     const struct toolchain *t = v->toolchain;
     struct text kernels = {0};
-    if (v->request->amalgamation) {
+    if (v->is_one_source) {
         text_add(out, "An amalgamation cannot be joined with another; give each a prefix of its own.");
         return;
     }
@@ -435,7 +436,7 @@ static void cmake_set(struct text *out, const struct vendor *v, const struct isa
     char extension[16];
     snprintf(extension, sizeof extension, ".%s", extension_of(v, isa));
     text_addf(out, "set(kernels_%s", isa->suffix);
-    if (v->request->amalgamation)
+    if (v->is_one_source)
         text_addf(out, " %s%s", v->rename.stem, extension);
     else
         add_sources(out, v, isa, "\n    ", extension);
@@ -460,7 +461,7 @@ static void add_runtime_names(struct text *out, const struct vendor *v, const ch
 
 static void hole_cmake(struct text *out, const struct vendor *v) {
     each_isa(out, v, cmake_set);
-    if (v->request->amalgamation)
+    if (v->is_one_source)
         return;
     text_addf(out, "target_sources(%s PRIVATE ", v->rename.stem);
     add_runtime_names(out, v, ".c ");
@@ -468,8 +469,8 @@ static void hole_cmake(struct text *out, const struct vendor *v) {
 }
 
 static void make_rule(struct text *out, const struct vendor *v, const struct isa *isa) {
-    const char *up = v->rename.upper, *pattern = v->request->amalgamation ? v->rename.stem : "%_";
-    const char *suffix = v->request->amalgamation ? "" : isa->suffix;
+    const char *up = v->rename.upper, *pattern = v->is_one_source ? v->rename.stem : "%_";
+    const char *suffix = v->is_one_source ? "" : isa->suffix;
     text_addf(out, "$(%sOUT)/%s%s.o: $(%sDIR)/%s%s.%s\n\t$(%sCC) $(%sFLAGS) ", up, pattern, suffix, up,
               pattern, suffix, extension_of(v, isa), up, up);
     text_addf(out, "'");
@@ -479,7 +480,7 @@ static void make_rule(struct text *out, const struct vendor *v, const struct isa
 }
 
 static void make_objects(struct text *out, const struct vendor *v, const struct isa *isa) {
-    if (v->request->amalgamation)
+    if (v->is_one_source)
         text_addf(out, "%s.o", v->rename.stem);
     else
         add_sources(out, v, isa, " \\\n    ", ".o");
@@ -487,7 +488,7 @@ static void make_objects(struct text *out, const struct vendor *v, const struct 
 
 static void hole_objects(struct text *out, const struct vendor *v) {
     const char *dot = strchr(v->toolchain->device_layer, '.');
-    if (!v->request->amalgamation) {
+    if (!v->is_one_source) {
         add_runtime_names(out, v, ".o ");
         text_addf(out, "dispatch.o %.*s.o", (int)(dot - v->toolchain->device_layer),
                   v->toolchain->device_layer);
@@ -518,7 +519,7 @@ static void hole_recreate(struct text *out, const struct vendor *v) {
 }
 
 static void hole_exports(struct text *out, const struct vendor *v) {
-    if (v->request->amalgamation || v->request->prefix)
+    if (v->is_one_source || v->request->prefix)
         text_addf(out, "`%s`", v->rename.prefix);
     else
         text_add(out, "`halftone_` (the functions of the header) or `ht_` (kernels and internals)");
@@ -578,12 +579,8 @@ static void fill(struct vendor *v, const char *name, const char *as) {
 
 /* Budgets that were given by path travel with the folder, so that it can be recreated. */
 static void add_budgets(struct vendor *v) {
-    const char *at = v->request->gpus;
-    for (int i = 0; i < v->library->sets; i++) {
-        char path[PATH_BYTES];
-        const size_t len = strcspn(at, ",");
-        snprintf(path, sizeof path, "%.*s", (int)len, at);
-        at += len + (at[len] != 0);
+    char path[PATH_BYTES];
+    for (const char *at = v->request->gpu; text_entry(&at, path, sizeof path);) {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
         if (!slash && !strchr(path, '.'))
             continue;
@@ -614,8 +611,9 @@ static void add_manifest(struct vendor *v) {
     text_free(&sums);
 }
 
-bool vendor_files(struct files *f, const struct library *l, const struct library_request *r) {
-    struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l, r->simulator)};
+bool vendor_files(struct files *f, const struct library *l, const struct options *r) {
+    struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l, r->simulator),
+                       .is_one_source = r->amalgamation || r->simulator};
     struct text shared = {0};
     if (r->prefix && !vendor_prefix_ok(r->prefix))
         return false;
@@ -625,7 +623,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct library
         read_source(&shared, &v, "runtime", "ht_bound.h")) {
         rename_init(&v.rename, r->prefix, v.abi.data);
         v.abi_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, shared.data, shared.len);
-        if (r->amalgamation)
+        if (v.is_one_source)
             add_amalgamation(&v);
         else
             add_folder(&v);

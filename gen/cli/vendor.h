@@ -19,7 +19,7 @@ bool vendor_prefix_ok(const char *prefix);
 
 /* Adds all files of the folder; the last is "manifest", which also holds the recreating command and every
  * file's checksum. False after err_user. */
-bool vendor_files(struct files *f, const struct library *l, const struct library_request *r);
+bool vendor_files(struct files *f, const struct library *l, const struct options *r);
 
 /* Writes the files to the folder: a new or empty one, or one written by vendor whose files nobody edited;
  * files that the earlier set had and this one lacks are removed, with their objects. Objects of the others

@@ -2,7 +2,6 @@
 #include "emit/emit.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,7 +106,8 @@ static void constants_mma_warp(struct params *p, const struct plan *plan) {
 }
 
 static void constants_wgmma_ss(struct params *p, const struct plan *plan) {
-    param(p, "SUM_ROWS", tile_part_rows(&plan->tile) * 4 / (long)ht_partial_size(scheme_is_exact(plan->on.s)));
+    param(p, "SUM_ROWS",
+          tile_part_rows(&plan->tile) * 4 / (long)ht_partial_size(scheme_is_exact(plan->on.s)));
     p->list[p->count - 1].foldable = true;
 }
 
@@ -190,17 +190,6 @@ static void write_params(struct text *out, const struct params *p) {
 
 /* ---- holes of mma_warp */
 
-static void line(struct text *out, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void line(struct text *out, int indent, const char *format, ...) {
-    char buffer[256];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(buffer, sizeof buffer, format, list);
-    va_end(list);
-    text_addf(out, "%*s%s\n", indent, "", buffer);
-}
-
 /* Row of a stage's operand, as stage_row() of the skeleton. */
 static int stage_row(const struct plan *p, int row) {
     return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
@@ -214,53 +203,53 @@ static void write_load(struct text *out, int indent, const struct plan *p, const
     const bool is_a = s->kind == SLOT_LOAD_A;
     const char operand = is_a ? 'a' : 'b';
     const int offset = atom + stage_row(p, s->y * (is_a ? p->on.mma->m : p->on.mma->n));
-    line(out, indent, "ht_load_%c(%c[%d][%d][%d], %c_at[%d]%s%s + %d);", operand, operand, s->fragment % 2,
-         s->x, s->y, operand, pair, base[0] ? " + " : "", base, offset);
+    text_line(out, indent, "ht_load_%c(%c[%d][%d][%d], %c_at[%d]%s%s + %d);", operand, operand,
+              s->fragment % 2, s->x, s->y, operand, pair, base[0] ? " + " : "", base, offset);
 }
 
 static void write_mma(struct text *out, int indent, const struct plan *p, const struct slot *s) {
     const struct product *q = &p->on.s->product[s->x];
     const bool outside = p->on.s->promote[q->acc] == PROMOTE_EACH_MMA;
-    line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);",
+    text_line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);",
          outside ? "ht_mma_outside" : "ht_mma", q->acc, s->y, s->z, s->fragment % 2, q->a, s->y,
          s->fragment % 2, q->b, s->z);
 }
 
 static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to) {
     const int at = part * tile_threads(&p->tile, &p->on) * 16, atoms = k_atoms(p);
-    line(out, indent, "ht_stage_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
+    text_line(out, indent, "ht_stage_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
          at / 8192 / atoms, at / 8192 % atoms * 8192 + at % 8192);
 }
 
 static void write_land(struct text *out, int indent, const struct plan *p, const char *to) {
     for (int part = 0; part < sched_parts(p); part++)
-        line(out, indent, "ht_stage_land(&staged[%d], %s + %d);", part, to,
+        text_line(out, indent, "ht_stage_land(&staged[%d], %s + %d);", part, to,
              part * tile_threads(&p->tile, &p->on) * 16);
 }
 
 static void write_advance(struct text *out, int indent, const struct plan *p) {
-    line(out, indent, "// the ring advances: the next stage has landed and everyone may read it");
-    line(out, indent, "ht_stage_free();");
+    text_line(out, indent, "// the ring advances: the next stage has landed and everyone may read it");
+    text_line(out, indent, "ht_stage_free();");
     if (!p->on.isa->async_copy) {
-        line(out, indent, "if (fetch) {");
+        text_line(out, indent, "if (fetch) {");
         write_land(out, indent + 4, p, "copy_to + write");
-        line(out, indent, "}");
+        text_line(out, indent, "}");
     }
     if (!p->refills)
-        line(out, indent, "ht_stage_commit();");
-    line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
-    line(out, indent, "ht_barrier();");
+        text_line(out, indent, "ht_stage_commit();");
+    text_line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
+    text_line(out, indent, "ht_barrier();");
 }
 
 static void write_fetch(struct text *out, int indent, const struct plan *p) {
-    line(out, indent, "// no pipeline: the whole stage is fetched and waited for");
+    text_line(out, indent, "// no pipeline: the whole stage is fetched and waited for");
     for (int part = 0; part < sched_parts(p); part++)
         write_copy(out, indent, p, part, "copy_to");
     if (!p->on.isa->async_copy)
         write_land(out, indent, p, "copy_to");
-    line(out, indent, "ht_stage_commit();");
-    line(out, indent, "ht_stage_wait<0>();");
-    line(out, indent, "ht_barrier();");
+    text_line(out, indent, "ht_stage_commit();");
+    text_line(out, indent, "ht_stage_wait<0>();");
+    text_line(out, indent, "ht_barrier();");
 }
 
 static void write_slot(struct text *out, int indent, const struct hole_context *h, const struct slot *s,
@@ -269,14 +258,14 @@ static void write_slot(struct text *out, int indent, const struct hole_context *
     const bool plain = p->variant == VARIANT_PLAIN;
     switch (s->kind) {
     case SLOT_COPY:
-        line(out, indent, "if (fetch)");
+        text_line(out, indent, "if (fetch)");
         write_copy(out, indent + 4, p, s->x, "copy_to + write");
         break;
     case SLOT_ADVANCE:
         write_advance(out, indent, p);
         break;
     case SLOT_COMMIT:
-        line(out, indent, "ht_stage_commit();");
+        text_line(out, indent, "ht_stage_commit();");
         break;
     case SLOT_LOAD_A:
     case SLOT_LOAD_B:
@@ -287,7 +276,7 @@ static void write_slot(struct text *out, int indent, const struct hole_context *
         write_mma(out, indent, p, s);
         break;
     case SLOT_BARRIER:
-        line(out, indent, "ht_barrier();");
+        text_line(out, indent, "ht_barrier();");
         break;
     case SLOT_FETCH:
         write_fetch(out, indent, p);
@@ -301,7 +290,7 @@ static bool hole_step(struct text *out, int indent, const struct hole_context *h
         const struct slot *s = &h->sched->slot[i];
         if (s->kind == SLOT_MMA && s->fragment != shown) {
             shown = s->fragment;
-            line(out, indent, "// -- fragment step %d of %d", shown + 1, sched_k_steps(h->plan));
+            text_line(out, indent, "// -- fragment step %d of %d", shown + 1, sched_k_steps(h->plan));
         }
         write_slot(out, indent, h, s, i);
     }
@@ -320,24 +309,24 @@ static bool hole_promote(struct text *out, int indent, const struct hole_context
         return true;
     const int inner = p->promote_steps > 1 ? indent + 4 : indent;
     const bool exact = scheme_is_exact(p->on.s);
-    line(out, indent,
+    text_line(out, indent,
          exact ? "// every %d k: what exceeds a digit is carried up, before a level overflows"
                : "// every %d k: the chain is closed and added up in FP32",
          p->promote_steps * p->tile.bk);
     if (p->promote_steps > 1) {
-        line(out, indent, "if (++chain == PROMOTE_STEPS) {");
-        line(out, inner, "chain = 0;");
+        text_line(out, indent, "if (++chain == PROMOTE_STEPS) {");
+        text_line(out, inner, "chain = 0;");
     }
     for (int i = 0; i < sched_mi(p); i++) {
         for (int j = 0; j < sched_ni(p); j++) {
             for (int l = p->on.s->accumulators - 1; exact && l > 0; l--)
-                line(out, inner, "ht_carry(acc[%d][%d][%d], acc[%d][%d][%d]);", l - 1, i, j, l, i, j);
+                text_line(out, inner, "ht_carry(acc[%d][%d][%d], acc[%d][%d][%d]);", l - 1, i, j, l, i, j);
             if (!exact)
-                line(out, inner, "ht_promote(master[%d][%d], acc[0][%d][%d]);", i, j, i, j);
+                text_line(out, inner, "ht_promote(master[%d][%d], acc[0][%d][%d]);", i, j, i, j);
         }
     }
     if (p->promote_steps > 1)
-        line(out, indent, "}");
+        text_line(out, indent, "}");
     return true;
 }
 

@@ -78,21 +78,21 @@ static void write_k_step(struct text *out, int indent, const struct plan *p, con
 /* All but the last `pending` batches are done; what they left may be used. */
 static void write_wait(struct text *out, int indent, const struct plan *p, const char *chain, int part,
                        int pending) {
-    text_addf(out, "%*sht_wgmma_wait<%d>();\n", indent, "", pending);
+    text_line(out, indent, "ht_wgmma_wait<%d>();", pending);
     for (int l = 0; l < p->on.s->accumulators; l++) {
         if (p->promoted[l])
-            text_addf(out, "%*sht_wgmma_pin<REGS>(%s);\n", indent, "", chain);
+            text_line(out, indent, "ht_wgmma_pin<REGS>(%s);", chain);
         else if (pending == 0)
-            text_addf(out, "%*sht_wgmma_pin<REGS>(acc[%d][%d]);\n", indent, "", l, part);
+            text_line(out, indent, "ht_wgmma_pin<REGS>(acc[%d][%d]);", l, part);
     }
 }
 
 /* Before the first MMA on a slot; the slots of a chunk stay until its last part is done. */
 static void write_slot_wait(struct text *out, int indent, int part, int slot) {
     if (part == 0)
-        text_addf(out, "%*sht_mbar_wait(smem + FULL + (slot + %d) * 8, phase);\n", indent, "", slot);
+        text_line(out, indent, "ht_mbar_wait(smem + FULL + (slot + %d) * 8, phase);", slot);
     if (part == 0 || slot == 0)
-        text_addf(out, "%*sht_wgmma_fence();\n", indent, "");
+        text_line(out, indent, "ht_wgmma_fence();");
 }
 
 /* A warpgroup that is alone has every turn. */
@@ -103,7 +103,7 @@ static bool is_alone(const struct plan *p) {
 static void write_turn(struct text *out, int indent, const struct plan *p, int part) {
     if (is_alone(p))
         return;
-    text_addf(out, "%*s// -- columns %d to %d: the warpgroup's turn\n", indent, "", part * 64,
+    text_line(out, indent, "// -- columns %d to %d: the warpgroup's turn", part * 64,
               part * 64 + 63);
     text_addf(out, "%*sht_mbar_wait(turn, turn_phase);\n%*sturn_phase ^= 1;\n", indent, "", indent, "");
 }
@@ -120,20 +120,20 @@ static void write_release(struct text *out, int indent, const struct plan *p, co
     text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n",
               indent, "", indent + 4, "");
     for (int slot = 0; slot < chunk_slots(p); slot++)
-        text_addf(out, "%*sht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);\n", indent + 4, "", first,
+        text_line(out, indent + 4, "ht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);", first,
                   slot);
-    text_addf(out, "%*s}\n", indent, "");
+    text_line(out, indent, "}");
 }
 
 /* Exact sums: what exceeds a digit moves up before a level overflows, by the next `chunks` at the latest. */
 static void write_carry(struct text *out, int indent, const struct plan *p, int part, int chunks) {
-    text_addf(out, "%*sif (chain + %d > PROMOTE_STEPS) {\n", indent, "", chunks);
+    text_line(out, indent, "if (chain + %d > PROMOTE_STEPS) {", chunks);
     for (int l = p->on.s->accumulators - 1; l > 0; l--)
-        text_addf(out, "%*sht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);\n", indent + 4, "", l - 1, part, l,
+        text_line(out, indent + 4, "ht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);", l - 1, part, l,
                   part);
     if (part + 1 == tile_parts(&p->tile))
-        text_addf(out, "%*schain = 0;\n", indent + 4, "");
-    text_addf(out, "%*s}\n", indent, "");
+        text_line(out, indent + 4, "chain = 0;");
+    text_line(out, indent, "}");
 }
 
 /* Slot by slot as they come. */
@@ -173,19 +173,19 @@ static void write_promotion(struct text *out, int indent, const struct plan *p, 
     if (chunks > 1)
         text_addf(out, "%*sif (++chain == %d || chunk + 1 == w.chunks) {\n%*schain = 0;\n", indent, "",
                   chunks, indent + 4, "");
-    text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], %s);\n", chunks > 1 ? indent + 4 : indent, "", part,
+    text_line(out, chunks > 1 ? indent + 4 : indent, "ht_promote_chain<REGS>(acc[0][%d], %s);", part,
               chain);
     if (chunks > 1)
-        text_addf(out, "%*s}\n", indent, "");
+        text_line(out, indent, "}");
 }
 
 /* A whole chunk in flight at once: its MMAs, and what becomes of it. */
 static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain,
                              int part) {
     if (part == 0 && scheme_is_exact(p->on.s))
-        text_addf(out, "%*schain++;\n", indent, "");
+        text_line(out, indent, "chain++;");
     (p->promoted[0] ? write_main_last : write_by_slot)(out, indent, p, chain, part);
-    text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
+    text_line(out, indent, "ht_wgmma_commit();");
 }
 
 static void write_chunk_end(struct text *out, int indent, const struct plan *p, const char *chain,
@@ -211,20 +211,20 @@ static void write_each_mma_part(struct text *out, int indent, const struct plan 
     write_slot_wait(out, indent, part, 0);
     for (int k = 0; k < k_steps(p); k++) {
         if (k > 0)
-            text_addf(out, "%*sht_wgmma_fence();\n", indent, "");
+            text_line(out, indent, "ht_wgmma_fence();");
         write_k_step(out, indent, p, "temp", part, 0, 0, k, true);
-        text_addf(out, "%*sht_wgmma_commit();\n", indent, "");
+        text_line(out, indent, "ht_wgmma_commit();");
         if (k + 1 == k_steps(p))
             write_pass(out, indent, p);
         write_wait(out, indent, p, "temp", part, 0);
         if (k + 1 == k_steps(p))
             write_release(out, indent, p, "slot", part);
-        text_addf(out, "%*sht_promote_chain<REGS>(acc[0][%d], temp);\n", indent, "", part);
+        text_line(out, indent, "ht_promote_chain<REGS>(acc[0][%d], temp);", part);
     }
 }
 
 static void write_start(struct text *out, int indent, const char *type) {
-    text_addf(out, "%*s%sat = (unsigned)slot * (SLOT_BYTES / 16);\n", indent, "", type);
+    text_line(out, indent, "%sat = (unsigned)slot * (SLOT_BYTES / 16);", type);
 }
 
 static void write_next(struct text *out, int indent) {
@@ -245,12 +245,12 @@ static void write_chunk(struct text *out, int indent, const struct plan *p) {
 static void write_pair(struct text *out, int indent, const struct plan *p) {
     const bool promoted = p->promoted[0];
     if (promoted)
-        text_addf(out, "%*sht_acc other[REGS]; // the second chunk's chain\n", indent, "");
-    text_addf(out, "%*sconst int first = slot;\n", indent, "");
+        text_line(out, indent, "ht_acc other[REGS]; // the second chunk's chain");
+    text_line(out, indent, "const int first = slot;");
     write_start(out, indent, "unsigned ");
     write_chunk_mmas(out, indent, p, "temp", 0);
     write_next(out, indent);
-    text_addf(out, "%*sconst int second = slot;\n", indent, "");
+    text_line(out, indent, "const int second = slot;");
     write_start(out, indent, "");
     write_chunk_mmas(out, indent, p, "other", 0);
     write_next(out, indent);
@@ -267,9 +267,9 @@ static void write_chunks(struct text *out, int indent, const struct plan *p) {
         write_pair(out, indent + 4, p);
         text_addf(out, "%*s}\n%*sif (chunk < w.chunks) {\n", indent, "", indent, "");
     } else
-        text_addf(out, "%*sfor (int chunk = 0; chunk < w.chunks; chunk++) {\n", indent, "");
+        text_line(out, indent, "for (int chunk = 0; chunk < w.chunks; chunk++) {");
     write_chunk(out, indent + 4, p);
-    text_addf(out, "%*s}\n", indent, "");
+    text_line(out, indent, "}");
 }
 
 bool emit_wgmma_hole(const struct plan *p, const char *name, struct text *out, int indent) {
