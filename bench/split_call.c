@@ -12,7 +12,7 @@ int split_call_open(struct split_call *c, const struct ht_set_desc *set, const s
     c->reduce = set->reduce;
     for (int i = 0; i < set->schemes; i++)
         if (strcmp(set->scheme[i].name, kernel->scheme) == 0)
-            g->fma_only = p->k <= set->scheme[i].fma_k;
+            g->fma_only = p->k <= set->scheme[i].simt_k_max;
     const int64_t bytes = ht_partial_bytes(p->m, p->n, 1, splits, 4);
     if (engine_device_check(ht_dev_check(kernel->init()), "kernel", f) != 0 ||
         (bytes > 0 && engine_device_check(ht_dev_alloc(&c->parts, (size_t)bytes), "device memory", f) != 0))

@@ -45,7 +45,7 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
 /* Whether all that the scheme's kernels that read the operands would do with so small a k are FP32 multiply-adds. */
 static int is_fma_only(const struct ht_set_desc *set, const char *scheme, int64_t k) {
     const struct ht_scheme_desc *s = ht_find_scheme(set, scheme);
-    return s != NULL && k <= s->fma_k;
+    return s != NULL && k <= s->simt_k_max;
 }
 
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,

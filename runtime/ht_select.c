@@ -89,11 +89,11 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
         forced != NO_KERNEL ? ht_pick_splits(h->set, forced, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES)
                             : ht_pick(h->set, p->scheme->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     const struct ht_scheme_desc *fallback = fallback_scheme(h->set);
-    p->fma_only = k <= p->scheme->fma_k;
+    p->fma_only = k <= p->scheme->simt_k_max;
     if (!p->is_auto || !can_check(h->set, p->scheme))
         return choice;
     const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
-    p->fma_only = k <= fallback->fma_k;
+    p->fma_only = k <= fallback->simt_k_max;
     p->checked = true;
     if (!ht_fallback_in_kernel(h->set, &choice, m, n, k, batch))
         p->fallback = ht_pick_fallback(h->set, fallback->name);

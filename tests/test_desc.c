@@ -298,7 +298,7 @@ static void test_total_time(void **state) {
     struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("bf16x6u", "", 64, 64)};
     const int64_t some = 4096;
     const struct ht_scheme_desc scheme[2] = {
-        {.name = "f16x3", .slices = 2, .slice_bytes = 2, .scales_rows = 1, .pack = pack_nothing}, {.name = "bf16x6u", .fma_k = 64}};
+        {.name = "f16x3", .slices = 2, .slice_bytes = 2, .scales_rows = 1, .pack = pack_nothing}, {.name = "bf16x6u", .simt_k_max = 64}};
     struct ht_set_desc set = set_of(kernel, 2);
     set.schemes = 2;
     set.copy_gbps = 1600;
@@ -327,7 +327,7 @@ static void test_total_time(void **state) {
     assert_int_equal(ht_packing_ns(&set, "f16x3", 1024, 1024, 1024, 1), 2500 + 2 * ht_pack_ns(4, 8500, 1024, 1024, 1));
     assert_int_equal(ht_packing_ns(&set, "f16x3", 2048, 1024, 1024, 1),
                      2500 + ht_pack_ns(4, 1600, 2048, 1024, 1) + ht_pack_ns(4, 1600, 1024, 1024, 1));
-    /* up to fma_k a rounding for each k */
+    /* up to simt_k_max a rounding for each k */
     assert_int_equal(ht_bound_units(&scheme[1], 1), 5);
     assert_int_equal(ht_bound_units(&scheme[1], 64), 68);
 }
@@ -336,7 +336,7 @@ static void test_total_time(void **state) {
 static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
     (void)state;
     struct ht_kernel_desc kernel[2] = {kernel_of("bf16x6u", "", 64, 64), kernel_of("bf16x6u", "", 64, 64)};
-    const struct ht_scheme_desc scheme = {.name = "bf16x6u", .fma_k = 16};
+    const struct ht_scheme_desc scheme = {.name = "bf16x6u", .simt_k_max = 16};
     struct ht_set_desc set = set_of(kernel, 2);
     set.schemes = 1;
     set.scheme = &scheme;

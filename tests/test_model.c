@@ -53,7 +53,7 @@ static struct gpu worked_t4(void) {
 }
 
 /* A target of a family; the next ones that a caller needs at once stay. */
-static const struct target *of(const struct gpu *g, enum family family, const char *scheme) {
+static const struct target *of(const struct gpu *g, enum ht_family family, const char *scheme) {
     static struct target kept[8];
     static int at;
     at = (at + 1) % 8;
@@ -135,10 +135,10 @@ static void worked_shared(void **state) {
     assert_int_equal(model_occupancy(&g, sm80, 16, 255, 1024, &limit), 0);
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(model_waves_milli(&g, &t, &cube, 1), 9482);
-    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "f16x3"), 0), 32);
-    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "bf16x6"), 0), 64);
-    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "ootomo"), 0), 16);
-    assert_int_equal(model_promote_k(of(&g, FAMILY_MMA_WARP, "ootomo"), 1), 0);
+    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "f16x3"), 0), 32);
+    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "bf16x6"), 0), 64);
+    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "ootomo"), 0), 16);
+    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "ootomo"), 1), 0);
 }
 
 static void who_refills(void **state) {
@@ -160,10 +160,10 @@ static void who_refills(void **state) {
 static void worked_halftone(void **state) {
     (void)state;
     const struct gpu g = worked_a800();
-    const struct target *f16x3 = of(&g, FAMILY_MMA_WARP, "f16x3");
+    const struct target *f16x3 = of(&g, HT_FAMILY_MMA_WARP, "f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
     const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait, or all: refilled */
-    assert_int_equal(model_halftone_step(of(&g, FAMILY_MMA_WARP, "legemm"), &short_step, 1).copy, (820 - 192) * 256);
+    assert_int_equal(model_halftone_step(of(&g, HT_FAMILY_MMA_WARP, "legemm"), &short_step, 1).copy, (820 - 192) * 256);
     assert_int_equal(model_halftone_step(f16x3, &short_step, 1).copy, (820 - 384) * 256);
     assert_int_equal(model_halftone_step(f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
@@ -200,20 +200,20 @@ static void worked_halftone(void **state) {
 
     const struct gpu t4 = worked_t4();
     const struct tile turing = {128, 128, 32, 64, 32, 8, 1, 1};
-    model_cost(MODEL_HALFTONE, of(&t4, FAMILY_MMA_WARP, "egemm"), &turing, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_MMA_WARP, "egemm"), &turing, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_fragments, 72 + 32);
     assert_int_equal(c.regs_per_thread, 208);
-    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
     assert_int_equal(c.regs_per_thread, 176);
     const struct tile big = {128, 128, 64, 64, 64, 16, 2, 1};
-    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "half"), &big, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "half"), &big, &cube, &c);
     assert_int_equal(c.regs_per_thread, 248); /* ptxas: 244 */
     /* these spilled: a set of fragments is all that can be given back */
     const struct tile spills = {128, 64, 64, 64, 32, 16, 2, 1};
-    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "legemm"), &spills, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "legemm"), &spills, &cube, &c);
     assert_false(c.fits);
-    model_cost(MODEL_HALFTONE, of(&g, FAMILY_MMA_WARP, "ootomo"), &spills, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "ootomo"), &spills, &cube, &c);
     assert_false(c.fits);
     /* one warp leaves three of four matrix units idle */
     const struct tile lonely = {64, 64, 32, 64, 64, 16, 2, 1};
@@ -229,7 +229,7 @@ static void worked_direct(void **state) {
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1}, slim = {128, 8, 32, 32, 8, 16, 2, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
-    model_cost(MODEL_HALFTONE, of(&h200, FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
@@ -238,16 +238,16 @@ static void worked_direct(void **state) {
     assert_int_equal(c.coefficients.step_bytes, 16384);
     assert_int_equal(c.coefficients.stream_gbps, 4800 * 59 / 100);
     assert_string_equal(c.binding, "tensor");
-    model_cost(MODEL_HALFTONE, of(&h200, FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
+    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
     assert_int_equal(c.blocks_per_sm, 3);
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800); /* never faster than its bytes */
     /* Without BF16 units multiply-adds of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
-    model_cost(MODEL_HALFTONE, of(&t4, FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_string_equal(c.binding, "fp32");
     assert_true(c.coefficients.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
-    model_cost(MODEL_EGEMM, of(&h200, FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
+    model_cost(MODEL_EGEMM, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_false(c.fits);
 }
 
@@ -255,7 +255,7 @@ static void worked_direct(void **state) {
 static void worked_direct_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct target *on = of(&h200, FAMILY_UNPACKED_WGMMA, "bf16x6u");
+    const struct target *on = of(&h200, HT_FAMILY_UNPACKED_WGMMA, "bf16x6u");
     const struct tile wide = {128, 64, 32, 16, 64, 16, 2, 1}, even = {64, 64, 32, 16, 64, 16, 2, 1}, few = {64, 32, 32, 16, 32, 16, 2, 1};
     struct cost c;
     model_cost(MODEL_HALFTONE, on, &wide, &cube, &c);
@@ -281,7 +281,7 @@ static void worked_direct_wgmma(void **state) {
 static void worked_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct target *s = of(&h200, FAMILY_WGMMA_SS, "f16x3"), *i8x6 = of(&h200, FAMILY_WGMMA_SS, "i8x6");
+    const struct target *s = of(&h200, HT_FAMILY_WGMMA_SS, "f16x3"), *i8x6 = of(&h200, HT_FAMILY_WGMMA_SS, "i8x6");
     for (int cluster = 1; cluster <= 2; cluster++) {
         const struct tile t = {192, 128, 32, 192, 64, 16, 4, cluster};
         struct cost c;
@@ -298,7 +298,7 @@ static void worked_wgmma(void **state) {
     assert_int_equal(c.coefficients.step_busy_x256, 477 * 256);
     const struct tile alone = {64, 64, 32, 64, 64, 16, 8, 1}, wide = {128, 256, 32, 128, 128, 16, 4, 2};
     assert_true(model_pairs_chunks(s, &alone) && !model_pairs_chunks(s, &low));
-    assert_false(model_pairs_chunks(of(&h200, FAMILY_WGMMA_SS, "ootomo"), &alone)); /* each MMA is waited for */
+    assert_false(model_pairs_chunks(of(&h200, HT_FAMILY_WGMMA_SS, "ootomo"), &alone)); /* each MMA is waited for */
     assert_true(model_hurries_copies(s, &low) && !model_hurries_copies(s, &wide));
     const struct tile half = {32, 64, 32, 32, 64, 16, 8, 1};
     model_cost(MODEL_HALFTONE, s, &half, &cube, &c);
@@ -316,7 +316,7 @@ static void worked_wgmma(void **state) {
 static void worked_fma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct target *fma = of(&h200, FAMILY_SIMT_SMALL_K, "bf16x6u"), *thin = of(&h200, FAMILY_GEMV, "bf16x6u");
+    const struct target *fma = of(&h200, HT_FAMILY_SIMT_SMALL_K, "bf16x6u"), *thin = of(&h200, HT_FAMILY_GEMV, "bf16x6u");
     const struct tile t = {128, 64, 16, 128, 16, 16, 2, 1}, one = {8, 1, 256, 1, 1, 16, 1, 1}, four = {16, 4, 256, 2, 4, 16, 1, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
@@ -343,7 +343,7 @@ static void worked_fma(void **state) {
 static void worked_dmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct target *dmma = of(&h200, FAMILY_DMMA, "bf16x6u");
+    const struct target *dmma = of(&h200, HT_FAMILY_DMMA, "bf16x6u");
     const struct tile large = {64, 64, 16, 32, 32, 16, 4, 1}, high = {128, 32, 16, 32, 32, 16, 4, 1}, small = {32, 32, 16, 16, 16, 16, 4, 1};
     const struct shape few_k = {4096, 4096, 64};
     struct cost c;
@@ -367,7 +367,7 @@ static void worked_dmma(void **state) {
 static void worked_tall(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
-    const struct target *tall = of(&h200, FAMILY_TALL_SKINNY, "bf16x6u");
+    const struct target *tall = of(&h200, HT_FAMILY_TALL_SKINNY, "bf16x6u");
     const struct tile one = {128, 1, 64, 16, 1, 16, 1, 1}, two = {128, 2, 64, 16, 2, 16, 1, 1};
     const struct shape points = {1000000, 1, 64};
     struct cost c;
@@ -388,7 +388,7 @@ static void worked_tall(void **state) {
 static void worked_direct_fp32_mma(void **state) {
     (void)state;
     const struct gpu mi210 = budget("mi210");
-    const struct target *on = of(&mi210, FAMILY_UNPACKED_MMA, "bf16x6u");
+    const struct target *on = of(&mi210, HT_FAMILY_UNPACKED_MMA, "bf16x6u");
     const struct scheme *s = scheme_find("bf16x6u");
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1};
     struct cost c;
@@ -400,7 +400,7 @@ static void worked_direct_fp32_mma(void **state) {
     assert_int_equal(c.coefficients.step_busy_x256 / 256, 64 * 64 * 32 / 128);
     assert_string_equal(c.binding, "tensor");
     const struct gpu t4 = budget("t4");
-    const struct model_counts counts = model_step_counts(on, &t), none = model_step_counts(of(&t4, FAMILY_UNPACKED_MMA, "bf16x6u"), &t);
+    const struct model_counts counts = model_step_counts(on, &t), none = model_step_counts(of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t);
     assert_int_equal(counts.mma, 32);
     assert_int_equal(counts.load, 32);
     assert_int_equal(counts.copy, 8); /* 2 * 64 * 32 numbers, four at once, of 256 threads; each is loaded and stored */
@@ -411,7 +411,7 @@ static void worked_egemm(void **state) {
     (void)state;
     const struct gpu g = worked_t4();
     const struct tile t = {128, 128, 32, 64, 32, 8, 1, 1};
-    const struct model_egemm_terms e = model_egemm_terms(of(&g, FAMILY_MMA_WARP, "egemm"), &t);
+    const struct model_egemm_terms e = model_egemm_terms(of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t);
     assert_int_equal(e.ratio_milli, 128000);
     assert_int_equal(e.register_bytes, 98304);
     assert_int_equal(e.frag_registers, 192);
@@ -427,7 +427,7 @@ static void worked_legemm(void **state) {
     const struct gpu g = worked_a800();
     const struct tile t = {128, 256, 32, 32, 64, 16, 2, 1};
     const struct model_legemm_terms l =
-        model_legemm_terms(of(&g, FAMILY_MMA_WARP, "legemm"), &t, &cube);
+        model_legemm_terms(of(&g, HT_FAMILY_MMA_WARP, "legemm"), &t, &cube);
     assert_int_equal(l.tlp, 262144);
     assert_int_equal(l.tlp_limit, 221184);
     assert_int_equal(l.memory_bytes, 49152);
@@ -440,7 +440,7 @@ static void worked_legemm(void **state) {
     /* the contradiction: two whole accumulators of 128 x 256 at 256 threads */
     const struct tile wide = {128, 256, 32, 64, 64, 16, 2, 1};
     const struct scheme *s = scheme_find("legemm");
-    assert_int_equal(s->accumulators * wide.bm * wide.bn / tile_threads(&wide, of(&g, FAMILY_MMA_WARP, "legemm")), 256);
+    assert_int_equal(s->accumulators * wide.bm * wide.bn / tile_threads(&wide, of(&g, HT_FAMILY_MMA_WARP, "legemm")), 256);
     assert_int_equal(s->accumulators * wide.bm * wide.bn, 65536);
 }
 
@@ -469,9 +469,9 @@ static void frag_caching_rejects_256x128(void **state) {
     (void)state;
     const struct gpu g = budget("t4");
     struct tile t = {256, 128, 32, 64, 32, 8, 1, 1};
-    assert_int_equal(model_egemm_terms(of(&g, FAMILY_MMA_WARP, "egemm"), &t).register_bytes, 180224);
+    assert_int_equal(model_egemm_terms(of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t).register_bytes, 180224);
     struct cost c;
-    model_cost(MODEL_EGEMM, of(&g, FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
+    model_cost(MODEL_EGEMM, of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
     assert_false(c.fits);
     assert_string_equal(c.reason,
                         "FRAG caching, block: 16 warps x 32 x 232 = 118784 > 65536 registers per SM");

@@ -102,7 +102,7 @@ static void every_space_is_ordered_and_legal(void **state) {
             } while (target_next(&v.on));
         }
     }
-    for (int f = 0; f < FAMILIES; f++)
+    for (int f = 0; f < HT_FAMILIES; f++)
         assert_int_equal(families >> f & 1, skeleton_table[f].searched);
 }
 

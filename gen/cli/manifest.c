@@ -128,7 +128,7 @@ int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int6
                                         .split_units = b.once_units,
                                         .promote_k = b.promote_k,
                                         .exact_k = s->exact_k,
-                                        .fma_k = s->fma_k};
+                                        .simt_k_max = s->simt_k_max};
     return ht_bound_units(&desc, k);
 }
 
@@ -158,7 +158,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
-            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->fma_k,
+            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->simt_k_max,
             s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu) : 0);
         count++;

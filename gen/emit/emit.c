@@ -392,16 +392,16 @@ static const struct family_emit {
     bool (*holes)(void *context, const char *name, struct text *out, int indent);
     void (*schedule)(struct sched *out, const struct plan *p);
     void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
-} families[FAMILIES] = {
-    [FAMILY_WGMMA_SS] = {params_wgmma_ss, constants_wgmma_ss, holes_wgmma_ss, NULL, banner_wgmma_ss},
-    [FAMILY_MMA_WARP] = {params_mma_warp, constants_mma_warp, holes_mma_warp, sched_plan, banner_mma_warp},
-    [FAMILY_UNPACKED_WGMMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
-    [FAMILY_UNPACKED_MMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
-    [FAMILY_DMMA] = {params_dmma, NULL, holes_unpacked, NULL, NULL},
-    [FAMILY_SIMT_SMALL_K] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
-    [FAMILY_GEMV] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
-    [FAMILY_TALL_SKINNY] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
-    [FAMILY_FALLBACK] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+} families[HT_FAMILIES] = {
+    [HT_FAMILY_WGMMA_SS] = {params_wgmma_ss, constants_wgmma_ss, holes_wgmma_ss, NULL, banner_wgmma_ss},
+    [HT_FAMILY_MMA_WARP] = {params_mma_warp, constants_mma_warp, holes_mma_warp, sched_plan, banner_mma_warp},
+    [HT_FAMILY_UNPACKED_WGMMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
+    [HT_FAMILY_UNPACKED_MMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
+    [HT_FAMILY_DMMA] = {params_dmma, NULL, holes_unpacked, NULL, NULL},
+    [HT_FAMILY_SIMT_SMALL_K] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+    [HT_FAMILY_GEMV] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+    [HT_FAMILY_TALL_SKINNY] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+    [HT_FAMILY_FALLBACK] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
 };
 
 static const struct family_emit *family_of(const struct plan *p) {
@@ -723,7 +723,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,
-                            .skeleton = &skeleton_table[FAMILY_PACK],
+                            .skeleton = &skeleton_table[HT_FAMILY_PACK],
                             .args = EMIT_PACK_ARGS,
                             .values = "operands, count",
                             .scheme = s,
@@ -751,7 +751,7 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     const struct frame f = {.c = c,
                             .isa = c->isa,
                             .name = name,
-                            .skeleton = &skeleton_table[FAMILY_REDUCE],
+                            .skeleton = &skeleton_table[HT_FAMILY_REDUCE],
                             .args = EMIT_GEMM_ARGS,
                             .values = "*args",
                             .scheme = s,

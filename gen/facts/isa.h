@@ -41,7 +41,7 @@ struct isa {
     const char *mfma_f32;       /* or an MMA of 16 x 16 x 4 FP32 numbers */
     const char *wgmma_rs_bf16;  /* BF16 for warpgroups, A from registers */
     const char *dmma;           /* FP64 tensor cores */
-    /* of their families FAMILY_UNPACKED_MMA alone: hipcc 5.2 spills scalars in the others */
+    /* of their families HT_FAMILY_UNPACKED_MMA alone: hipcc 5.2 spills scalars in the others */
     bool only_tiled;
     int mma_sync_rate_percent;  /* mma.sync's part of the matrix unit's rate in budgets */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */

@@ -260,7 +260,7 @@ const struct scheme scheme_table[] = {
      .products = 6, .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
-     .auto_role = AUTO_FALLBACK, .fma_k = 16, .split_units = 3,
+     .auto_role = AUTO_FALLBACK, .simt_k_max = 16, .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by "
                    "warpgroups 32), added in FP32 to nearest; up to k = 16, and in tiles with a nonzero "
                    "magnitude below 2^-50 or results that are not finite, FP32 multiply-adds in chains of 2 "
@@ -317,7 +317,7 @@ int scheme_atom_group(const struct scheme *s) {
 }
 
 bool scheme_is_unpacked(const struct scheme *s) {
-    return s->fma_k > 0;
+    return s->simt_k_max > 0;
 }
 
 bool scheme_is_exact(const struct scheme *s) {

@@ -38,9 +38,9 @@ struct scheme {
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that
      * one part of k (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
     int carry_k, exact_k;
-    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to fma_k
+    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to simt_k_max
      * products an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
-    int fma_k;
+    int simt_k_max;
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_bound.h */
     int split_units; /* what the split alone loses, in 2^-24 */
     const char *bound_text, *range_text;
@@ -70,7 +70,7 @@ int scheme_atom_k(const struct scheme *s);
 int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_exact(const struct scheme *s);
-bool scheme_is_unpacked(const struct scheme *s); /* see fma_k */
+bool scheme_is_unpacked(const struct scheme *s); /* see simt_k_max */
 /* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
 const char *scheme_range(const struct scheme *s);
 

@@ -20,8 +20,8 @@
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
     .accuracy = "sums off by at most k 2^-53 of |A||B|, rounded once"
 
-const struct skeleton skeleton_table[FAMILIES] = {
-    [FAMILY_WGMMA_SS] =
+const struct skeleton skeleton_table[HT_FAMILIES] = {
+    [HT_FAMILY_WGMMA_SS] =
         {.file = "wgmma_ss", .searched = true, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = COST_RING, .persistent = true, .has_dmma_fallback = true,
          .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
@@ -29,13 +29,13 @@ const struct skeleton skeleton_table[FAMILIES] = {
          .folds = "WGS SUBS REGS PART_ROWS WIDE_COLUMNS A_BLOCKS PARTS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain"},
-    [FAMILY_MMA_WARP] =
+    [HT_FAMILY_MMA_WARP] =
         {.file = "mma_warp", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
          .cost_form = COST_PIPES, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
          .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
                   "STAGE_BYTES PARTS LOOKAHEAD"},
-    [FAMILY_UNPACKED_WGMMA] =
+    [HT_FAMILY_UNPACKED_WGMMA] =
         {UNPACKED("unpacked_tile", HT_DIRECT_SLICES), .searched = true, .needs = ISA_WGMMA_RS_BF16,
          .inlay = "wgmma_rs_bf16x6", FOLDS_TILE,
          .hooks = {"=launch", "frag/simt", "=wgmma", "=wgmma_rs", "accum/promote_wgmma", SUMS, "=scheme",
@@ -48,7 +48,7 @@ const struct skeleton skeleton_table[FAMILIES] = {
                     "reads the operands as they are, two warpgroups by turns; a wave of tiles"},
                    {64, 32, 32, 16, 32, 2, ALWAYS,
                     "reads the operands as they are, two warpgroups by turns; few tiles"}}},
-    [FAMILY_UNPACKED_MMA] =
+    [HT_FAMILY_UNPACKED_MMA] =
         {UNPACKED("unpacked_tile", HT_DIRECT), .searched = true, OF_WARPS, FOLDS_TILE,
          .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "=fallback_grid",
                    "=scheme", "epilogue/lane_transpose", "stage/global_f32", "=cut"},
@@ -59,7 +59,7 @@ const struct skeleton skeleton_table[FAMILIES] = {
                    {32, 32, 32, 16, 16, 2, UNLESS_DMMA, "reads the operands as they are; very few tiles"},
                    {128, 8, 32, 32, 8, 2, ONLY_TILED,
                     "reads the operands as they are; a matrix and up to eight vectors"}}},
-    [FAMILY_DMMA] =
+    [HT_FAMILY_DMMA] =
         {UNPACKED("dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS,
          ROUNDED_ONCE, .folds = "MI NI ROW_TILES OWN_K",
          .hooks = {"=launch", "=dmma", SUMS, "stage/operand_view", "stage/cp_async_tile"},
@@ -67,36 +67,36 @@ const struct skeleton skeleton_table[FAMILIES] = {
                    {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
                    {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "DMMA; the same, few tiles"}}},
-    [FAMILY_SIMT_SMALL_K] =
+    [HT_FAMILY_SIMT_SMALL_K] =
         {UNPACKED("simt_small_k", HT_DIRECT), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view", "epilogue/lane_transpose"},
          .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few columns"},
                    {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few tiles"},
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 32 columns"},
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 16 columns"}}},
-    [FAMILY_GEMV] =
+    [HT_FAMILY_GEMV] =
         {UNPACKED("gemv", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "multiply-adds; a matrix and a vector"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "multiply-adds; a matrix and up to four vectors"}}},
-    [FAMILY_TALL_SKINNY] =
+    [HT_FAMILY_TALL_SKINNY] =
         {UNPACKED("tall_skinny", HT_DIRECT), OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; a tall matrix with few k and a vector"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; a tall matrix with few k and two vectors"},
                    {128, 4, 64, 0, 4, 1, ALWAYS,
                     "multiply-adds; a tall matrix with few k and up to four vectors"}}},
-    [FAMILY_FALLBACK] =
+    [HT_FAMILY_FALLBACK] =
         {UNPACKED("fallback_dmma", HT_DIRECT_DMMA), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
          .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
-    [FAMILY_PACK] =
+    [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "LOADS_AHEAD CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",
                    "pack/row_resident", "pack/strip_32x512"}},
-    [FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
+    [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
 };
 
-struct target target_of(const struct gpu *g, const struct isa *isa, enum family family,
+struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_family family,
                         const struct scheme *s) {
     const struct skeleton *skeleton = &skeleton_table[family];
     return (struct target){g, isa, skeleton, s, skeleton->unpacked ? &isa->unpacked : &isa->mma};
@@ -108,9 +108,9 @@ static bool is_searched(const struct isa *isa, const struct skeleton *k, const s
 
 static struct target first_from(const struct gpu *g, const struct isa *isa, int family,
                                 const struct scheme *s) {
-    while (family < FAMILIES && !is_searched(isa, &skeleton_table[family], s))
+    while (family < HT_FAMILIES && !is_searched(isa, &skeleton_table[family], s))
         family++;
-    return family < FAMILIES ? target_of(g, isa, (enum family)family, s) : (struct target){.g = g, .s = s};
+    return family < HT_FAMILIES ? target_of(g, isa, (enum ht_family)family, s) : (struct target){.g = g, .s = s};
 }
 
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -121,7 +121,7 @@ bool target_next(struct target *on) {
     const char *const name = on->skeleton->unpacked ? NULL : on->isa->other_shape;
     const struct isa *other = name ? isa_find(name) : NULL;
     const int family = (int)(on->skeleton - skeleton_table);
-    *on = other ? target_of(on->g, other, (enum family)family, on->s)
+    *on = other ? target_of(on->g, other, (enum ht_family)family, on->s)
                 : first_from(on->g, on->isa, family + 1, on->s);
     return on->isa != NULL;
 }

@@ -8,19 +8,19 @@
 #include "facts/isa.h"
 #include "facts/scheme.h"
 
-enum family {
-    FAMILY_WGMMA_SS,       /* wgmma on packed panels, both operands from shared memory */
-    FAMILY_MMA_WARP,       /* mma.sync or MFMA on packed panels */
-    FAMILY_UNPACKED_WGMMA, /* wgmma, slices cut in the kernel, A's in registers */
-    FAMILY_UNPACKED_MMA,   /* the same by mma.sync; FP32 MFMA or FFMA where there is no BF16 */
-    FAMILY_DMMA,           /* FP64 tensor cores */
-    FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
-    FAMILY_GEMV,           /* FFMA, N <= 4 */
-    FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
-    FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
-    FAMILY_PACK,
-    FAMILY_REDUCE,         /* adds split-K partials */
-    FAMILIES
+enum ht_family {
+    HT_FAMILY_WGMMA_SS,       /* wgmma on packed panels, both operands from shared memory */
+    HT_FAMILY_MMA_WARP,       /* mma.sync or MFMA on packed panels */
+    HT_FAMILY_UNPACKED_WGMMA, /* wgmma, slices cut in the kernel, A's in registers */
+    HT_FAMILY_UNPACKED_MMA,   /* the same by mma.sync; FP32 MFMA or FFMA where there is no BF16 */
+    HT_FAMILY_DMMA,           /* FP64 tensor cores */
+    HT_FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
+    HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
+    HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
+    HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
+    HT_FAMILY_PACK,
+    HT_FAMILY_REDUCE,         /* adds split-K partials */
+    HT_FAMILIES
 };
 
 /* Steps taken apart by pipes; a ring that a producer fills; coefficients alone. */
@@ -69,7 +69,7 @@ struct skeleton {
     struct planned_tile tiles[SKELETON_TILES_MAX];
 };
 
-extern const struct skeleton skeleton_table[FAMILIES];
+extern const struct skeleton skeleton_table[HT_FAMILIES];
 
 /* What a kernel is made for: everything but its tile. */
 struct target {
@@ -80,7 +80,7 @@ struct target {
     const struct mma_shape *mma; /* the isa row's of packed or unpacked operands */
 };
 
-struct target target_of(const struct gpu *g, const struct isa *isa, enum family family,
+struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_family family,
                         const struct scheme *s);
 /* The family whose search space the scheme's kernels come from first. */
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s);

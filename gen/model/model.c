@@ -132,7 +132,7 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
 struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     if (kind == MODEL_HALFTONE)
         return target_main(g, isa, s);
-    return target_of(g, isa, scheme_is_unpacked(s) ? FAMILY_UNPACKED_MMA : FAMILY_MMA_WARP, s);
+    return target_of(g, isa, scheme_is_unpacked(s) ? HT_FAMILY_UNPACKED_MMA : HT_FAMILY_MMA_WARP, s);
 }
 
 /* Our own: what the family's functions say. */

@@ -325,10 +325,10 @@ static bool is_planned(const struct target *on, enum unless unless) {
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
 static void plan_unpacked(struct plan_set *set, struct best *b) {
     const struct target first = b->on;
-    for (int i = 0; i < FAMILIES * SKELETON_TILES_MAX; i++) {
+    for (int i = 0; i < HT_FAMILIES * SKELETON_TILES_MAX; i++) {
         enum { THREADS = 256 };
         const struct target on =
-            target_of(first.g, first.isa, (enum family)(i / SKELETON_TILES_MAX), first.s);
+            target_of(first.g, first.isa, (enum ht_family)(i / SKELETON_TILES_MAX), first.s);
         const struct planned_tile *row = &on.skeleton->tiles[i % SKELETON_TILES_MAX];
         if (!row->why || !is_planned(&on, row->unless))
             continue;
@@ -353,7 +353,7 @@ static void fallback_by_dmma(struct best *b) {
     const struct ht_cost_coefficients coefficients = b->cost.coefficients;
     char binding[sizeof b->cost.binding];
     memcpy(binding, b->cost.binding, sizeof binding);
-    b->on = target_of(b->on.g, b->on.isa, FAMILY_FALLBACK, b->on.s);
+    b->on = target_of(b->on.g, b->on.isa, HT_FAMILY_FALLBACK, b->on.s);
     b->tile.bk = FALLBACK_MMA_K;
     b->tile.stages = 1;
     footprint(&b->on, &b->tile, &b->cost);
@@ -392,7 +392,7 @@ void plan_fallback(struct plan_set *set) {
     struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost};
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.coefficients.whole_k = 1;
-    if (isa_has(p->on.isa, skeleton_table[FAMILY_FALLBACK].needs))
+    if (isa_has(p->on.isa, skeleton_table[HT_FAMILY_FALLBACK].needs))
         fallback_by_dmma(&b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_FALLBACK,
@@ -418,7 +418,7 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
 }
 
 bool plan_takes_k(const struct plan *p, int64_t k) {
-    return p->on.skeleton->desc_kind != HT_DIRECT_SLICES || k > p->on.s->fma_k;
+    return p->on.skeleton->desc_kind != HT_DIRECT_SLICES || k > p->on.s->simt_k_max;
 }
 
 static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int64_t k) {
