@@ -72,7 +72,7 @@ static int fill_problem(const struct tuning *t, struct engine_problem *p, struct
 /* The number of parts of k to time a kernel with after `parts`; before the first and after the last NO_PARTS. As many as the library has,
  * which is 0, or with --splits, where kernels read the operands as they are, all that it weighs. */
 static int next_parts(const struct tuning *t, const struct ht_kernel_desc *k, const struct shape *s, int parts) {
-    if (!t->every_split || !k->direct || k->variant[0] != '\0')
+    if (!t->every_split || !ht_is_unpacked(k->family) || k->variant[0] != '\0')
         return parts == NO_PARTS ? 0 : NO_PARTS;
     const int next = ht_next_split(&k->cost, s->m, s->n, s->k, 1, HT_PARTIAL_LIMIT_BYTES, parts == NO_PARTS ? 0 : parts);
     return next > 0 ? next : NO_PARTS;

@@ -184,6 +184,27 @@ struct ht_cost_coefficients {
 /* Rows less of a tile whose lines are read from multiples of 16 bytes on (row_parts). */
 enum { HT_MISALIGN_ROWS_LOST = 4 };
 
+/* Ways of computing, each a skeleton of the generator; in its order of preference. */
+enum ht_family {
+    HT_FAMILY_WGMMA_SS,       /* wgmma on packed panels, both operands from shared memory */
+    HT_FAMILY_MMA_WARP,       /* mma.sync or MFMA on packed panels */
+    HT_FAMILY_UNPACKED_WGMMA, /* wgmma, operands split in the kernel, A from registers; slow at FFMA */
+    HT_FAMILY_UNPACKED_MMA,   /* the same by mma.sync; FP32 MFMA or FFMA where there is no BF16 */
+    HT_FAMILY_DMMA,           /* FP64 tensor cores: sums in FP64, rounded once */
+    HT_FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
+    HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
+    HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
+    HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
+    HT_FAMILY_PACK,
+    HT_FAMILY_REDUCE, /* adds split-K partials */
+    HT_FAMILIES
+};
+
+/* Whether its kernels read the caller's matrices, a_src and b_src, instead of panels. */
+static inline int ht_is_unpacked(int family) {
+    return family >= HT_FAMILY_UNPACKED_WGMMA && family <= HT_FAMILY_FALLBACK;
+}
+
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
     const char *scheme;  /* row of the scheme table */
@@ -191,16 +212,12 @@ struct ht_kernel_desc {
                           * those that read the operands, the one for ht_pick_fallback */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
-    int direct; /* reads a_src, b_src; 0: panels */
+    int family; /* enum ht_family */
     int fallback_in_kernel; /* 1: of the blocks that a data check lets it leave out it computes what args.fallback_in_kernel asks for */
     struct ht_cost_coefficients cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
-
-/* ht_kernel_desc.direct: of kernels that read the operands as they are, one that is slow at FP32 multiply-adds, not for fma_only; and one
- * whose sums are of FP64, rounded once. */
-enum { HT_DIRECT = 1, HT_DIRECT_SLICES, HT_DIRECT_DMMA };
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
 enum ht_range {

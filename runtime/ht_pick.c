@@ -58,7 +58,7 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
     const int fma_only = is_fma_only(set, scheme, k);
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *desc = &set->kernel[i];
-        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || (fma_only && desc->direct == HT_DIRECT_SLICES))
+        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || (fma_only && desc->family == HT_FAMILY_UNPACKED_WGMMA))
             continue;
         struct ht_choice choice = ht_pick_splits(set, i, m, n, k, batch, partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)

@@ -189,7 +189,7 @@ static void add_packing(struct plan *p) {
 static void list_steps(const halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t partials = ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
                                               ht_partial_size(p->scheme->exact_k));
-    if (!h->set->kernel[p->kernel].direct && key->a_entries > 0)
+    if (!ht_is_unpacked(h->set->kernel[p->kernel].family) && key->a_entries > 0)
         add_packing(p);
     if (p->fallback != NO_KERNEL)
         add_step(p, STEP_FALLBACK, p->fallback);

@@ -288,7 +288,7 @@ static void place_operands(const halftone *h, const struct ht_scheme_desc *packe
         const struct packed_layout b = ht_operand_layout(h, packed_for, r->call->n, r->call->k);
         r->a = ht_place_in_block(&a, (char *)r->call->packed_a);
         r->b = ht_place_in_block(&b, (char *)r->call->packed_b);
-    } else if (!h->set->kernel[r->plan->kernel].direct) {
+    } else if (!ht_is_unpacked(h->set->kernel[r->plan->kernel].family)) {
         r->a = ht_place_in_workspace(r->plan, r->workspace.at, 0);
         r->b = ht_place_in_workspace(r->plan, r->workspace.at, 1);
     }
@@ -307,7 +307,7 @@ int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_d
     if (code != HALFTONE_OK)
         return code;
     const struct plan *p = r.plan;
-    const bool unpacked = h->set->kernel[p->kernel].direct;
+    const bool unpacked = ht_is_unpacked(h->set->kernel[p->kernel].family);
     place_operands(h, packed_for, &r);
     r.args = args_of(h, x);
     r.args.splits = p->splits;

@@ -75,7 +75,7 @@ static int checked_tiles(const halftone *h, const struct plan *p, int64_t k) {
 }
 
 void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct plan *p) {
-    if (h->set->kernel[p->kernel].direct)
+    if (ht_is_unpacked(h->set->kernel[p->kernel].family))
         return;
     p->a = packed_layout_of(p->scheme, key->m, key->k, key->a_entries);
     p->b = packed_layout_of(p->scheme, key->n, key->k, key->b_entries);

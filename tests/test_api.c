@@ -424,12 +424,12 @@ static const struct ht_scheme_desc fake_schemes[] = {
      HT_RANGE_FP32, 0},
 };
 
-/* A set whose auto looks at the data, and whose product can fallback. */
+/* A set whose auto looks at the data, and whose product can fall back. */
 static const struct ht_kernel_desc checked_kernels[] = {
     {"ht_fake_falls_back", "f16x3", "", "because", 128, 128, 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128), init_5, launch_5},
-    {"ht_fake_fallback", "bf16x6u", "fallback", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200, 1, 0, COST(64, 64), init_6, launch_6},
+    {"ht_fake_fallback", "bf16x6u", "fallback", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, COST(64, 64), init_6, launch_6},
     {"ht_fake_direct", "bf16x6u", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
-     1, 0, {1, 9 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_7, launch_7},
+     HT_FAMILY_UNPACKED_MMA, 0, {1, 9 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_7, launch_7},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},

@@ -340,8 +340,8 @@ static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
     struct ht_set_desc set = set_of(kernel, 2);
     set.schemes = 1;
     set.scheme = &scheme;
-    kernel[0].direct = HT_DIRECT_SLICES;
-    kernel[1].direct = HT_DIRECT;
+    kernel[0].family = HT_FAMILY_UNPACKED_WGMMA;
+    kernel[1].family = HT_FAMILY_UNPACKED_MMA;
     kernel[1].cost.fixed_cycles = kernel[0].cost.fixed_cycles + 1000;
     assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 17, 1, 0).kernel, 0);
     assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 16, 1, 0).kernel, 1);

@@ -124,6 +124,10 @@ static const struct ht_kernel_desc *kernel_named(const char *name) {
     return &ht_sets[0]->kernel[i];
 }
 
+static int has_fp64_sums(const struct ht_kernel_desc *k) {
+    return k->family == HT_FAMILY_DMMA || k->family == HT_FAMILY_FALLBACK;
+}
+
 /* Of the kernel that runs p: tiles with MMAs; those of multiply-adds alone, which take fewer k at once; or a matrix and a few
  * vectors, which share k out to their lanes. AMD's MFMAs take a step at once. */
 static struct order order_of(const struct problem *p) {
@@ -131,7 +135,7 @@ static struct order order_of(const struct problem *p) {
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
     if (plan.bk > CHAIN || plan.splits > 1)
         return (struct order){0, 0, 0};
-    if (kernel_named(plan.kernel)->direct == HT_DIRECT_DMMA)
+    if (has_fp64_sums(kernel_named(plan.kernel)))
         return (struct order){0, 0, 1};
     if (plan.bk < CHAIN) /* simt_small_k.cu: SMALL_CHAIN_K */
         return (struct order){p->k <= CHAIN && p->m * p->n < 1 << 19 ? 4 : CHAIN, 0, 0};
@@ -304,7 +308,7 @@ static void sums_keep_what_is_rounded_off(void **state) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const int is_fallback = strcmp(set->kernel[i].variant, "fallback") == 0;
-        if (!set->kernel[i].direct || (set->kernel[i].bk != CHAIN && !is_fallback))
+        if (!ht_is_unpacked(set->kernel[i].family) || (set->kernel[i].bk != CHAIN && !is_fallback))
             continue;
         if (is_fallback)
             small_products_are_not_lost(4096, 0x1p-15f, 1, &set->kernel[i]);
@@ -351,7 +355,7 @@ static void every_kernel_of_the_scheme(void **state) {
     const struct ht_set_desc *set = ht_sets[0];
     int seen = 0;
     for (int i = 0; i < set->kernels; i++) {
-        if (!set->kernel[i].direct)
+        if (!ht_is_unpacked(set->kernel[i].family))
             continue;
         seen++;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
@@ -392,7 +396,7 @@ static void many_rows_of_few_k(void **state) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!kernel->direct || kernel->bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
+        if (!ht_is_unpacked(kernel->family) || kernel->bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
             continue;
         const int64_t m = SETS_FROM * TALL_ROWS * set->sms + 300; /* whole blocks and a rest */
         check_code(halftone_set_kernel(handle, kernel->name), "kernel");
@@ -409,7 +413,7 @@ static void more_columns_than_a_grid_is_high(void **state) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!kernel->direct || kernel->variant[0] != '\0' || kernel->bm != kernel->bn || kernel->bk != CHAIN)
+        if (!ht_is_unpacked(kernel->family) || kernel->variant[0] != '\0' || kernel->bm != kernel->bn || kernel->bk != CHAIN)
             continue;
         check_code(halftone_set_kernel(handle, kernel->name), "kernel");
         struct problem p = problem_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->bn + 1, 1, "normal");
@@ -540,7 +544,7 @@ static void long_k_is_split(void **state) {
     (void)state;
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
-        if (!set->kernel[i].direct)
+        if (!ht_is_unpacked(set->kernel[i].family))
             continue;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
         const int has_parts = !set->kernel[i].cost.whole_k;
@@ -590,7 +594,7 @@ static void batches(void **state) {
     (void)state;
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
-        if (!set->kernel[i].direct)
+        if (!ht_is_unpacked(set->kernel[i].family))
             continue;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
         batch_of(set->kernel[i].name);

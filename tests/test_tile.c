@@ -102,8 +102,10 @@ static void every_space_is_ordered_and_legal(void **state) {
             } while (target_next(&v.on));
         }
     }
-    for (int f = 0; f < HT_FAMILIES; f++)
+    for (int f = 0; f < HT_FAMILIES; f++) {
         assert_int_equal(families >> f & 1, skeleton_table[f].searched);
+        assert_int_equal(skeleton_table[f].unpacked, ht_is_unpacked(f));
+    }
 }
 
 static void the_papers_tiles_are_in_the_space(void **state) {

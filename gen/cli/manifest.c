@@ -64,7 +64,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   variant_name(p->variant), p->why);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm,
                   t->wn, t->stages, tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  p->on.skeleton->desc_kind, emit_fallback_in_kernel(p));
+                  (int)(p->on.skeleton - skeleton_table), emit_fallback_in_kernel(p));
         text_addf(out,
                   "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
                   "%d},\n     %s_init, %s_launch},\n",

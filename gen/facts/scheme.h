@@ -38,8 +38,8 @@ struct scheme {
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that
      * one part of k (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
     int carry_k, exact_k;
-    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to simt_k_max
-     * products an element is computed by FP32 multiply-adds alone, which are then more accurate. 0: panels */
+    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to
+     * simt_k_max products an element is computed by FFMA alone, which are then more accurate. 0: panels */
     int simt_k_max;
     /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_bound.h */
     int split_units; /* what the split alone loses, in 2^-24 */

@@ -4,24 +4,10 @@
 #ifndef HT_SKELETON_H
 #define HT_SKELETON_H
 
+#include "../../runtime/ht_abi.h"
 #include "facts/gpu.h"
 #include "facts/isa.h"
 #include "facts/scheme.h"
-
-enum ht_family {
-    HT_FAMILY_WGMMA_SS,       /* wgmma on packed panels, both operands from shared memory */
-    HT_FAMILY_MMA_WARP,       /* mma.sync or MFMA on packed panels */
-    HT_FAMILY_UNPACKED_WGMMA, /* wgmma, slices cut in the kernel, A's in registers */
-    HT_FAMILY_UNPACKED_MMA,   /* the same by mma.sync; FP32 MFMA or FFMA where there is no BF16 */
-    HT_FAMILY_DMMA,           /* FP64 tensor cores */
-    HT_FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
-    HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
-    HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
-    HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
-    HT_FAMILY_PACK,
-    HT_FAMILY_REDUCE,         /* adds split-K partials */
-    HT_FAMILIES
-};
 
 /* Steps taken apart by pipes; a ring that a producer fills; coefficients alone. */
 enum cost_form { COST_PIPES, COST_RING, COST_STREAM };
@@ -49,7 +35,6 @@ struct skeleton {
     const char *folds;
     /* templates/skeletons/INLAY.cuh: what a hole takes instead of its own text; NULL: nothing */
     const char *inlay;
-    int desc_kind;           /* ht_kernel_desc.direct */
     enum cost_form cost_form;
     bool has_init;           /* something to be said to the driver once per device */
     /* one block per SM walks over tiles; a warpgroup of producers feeds its others */

@@ -418,7 +418,7 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
 }
 
 bool plan_takes_k(const struct plan *p, int64_t k) {
-    return p->on.skeleton->desc_kind != HT_DIRECT_SLICES || k > p->on.s->simt_k_max;
+    return p->on.skeleton != &skeleton_table[HT_FAMILY_UNPACKED_WGMMA] || k > p->on.s->simt_k_max;
 }
 
 static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int64_t k) {

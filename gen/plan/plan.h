@@ -60,7 +60,7 @@ bool plan_lacks_fallback(const struct plan_set *set);
  * kept. */
 void plan_lean(struct plan_set *set, int first);
 
-/* Whether its bound holds for so short a k: slices are not for what multiply-adds alone compute (simt_k_max). */
+/* Whether its bound holds for so small a k: slices are not for what FFMA alone computes (simt_k_max). */
 bool plan_takes_k(const struct plan *p, int64_t k);
 
 /* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's
