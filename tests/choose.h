@@ -1,5 +1,5 @@
-/* choose.h: which tests of a program run. Its argument is a pattern of names, in which * stands for anything, or --list. A
- * pattern that names no test is an error: cmocka alone would pass. Include it after cmocka.h. */
+/* choose.h: which tests of a program run. Its argument is a pattern of names, in which * stands for anything, !PATTERN for all
+ * others, or --list. A pattern that names no test is an error: cmocka alone would pass. Include it after cmocka.h. */
 #ifndef TESTS_CHOOSE_H
 #define TESTS_CHOOSE_H
 #include <fnmatch.h>
@@ -18,8 +18,8 @@ struct choice {
 /* CHOOSE_RUN: the groups are to be run, of which cmocka leaves out what was not named; or the exit code of a program that has
  * done what its argument asks. */
 static inline int choose_tests(int argc, char **argv, const struct choice *group, int groups) {
-    const char *pattern = argc > 1 ? argv[1] : "*";
-    const int lists = strcmp(pattern, "--list") == 0;
+    const int others = argc > 1 && argv[1][0] == '!', lists = argc > 1 && strcmp(argv[1], "--list") == 0;
+    const char *pattern = argc > 1 ? argv[1] + others : "*";
     int named = 0;
     for (int i = 0; i < groups; i++) {
         for (size_t j = 0; j < group[i].count; j++) {
@@ -34,7 +34,10 @@ static inline int choose_tests(int argc, char **argv, const struct choice *group
         fprintf(stderr, "%s: no test is called '%s'; --list names them all\n", argv[0], pattern);
         return CHOOSE_NOTHING;
     }
-    cmocka_set_test_filter(pattern);
+    if (others)
+        cmocka_set_skip_filter(pattern);
+    else
+        cmocka_set_test_filter(pattern);
     return CHOOSE_RUN;
 }
 #endif

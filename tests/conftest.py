@@ -61,12 +61,39 @@ def nvcc():
     return str(wheels) if wheels.is_file() else shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
-def sampled(digests, one_in):
-    """Those of the sources with these digests that are compiled although a table knows them: all digests together decide, so that
-    equal sources have the same sample and every change of a kernel another one."""
+def sampled(digests, one_in, seed=None):
+    """One in so many: all digests together decide, or the seed, so that equal sources have the same sample and every change another one."""
     digests = sorted(digests)
-    seed = int(hashlib.sha256("".join(digests).encode()).hexdigest(), 16)
-    return {digest for digest in digests if int(digest, 16) % one_in == seed % one_in}
+    seed = seed or "".join(digests)
+    return {digest for digest in digests if int(digest, 16) % one_in == int(digest_of(seed), 16) % one_in}
+
+
+def digest_of(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+MUTATIONS = 4  # one in so many in `make test`
+
+
+def pytest_addoption(parser):
+    parser.addoption("--sample", action="store_true",
+                     help="what `make test` runs: a sample of the mutations and of the kernels that are compiled, nothing that needs whole sets")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "mutation: breaks something; --sample takes one in so many, others after each change of a template")
+    config.addinivalue_line("markers", "whole: needs sets of all schemes; --sample leaves it out")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--sample"):
+        return
+    templates = "".join(path.read_text() for path in sorted((ROOT / "templates").rglob("*")) if path.is_file())
+    cases = {digest_of(item.nodeid): item for item in items if item.get_closest_marker("mutation")}
+    taken = {cases[digest] for digest in sampled(cases, MUTATIONS, templates)}
+    kept = [item for item in items if not item.get_closest_marker("whole") and (not item.get_closest_marker("mutation") or item in taken)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 @pytest.fixture(scope="session", autouse=True)

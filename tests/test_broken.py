@@ -365,11 +365,13 @@ def test_the_same_kernel_twice_is_not_caught(gpu):
     assert caught_by(build(text, "again"), whole(gpu)) is None
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("gpu, label", [(gpu, label) for gpu in SETS for label in BREAKS_OF[gpu]])
 def test_a_broken_kernel_is_caught(gpu, label):
     hold_to_be_caught(gpu, None, label, BREAKS_OF[gpu][label])
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("scheme, label", [(scheme, label) for scheme in LAYOUTS for label in LAYOUTS[scheme]])
 def test_a_broken_layout_of_another_type_is_caught(scheme, label):
     hold_to_be_caught("mi210", scheme, label, LAYOUTS[scheme][label])

@@ -101,44 +101,53 @@ def run_broken(*args):
     assert run.returncode == 1, f"nobody noticed\n{run.stdout}{run.stderr}"
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_check_is_caught(label, tmp_path):
     run_broken("a800", *BREAKS[label], ["test_check", TESTS[BREAKS[label][0]]], tmp_path)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", INSIDE)
 def test_a_broken_fallback_inside_a_product_is_caught(label, tmp_path):
     run_broken("h200", "ht_f16x3_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", LAUNCH)
 def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
     run_broken("h200", FALLBACK, *LAUNCH[label], ["test_check", "the_fallback_*"], tmp_path)
 
 
+@pytest.mark.mutation
 def test_columns_stored_by_fours_are_caught(tmp_path):
     run_broken("h200", "ht_f16x3_32x64x32_*", "i * WIDE_COLUMNS + first", "i * 2 + first", ["test_product", "every_kernel"], tmp_path)
 
 
+@pytest.mark.mutation
 def test_slots_released_twice_are_caught(tmp_path):
     """Of two chunks in flight; with more k than the ring holds."""
     run_broken("h200", "ht_f16x3_64x64x32_*", "EMPTY + (second + 0)", "EMPTY + (first + 0)", ["test_product", "every_kernel"], tmp_path)
 
 
+@pytest.mark.mutation
 def test_two_tiles_of_a_block_do_not_both_compute_it(tmp_path):
     run_broken("h200", "ht_f16x3_32x64x32_*", "w.split == 0 && w.m0 % 64 == 0 && part", "w.split == 0 && part", ["test_check", "the_product_*"], tmp_path)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", SHIFTS)
 def test_broken_packing_is_caught(label, tmp_path):
     run_broken("a800", PACK, *SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", WHOLE)
 def test_broken_whole_rows_are_caught(label, tmp_path):
     run_broken("a800", PACK, *WHOLE[label], ["test_product", "long_rows_are_packed_alike"], tmp_path)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", IN_VAIN)
 def test_a_broken_wait_is_caught(label, tmp_path):
     run_broken("a800", PACK, *IN_VAIN[label], ["test_product", "columns_begin_anywhere"], tmp_path, ALONE)

@@ -37,12 +37,13 @@ def run(*command, **options):
 
 def test_a_pattern_that_names_no_test_fails(program):
     assert run(program, "--list").stdout.split() == ["first", "second"]
-    for pattern, ran in ((None, 2), ("first", 1), ("*", 2), ("s*", 1)):
+    for pattern, ran in ((None, 2), ("first", 1), ("*", 2), ("s*", 1), ("!first", 1)):
         done = run(program, *([pattern] if pattern else []))
         assert done.returncode == 0 and f"{ran} test(s) run" in done.stdout + done.stderr, pattern
-    for pattern in ("third", "firs", ""):
+    assert "second" in (done := run(program, "!first")).stdout + done.stderr and "[       OK ] first" not in done.stdout + done.stderr
+    for pattern in ("third", "firs", "", "!third"):
         done = run(program, pattern)
-        assert done.returncode == 2 and f"no test is called '{pattern}'" in done.stderr
+        assert done.returncode == 2 and f"no test is called '{pattern.lstrip('!')}'" in done.stderr
 
 
 def test_programs_that_choose_do_it_here():

@@ -159,12 +159,14 @@ def test_the_template_is_right(whole, seed):
     assert code == 0, text
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_template_is_caught(build, label):
     pattern, replacement, expected = BREAKS[label]
     expect_caught(build(lambda templates: break_text(templates, pattern, replacement)), label, expected)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", STORE_BREAKS)
 def test_a_broken_store_is_caught(build, label):
     pattern, replacement, expected = STORE_BREAKS[label]
@@ -186,6 +188,7 @@ def test_one_block_has_all_tiles(build):
     assert code == 0, text
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", SCALE_BREAKS)
 def test_broken_scales_are_caught(build, label):
     pattern, replacement, expected = SCALE_BREAKS[label]
@@ -206,6 +209,7 @@ def test_two_blocks_share_panels(build, shared):
         assert code == 0, text
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("label", PAIR_BREAKS)
 def test_a_broken_pair_is_caught(build, label):
     pattern, replacement, expected = PAIR_BREAKS[label]

@@ -10,6 +10,12 @@
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
+# What `make test` leaves to `make test-all`: with TEST_PART in the environment sets have these schemes alone (auto's, a paper's, one
+# of FP16 and one of INT8), the slowest tests of a set run on LARGE_ON alone, and pytest takes a sample (tests/conftest.py).
+PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6
+LARGE_ON := h200
+# $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
+large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
 SET_TESTS := test_product test_reproducible test_check test_auto test_direct test_accuracy bits same_bits
 SIM_TESTS := test_streams
 CUDA_TESTS := $(SET_TESTS) graph
@@ -19,7 +25,7 @@ TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_
 TEST_INC := -iquote gen -iquote runtime
 out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/test_sim_grid: CXX_FLAGS += -Wno-shadow $(NO_COPIES)
 
-.PHONY: test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
+.PHONY: test-all test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
 
 # ---- programs without a kernel set
 out/test/libtest.a: $(TEST_LIB)
@@ -57,24 +63,36 @@ test-set: build-sim $(SIM_PROGRAMS)
 endif
 
 # ---- without a GPU: packages first, then everything is built, then all of it runs, whatever fails.
+define run_tests
+@sh tests/setup.sh
+@$(MAKE) test-build
+@$(MAKE) -k test-programs; programs=$$?; $(MAKE) test-python && exit $$programs
+endef
+test: export TEST_PART := 1
 test:
-	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs all tests: about 17 minutes on 2 cores"
-	@sh tests/setup.sh
-	@$(MAKE) test-build
-	@$(MAKE) -k test-programs; programs=$$?; $(MAKE) test-python && exit $$programs
+	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests: about 9 minutes on 2 cores"
+	$(run_tests)
+
+# Fuzzing last: with all schemes in the sets.
+test-all:
+	@echo "make test-all: as make test, but everything: about 30 minutes on 2 cores"
+	$(run_tests)
+	@$(MAKE) fuzz
 
 # MAKEFLAGS: these tests start make themselves, not as a part of this one.
 test-python:
-	@MAKEFLAGS= MAKELEVEL= NVCC=$(if $(CUDA),$(call q,$(CUDA)/bin/nvcc)) out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadfile tests
+	@MAKEFLAGS= MAKELEVEL= NVCC=$(if $(CUDA),$(call q,$(CUDA)/bin/nvcc)) out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadfile \
+	    $(if $(TEST_PART),--sample) tests
 
 test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/one_product.o test-sets out/venv/pytest-xdist
 test-sets: $(TEST_SETS:%=test-set-%)
 
+part_of_set = $(if $(TEST_PART),SCHEMES=$(PART_SCHEMES))
 # What the sets share is built before they start beside one another.
 $(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a out/obj/bench/main.o \
         $(patsubst %,out/test/%.o,$(call there,$(SET_TESTS) $(SIM_TESTS)))
-	@$(MAKE) generate GPU=$*
-	@$(MAKE) test-set GPU=$*
+	@$(MAKE) generate GPU=$* $(part_of_set)
+	@$(MAKE) test-set GPU=$* $(part_of_set)
 
 # xdist runs the tests on all cores, those of a file in one process: they share what they build.
 out/venv/pytest-xdist: tests/requirements.txt | out/venv/bin/pip
@@ -110,7 +128,7 @@ $(TEST_SETS:%=run-auto-%): run-auto-%:
 $(TEST_SETS:%=run-check-%): run-check-%:
 	@$(call program,check-$*,out/$*/test_check-sim)
 $(RUN_DIRECT): run-direct-%:
-	@$(call program,direct-$*,out/$*/test_direct-sim)
+	@$(call program,direct-$*,out/$*/test_direct-sim $(call large,$*,more_columns_than_a_grid_is_high))
 $(RUN_REPRODUCIBLE): run-reproducible-%:
 	@$(call program,reproducible-$*,out/$*/test_reproducible-sim)
 $(RUN_ACCURACY): run-accuracy-%:

@@ -1,6 +1,6 @@
 # Fuzzers: random calls of the four simulated sets, mutated budgets and .npy files. A case is a function of the seed and its number; what
 # fails prints the line that repeats it alone.
-#   make fuzz                                   two minutes on two cores, with what `make test` has built
+#   make fuzz                                   two minutes on two cores, with what `make test-all` has built
 #   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FILES='--count 10000' FUZZ_GEN=out/test/fuzz/halftone-gen
 # The last is the generator built with sanitizers; the reader of .npy files always is.
 
@@ -11,10 +11,7 @@ FUZZ_GEN ?= out/bin/halftone-gen
 FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth fuzz)
 FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/npy.c bench/outfile.c bench/fault.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-.PHONY: test-all fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%)
-
-test-all: test
-	@$(MAKE) fuzz
+.PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%)
 
 # The wrapped functions: allocations that fail (tests/fuzz/api.c).
 ifneq ($(GPU),)
