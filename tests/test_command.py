@@ -23,6 +23,7 @@ def tables(text):
     return found
 
 
+@pytest.mark.whole
 def test_the_demo_shows_what_it_is_for():
     """On the generated set: FP16 and BF16 lose neighbours that emulation keeps, and long sums are better than native FP32's.
     The last lines say what the tables have."""
@@ -56,6 +57,7 @@ def test_the_demo_of_two_rows():
     assert run.returncode == 0 and "rows of 2 with other neighbours, at mean 10: cpu-fp32 0," in run.stdout
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("gpu", ["a800", "h200"])
 def test_info_fits_a_terminal_and_keeps_every_word(gpu):
     command = ROOT / "out" / gpu / "halftone-sim"

@@ -24,6 +24,7 @@ def write_npy(path, rows):
     path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows))
 
 
+@pytest.mark.whole
 def test_what_keeps_the_contract_passes_and_what_does_not_fails(tmp_path):
     """i8x10 rounds exact sums once: better than native on uniform data. half is a thousand times worse."""
     sizes = ("--families", "uniform,integers", "--n", "64,65", "--k", "64", "--out", tmp_path / "c.tsv")
@@ -70,6 +71,7 @@ def test_contract_and_report_measure_the_same(tmp_path):
     assert lost[0] == "0" and special["places"] == lost[1] and "places" in special["verdict"]
 
 
+@pytest.mark.whole
 def test_special_values_are_compared_at_every_place(tmp_path):
     """Digits have no Inf: i8x10 gives NaN in the row or column of one, and the largest numbers overflow as native does or
     not at all."""

@@ -19,6 +19,7 @@ def repeats(run, **env):
     return alone.returncode == 1 and "1 failed" in alone.stdout
 
 
+@pytest.mark.whole
 def test_cases_are_the_same_each_time():
     words = "out/t4/fuzz-sim", "--seed", 3, "--count", 12
     runs = [fuzz(*words) for _ in range(2)]

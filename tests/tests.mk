@@ -14,7 +14,8 @@ TEST_SETS := a800 t4 h200 mi210
 # of FP16 and one of INT8), the slowest tests of a set run on LARGE_ON alone, and pytest takes a sample (tests/conftest.py).
 PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6
 LARGE_ON := h200
-# $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
+# $(call small,SET): nothing, or what leaves large cases out. $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
+small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
 large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
 SET_TESTS := test_product test_reproducible test_check test_auto test_direct test_accuracy bits same_bits
 SIM_TESTS := test_streams
@@ -130,7 +131,7 @@ $(TEST_SETS:%=run-check-%): run-check-%:
 $(RUN_DIRECT): run-direct-%:
 	@$(call program,direct-$*,out/$*/test_direct-sim $(call large,$*,more_columns_than_a_grid_is_high))
 $(RUN_REPRODUCIBLE): run-reproducible-%:
-	@$(call program,reproducible-$*,out/$*/test_reproducible-sim)
+	@$(call program,reproducible-$*,$(call small,$*)out/$*/test_reproducible-sim)
 $(RUN_ACCURACY): run-accuracy-%:
 	@$(call program,accuracy-$*,out/$*/test_accuracy-sim)
 $(RUN_STREAMS): run-streams-%:
