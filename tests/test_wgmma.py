@@ -5,92 +5,94 @@ import re
 import shutil
 import subprocess
 
+import mutate
 import pytest
 from conftest import ROOT, SIM, gen
+from mutate import before, change, drop
 
 # 4 chunks of k for a ring of two: slots are used again
 CASE = ("100", "70", "256", "1", "0.5", "1")
 
-# what is broken: pattern, replacement, what the simulator says
+# what is broken: edits of places that wgmma_ss.cu and sm90.cuh name (mutate.py), what the simulator says
 BREAKS = {
-    "no wait for an empty slot": (r"ht_mbar_wait\(smem \+ EMPTY[^\n]*\n", "", "has all its arrivals already"),
-    "no wait for a full slot": (r"if \(s == 0\)\s*ht_mbar_wait\(smem \+ FULL[^\n]*\n", "", "without having waited for the ht_bulk_copy"),
-    "producer starts with the other parity": (r"unsigned phase = 1;", "unsigned phase = 0;", "deadlock"),
-    "consumer starts with the other parity": (r"unsigned phase = 0,", "unsigned phase = 1,", "reads uninitialised shared memory|without having waited for the ht_bulk_copy"),
-    "consumer never changes parity": (r"(0 : slot \+ CHUNK\w*;)\s*phase \^= slot == 0;", r"\1", "without having waited for the ht_bulk_copy|deadlock"),
-    "no fence": (r"ht_wgmma_fence\(\);", "", "without ht_wgmma_fence"),
-    "no commit": (r"ht_wgmma_commit\(\);", "", "6 wgmmas not committed|12 wgmmas not committed"),
-    "no wait": (r"ht_wgmma_wait<0>\(\);", "", "ht_wgmma_pin of accumulators in flight"),
-    "neither wait nor pin": (r"ht_wgmma_wait<0>\(\);\s*ht_wgmma_pin<REGS>\(temp\);", "", "in flight still reads|in flight, 0 of them not committed"),
-    "waits for one group too few": (r"ht_wgmma_wait<0>", "ht_wgmma_wait<1>", "ht_wgmma_pin of accumulators in flight"),
-    "promotes before the wait": (r"(ht_wgmma_wait<0>\(\);)((?:.|\n)*?)(ht_promote_chain[^\n]*\n)", r"\3\1\2", "element \\d+:|grade nan"),
-    "releases before the wait": (r"(ht_wgmma_wait<0>\(\);\s*ht_wgmma_pin<REGS>\(temp\);)((?:.|\n)*?)(ht_promote_chain)", r"\2\1\3", "in flight still reads|with nothing between them that orders the two"),
-    "releases by a lane that did not wait": (r"ht_mbar_arrive_cluster\(block \+ EMPTY", "ht_mbar_arrive_cluster(block + FULL", "deadlock|has all its arrivals already|without this ht_bulk_copy|without having waited"),
-    "descriptor one chunk off": (r"temp, b, a \+ 4,", "temp, b, a + 5,", "element \\d+:|the start's offset"),
-    "descriptor in the next row": (r"temp, b \+ 4, a,", "temp, b + 8, a,", "the start's offset from a multiple of 1024 bytes"),
-    "descriptor of the other slice": (r"temp, b \+ 4, a,", "temp, b, a,", "grade|element"),
-    "descriptor of the next slot": (r"s \* 512 \+ k \* 2;", "s * 512 + k * 2 + SLOT_BYTES / 16;", "without having waited|uninitialised"),
-    "no swizzle in the descriptor": (r"1ull << 62 \| ", "", "the swizzle code"),
-    "wrong stride in the descriptor": (r"1024 / 16\) << 32", "512 / 16) << 32", "the stride"),
-    "no leading offset in the descriptor": (r"1u << 16 \| ", "", "the leading offset"),
-    "chain goes on instead of starting afresh": (r"c \+ k > 0\)", "1)", "element \\d+:|grade"),
-    "a product left out": (r"ht_wgmma\(ht_width<BM>\(\), temp, b \+ 4, a, 1\);", "", "element \\d+:|grade"),
-    "too few arrivals counted": (r"EMPTY \+ s \* 8, WGS \* 4", "EMPTY + s * 8, WGS * 3", "overwrites shared byte|has all its arrivals already"),
-    "too many arrivals counted": (r"EMPTY \+ s \* 8, WGS \* 4", "EMPTY + s * 8, WGS * 4 + 1", "deadlock"),
-    "all lanes arrive": (r"if \(lane == 0\)\s*ht_mbar_arrive\(next_turn\)", "ht_mbar_arrive(next_turn)", "deadlock|in flight|grade|element"),
-    "turns are not handed on": (r"if \(lane == 0\)\s*ht_mbar_arrive\(next_turn\);", "", "deadlock"),
-    "too few bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES - 8192)", "completes without this ht_bulk_copy"),
-    "too many bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES + 16)", "deadlock"),
-    "a copy left out": (r"i < B_BLOCKS; i\+\+\) \{\s*copy_atom", "i < B_BLOCKS - 1; i++) {\n copy_atom", "deadlock"),
-    "copies one slot too far": (r"\(unsigned\)slot \* SLOT_BYTES, full", "(unsigned)(slot + 1) * SLOT_BYTES, full", "out of bounds|inside an mbarrier|uninitialised|overwrites"),
-    "a copy from beyond the panels": (r"\(src\[A_BLOCKS \+ i\] \+ \(unsigned\)k\)", "(src[A_BLOCKS + i] + (unsigned)k + 1)", "global memory access out of bounds|element"),
-    "mbarriers not published": (r"ht_mbar_init_done\(\);", "", "which the copy engine was not told of|was not told of"),
-    "no barrier after the initialisation": (r"    ht_cluster_barrier\(\);\n", "", "no mbarrier was initialised|with no barrier since"),
-    "registers that are not there": (r"\? 232 : 248;\nstatic_assert[^\n]*", "? 240 : 248;", "a block of 384 threads starts with 64512"),
-    "one warp goes its own way": (r"consume\(g, smem\);\n\s*\}", "if (threadIdx.x / 32 != 5) consume(g, smem);\n}", "deadlock"),
-    "one warp skips a wait": (r"ht_wgmma_wait<0>\(\);", "if (threadIdx.x / 32 != 5) ht_wgmma_wait<0>();", "divergent|ht_wgmma_pin of"),
-    "half a warp multiplies": (r"ht_wgmma\(ht_width<BM>\(\), temp, b, a, 1\);", "if (lane < 16) ht_wgmma(ht_width<BM>(), temp, b, a, 1);", "divergent"),
+    "no wait for an empty slot": (drop("wait-empty"), "has all its arrivals already"),
+    "no wait for a full slot": (drop("wait-full"), "without having waited for the ht_bulk_copy"),
+    "producer starts with the other parity": (change("producer-phase", "phase = 1", "phase = 0"), "deadlock"),
+    "consumer starts with the other parity": (change("consumer-phase", " phase = 0", " phase = 1"), "reads uninitialised shared memory|without having waited for the ht_bulk_copy"),
+    "consumer never changes parity": (drop("consumer-parity"), "without having waited for the ht_bulk_copy|deadlock"),
+    "no fence": (drop("fence"), "without ht_wgmma_fence"),
+    "no commit": (drop("commit"), "6 wgmmas not committed|12 wgmmas not committed"),
+    "no wait": (drop("wait-chain"), "ht_wgmma_pin of accumulators in flight"),
+    "neither wait nor pin": (drop("wait-chain", "pin"), "in flight still reads|in flight, 0 of them not committed"),
+    "waits for one group too few": (change("wait-chain", "<0>", "<1>"), "ht_wgmma_pin of accumulators in flight"),
+    "promotes before the wait": (before("wait-chain", "promote"), "element \\d+:|grade nan"),
+    "releases before the wait": (before("promote", "wait-chain", "pin"), "in flight still reads|with nothing between them that orders the two"),
+    "releases by a lane that did not wait": (change("release", "EMPTY", "FULL"), "deadlock|has all its arrivals already|without this ht_bulk_copy|without having waited"),
+    "descriptor one chunk off": (change("mma-ab", "a + 4", "a + 5"), "element \\d+:|the start's offset"),
+    "descriptor in the next row": (change("mma-ba", "b + 4", "b + 8"), "the start's offset from a multiple of 1024 bytes"),
+    "descriptor of the other slice": (change("mma-ba", "b + 4", "b"), "grade|element"),
+    "descriptor of the next slot": (change("descriptor-b", "k * 2", "k * 2 + SLOT_BYTES / 16"), "without having waited|uninitialised"),
+    "no swizzle in the descriptor": (change("descriptor", "1ull << 62 | ", ""), "the swizzle code"),
+    "wrong stride in the descriptor": (change("descriptor", "1024", "512"), "the stride"),
+    "no leading offset in the descriptor": (change("leading-offset", "1u << 16 | ", ""), "the leading offset"),
+    "chain goes on instead of starting afresh": (change("mma-ab", "c + k > 0", "1"), "element \\d+:|grade"),
+    "a product left out": (drop("mma-ba"), "element \\d+:|grade"),
+    "too few arrivals counted": (change("arrivals-of-slot", "WGS * 4", "WGS * 3"), "overwrites shared byte|has all its arrivals already"),
+    "too many arrivals counted": (change("arrivals-of-slot", "WGS * 4", "WGS * 4 + 1"), "deadlock"),
+    "all lanes arrive": (drop("turn-lane"), "deadlock|in flight|grade|element"),
+    "turns are not handed on": (drop("turn-lane", "turn"), "deadlock"),
+    "too few bytes announced": (change("announce", "SLOT_BYTES", "SLOT_BYTES - 8192"), "completes without this ht_bulk_copy"),
+    "too many bytes announced": (change("announce", "SLOT_BYTES", "SLOT_BYTES + 16"), "deadlock"),
+    "a copy left out": (change("copies", "B_BLOCKS", "B_BLOCKS - 1"), "deadlock"),
+    "copies one slot too far": (change("slot", "(unsigned)slot * SLOT_BYTES", "(unsigned)(slot + 1) * SLOT_BYTES"), "out of bounds|inside an mbarrier|uninitialised|overwrites"),
+    "a copy from beyond the panels": (change("copy", "(unsigned)k)", "(unsigned)k + 1)"), "global memory access out of bounds|element"),
+    "mbarriers not published": (drop("published"), "which the copy engine was not told of|was not told of"),
+    "no barrier after the initialisation": (drop("meet"), "no mbarrier was initialised|with no barrier since"),
+    "registers that are not there": ((change("registers", "232", "240"), drop("registers-fit")), "a block of 384 threads starts with 64512"),
+    "one warp goes its own way": (change("consumers", "consume(", "if (threadIdx.x / 32 != 5) consume("), "deadlock"),
+    "one warp skips a wait": (change("wait-chain", "ht_wgmma", "if (threadIdx.x / 32 != 5) ht_wgmma"), "divergent|ht_wgmma_pin of"),
+    "half a warp multiplies": (change("mma-hi", "ht_wgmma(", "if (lane < 16) ht_wgmma("), "divergent"),
 }
 
 # the same for two blocks that share panels
 PAIR_BREAKS = {
-    "only block 0 hears of empty slots": (r"lane < CLUSTER", "lane < 1", "deadlock|has all its arrivals already"),
-    "consumers speak to their own block only": (r"ht_cluster_address\(smem, lane\)", "ht_cluster_address(smem, ht_cluster_rank())", "with nothing between them that orders the two|without having waited|in flight still reads"),
-    "one block's arrivals counted": (r"WGS \* 4 \* CLUSTER\)", "WGS * 4)", "has all its arrivals already|overwrites|without having waited"),
-    "only the own copies' bytes announced": (r"ht_mbar_expect\(full, SLOT_BYTES\)", "ht_mbar_expect(full, SLOT_BYTES - 4096 * B_BLOCKS)", "completes without this ht_bulk_copy|more than were announced"),
-    "both copy the upper half": (r"ht_cluster_rank\(\) \* PART", "0 * PART", "which is still on its way|overwrites"),
-    "the producer leaves one slot early": (r"CLUSTER > 1 && s < SLOTS", "s < SLOTS - 1", "may have ended when the other block arrives"),
-    "blocks do not meet before they begin": (r"    ht_cluster_barrier\(\);", "    ht_barrier();", "with no cluster barrier since"),
-    "mbarriers not published": (r"ht_mbar_init_done\(\);", "", "was not told of|with no cluster barrier since|no mbarrier was initialised|with no barrier since"),
-    "a block without a tile does not copy": (r"(void produce(?:.|\n)*?const work w = find_work\(g, item\);)", r"\1 if (w.m0 >= g.m) continue;", "deadlock"),
-    "a block without a tile does not consume": (r"(void consume(?:.|\n)*?const work w = find_work\(g, item\);)", r"\1 if (w.m0 >= g.m) continue;", "deadlock|nobody has waited for the copies"),
-    "panels beyond the edge": (r"\(block < last \? block : last\)", "block", "global memory access out of bounds"),
-    "both blocks compute one tile": (r"SHARES_B \? ht_cluster_rank\(\) \* BM : 0", "0", "element \\d+:|grade"),
-    "an odd grid": (r"\(items < most \? items : most\) \* CLUSTER", "3", "in a grid of whole clusters"),
+    "only block 0 hears of empty slots": (change("who-releases", "lane < CLUSTER", "lane < 1"), "deadlock|has all its arrivals already"),
+    "consumers speak to their own block only": (change("release-to", "lane", "ht_cluster_rank()"), "with nothing between them that orders the two|without having waited|in flight still reads"),
+    "one block's arrivals counted": (change("arrivals-of-slot", " * CLUSTER", ""), "has all its arrivals already|overwrites|without having waited"),
+    "only the own copies' bytes announced": (change("announce", "SLOT_BYTES", "SLOT_BYTES - 4096 * B_BLOCKS"), "completes without this ht_bulk_copy|more than were announced"),
+    "both copy the upper half": ((change("half-of-panel", "from + ht_cluster_rank() * PART", "from"), change("half-of-panel", "to + (unsigned)(ht_cluster_rank() * PART)", "to")), "which is still on its way|overwrites"),
+    "the producer leaves one slot early": (change("stay", "CLUSTER > 1 && s < SLOTS", "s < SLOTS - 1"), "may have ended when the other block arrives"),
+    "blocks do not meet before they begin": (change("meet", "ht_cluster_barrier", "ht_barrier"), "with no cluster barrier since"),
+    "mbarriers not published": (drop("published"), "was not told of|with no cluster barrier since|no mbarrier was initialised|with no barrier since"),
+    "a block without a tile does not copy": (change("producer-work", ";", "; if (w.m0 >= g.m) continue;"), "deadlock"),
+    "a block without a tile does not consume": (change("consumer-work", ";", "; if (w.m0 >= g.m) continue;"), "deadlock|nobody has waited for the copies"),
+    "panels beyond the edge": (change("last-panel", "(block < last ? block : last)", "block"), "global memory access out of bounds"),
+    "both blocks compute one tile": (change("tile-of-block", "SHARES_B ? ht_cluster_rank() * BM : 0", "0"), "element \\d+:|grade"),
+    "an odd grid": (change("grid", "(unsigned)(items < most ? items : most) * CLUSTER", "3"), "in a grid of whole clusters"),
 }
 
 # results on their way through shared memory, to a C whose columns begin anywhere and which no tile fills, not read and read
 STORE_CASES = (("387", "66", "64", "1", "0", "1"), ("387", "66", "64", "1", "-1.5", "1"))
 STORE_BREAKS = {
-    "written before it is read": (r"((?:store_narrow\(o, to, at\)|store_sums\(o, [^\n]*\));)\s*ht_warp_sync\(\);", r"\1", "with nothing between them that orders lanes"),
-    "one slab for all warps": (r"\(unsigned\)warp \* SLAB_BYTES", "0", "of another warp"),
-    "rows of the wrong lane": (r"row = o.lane % 4 \* 2;", "row = (3 - o.lane % 4) * 2;", "element \\d+:|grade"),
-    "columns of the wrong half": (r"column \+ h \* 8", "column + (1 - h) * 8", "element \\d+:|grade"),
-    "the same rows again": (r"(v|acc) \+ p \* \((?:PART|SUM)_ROWS / 2\)", r"\1", "element \\d+:|grade"),
-    "rows beyond C": (r"(row < (?:PART|SUM)_ROWS) && at.row \+ row < o.g.m;", r"\1;", "element \\d+:|out of bounds|poison"),
-    "columns beyond C": (r"if \((at.col \+ )?column \+ q < (o.g.n|columns)\)", "", "element \\d+:|out of bounds|poison"),
-    "the first column's scale for all": (r"(const int column = at.col|column_exponent\(o, at.col) \+ [^);]*", r"\1", "element \\d+:|grade"),
+    "written before it is read": (drop("part-written"), "with nothing between them that orders lanes"),
+    "one slab for all warps": (change("slab", "(unsigned)warp * SLAB_BYTES", "0"), "of another warp"),
+    "rows of the wrong lane": (change("rows-of-lane", "o.lane % 4 * 2", "(3 - o.lane % 4) * 2"), "element \\d+:|grade"),
+    "columns of the wrong half": (change("columns-of-half", "h * 8", "(1 - h) * 8"), "element \\d+:|grade"),
+    "the same rows again": ((change("part-calm", " + p * (PART_ROWS / 2)", ""), change("part-sums", " + p * (SUM_ROWS / 2)", "")), "element \\d+:|grade"),
+    "rows beyond C": (change("rows-of-c", " && at.row + row < o.g.m", ""), "element \\d+:|out of bounds|poison"),
+    "columns beyond C": (drop("columns-of-part", "columns-of-sums"), "element \\d+:|out of bounds|poison"),
+    "the first column's scale for all": ((change("scale-of-column", " + column + q", ""), change("first-column", " + o.lane / 4", "")), "element \\d+:|grade"),
 }
 
 # scales on their way to the epilogue; one block has all tiles, so that their room is used again
 SCALE_CASE = ("387", "130", "64", "1", "0", "1")
 SCALE_BREAKS = {
-    "read before they are there": (r"ht_mbar_wait\(smem \+ SCALED, phase\);", "", "uninitialised|with nothing between them that orders"),
-    "written while others read": (r"ht_mbar_wait\(smem \+ SPENT, phase\);", ";", "with nothing between them that orders|has all its arrivals already|deadlock"),
-    "nobody is done with them": (r"ht_mbar_arrive\(smem \+ SPENT\);", ";", "deadlock"),
-    "consumers never change parity": (r"scales_phase \^= 1;", "", "uninitialised|with nothing between them that orders|deadlock"),
-    "rows of the first tile for all": (r"w.m0 \+ i \+ lane, g.m\)", "i + lane, g.m)", "element \\d+:|grade"),
-    "columns one further": (r"w.n0 \+ i \+ lane, g.n\)", "w.n0 + i + lane + 1, g.n)", "element \\d+:|grade"),
+    "read before they are there": (drop("wait-scaled"), "uninitialised|with nothing between them that orders"),
+    "written while others read": (change("wait-spent", "ht_mbar_wait(smem + SPENT, phase)", ""), "with nothing between them that orders|has all its arrivals already|deadlock"),
+    "nobody is done with them": (change("spent", "ht_mbar_arrive(smem + SPENT)", ""), "deadlock"),
+    "consumers never change parity": (drop("scales-parity"), "uninitialised|with nothing between them that orders|deadlock"),
+    "rows of the first tile for all": (change("scales-of-rows", "w.m0 + i", "i"), "element \\d+:|grade"),
+    "columns one further": (change("scales-of-columns", "+ lane", "+ lane + 1"), "element \\d+:|grade"),
 }
 
 
@@ -104,13 +106,8 @@ def pair(templates, shared="B"):
     sample.write_text(text)
 
 
-def break_text(templates, pattern, replacement):
-    hits = 0
-    for name in ("skeletons/wgmma_ss.cu", "hooks/arch/sm90.cuh"):
-        text, n = re.subn(pattern, replacement, (templates / name).read_text())
-        (templates / name).write_text(text)
-        hits += n
-    assert hits > 0, f"nothing to break: {pattern}"
+def break_text(templates, edits):
+    mutate.apply(templates, *(edits if isinstance(edits, tuple) else (edits,)))
 
 
 def expect_caught(program, label, expected, seeds=("0", "3"), case=CASE):
@@ -153,6 +150,12 @@ def whole(build):
     return build()
 
 
+def test_each_place_that_a_template_names_is_broken():
+    tables = (BREAKS, PAIR_BREAKS, STORE_BREAKS, SCALE_BREAKS)
+    edits = [edit for table in tables for row in table.values() for edit in (row[0] if isinstance(row[0], tuple) else row[:1])]
+    assert {name for edit in edits for name in edit.names} == set(mutate.places(mutate.read(ROOT / "templates")))
+
+
 @pytest.mark.parametrize("seed", ["0", "1", "20261121"])
 def test_the_template_is_right(whole, seed):
     code, text = run(whole, seed=seed)
@@ -162,15 +165,15 @@ def test_the_template_is_right(whole, seed):
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_template_is_caught(build, label):
-    pattern, replacement, expected = BREAKS[label]
-    expect_caught(build(lambda templates: break_text(templates, pattern, replacement)), label, expected)
+    edits, expected = BREAKS[label]
+    expect_caught(build(lambda templates: break_text(templates, edits)), label, expected)
 
 
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", STORE_BREAKS)
 def test_a_broken_store_is_caught(build, label):
-    pattern, replacement, expected = STORE_BREAKS[label]
-    broken = build(lambda templates: break_text(templates, pattern, replacement))
+    edits, expected = STORE_BREAKS[label]
+    broken = build(lambda templates: break_text(templates, edits))
     for case in STORE_CASES:
         expect_caught(broken, label, expected, ("0",), case)
 
@@ -191,11 +194,11 @@ def test_one_block_has_all_tiles(build):
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", SCALE_BREAKS)
 def test_broken_scales_are_caught(build, label):
-    pattern, replacement, expected = SCALE_BREAKS[label]
+    edits, expected = SCALE_BREAKS[label]
 
     def change(templates):
         one_block(templates)
-        break_text(templates, pattern, replacement)
+        break_text(templates, edits)
 
     expect_caught(build(change), label, expected, seeds=("0",), case=SCALE_CASE)
 
@@ -212,11 +215,11 @@ def test_two_blocks_share_panels(build, shared):
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", PAIR_BREAKS)
 def test_a_broken_pair_is_caught(build, label):
-    pattern, replacement, expected = PAIR_BREAKS[label]
+    edits, expected = PAIR_BREAKS[label]
 
     def change(templates):
         pair(templates)
-        break_text(templates, pattern, replacement)
+        break_text(templates, edits)
 
     expect_caught(build(change), label, expected, seeds=("0",))
 

@@ -44,14 +44,17 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 
 /* ---- reading templates */
 
+/* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutate.py). */
 static bool read_template(struct text *out, const struct emit_context *c, const char *folder,
-                          const char *name, const char *extension) {
+                          const char *name, const char *ext) {
     char path[PATH_MAX_BYTES];
-    snprintf(path, sizeof path, "%s/templates/%s/%s.%s", c->root, folder, name, extension);
-    if (text_read_file(out, path))
-        return true;
-    err_user(path, 0, "cannot read this template; --root names the folder that holds gen/ and templates/");
-    return false;
+    snprintf(path, sizeof path, "%s/templates/%s/%s.%s", c->root, folder, name, ext);
+    const bool ok = text_read_file(out, path);
+    if (!ok)
+        err_user(path, 0, "cannot read this template; --root names the folder of gen/ and templates/");
+    for (char *tag = out->data; ok && tag && (tag = strstr(tag, " //@mutate ")); out->len = strlen(out->data))
+        memmove(tag, tag + strcspn(tag, "\n"), strlen(tag + strcspn(tag, "\n")) + 1);
+    return ok;
 }
 
 static bool read_abi(struct text *out, const struct emit_context *c) {
@@ -622,8 +625,7 @@ static void write_tail(struct text *out, const struct frame *f) {
         text_addf(out, "%s int %s_init(void)\n{\n    return %s::init();\n}\n\n", linkage, f->name, f->name);
     text_addf(out,
               "%s int %s_launch(%s, void *stream)\n{\n"
-              "    return %s::launch(%s, stream);\n}\n",
-              linkage, f->name, f->args, f->name, f->values);
+              "    return %s::launch(%s, stream);\n}\n", linkage, f->name, f->args, f->name, f->values);
 }
 
 /* Everything below the banner. `out` already holds it; the checksum line closes it. */
@@ -672,8 +674,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
                             .values = "*args",
                             .scheme = p->on.s,
                             .plan = p,
-                            .written = &written,
-                            .sched = &sched};
+                            .written = &written, .sched = &sched};
     banner_gemm(out, p, &sched);
     return write_file(out, &f);
 }
@@ -726,8 +727,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
                             .skeleton = &skeleton_table[HT_FAMILY_PACK],
                             .args = EMIT_PACK_ARGS,
                             .values = "operands, count",
-                            .scheme = s,
-                            .written = &written};
+                            .scheme = s, .written = &written};
     banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.",
                  f.args, s);
     text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
@@ -754,8 +754,7 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
                             .skeleton = &skeleton_table[HT_FAMILY_REDUCE],
                             .args = EMIT_GEMM_ARGS,
                             .values = "*args",
-                            .scheme = s,
-                            .written = &written};
+                            .scheme = s, .written = &written};
     banner_small(out, c->isa, name,
                  "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.",
                  f.args, s);

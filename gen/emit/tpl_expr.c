@@ -52,9 +52,7 @@ static size_t line_end(const char *p, size_t at, size_t n, size_t *next) {
 }
 
 static bool is_dropped(const char *p, size_t start, size_t end) {
-    static const char drop[] = "//@drop";
-    const size_t len = sizeof drop - 1;
-    return end - start >= len && memcmp(p + end - len, drop, len) == 0;
+    return end - start >= 7 && memcmp(p + end - 7, "//@drop", 7) == 0;
 }
 
 void tpl_clean(struct text *out, const char *bytes, size_t len) {

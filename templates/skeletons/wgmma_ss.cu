@@ -43,8 +43,8 @@ constexpr int SMEM_BYTES = SPENT + SCALES_ROWS * 8;
 // blocks that are there already; but not for another of their own, which would share an SM while others are idle.
 constexpr int BOUND = BM < 64 ? 384 : THREADS; // threads among which registers are shared out
 constexpr int PRODUCER_REGISTERS = WGS == 2 || BM < 64 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : WGS > 2 ? 160 : WGS > 1 ? 232 : 248;
-static_assert((PRODUCER_REGISTERS + WGS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with");
+constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : WGS > 2 ? 160 : WGS > 1 ? 232 : 248; //@mutate registers
+static_assert((PRODUCER_REGISTERS + WGS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with"); //@mutate registers-fit
 constexpr int TEMPS = PROMOTES ? REGS : 1;
 
 // One work item: a tile of C, or one split's part of it; of a cluster, its blocks' tiles.
@@ -65,7 +65,7 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
     const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
     const int total = g.k_blocks / CHUNK_SLOTS;
     work w;
-    w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0);
+    w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0); //@mutate tile-of-block
     w.n0 = inside / height * CLUSTER_N + (SHARES_A ? ht_cluster_rank() * BN : 0);
     w.entry = entry;
     w.split = item - whole * g.splits;
@@ -89,7 +89,7 @@ HT_DEVICE int count_work(const ht_gemm_args &g)
 HT_DEVICE unsigned panel_row(int block, int rows, int k_blocks)
 {
     const int last = (rows + 63) / 64 - 1;
-    return (unsigned)((block < last ? block : last) * k_blocks);
+    return (unsigned)((block < last ? block : last) * k_blocks); //@mutate last-panel
 }
 
 // An atom of a slot, BYTES of it; of one that the cluster shares this block's part, for all.
@@ -97,7 +97,7 @@ template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const uns
 {
     constexpr int PART = BYTES / CLUSTER;
     if (shared)
-        ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
+        ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full); //@mutate half-of-panel
     else
         ht_bulk_copy(to, from, BYTES, full);
 }
@@ -108,9 +108,9 @@ template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const uns
 HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 {
     int slot = 0;
-    unsigned phase = 1; // nobody has to empty the first round
+    unsigned phase = 1; // nobody has to empty the first round //@mutate producer-phase
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
+        const work w = find_work(g, item); //@mutate producer-work
         const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0);
         const unsigned char *const b_panels = g.b_panels + w.entry * g.b_stride;
         unsigned src[A_BLOCKS + B_BLOCKS];
@@ -126,24 +126,24 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
         ht_grid_release();
 #pragma unroll 1
         for (int k = 0; k < w.chunks * CHUNK_SLOTS; k++) {
-            const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
-            ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
-            ht_mbar_expect(full, SLOT_BYTES);
+            const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8; //@mutate slot
+            ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase); //@mutate wait-empty
+            ht_mbar_expect(full, SLOT_BYTES); //@mutate announce
 #pragma unroll
             for (int i = 0; i < A_BLOCKS; i++) {
                 copy_atom<PART_ROWS * 128>(SHARES_A, to + i * 8192, a_panels + (src[i] + (unsigned)k) * 8192ull, full);
             }
 #pragma unroll
-            for (int i = 0; i < B_BLOCKS; i++) {
-                copy_atom<8192>(SHARES_B, to + A_BYTES + i * 8192, b_panels + (src[A_BLOCKS + i] + (unsigned)k) * 8192ull, full);
+            for (int i = 0; i < B_BLOCKS; i++) { //@mutate copies
+                copy_atom<8192>(SHARES_B, to + A_BYTES + i * 8192, b_panels + (src[A_BLOCKS + i] + (unsigned)k) * 8192ull, full); //@mutate copy
             }
             slot = slot + 1 == SLOTS ? 0 : slot + 1;
             phase ^= slot == 0;
         }
     }
 #pragma unroll 1
-    for (int s = 0; CLUSTER > 1 && s < SLOTS; s++) { // the block stays until the other has arrived for the last time
-        ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
+    for (int s = 0; CLUSTER > 1 && s < SLOTS; s++) { // the block stays until the other has arrived for the last time //@mutate stay
+        ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase); //@mutate wait-empty
         slot = slot + 1 == SLOTS ? 0 : slot + 1;
         phase ^= slot == 0;
     }
@@ -184,7 +184,7 @@ HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
 {
     const int lane = (int)threadIdx.x & 31;
     const unsigned rows = smem + SCALES, columns = rows + BM * 4, words = columns + BN * 4;
-    unsigned phase = 1; // nobody has to use the first
+    unsigned phase = 1; // nobody has to use the first //@mutate producer-phase
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
         ht_grid_wait();
@@ -193,18 +193,18 @@ HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
         unsigned calm = 0;
         const bool asks = CHECKS && g.splits == 1 && ht_asks(g); // parts of k are stored in any case, the reduction asks again
         if (lane == 0)
-            ht_mbar_wait(smem + SPENT, phase); // most of a tile's time: one lane asks
+            ht_mbar_wait(smem + SPENT, phase); // most of a tile's time: one lane asks //@mutate wait-spent
         ht_warp_sync();
         phase ^= 1;
 #pragma unroll 1
         for (int i = 0; i < BM; i += 32) {
-            const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m);
+            const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m); //@mutate scales-of-rows
             all_calm = all_calm && is_calm(e);
             ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
         }
 #pragma unroll 1
         for (int i = 0; i < BN; i += 32) {
-            const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n);
+            const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n); //@mutate scales-of-columns
             calm |= all_lanes(is_calm(e) || lane >= 16) ? 1u << i / 16 : 0;
             calm |= all_lanes(is_calm(e) || lane < 16) ? 2u << i / 16 : 0;
             ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
@@ -277,12 +277,12 @@ HT_DEVICE float scaled(float v, float scale)
 // across[0] and [1], and in each group of eight rows rows 2t and 2t + 1.
 HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
 {
-    const int column = o.lane / 4, row = o.lane % 4 * 2;
+    const int column = o.lane / 4, row = o.lane % 4 * 2; //@mutate rows-of-lane
 #pragma unroll
     for (int i = 0; i < PART_ROWS / 8; i++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            ht_sts_two(slab_address<float>(o.slab, column + h * 8, i * 8 + row), scaled(v[i * 4 + h * 2], across[h]),
+            ht_sts_two(slab_address<float>(o.slab, column + h * 8, i * 8 + row), scaled(v[i * 4 + h * 2], across[h]), //@mutate columns-of-half
                        scaled(v[i * 4 + h * 2 + 1], across[h]));
         }
     }
@@ -291,12 +291,12 @@ HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
 // SUM_ROWS rows as they are.
 HT_DEVICE void fill_sums(const leaving &o, const ht_acc *acc)
 {
-    const int column = o.lane / 4, row = o.lane % 4 * 2;
+    const int column = o.lane / 4, row = o.lane % 4 * 2; //@mutate rows-of-lane
 #pragma unroll
     for (int i = 0; i < SUM_ROWS / 8; i++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            ht_sts_two(slab_address<ht_sum>(o.slab, column + h * 8, i * 8 + row), result_of(acc + i * 4 + h * 2),
+            ht_sts_two(slab_address<ht_sum>(o.slab, column + h * 8, i * 8 + row), result_of(acc + i * 4 + h * 2), //@mutate columns-of-half
                        result_of(acc + i * 4 + h * 2 + 1));
         }
     }
@@ -377,7 +377,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
 {
     const int columns = o.g.n - at.col;
 #pragma unroll 1
-    for (int row = o.lane; row < PART_ROWS && at.row + row < o.g.m; row += 32) {
+    for (int row = o.lane; row < PART_ROWS && at.row + row < o.g.m; row += 32) { //@mutate rows-of-c
         const float along = scale_of_row(o, at.row + row);
         float *c = to.c + at.col * to.ld + at.row + row;
 #pragma unroll 1
@@ -386,7 +386,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
             for (int q = 0; q < 4; q++)
                 ht_lds_one(slab_address<float>(o.slab, column + q, row), &v[q]);
             for (int q = 0; q < 4; q++) {
-                if (column + q < columns)
+                if (column + q < columns) //@mutate columns-of-part
                     ht_stg4(c, __fmul_rn(to.alpha, scaled(v[q], along)));
                 c += to.ld;
             }
@@ -413,18 +413,18 @@ HT_DEVICE void store_one(const leaving &o, ht_sum sum, int exponent, int row, in
 HT_DEVICE void store_sums(const leaving &o, const place &at)
 {
 #pragma unroll 1
-    for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) {
+    for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) { //@mutate rows-of-c
         const int along = row_exponent(o, at.row + row);
 #pragma unroll 1
         for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
             int exponent[4];
             ht_sum v[4];
             for (int q = 0; q < 4; q++) {
-                exponent[q] = along + column_exponent(o, at.col + column + q);
+                exponent[q] = along + column_exponent(o, at.col + column + q); //@mutate scale-of-column
                 ht_lds_one(slab_address<ht_sum>(o.slab, column + q, row), &v[q]);
             }
             for (int q = 0; q < 4; q++) {
-                if (at.col + column + q < o.g.n)
+                if (at.col + column + q < o.g.n) //@mutate columns-of-sums
                     store_one(o, v[q], exponent[q], at.row + row, at.col + column + q);
             }
         }
@@ -434,19 +434,19 @@ HT_DEVICE void store_sums(const leaving &o, const place &at)
 // PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
 HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, int part, const place &at)
 {
-    const int column = at.col + o.lane / 4;
+    const int column = at.col + o.lane / 4; //@mutate first-column
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
 #pragma unroll
     for (int p = 0; p < PARTS; p++) { // registers have no addresses
         if (p == part)
-            fill_calm(o, v + p * (PART_ROWS / 2), across);
+            fill_calm(o, v + p * (PART_ROWS / 2), across); //@mutate part-calm
     }
     ht_warp_sync();
     if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
         store_wide(o, to, at);
     else
         store_narrow(o, to, at);
-    ht_warp_sync();
+    ht_warp_sync(); //@mutate part-written
 }
 
 // Where part `part` of a warpgroup's results begins, its first row and column of C; n0: of the warpgroup's columns.
@@ -477,12 +477,12 @@ HT_DEVICE bool leave_calm(const leaving &o, unsigned calm, int first)
 HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
     const int thread = (int)threadIdx.x + (int)ht_anew(0), warp = thread / 32; // worked out here, not kept in registers before
-    const leaving o = {g, w, read_scalars(g), smem + SLABS + (unsigned)warp * SLAB_BYTES, smem + SCALES, thread % 32};
+    const leaving o = {g, w, read_scalars(g), smem + SLABS + (unsigned)warp * SLAB_BYTES, smem + SCALES, thread % 32}; //@mutate slab
     const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     unsigned calm = 0xffffffffu;
     bool asks = false;
     if (SCALES_ROWS) {
-        ht_mbar_wait(smem + SCALED, phase);
+        ht_mbar_wait(smem + SCALED, phase); //@mutate wait-scaled
         calm = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
         asks = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
     }
@@ -503,10 +503,10 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
     for (int p = 0; p < PARTS * PART_ROWS / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
         const place at = part_at(w, n0, p * SUM_ROWS / PART_ROWS);
         if (is_ours(g, w, at, asks)) {
-            fill_sums(o, acc + p * (SUM_ROWS / 2));
+            fill_sums(o, acc + p * (SUM_ROWS / 2)); //@mutate part-sums
             ht_warp_sync();
             store_sums(o, {at.row + p * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
+            ht_warp_sync(); //@mutate part-written
         }
     }
 }
@@ -536,7 +536,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
     const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
     int slot = 0;
-    unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
+    unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's //@mutate consumer-phase
     if (CHECKS && g.fallback_in_kernel) {
         ht_grid_wait();
         if (ht_uniform(ht_asks(g)))
@@ -545,7 +545,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     ht_acc acc[ACCS][SUBS][REGS];
     ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
+        const work w = find_work(g, item); //@mutate consumer-work
 #pragma unroll
         for (int l = 0; l < ACCS; l++) {
 #pragma unroll
@@ -566,15 +566,15 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 turn_phase ^= 1;
 #pragma unroll
                 for (int c = 0; c < CHUNK; c++) { // corrections of the whole chunk first, while the sum is small
-                    if (s == 0)
-                        ht_mbar_wait(smem + FULL + (slot + c) * 8, phase);
-                    ht_wgmma_fence();
+                    if (s == 0) //@mutate wait-full
+                        ht_mbar_wait(smem + FULL + (slot + c) * 8, phase); //@mutate wait-full
+                    ht_wgmma_fence(); //@mutate fence
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
                         const unsigned a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
-                        ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0);
-                        ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1);
+                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
+                        ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0); //@mutate mma-ab
+                        ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1); //@mutate mma-ba
                     }
                 }
 #pragma unroll
@@ -582,33 +582,33 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
                         const unsigned a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2;
-                        ht_wgmma(ht_width<BM>(), temp, b, a, 1);
+                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
+                        ht_wgmma(ht_width<BM>(), temp, b, a, 1); //@mutate mma-hi
                     }
                 }
-                ht_wgmma_commit();
-                if (lane == 0)
-                    ht_mbar_arrive(next_turn);
-                ht_wgmma_wait<0>();
-                ht_wgmma_pin<REGS>(temp);
-                if (s == SUBS - 1 && lane < CLUSTER) {
-                    const unsigned block = ht_cluster_address(smem, lane);
+                ht_wgmma_commit(); //@mutate commit
+                if (lane == 0) //@mutate turn-lane
+                    ht_mbar_arrive(next_turn); //@mutate turn
+                ht_wgmma_wait<0>(); //@mutate wait-chain
+                ht_wgmma_pin<REGS>(temp); //@mutate pin
+                if (s == SUBS - 1 && lane < CLUSTER) { //@mutate who-releases
+                    const unsigned block = ht_cluster_address(smem, lane); //@mutate release-to
 #pragma unroll
                     for (int c = 0; c < CHUNK; c++) {
-                        ht_mbar_arrive_cluster(block + EMPTY + (slot + c) * 8);
+                        ht_mbar_arrive_cluster(block + EMPTY + (slot + c) * 8); //@mutate release
                     }
                 }
-                ht_promote_chain<REGS>(acc[0][s], temp);
+                ht_promote_chain<REGS>(acc[0][s], temp); //@mutate promote
             }
             slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
-            phase ^= slot == 0;
+            phase ^= slot == 0; //@mutate consumer-parity
         }
         //@end
         store_results(g, w, smem, scales_phase, acc[0][0]);
-        scales_phase ^= 1;
+        scales_phase ^= 1; //@mutate scales-parity
         ht_warp_sync();
         if (SCALES_ROWS && lane == 0)
-            ht_mbar_arrive(smem + SPENT);
+            ht_mbar_arrive(smem + SPENT); //@mutate spent
     }
 }
 
@@ -618,7 +618,7 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
     if (threadIdx.x == 0) {
         for (int s = 0; s < SLOTS; s++) {
             ht_mbar_init(smem + FULL + s * 8, 1);
-            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4 * CLUSTER); // one arrival of each consumer warp
+            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4 * CLUSTER); // one arrival of each consumer warp //@mutate arrivals-of-slot
         }
         for (int w = 0; w < WGS; w++)
             ht_mbar_init(smem + TURN + w * 8, 4);
@@ -626,9 +626,9 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
             ht_mbar_init(smem + SCALED, 32);
             ht_mbar_init(smem + SPENT, WGS * 4);
         }
-        ht_mbar_init_done();
+        ht_mbar_init_done(); //@mutate published
     }
-    ht_cluster_barrier();
+    ht_cluster_barrier(); //@mutate meet
     if (ht_uniform((int)threadIdx.x / 128) == WGS) {
         ht_give_registers<PRODUCER_REGISTERS>();
         const int warp = ht_uniform((int)threadIdx.x / 32) - WGS * 4;
@@ -639,7 +639,7 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
             find_scales(g, smem);
     } else {
         ht_take_registers<CONSUMER_REGISTERS>();
-        consume(g, smem);
+        consume(g, smem); //@mutate consumers
     }
 }
 
@@ -654,5 +654,5 @@ static int launch(const ht_gemm_args &g, void *stream)
     const long long items = tiles * g.splits * g.batch, most = SMS / CLUSTER;
     if (items > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than the kernel can count
-    return ht_launch_dependent(gemm, (unsigned)(items < most ? items : most) * CLUSTER, 1, 1, THREADS, SMEM_BYTES, stream, g, CLUSTER);
+    return ht_launch_dependent(gemm, (unsigned)(items < most ? items : most) * CLUSTER, 1, 1, THREADS, SMEM_BYTES, stream, g, CLUSTER); //@mutate grid
 }

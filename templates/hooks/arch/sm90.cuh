@@ -158,14 +158,14 @@ template <int N> struct ht_width {
 // leading offset, 1, which the swizzle ignores). Adding bytes / 16 moves it: 32 bytes for the next 16 k of 16-bit slices.
 HT_DEVICE unsigned ht_operand(unsigned smem)
 {
-    return 1u << 16 | smem / 16;
+    return 1u << 16 | smem / 16; //@mutate leading-offset
 }
 
 // Its descriptor: rows of 128 bytes in groups of 8 (1024 bytes apart), 128-byte swizzle. Made of the low word only when it is
 // used, so that registers hold no copies of the constant high word.
 HT_DEVICE unsigned long long ht_descriptor(unsigned operand)
 {
-    return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand;
+    return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand; //@mutate descriptor
 }
 
 // ---- sums on their way through shared memory: FP32, or exact in 64 bits
