@@ -543,7 +543,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff;
+constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
 HT_DEVICE int ht_least_number(const int *numbers, int parts)
@@ -568,14 +568,14 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
         const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
-        if (x != RANGE_ALL_ZERO && y != RANGE_ALL_ZERO && less != RANGE_NONFINITE)
+        if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
     }
     for (int m = 16; m > 0; m /= 2) {
         const int other = ht_shfl_xor(least, m);
         least = other < least ? other : least;
     }
-    if (least >= 0 || least == RANGE_NONFINITE)
+    if (least >= 0 || least == HT_RANGE_NONFINITE)
         return least >= 0;
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
