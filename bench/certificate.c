@@ -57,6 +57,10 @@ float certificate_threshold(int64_t lost, int is_zero, int is_finite, double tau
     return (double)near < exact ? nextafterf(near, FLT_MAX) : near;
 }
 
+int certificate_is_sparse(int64_t nonzero, int64_t live_rows) {
+    return nonzero < CERTIFICATE_FEW * live_rows;
+}
+
 int certificate_passes(float acc, float a_threshold, float b_threshold) {
     return fabsf(acc) >= a_threshold + b_threshold;
 }

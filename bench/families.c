@@ -5,6 +5,7 @@
 #include "families.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "threads.h"
@@ -190,11 +191,20 @@ static float outlier_channels(const struct family_site *s) {
     return (float)(draw_normal(s, STREAM_VALUE) * (s->side == 'A' && is_outlier ? s->parameter : 1.0));
 }
 
-/* exp(parameter * randn) over the expected size of the largest of k such: a softmax but for the row's factor near 1. */
-static float softmax_rows(const struct family_site *s) {
+/* Of a softmax: the sum that a row of A is divided by. */
+static double softmax_sum(const struct family_site *s) {
+    struct family_site at = *s;
+    double sum = 0;
     if (s->side == 'B')
-        return normal(s);
-    return (float)exp(s->parameter * (draw_normal(s, STREAM_VALUE) - sqrt(2.0 * log((double)s->k))));
+        return 1;
+    for (at.col = 0; at.col < s->k; at.col++)
+        sum += exp(s->parameter * draw_normal(&at, STREAM_VALUE));
+    return sum;
+}
+
+static float softmax_rows(const struct family_site *s) {
+    const double line = s->line > 0 ? s->line : softmax_sum(s), value = draw_normal(s, STREAM_VALUE);
+    return (float)(s->side == 'A' ? exp(s->parameter * value) / line : value);
 }
 
 /* Magnitudes fall along the rows of A from 1 to 2^-parameter. */
@@ -238,43 +248,43 @@ static float signed_zeros(const struct family_site *s) {
 }
 
 const struct family family_table[] = {
-    {"uniform", "uniform[-1,1]", 0, 0, 0, uniform_signed},
-    {"uniform01", "uniform[0,1]: one sign exposes truncation bias", 0, 0, 0, uniform_unit},
-    {"llm", "uniform[0.5,2.5], LE-GEMM's model weights: one sign", 0, 0, 0, uniform_llm},
-    {"normal", "normal(0,1)", 0, 0, 0, normal},
-    {"phi0.1", "(rand-0.5) exp(0.1 randn), Ozaki", 0, 0, 0.1, ozaki},
-    {"phi1", "(rand-0.5) exp(1 randn), Ozaki", 0, 0, 1.0, ozaki},
-    {"phi2", "(rand-0.5) exp(2 randn), Ozaki", 0, 0, 2.0, ozaki},
-    {"phi4", "(rand-0.5) exp(4 randn), Ozaki", 0, 0, 4.0, ozaki},
-    {"integers", "whole numbers -8..8: exact while sums fit 24 bits", 1, 0, 0, small_integers},
-    {"huge", "A near 1e30, B uniform[-1,1]", 0, 0, 30.0, magnitude_a},
-    {"tiny", "A near 1e-30, B uniform[-1,1]", 0, 0, -30.0, magnitude_a},
-    {"hugetiny", "A near 1e30, B near 1e-30", 0, 0, 0, huge_tiny},
-    {"subnormal", "A subnormal, B uniform[-1,1]", 0, 0, 0, subnormal_a},
-    {"rowscales", "rows of A and columns of B scaled by 2^-48..2^48", 0, 0, 0, row_scales},
-    {"dscaled", "A D and inv(D) B, D = powers of two 2^-120..2^120", 0, 0, 120, d_scaled},
-    {"dscaled20", "A D and inv(D) B, D = powers of two 2^-20..2^20", 0, 0, 20, d_scaled},
-    {"dscaled60", "A D and inv(D) B, D = powers of two 2^-60..2^60", 0, 0, 60, d_scaled},
-    {"graded", "magnitudes of A fall along k from 1 to 2^-40, B uniform[-1,1]", 0, 0, 40, graded_rows},
-    {"relu", "A max(0, normal), B normal: activations after ReLU", 0, 0, 0, activation_relu},
-    {"sparse", "A normal where 1 % of it is not zero, B normal", 0, 0, 0.01, sparse_a},
-    {"lognormal", "exp(2 randn): one sign", 0, 0, 2, log_normal},
-    {"laplace", "Laplace distribution", 0, 0, 0, laplace},
-    {"cauchy", "Cauchy distribution", 0, 0, 0, cauchy},
-    {"outliers", "A normal with one k in 100 times 120, B normal: outlier channels", 0, 0, 120, outlier_channels},
-    {"softmax", "rows of A like those of a softmax, exp(8 randn), B normal", 0, 0, 8, softmax_rows},
-    {"onehotnoise", "a one in each row of A and column of B, beside it 1e-6 randn", 0, 0, 1e-6, one_hot_noise},
-    {"cancel1e2", "cancellation, rho = 1e2", 0, 0, 1e2, cancellation},
-    {"cancel1e4", "cancellation, rho = 1e4", 0, 0, 1e4, cancellation},
-    {"cancel1e6", "cancellation, rho = 1e6", 0, 0, 1e6, cancellation},
-    {"identity", "A normal, B the identity", 0, 0, 0, identity_b},
-    {"permutation", "A a permutation, B normal", 0, 0, 0, permutation_a},
-    {"onehot", "a single one in each row of A, B normal", 0, 0, 0, one_hot},
-    {"hilbert", "Hilbert matrices", 0, 0, 0, hilbert},
-    {"zeros", "uniform[-1,1], one k with zeros of both signs", 0, 0, 0, signed_zeros},
-    {"nan", "uniform[-1,1], NaN at one place of A and of B", 0, 1, (double)NAN, one_special},
-    {"inf", "uniform[-1,1], +Inf at one place of A and of B", 0, 1, (double)INFINITY, one_special},
-    {"neginf", "uniform[-1,1], -Inf at one place of A and of B", 0, 1, -(double)INFINITY, one_special},
+    {"uniform", "uniform[-1,1]", 0, 0, 0, uniform_signed, NULL},
+    {"uniform01", "uniform[0,1]: one sign exposes truncation bias", 0, 0, 0, uniform_unit, NULL},
+    {"llm", "uniform[0.5,2.5], LE-GEMM's model weights: one sign", 0, 0, 0, uniform_llm, NULL},
+    {"normal", "normal(0,1)", 0, 0, 0, normal, NULL},
+    {"phi0.1", "(rand-0.5) exp(0.1 randn), Ozaki", 0, 0, 0.1, ozaki, NULL},
+    {"phi1", "(rand-0.5) exp(1 randn), Ozaki", 0, 0, 1.0, ozaki, NULL},
+    {"phi2", "(rand-0.5) exp(2 randn), Ozaki", 0, 0, 2.0, ozaki, NULL},
+    {"phi4", "(rand-0.5) exp(4 randn), Ozaki", 0, 0, 4.0, ozaki, NULL},
+    {"integers", "whole numbers -8..8: exact while sums fit 24 bits", 1, 0, 0, small_integers, NULL},
+    {"huge", "A near 1e30, B uniform[-1,1]", 0, 0, 30.0, magnitude_a, NULL},
+    {"tiny", "A near 1e-30, B uniform[-1,1]", 0, 0, -30.0, magnitude_a, NULL},
+    {"hugetiny", "A near 1e30, B near 1e-30", 0, 0, 0, huge_tiny, NULL},
+    {"subnormal", "A subnormal, B uniform[-1,1]", 0, 0, 0, subnormal_a, NULL},
+    {"rowscales", "rows of A and columns of B scaled by 2^-48..2^48", 0, 0, 0, row_scales, NULL},
+    {"dscaled", "A D and inv(D) B, D = powers of two 2^-120..2^120", 0, 0, 120, d_scaled, NULL},
+    {"dscaled20", "A D and inv(D) B, D = powers of two 2^-20..2^20", 0, 0, 20, d_scaled, NULL},
+    {"dscaled60", "A D and inv(D) B, D = powers of two 2^-60..2^60", 0, 0, 60, d_scaled, NULL},
+    {"graded", "magnitudes of A fall along k from 1 to 2^-40, B uniform[-1,1]", 0, 0, 40, graded_rows, NULL},
+    {"relu", "A max(0, normal), B normal: activations after ReLU", 0, 0, 0, activation_relu, NULL},
+    {"sparse", "A normal where 1 % of it is not zero, B normal", 0, 0, 0.01, sparse_a, NULL},
+    {"lognormal", "exp(2 randn): one sign", 0, 0, 2, log_normal, NULL},
+    {"laplace", "Laplace distribution", 0, 0, 0, laplace, NULL},
+    {"cauchy", "Cauchy distribution", 0, 0, 0, cauchy, NULL},
+    {"outliers", "A normal, one k in 100 times 120, B normal: channels", 0, 0, 120, outlier_channels, NULL},
+    {"softmax", "rows of A the softmax of 8 randn, B normal", 0, 0, 8, softmax_rows, softmax_sum},
+    {"onehotnoise", "a one in each row of A, column of B, else 1e-6 randn", 0, 0, 1e-6, one_hot_noise, NULL},
+    {"cancel1e2", "cancellation, rho = 1e2", 0, 0, 1e2, cancellation, NULL},
+    {"cancel1e4", "cancellation, rho = 1e4", 0, 0, 1e4, cancellation, NULL},
+    {"cancel1e6", "cancellation, rho = 1e6", 0, 0, 1e6, cancellation, NULL},
+    {"identity", "A normal, B the identity", 0, 0, 0, identity_b, NULL},
+    {"permutation", "A a permutation, B normal", 0, 0, 0, permutation_a, NULL},
+    {"onehot", "a single one in each row of A, B normal", 0, 0, 0, one_hot, NULL},
+    {"hilbert", "Hilbert matrices", 0, 0, 0, hilbert, NULL},
+    {"zeros", "uniform[-1,1], one k with zeros of both signs", 0, 0, 0, signed_zeros, NULL},
+    {"nan", "uniform[-1,1], NaN at one place of A and of B", 0, 1, (double)NAN, one_special, NULL},
+    {"inf", "uniform[-1,1], +Inf at one place of A and of B", 0, 1, (double)INFINITY, one_special, NULL},
+    {"neginf", "uniform[-1,1], -Inf at one place of A and of B", 0, 1, -(double)INFINITY, one_special, NULL},
 };
 const int family_count = (int)(sizeof family_table / sizeof family_table[0]);
 
@@ -296,23 +306,43 @@ struct filling {
     const struct family *family;
     struct family_site site; /* of some element */
     int64_t rows, ld;
+    double *line; /* of each row of A or column of B; NULL: none, or no memory */
     float *out;
 };
+
+static int find_lines(void *context, int64_t first, int64_t last) {
+    const struct filling *w = context;
+    struct family_site site = w->site;
+    for (int64_t i = first; i < last; i++) {
+        site.row = site.side == 'A' ? i : 0;
+        site.col = site.side == 'A' ? 0 : i;
+        w->line[i] = w->family->line(&site);
+    }
+    return 0;
+}
 
 static int fill_columns(void *context, int64_t first, int64_t last) {
     const struct filling *w = context;
     struct family_site site = w->site;
     for (site.col = first; site.col < last; site.col++)
-        for (site.row = 0; site.row < w->rows; site.row++)
+        for (site.row = 0; site.row < w->rows; site.row++) {
+            site.line = w->line != NULL ? w->line[outer(&site)] : 0;
             w->out[site.col * w->ld + site.row] = w->family->value(&site);
+        }
     return 0;
 }
 
 void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
                  float *out, int64_t ld) {
     const int64_t rows = side == 'A' ? m : k, columns = side == 'A' ? k : n;
-    struct filling w = {family, {seed, side, m, n, k, 0, 0, family->parameter}, rows, ld, out};
-    (void)threads_run(threads_count(0, columns, rows * columns * FILL_COST), columns, fill_columns, &w);
+    const int64_t lines = side == 'A' ? m : n, cost = rows * columns * FILL_COST;
+    struct filling w = {family, {seed, side, m, n, k, 0, 0, family->parameter, 0}, rows, ld, NULL, out};
+    if (family->line != NULL)
+        w.line = malloc((size_t)lines * sizeof *w.line);
+    if (w.line != NULL)
+        (void)threads_run(threads_count(0, lines, cost), lines, find_lines, &w);
+    (void)threads_run(threads_count(0, columns, cost), columns, fill_columns, &w);
+    free(w.line);
 }
 
 /* A class is a smooth random 8 x 8 image (four blobs), a digit is its class shifted in brightness plus noise.

@@ -17,6 +17,7 @@ struct family_site { /* one element: op-free A(m x k) or B(k x n) */
     char side; /* 'A' or 'B' */
     int64_t m, n, k, row, col;
     double parameter;
+    double line; /* family.line of the element's row of A or column of B; 0: not known, value computes it */
 };
 
 struct family {
@@ -26,6 +27,7 @@ struct family {
     int special;      /* holds NaN or Inf */
     double parameter;
     float (*value)(const struct family_site *site);
+    double (*line)(const struct family_site *site); /* what a row of A or column of B has in common, at O(k); NULL: nothing */
 };
 
 extern const struct family family_table[];

@@ -110,6 +110,14 @@ static void thresholds(void **state) {
     assert_false(certificate_passes(NAN, zero, zero));
 }
 
+static void few_products_are_left_alone(void **state) {
+    (void)state;
+    assert_true(certificate_is_sparse(64, 64) && certificate_is_sparse(255, 64) &&
+                !certificate_is_sparse(256, 64));
+    assert_true(!certificate_is_sparse(0, 0) && certificate_is_sparse(3, 1) &&
+                !certificate_is_sparse(1024, 64));
+}
+
 /* ---- products */
 
 struct product {
@@ -336,6 +344,7 @@ int main(void) {
         cmocka_unit_test(an_element_is_zero_before_it_is_scaled),
         cmocka_unit_test(exponents),
         cmocka_unit_test(thresholds),
+        cmocka_unit_test(few_products_are_left_alone),
         cmocka_unit_test(alignment_is_counted),
         cmocka_unit_test(no_adversary_passes_beyond_the_bound),
     };

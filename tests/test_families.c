@@ -290,12 +290,17 @@ static void spans(void **state) {
     struct pair *p = make("softmax", 2);
     for (int i = 0; i < N; i++) {
         float largest = 0, least = FLT_MAX;
+        double sum = 0;
         for (int k = 0; k < N; k++) {
+            sum += (double)p->a[k * N + i];
             largest = fmaxf(largest, p->a[k * N + i]);
             least = fminf(least, p->a[k * N + i]);
         }
-        assert_true(least > 0 && largest < 0x1p20f && largest > 0x1p-24f && largest / least > 0x1p24f);
+        assert_true(fabs(sum - 1) < 1e-6 && least > 0 && largest > 0.1f && largest / least > 0x1p24f);
     }
+    const struct family *softmax = family_find("softmax"); /* an element by itself is the same */
+    const struct family_site site = {2, 'A', N, N, N, 3, 5, softmax->parameter, 0};
+    assert_true(softmax->value(&site) == p->a[5 * N + 3]);
     free(p);
     p = make("graded", 2);
     assert_true(spread_of(p->a, N).most > 0.9 && spread_of(p->b + N * (N - 1), N).most > 0.9);

@@ -223,7 +223,7 @@ static float value_of(const struct filler *f, const struct problem *p, int side,
     if (f->kind[side] != NULL)
         return (float)f->kind[side]->value(&s);
     const struct family_site site = {s.seed,    side ? 'B' : 'A',     p->m, p->n, p->k, side ? l : outer,
-                                     side ? outer : l, f->family->parameter};
+                                     side ? outer : l, f->family->parameter, 0};
     return f->family->value(&site);
 }
 
