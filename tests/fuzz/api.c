@@ -8,13 +8,14 @@
 
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
+#include "../../runtime/sim/sim_api.h"
 #include "fuzz.h"
 #include "hostile.h"
 #include "problem.h"
 #include "truth.h"
 
 struct totals {
-    int64_t products, scaled, refused, starved, packed, other_way, repeated, hostile, estimates;
+    int64_t products, scaled, refused, starved, packed, other_way, repeated, captured, hostile, estimates;
     struct worst worst[TRUTH_SCHEMES];
 };
 
@@ -279,6 +280,32 @@ static int starve(struct fuzz_rng *r, const struct problem *p, const struct scal
     return code == HALFTONE_OK;
 }
 
+/* On one of three streams, with workspace from either source, now and then with nothing kept. */
+static void choose_memory(struct fuzz_rng *r) {
+    static char streams[3];
+    ok(halftone_set_stream(h, fuzz_one_in(r, 2) ? NULL : &streams[fuzz_below(r, 3)]), "stream");
+    ok(halftone_set_workspace_source(h, fuzz_one_in(r, 4) ? HALFTONE_POOL : HALFTONE_OWN), "workspace source");
+    if (fuzz_one_in(r, 20))
+        ok(halftone_trim(h), "trim");
+}
+
+/* The product again, as a graph that is run twice: with whatever the handle keeps for the stream, or has not yet. */
+static void check_captured(const struct problem *p, const struct scalars *s, const float *want) {
+    void *stream = NULL;
+    ok(halftone_get_stream(h, &stream), "get_stream");
+    FUZZ_CHECK(ht_sim_capture_begin(stream) == 0, "capture");
+    const int code = multiply(p, s);
+    void *const graph = ht_sim_capture_end(stream);
+    ok(code, "captured product");
+    for (int replay = 0; replay < 2; replay++) {
+        problem_reset_c(p);
+        FUZZ_CHECK(ht_sim_graph_run(graph, stream) == 0 && ht_sim_error()[0] == '\0', "replay: %s", ht_sim_error());
+        check_bits(p, want, "replay");
+    }
+    ht_sim_graph_free(graph);
+    totals->captured++;
+}
+
 static void check_result(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct asked *asked,
                          const struct halftone_plan *plan) {
     float *c = problem_read_c(p);
@@ -298,6 +325,8 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
         check_bits(p, c, "again, by another schedule");
         totals->repeated++;
     }
+    if (fuzz_one_in(r, 6))
+        check_captured(p, s, c);
     if (p->batch == 1 && p->m * p->n * p->k > 0 && fuzz_one_in(r, 3))
         check_packed(r, p, s, &promise, c);
     free(c);
@@ -306,6 +335,7 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
 static void run_product(struct fuzz_rng *r, const struct problem *p, const struct asked *asked) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct scalars s = scalars_make(r, p);
+    choose_memory(r);
     const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0f);
     const int code = halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
     set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
@@ -387,10 +417,10 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
 
 static void report(const void *context) {
     const struct totals *t = context;
-    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed (%lld of other bits), %lld repeated, %lld hostile, "
+    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed (%lld of other bits), %lld repeated, %lld captured, %lld hostile, "
            "%lld estimates\n  worst share of the bound (case, results):",
            (long long)t->products, (long long)t->scaled, (long long)t->refused, (long long)t->starved, (long long)t->packed,
-           (long long)t->other_way, (long long)t->repeated, (long long)t->hostile, (long long)t->estimates);
+           (long long)t->other_way, (long long)t->repeated, (long long)t->captured, (long long)t->hostile, (long long)t->estimates);
     for (int i = 0; i < TRUTH_SCHEMES && t->worst[i].name[0] != '\0'; i++)
         printf("%s %s %.3f (%lld, %lld)", i > 0 ? "," : "", t->worst[i].name, t->worst[i].share, (long long)t->worst[i].index,
                (long long)t->worst[i].elements);
