@@ -153,11 +153,10 @@ int ht_dev_stream_sync(void *stream) {
 int ht_dev_is_capturing(void *stream, int *capturing) {
     gpu_capture_status status = GPU(StreamCaptureStatusNone);
     GPU(Error_t) error = GPU(StreamIsCapturing)((GPU(Stream_t))stream, &status);
-    /* The null stream while another stream captures globally: it may not be used, so it counts as
-     * capturing. */
+    /* The null stream while another stream captures globally. */
     if (error == GPU(ErrorStreamCaptureImplicit)) {
         (void)GPU(GetLastError)();
-        *capturing = 1;
+        *capturing = 2;
         return HT_DEV_OK;
     }
     *capturing = status != GPU(StreamCaptureStatusNone);

@@ -1,7 +1,7 @@
 /* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
  * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_context, ht_steps, ht_api, ht_query
- * and ht_rho call each other. They know the device only through ht_dev.h, kernels only through the descriptors
- * of ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
+ * and ht_rho call each other. They know the device only through ht_dev.h, kernels only by the descriptors of
+ * ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
  * amalgamation joins all files, so names at file scope are unique among them. */
 #ifndef HT_CALL_H
 #define HT_CALL_H
@@ -164,7 +164,7 @@ struct own_block {
     char *at;
     size_t bytes;
     size_t outgrown; /* bytes of those before it that are kept for graphs */
-    bool in_graph;   /* one may hold the address: the block is not freed before halftone_trim or halftone_destroy */
+    bool in_graph;   /* one may hold the address: not freed before halftone_trim or halftone_destroy */
 };
 
 /* What calls may use again because the order of one stream is theirs. */
@@ -176,8 +176,8 @@ struct context {
     uint64_t last_use; /* halftone.uses then */
 };
 
-/* Whether the stream is being captured, as far as the present call has asked. */
-enum capture { CAPTURE_NOT_ASKED, CAPTURE_NONE, CAPTURE_ACTIVE };
+/* Whether the stream is being captured, as far as the call has asked. Elsewhere: see ht_dev_is_capturing. */
+enum capture { CAPTURE_NOT_ASKED, CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_ELSEWHERE };
 
 /* ---- the handle ---- */
 
@@ -308,9 +308,9 @@ HT_LOCAL int64_t ht_layout_bytes(const struct packed_layout *o);
 HT_LOCAL struct packed_place ht_place_in_block(const struct packed_layout *o, char *block);
 /* Where those of A (side 0) or B (1) lie in a call's workspace. */
 HT_LOCAL struct packed_place ht_place_in_workspace(const struct plan *p, char *workspace, int side);
-/* The workspace of a call, from the source that the handle is set to; in a capture the pool stands in for a block of
- * the handle's that may not grow. Closed when all has been launched: returns `code`, or if that is success what went
- * wrong here. */
+/* The workspace of a call, from the source that the handle is set to; in a capture the pool stands in for a
+ * block of the handle's that may not grow. Closed when all has been launched: returns `code`, or if that is
+ * success what went wrong here. */
 HT_LOCAL int ht_open_workspace(halftone *h, size_t bytes, struct workspace *w);
 HT_LOCAL int ht_close_workspace(halftone *h, struct workspace *w, int code);
 HT_LOCAL enum ws_source ht_workspace_source(const halftone *h);
@@ -319,19 +319,19 @@ HT_LOCAL enum ws_source ht_workspace_source(const halftone *h);
 
 /* Fills in halftone.capture. */
 HT_LOCAL int ht_ask_capture(halftone *h);
-/* The block of the present stream; *at NULL with success: it would have to grow, and the stream is being captured. */
+/* The block of the present stream; *at NULL with success: it would have to grow, which a capture forbids. */
 HT_LOCAL int ht_own_workspace(halftone *h, size_t bytes, char **at);
-/* Lets the operands of one packing launch use the present stream's block for the exchange of absmax, if there is one and
- * they fit: then its context is returned. */
-HT_LOCAL struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args,
-                                            int count);
+/* Lets the operands of one packing launch use the present stream's block for the exchange of absmax, if there
+ * is one and they fit: then its context is returned. */
+HT_LOCAL struct context *ht_attach_exchange(halftone *h, const struct pack_source *x,
+                                            struct ht_pack_args *args, int count);
 /* Frees all of the handle's own device memory; the first failure's code. */
 HT_LOCAL int ht_free_memory(halftone *h);
 
 /* ---- ht_steps.c ---- */
 
-/* Packs one or two operands: together in one launch where a grid can hold all their entries. memory: where that of the
- * call comes from. */
+/* Packs one or two operands: together in one launch where a grid can hold all their entries. memory: where
+ * that of the call comes from. */
 HT_LOCAL int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
                               int count, enum ws_source memory);
 /* C = beta * C. */

@@ -1,5 +1,5 @@
-/* ht_context.c: the handle's own device memory, which belongs to one stream each: contexts, and what becomes of blocks
- * that are outgrown. */
+/* ht_context.c: the handle's own device memory, which belongs to one stream each: contexts, and what
+ * becomes of blocks that are outgrown. */
 #include "ht_call.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ int ht_ask_capture(halftone *h) {
         return HALFTONE_OK;
     const int code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
     if (code == HALFTONE_OK)
-        h->capture = capturing ? CAPTURE_ACTIVE : CAPTURE_NONE;
+        h->capture = capturing == 0 ? CAPTURE_NONE : capturing == 1 ? CAPTURE_ACTIVE : CAPTURE_ELSEWHERE;
     return code;
 }
 
@@ -44,8 +44,8 @@ static int allocate(halftone *h, size_t bytes, struct own_block *b) {
     return HALFTONE_OK;
 }
 
-/* A block that a graph may hold stays as it is until there is another. Blocks kept so are never more than the one in
- * use: it is at least as large as they are together, unless the device has no room for that. */
+/* A block that a graph may hold stays as it is until there is another. Blocks kept so are never more than
+ * the one in use: it is at least as large as they are together, unless the device has no room for that. */
 static int replace(halftone *h, struct own_block *b, size_t bytes) {
     const size_t kept = b->outgrown + b->bytes;
     struct own_block larger = *b;
@@ -93,8 +93,9 @@ static int grow(halftone *h, struct own_block *b, size_t bytes) {
     return code;
 }
 
-/* Called for each use. Whether the stream is captured matters when the block changes hands: where the handle is used on
- * one stream, that is when it is outgrown, and instead of asking in each call the block is kept then. */
+/* Called for each use. Whether the stream is captured matters when the block changes hands: where the
+ * handle is used on one stream, that is when it is outgrown, and instead of asking in each call the block
+ * is kept then. */
 static int note_use(halftone *h, struct own_block *b) {
     if (b->in_graph)
         return HALFTONE_OK;
@@ -103,14 +104,14 @@ static int note_use(halftone *h, struct own_block *b) {
         return HALFTONE_OK;
     }
     const int code = ht_ask_capture(h);
-    b->in_graph = code == HALFTONE_OK && h->capture == CAPTURE_ACTIVE;
+    b->in_graph = code == HALFTONE_OK && h->capture != CAPTURE_NONE;
     return code;
 }
 
 /* ---- contexts ---- */
 
-/* Gives the context that was used least recently to the present stream, when all its work is done: its own stream may
- * be gone. What graphs may hold does not go along. */
+/* Gives the context that was used least recently to the present stream, when all its work is done: its own
+ * stream may be gone. What graphs may hold does not go along. */
 static int take_over(halftone *h, struct context *c) {
     struct own_block *const blocks[] = {&c->workspace, &c->exchange};
     int code = ht_fail_device(h, ht_dev_sync());
@@ -129,7 +130,8 @@ static int take_over(halftone *h, struct context *c) {
     return HALFTONE_OK;
 }
 
-/* The context of the handle's stream. NULL: the table is full, and in a capture nobody can wait for another stream. */
+/* The context of the handle's stream. NULL: the table is full, and in a capture nobody can wait for
+ * another stream. */
 static int find_context(halftone *h, struct context **found) {
     struct context *c = h->current, *oldest = h->context;
     int code = HALFTONE_OK;
@@ -168,10 +170,11 @@ int ht_own_workspace(halftone *h, size_t bytes, char **at) {
         return code;
     if (c == NULL || c->workspace.bytes < bytes) {
         code = ht_ask_capture(h);
-        if (code != HALFTONE_OK || h->capture == CAPTURE_ACTIVE)
+        if (code != HALFTONE_OK || h->capture != CAPTURE_NONE)
             return code;
         code = grow(h, &c->workspace, bytes);
-        /* the product reads flags that packing may not have raised: any value will do, but a sanitizer asks for one */
+        /* the product reads flags that packing may not have raised: any value will do, but a sanitizer
+         * asks for one */
         if (code == HALFTONE_OK)
             code = ht_fail_device(h, ht_dev_memset_async(c->workspace.at, 0, WS_ALIGNMENT, h->stream));
     }
@@ -194,7 +197,7 @@ static int ensure_exchange(halftone *h, int64_t bytes, struct context **found) {
         return code;
     if ((int64_t)c->exchange.bytes < bytes || !c->exchange_is_reset) {
         code = ht_ask_capture(h);
-        if (code != HALFTONE_OK || h->capture == CAPTURE_ACTIVE) /* a graph would reset it later, and again */
+        if (code != HALFTONE_OK || h->capture != CAPTURE_NONE) /* a graph would reset it later, and again */
             return code;
         if ((int64_t)c->exchange.bytes < bytes) {
             code = grow(h, &c->exchange, (size_t)round_up(bytes, EXCHANGE_UNIT));
@@ -210,7 +213,8 @@ static int ensure_exchange(halftone *h, int64_t bytes, struct context **found) {
     return code;
 }
 
-struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args, int count) {
+struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args,
+                                   int count) {
     struct context *c = NULL;
     int64_t ints = 0;
     for (int i = 0; i < count; i++)
@@ -264,7 +268,7 @@ int halftone_trim(halftone *handle) {
     if (code != HALFTONE_OK)
         return code;
     code = ht_ask_capture(handle);
-    if (code == HALFTONE_OK && handle->capture == CAPTURE_ACTIVE)
+    if (code == HALFTONE_OK && handle->capture != CAPTURE_NONE)
         return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
                        "the stream is being captured: nothing can be freed now");
     if (code == HALFTONE_OK)

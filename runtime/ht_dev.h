@@ -81,6 +81,7 @@ HT_LOCAL int ht_dev_memset_async(void *device, int byte, size_t bytes, void *str
 HT_LOCAL int ht_dev_stream_create(void **stream);
 HT_LOCAL int ht_dev_stream_destroy(void *stream);
 HT_LOCAL int ht_dev_stream_sync(void *stream);
+/* *capturing: 0, 1, or 2: another stream's capture forbids this one to be used, which would spoil the capture. */
 HT_LOCAL int ht_dev_is_capturing(void *stream, int *capturing);
 
 HT_LOCAL int ht_dev_event_create(void **event);

@@ -63,8 +63,8 @@ static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const s
     return code;
 }
 
-int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
-                     int count, enum ws_source memory) {
+int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x, int count,
+                     enum ws_source memory) {
     const int ready = ready_packing(h, scheme);
     if (ready != HALFTONE_OK)
         return ready;

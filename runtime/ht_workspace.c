@@ -128,12 +128,13 @@ static int open_handles(halftone *h, size_t bytes, struct workspace *w) {
     const int code = ht_own_workspace(h, bytes, &w->at);
     if (code != HALFTONE_OK || w->at != NULL)
         return code;
-    if (h->device.has_pool)
+    if (h->device.has_pool && h->capture == CAPTURE_ACTIVE)
         return open_pool(h, bytes, w);
-    return ht_fail(h, HALFTONE_WORKSPACE,
-                   "%zu bytes needed, the handle keeps fewer for this stream, the stream is being captured, and "
-                   "this device has no stream-ordered memory",
-                   bytes);
+    return ht_fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, the handle keeps fewer for this stream, and %s",
+                   bytes,
+                   h->capture == CAPTURE_ELSEWHERE
+                       ? "the capture of another stream forbids the null stream's use"
+                       : "the stream is being captured on a device without stream-ordered memory");
 }
 
 static int close_kept(halftone *h, struct workspace *w) {

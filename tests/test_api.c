@@ -28,7 +28,7 @@ static struct {
     int64_t packed_entries, packed_rows;
     size_t limit_bytes, last_alloc_bytes;
     bool capturing, dry; /* dry: launches are only counted */
-    bool has_pool;
+    bool has_pool, elsewhere;
     long asked, device_syncs, pool_allocs, pool_frees, pools, trims, fail_after; /* fail_after: allocations; 0: none fails */
     size_t held_bytes;    /* by cudaMalloc, as it were */
     void *pool_stream;    /* of what the pool gave and has not got back */
@@ -198,7 +198,7 @@ int ht_dev_is_capturing(void *stream, int *capturing) {
     (void)stream;
     dev.calls++;
     dev.asked++;
-    *capturing = dev.capturing;
+    *capturing = dev.capturing ? dev.elsewhere ? 2 : 1 : 0;
     return HT_DEV_OK;
 }
 
@@ -1212,7 +1212,11 @@ static void test_capture_without_a_call_before(void **state) {
                      HALFTONE_OUT_OF_DEVICE_MEMORY);
     assert_string_equal(halftone_last_detail(h), "fake pool is empty");
     dev.limit_bytes = (size_t)1 << 28;
-    dev.capturing = false;
+    dev.elsewhere = true; /* it would spoil the other stream's capture */
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 400, 1, 1, &(float){1}, x, 400, x, 1, &(float){0}, x, 400), HALFTONE_WORKSPACE);
+    assert_non_null(strstr(halftone_last_detail(h), "capture of another stream"));
+    assert_int_equal(dev.pool_allocs, 2);
+    dev.elsewhere = dev.capturing = false;
     for (int i = 0; i < 64; i++)
         call_on(h, &streams[i], &p);
     const long syncs = dev.device_syncs;

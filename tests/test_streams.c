@@ -1,8 +1,10 @@
-/* test_streams: one handle on several streams, and graphs, with real kernels in the simulator, where the test decides
- * which stream gets on and when. All results must have the bits of a plain call. What only a GPU can show: graph.c. */
+/* test_streams: one handle on several streams, and graphs, with real kernels in the simulator, where the
+ * test decides which stream gets on and when. All results must have the bits of a plain call. What only a
+ * GPU can show: graph.c. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -64,16 +66,22 @@ static halftone *open_handle(int source) {
     return NULL;
 }
 
-/* New data, and what they give by a plain call of another handle. C becomes NaN. */
+/* New data, and what they give by a plain call of another handle, made once for each seed. C becomes NaN. */
 static void lane_fill(struct lane *l, unsigned seed) {
-    halftone *plain = open_handle(HALFTONE_OWN);
+    static float known[2 * WILD][M * N];
+    static bool is_known[2 * WILD];
     fill(l->a, M * K, seed);
     fill(l->b, K * N, seed + 50);
-    assert_int_equal(call(plain, l), HALFTONE_OK);
-    memcpy(l->expected, l->c, C_BYTES);
-    assert_true(l->c[0] == l->c[0]);
+    if (!is_known[seed]) {
+        halftone *plain = open_handle(HALFTONE_OWN);
+        assert_int_equal(call(plain, l), HALFTONE_OK);
+        memcpy(known[seed], l->c, C_BYTES);
+        assert_true(l->c[0] == l->c[0]);
+        assert_int_equal(halftone_destroy(plain), HALFTONE_OK);
+        is_known[seed] = true;
+    }
+    memcpy(l->expected, known[seed], C_BYTES);
     memset(l->c, 0xff, C_BYTES);
-    assert_int_equal(halftone_destroy(plain), HALFTONE_OK);
 }
 
 static void lane_open(struct lane *l, unsigned seed) {
@@ -150,7 +158,8 @@ static void *captured(halftone *h, struct lane *l) {
     return graph;
 }
 
-/* Replays with data that pass the check and that do not, in turn: a flag of an older replay changes no bit. */
+/* Replays with data that pass the check and that do not, in turn: a flag of an older replay changes no
+ * bit. */
 static void replay(void *graph, struct lane *l, const char *what) {
     static const unsigned seeds[] = {3, WILD, 4, WILD + 1, WILD + 2, 5, 5};
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
@@ -208,7 +217,8 @@ static void test_replays_on_the_handle_s_block(void **state) {
     lane_close(&other);
 }
 
-/* Whatever a workspace holds: NaN, ones, which are the first call's epoch in both flags, or -1, an exchange that is reset. */
+/* Whatever a workspace holds: NaN, ones, which are the first call's epoch in both flags, or -1, an
+ * exchange that is reset. */
 static void test_poisoned_workspaces(void **state) {
     static struct lane l;
     static const int poison[] = {-1, 1, 2, 0x7fffffff};
