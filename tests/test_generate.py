@@ -364,3 +364,28 @@ def test_a_row_decides_the_products_of_all_kernels(tmp_path):
         unpacked = {n: [len(side[n]) for side in sides] for n in kernels if "PRODUCTS = 6" in sides[0][n]}
         assert len(unpacked) == (5 if gpu == "a800" else 3) and all("PRODUCTS = 5" in sides[1][n] for n in unpacked)
         assert gpu == "h200" or all((old - 1) * 5 == (new - 1) * 6 for old, new in unpacked.values()), unpacked
+
+
+def test_columns_that_no_family_serves_are_one_line(tmp_path):
+    """Fictional rows: egemm in two passes, for FP64, with a combining kernel. list, emit, explain and its page pass them over or say why."""
+    root, binary = copy_of_generator(tmp_path), tmp_path / "gen"
+    source = (root / "gen/facts/scheme.c").read_text()
+    row = re.search(r'(?ms)^    \{\.name = "egemm",.*?"\},\n', source).group(0)
+    rows = {"twice": (".products = 4,", ".products = 4, .pass_products = {3, 1},", "makes FP32 of FP32 in 2 passes"),
+            "wide": ("OF_FP32,", ".in = NUMBER_F64, .out = NUMBER_F64, .unit_exponent = -53,", "makes FP64 of FP64 in 1 pass"),
+            "apart": (".products = 4,", ".products = 4, .combine = COMBINE_BY_KERNEL,", "makes FP32 of FP32 in 1 pass, combined by a kernel")}
+    added = "".join(row.replace('"egemm"', f'"{name}"').replace(old, new) for name, (old, new, _) in rows.items())
+    (root / "gen/facts/scheme.c").write_text(source.replace(row, row + added))
+    build_generator(root, binary)
+    fiction = {"root": root, "binary": binary}
+    listed = gen("list", "schemes", **fiction).stdout
+    assert [line.split()[0] for line in listed.splitlines() if "no kernels:" in line] == list(rows)
+    for name, (_, _, said) in rows.items():
+        for verb in (["emit", "--out", tmp_path / name], ["explain"]):
+            run = gen(*verb, "--gpu", "a800", "--scheme", name, check=False, **fiction)
+            assert run.returncode == 1 and run.stderr.startswith(f"a800: scheme {name}: no kernel family {said}; this GPU has: half, ")
+            assert run.stderr.count("\n") == 1 and not run.stdout and not (tmp_path / name).exists()
+    left_out = gen("emit", "--gpu", "a800", "--lean", "--out", tmp_path / "all", **fiction).stdout
+    assert all(f"scheme {name} is left out: no kernel family {said}\n" in left_out for name, (_, _, said) in rows.items())
+    gen("explain", "--gpu", "a800", "--html", tmp_path / "page.html", **{**fiction, "root": ROOT})
+    assert "twice" not in (tmp_path / "page.html").read_text()

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../gen/cli/explain.h"
+#include "../gen/cli/manifest.h"
 #include "../runtime/ht_cost.h"
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
@@ -586,6 +587,34 @@ static int count_lines_starting(const char *text, const char *prefix) {
     return count;
 }
 
+/* Types and units are read from the row: twice as wide elements leave half the tiles, wide scales take room of their
+ * own, integer sums lose nothing, and what is small enough to lose only itself depends on the unit. */
+static void columns_of_a_scheme_decide(void **state) {
+    (void)state;
+    struct gpu g = budget("a800");
+    const struct isa *isa = isa_find("sm_80");
+    struct scheme s = *scheme_find("bf16x6");
+    const int64_t units = manifest_bound_units(&s, isa, 1024);
+    g.smem_per_sm_bytes = g.smem_per_block_bytes = 64 * 64 * 4 * 4 + 13 * 64 * 4;
+    g.smem_reserved_per_block_bytes = 64 * 64 * 4;
+    assert_int_equal(emit_pack_tiles(&g, &s), 4);
+    s.scale_type = NUMBER_F64;
+    assert_int_equal(emit_pack_tiles(&g, &s), 3);
+    s.in = NUMBER_F64;
+    assert_int_equal(emit_pack_tiles(&g, &s), 1);
+    assert_int_equal(manifest_bound_units(&s, isa, 1024), -1); /* no family reads FP64 */
+    s.in = NUMBER_F32;
+    s.unit_exponent = -16;
+    assert_true(manifest_bound_units(&s, isa, 1024) < units);
+    s.sum = NUMBER_S32;
+    assert_true(scheme_is_exact(&s));
+    assert_int_equal(manifest_bound_units(&s, isa, 1024), manifest_bound_units(&s, isa, 4096));
+    assert_int_equal(scheme_passes(&s), 1);
+    s.pass_products[0] = s.pass_products[1] = 3;
+    assert_int_equal(scheme_passes(&s), 2);
+    assert_null(target_main(&g, isa, &s).isa);
+}
+
 static void explain_has_one_pick_and_repeats(void **state) {
     (void)state;
     for (int b = 0; b < BUDGETS; b++) {
@@ -808,6 +837,7 @@ int main(void) {
         cmocka_unit_test(egemm_padding_decides_nothing),
         cmocka_unit_test(legemm_accepts_table_2),
         cmocka_unit_test(every_budget_scheme_and_model),
+        cmocka_unit_test(columns_of_a_scheme_decide),
         cmocka_unit_test(explain_has_one_pick_and_repeats),
         cmocka_unit_test(unverified_rows_take_the_worst),
         cmocka_unit_test(explain_says_what_it_must),

@@ -52,9 +52,10 @@ static void rank(struct listing *l) {
 bool explain_rank(struct listing *l) {
     const struct target first = model_target(l->kind, l->g, l->isa, l->s);
     l->on = first;
-    do
+    while (l->on.isa) { /* NULL at once: no family computes the scheme */
         tile_enumerate(&l->on, collect, l);
-    while (target_next(&l->on));
+        target_next(&l->on);
+    }
     l->on = first;
     rank(l);
     return !l->failed;

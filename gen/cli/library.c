@@ -63,26 +63,43 @@ void library_expand_schemes(struct text *out, const char *list) {
         text_add(out, strcmp(name, "auto") == 0 ? "f16x3,bf16x6u" : name);
 }
 
+bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    const int passes = scheme_passes(s);
+    const bool has_unit = model_has_unit(g, isa, s), has_family = target_main(g, isa, s).isa != NULL;
+    if (!has_unit)
+        text_addf(why, "there are no %s kernels for %s", slice_title(s->slice), isa->name);
+    else if (!has_family)
+        text_addf(why, "no kernel family makes %s of %s in %d pass%s%s", number_title(s->out),
+                  number_title(s->in), passes, passes > 1 ? "es" : "",
+                  s->combine == COMBINE_BY_KERNEL ? ", combined by a kernel" : "");
+    return has_unit && has_family;
+}
+
 /* Whether the row of a scheme's name is this GPU's, and has kernels there. */
 static bool has_scheme(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return model_has_unit(g, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s;
+    struct text why = {0};
+    const bool has = library_has(&why, g, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s;
+    text_free(&why);
+    return has;
 }
 
 const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa) {
-    const struct scheme *s = scheme_for(name, isa->flushes_subnormals);
-    struct text names = {0};
-    if (!s)
-        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
-    if (!s || model_has_unit(g, isa, s))
-        return s;
+    const struct scheme *s = scheme_for(name, isa->flushes_subnormals), *found = NULL;
+    struct text names = {0}, why = {0};
     for (int i = 0; i < scheme_count; i++) {
         if (has_scheme(g, isa, &scheme_table[i]))
             text_addf(&names, "%s%s", names.len > 0 ? ", " : "", scheme_table[i].name);
     }
-    err_user(g->name, 0, "scheme %s: there are no %s kernels for %s; this GPU has: %s", name,
-             slice_title(s->slice), isa->name, names.data ? names.data : "none");
+    if (!s)
+        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+    else if (library_has(&why, g, isa, s))
+        found = s;
+    else
+        err_user(g->name, 0, "scheme %s: %s; this GPU has: %s", name, why.data,
+                 names.data ? names.data : "none");
     text_free(&names);
-    return NULL;
+    text_free(&why);
+    return found;
 }
 
 static void plan_schemes(struct kernel_set *set, const struct options *o) {

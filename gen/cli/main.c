@@ -89,10 +89,14 @@ static void list_isa(struct text *out, const struct isa *isa) {
  * that holds. */
 static void list_scheme(struct text *out, const struct scheme *s) {
     enum { K = 1024 };
-    text_addf(out, "%-9s %d x %s, %2d product%s, bound %6" PRId64 "%s at k = %d: %.*s\n", s->name, s->slices,
-              slice_title(s->slice), s->products, s->products > 1 ? "s" : " ",
-              manifest_bound_units(s, isa_find("sm_80"), K), s->exact_k > 0 ? " k" : "  ", (int)K,
-              (int)strcspn(s->range_text, ";"), s->range_text);
+    const int64_t units = manifest_bound_units(s, isa_find("sm_80"), K);
+    text_addf(out, "%-9s %d x %s, %2d product%s, ", s->name, s->slices, slice_title(s->slice), s->products,
+              s->products > 1 ? "s" : " ");
+    if (units < 0)
+        text_add(out, "no kernels: ");
+    else
+        text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units, s->exact_k > 0 ? " k" : "  ", (int)K);
+    text_addf(out, "%.*s\n", (int)strcspn(s->range_text, ";"), s->range_text);
 }
 
 static int run_list(const char *what, const char *root) {
@@ -236,10 +240,10 @@ static void print_left_out(const struct options *o) {
     for (int i = 0; i < library.sets && !o->scheme; i++) {
         const struct kernel_set *set = &library.set[i];
         for (int k = 0; k < scheme_count; k++) {
-            const struct scheme *s = &scheme_table[k];
-            if (!model_has_unit(&set->gpu, set->context.isa, s))
-                printf("%s: scheme %s is left out: there are no %s kernels for %s\n", set->gpu.name, s->name,
-                       slice_title(s->slice), set->context.isa->name);
+            struct text why = {0};
+            if (!library_has(&why, &set->gpu, set->context.isa, &scheme_table[k]))
+                printf("%s: scheme %s is left out: %s\n", set->gpu.name, scheme_table[k].name, why.data);
+            text_free(&why);
         }
     }
     for (int i = 0; i < library.sets; i++)

@@ -101,8 +101,8 @@ static struct bound_terms bound_terms_of(const struct target *on) {
         const struct product *p = &s->product[i];
         if (p->acc != 0)
             continue;
-        /* slice i is at most 2^-(slice bits * i): products below 2^-20 */
-        const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > 20;
+        /* slice i is at most 2^-(slice bits * i): products below 16 units; 2^-20 of FP32 */
+        const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > -s->unit_exponent - 4;
         b.step_units += tiny ? isa->tiny_units
                              : full; /* lo * lo cannot lose more than itself, but the sum is cut again */
         /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16, cut 2^-7 *
@@ -122,6 +122,8 @@ static struct bound_terms bound_terms_of(const struct target *on) {
 
 int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k) {
     const struct target on = target_main(NULL, isa, s);
+    if (!on.isa)
+        return -1;
     const struct bound_terms b = bound_terms_of(&on);
     const struct ht_scheme_desc desc = {.mma_k = target_fragment_k(&on),
                                         .align_units = b.step_units,
@@ -159,8 +161,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->simt_k_max,
-            s->checked ? emit_pack_tiles(c->gpu) : 0, s->checked ? isa->native_k : 0,
-            scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu) : 0);
+            s->checked ? emit_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
+            scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;
     }
     text_add(out, "};\n\n");

@@ -110,7 +110,8 @@ static void constants_mma_warp(struct params *p, const struct plan *plan) {
 
 static void constants_wgmma_ss(struct params *p, const struct plan *plan) {
     param(p, "SUM_ROWS",
-          tile_part_rows(&plan->tile) * 4 / (long)ht_partial_size(scheme_is_exact(plan->on.s)));
+          tile_part_rows(&plan->tile) * number_bytes(plan->on.s->out) /
+              (long)ht_partial_size(scheme_is_exact(plan->on.s)));
     p->list[p->count - 1].foldable = true;
 }
 
@@ -447,7 +448,8 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     const struct tile *t = &p->tile;
     const struct gpu *g = p->on.g;
     const struct skeleton *k = p->on.skeleton;
-    text_addf(out, "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in FP32 from ", p->name);
+    text_addf(out, "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in %s from ", p->name,
+              number_title(p->on.s->out));
     if (k->unpacked)
         text_add(out, "the matrices as they are");
     else
@@ -679,23 +681,26 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-/* Tiles of 64 x 64 floats that a packing block keeps in shared memory: large pieces make the exchange of
+/* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of
  * magnitudes cheap, several blocks on an SM load and write while others wait. Three blocks where each then
  * has at least four tiles, else two, else one. Measured on the H200 (bench/decisions/006). */
-enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_ROOM_BYTES = 13 * 64 * 4, PACK_TILE_BYTES = 64 * 64 * 4 };
-static int64_t pack_tiles_beside(const struct gpu *g, int blocks) {
-    return (g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes - PACK_ROOM_BYTES) /
-           PACK_TILE_BYTES;
+enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_TILE = 64 * 64, PACK_ROOM = 13 * 64 };
+static int64_t pack_tiles_in(const struct scheme *s, int64_t bytes) {
+    return (bytes - PACK_ROOM * number_bytes(s->scale_type)) / (PACK_TILE * number_bytes(s->in));
 }
 
-int emit_pack_blocks_per_sm(const struct gpu *g) {
-    return pack_tiles_beside(g, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, 2) >= PACK_FEW ? 2 : 1;
+static int64_t pack_tiles_beside(const struct gpu *g, const struct scheme *s, int blocks) {
+    return pack_tiles_in(s, g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes);
 }
 
-long emit_pack_tiles(const struct gpu *g) {
-    const int blocks = emit_pack_blocks_per_sm(g);
-    const int64_t alone = (g->smem_per_block_bytes - PACK_ROOM_BYTES) / PACK_TILE_BYTES,
-                  tiles = blocks > 1 ? pack_tiles_beside(g, blocks) : alone;
+int emit_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s) {
+    return pack_tiles_beside(g, s, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, s, 2) >= PACK_FEW ? 2 : 1;
+}
+
+long emit_pack_tiles(const struct gpu *g, const struct scheme *s) {
+    const int blocks = emit_pack_blocks_per_sm(g, s);
+    const int64_t tiles =
+        blocks > 1 ? pack_tiles_beside(g, s, blocks) : pack_tiles_in(s, g->smem_per_block_bytes);
     return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
 }
 
@@ -714,8 +719,8 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     scheme_params(&written, s);
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
     /* nothing to exchange */
-    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu) : 1);
-    param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu));
+    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu, s) : 1);
+    param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu, s));
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
     param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));

@@ -53,7 +53,8 @@
         .name = name_,                                                                                       \
         .paper = "halftone: fixed point relative to the largest of the row (column), " count_                \
                  " signed 8-bit digits, exact integer sums by level, rounded once",                          \
-        .hooks = "scheme/i8", .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,             \
+        .hooks = "scheme/i8", .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_S32, .unit_exponent = -24,  \
+        .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,                                   \
         .split = SPLIT_DIGITS, .scale = SCALE_ROW, .scale_low = 6, .scale_high = 6, .scale_room = 0x10101,   \
         .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_, .carry_k = 32768,          \
         .exact_k = 131072, .split_units = units_,                                                            \
@@ -64,6 +65,9 @@
                       "elements are not much smaller than that; a row (column) with NaN or Inf gives "       \
                       "NaN throughout; k at most 2^24"                                                       \
     }
+
+/* FP32 from end to end; bounds count units of its roundoff. */
+#define OF_FP32 .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_F32, .unit_exponent = -24
 
 /* Types with FP32's exponents need no scale but at the ends of the range: the last slice of a small number
  * would be a BF16 or TF32 subnormal without its last bits, and rounding a number near 2^128 would give Inf.
@@ -85,10 +89,9 @@
 const struct scheme scheme_table[] = {
     {.name = "half",
      .paper = "one FP16 product, no refinement (the papers' lower baseline)",
-     .hooks = "scheme/half",
-     .slice = SLICE_F16, .slices = 1, .atom_slices = 1, .split = SPLIT_ROUND, .scale = SCALE_NONE,
-     .products = 1, .product = {{0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
-     .split_units = 16388,
+     .hooks = "scheme/half", OF_FP32, .slice = SLICE_F16, .slices = 1, .atom_slices = 1, .split = SPLIT_ROUND,
+     .scale = SCALE_NONE, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1,
+     .promote = {PROMOTE_NEVER}, .split_units = 16388,
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose bits, larger "
@@ -97,10 +100,10 @@ const struct scheme scheme_table[] = {
                            "0, larger ones Inf"},
     {.name = "markidis",
      .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
-     .hooks = "scheme/markidis",
-     .slice = SLICE_F16, .slices = 2, .atom_slices = 2, .split = SPLIT_TRUNCATE, .scale = SCALE_NONE,
-     .products = 4, .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
-     .promote = {PROMOTE_NEVER}, .split_units = 13,
+     .hooks = "scheme/markidis", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
+     .split = SPLIT_TRUNCATE, .scale = SCALE_NONE, .products = 4,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
+     .split_units = 13,
      .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
                    "chain on the matrix unit over all of k",
      .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may lose up to "
@@ -109,9 +112,8 @@ const struct scheme scheme_table[] = {
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "ootomo",
      .paper = "Ootomo & Yokota 2022, residual times 2^11, accumulation outside the tensor core, 3 products",
-     .hooks = "scheme/ootomo",
-     .slice = SLICE_F16, .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND_RESIDUAL,
-     .scale = SCALE_RESIDUAL, .residual_shift = 11, .products = 3,
+     .hooks = "scheme/ootomo", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
+     .split = SPLIT_ROUND_RESIDUAL, .scale = SCALE_RESIDUAL, .residual_shift = 11, .products = 3,
      .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}}, .accumulators = 2,
      .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER}, .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the matrix unit, "
@@ -123,10 +125,10 @@ const struct scheme scheme_table[] = {
                            "remains, 2^-25 with the other sign"},
     {.name = "egemm",
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
-     .hooks = "scheme/egemm",
-     .slice = SLICE_F16, .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_NONE,
-     .products = 4, .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
-     .promote = {PROMOTE_NEVER}, .split_units = 5,
+     .hooks = "scheme/egemm", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
+     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 4,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
+     .split_units = 5,
      .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit over all of k",
      .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may lose up to "
                    "2^-25 absolute, because the unscaled residual becomes subnormal",
@@ -134,9 +136,8 @@ const struct scheme scheme_table[] = {
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "legemm",
      .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
-     .hooks = "scheme/legemm",
-     .slice = SLICE_F16, .slices = 2, .atom_slices = 2, .split = SPLIT_BIT_CUT, .scale = SCALE_RESIDUAL,
-     .residual_shift = 10, .products = 3,
+     .hooks = "scheme/legemm", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
+     .split = SPLIT_BIT_CUT, .scale = SCALE_RESIDUAL, .residual_shift = 10, .products = 3,
      .product = {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}}, /* algorithm 1, lines 9-11 */
      .accumulators = 2, .promote = {PROMOTE_NEVER, PROMOTE_NEVER}, .split_units = 29,
      .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two chains on the matrix unit over "
@@ -150,11 +151,10 @@ const struct scheme scheme_table[] = {
                            "Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
-     .auto_role = AUTO_FIRST, .checked = true,
-     .hooks = "scheme/f16x3",
-     .slice = SLICE_F16, .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_ROW,
-     .scale_low = 14, .scale_high = 14, .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
-     .accumulators = 1, .promote = {PROMOTE_ISA}, .split_units = 9,
+     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3", OF_FP32, .slice = SLICE_F16,
+     .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_ROW, .scale_low = 14,
+     .scale_high = 14, .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
+     .promote = {PROMOTE_ISA}, .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, "
                    "added in FP32 to nearest",
      .range_text = F16X3_RANGE},
@@ -163,22 +163,19 @@ const struct scheme scheme_table[] = {
      * costs a second accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
-     .auto_role = AUTO_FIRST, .checked = true,
-     .hooks = "scheme/f16x3_scaled",
-     .slice = SLICE_F16, .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND_RESIDUAL, .scale = SCALE_ROW,
-     .scale_low = 14, .scale_high = 14, .residual_shift = 11, .products = 3,
-     .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}}, .accumulators = 2, .promote = {PROMOTE_ISA, PROMOTE_NEVER},
-     .split_units = 9,
+     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3_scaled", OF_FP32, .slice = SLICE_F16,
+     .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND_RESIDUAL, .scale = SCALE_ROW, .scale_low = 14,
+     .scale_high = 14, .residual_shift = 11, .products = 3, .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}},
+     .accumulators = 2, .promote = {PROMOTE_ISA, PROMOTE_NEVER}, .split_units = 9,
      .bound_text =
          "inputs keep 22 bits, lo*lo (2^-22) left out; two chains, that of the corrections 2^-11 as large",
      .range_text = F16X3_RANGE,
      .flushed_range_text = F16X3_RANGE},
     {.name = "bf16",
      .paper = "one BF16 product, no refinement",
-     .hooks = "scheme/bf16",
-     .slice = SLICE_BF16, .slices = 1, .atom_slices = 1, .split = SPLIT_ROUND, .scale = SCALE_NONE,
-     .products = 1, .product = {{0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
-     .split_units = 131329,
+     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 1, .atom_slices = 1,
+     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1,
+     .promote = {PROMOTE_NEVER}, .split_units = 131329,
      .bound_text = "each input is rounded to 8 bits: at most 2^-7 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
@@ -188,9 +185,9 @@ const struct scheme scheme_table[] = {
          "Inf; " FLUSHED_PRODUCTS_TEXT},
     {.name = "bf16x3",
      .paper = "halftone: two BF16 slices, lo*lo left out, FP32 promotion",
-     .hooks = "scheme/bf16",
-     .slice = SLICE_BF16, .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE,
-     .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
+     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 2, .atom_slices = 2,
+     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
      .split_units = 769,
      .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, if the "
                    "unit needs one, added in FP32 to nearest",
@@ -202,10 +199,10 @@ const struct scheme scheme_table[] = {
          "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
     {.name = "bf16x6",
      .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
-     .hooks = "scheme/bf16",
-     .slice = SLICE_BF16, .slices = 3, .atom_slices = 1, .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE,
-     .products = 6, .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
-     .accumulators = 1, .promote = {PROMOTE_ISA}, .split_units = 3,
+     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
+     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 6,
+     .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
+     .promote = {PROMOTE_ISA}, .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion "
                    "interval, if the unit needs one, added in FP32 to nearest",
      .range_text =
@@ -216,9 +213,8 @@ const struct scheme scheme_table[] = {
          "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
     {.name = "bf16x9",
      .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
-     .hooks = "scheme/bf16",
-     .slice = SLICE_BF16, .slices = 3, .atom_slices = 1, .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE,
-     .products = 9,
+     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
+     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 9,
      .product =
          {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .accumulators = 1, .promote = {PROMOTE_ISA}, .split_units = 0,
@@ -232,19 +228,18 @@ const struct scheme scheme_table[] = {
          "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
-     .hooks = "scheme/tf32",
-     .slice = SLICE_TF32, .slices = 1, .atom_slices = 1, .split = SPLIT_ROUND, .scale = SCALE_NONE,
-     .products = 1, .product = {{0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
-     .split_units = 16388,
+     .hooks = "scheme/tf32", OF_FP32, .slice = SLICE_TF32, .slices = 1, .atom_slices = 1,
+     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1,
+     .promote = {PROMOTE_NEVER}, .split_units = 16388,
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "truncating chain over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^116) keep 11 bits; smaller ones lose "
                    "bits, larger ones become Inf"},
     {.name = "tf32x3",
      .paper = "halftone: two TF32 slices rounded to nearest, lo*lo left out, FP32 promotion",
-     .hooks = "scheme/tf32",
-     .slice = SLICE_TF32, .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE,
-     .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
+     .hooks = "scheme/tf32", OF_FP32, .slice = SLICE_TF32, .slices = 2, .atom_slices = 2,
+     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 3,
+     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
      .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
                    "FP32 to nearest",
@@ -255,10 +250,9 @@ const struct scheme scheme_table[] = {
      .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; "
               "FP32 FFMA where slices cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; "
               "AMD (gfx90a): FP32 MFMA alone",
-     .hooks = "scheme/bf16x6u",
-     .slice = SLICE_BF16, .slices = 3, .atom_slices = 1, .split = SPLIT_ROUND, .scale = SCALE_NONE,
-     .products = 6, .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
-     .accumulators = 1,
+     .hooks = "scheme/bf16x6u", OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
+     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 6,
+     .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
      .auto_role = AUTO_FALLBACK, .simt_k_max = 16, .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by "
@@ -320,8 +314,15 @@ bool scheme_is_unpacked(const struct scheme *s) {
     return s->simt_k_max > 0;
 }
 
+int scheme_passes(const struct scheme *s) {
+    int passes = 1;
+    while (passes < SCHEME_PASSES_MAX && s->pass_products[passes] > 0)
+        passes++;
+    return passes;
+}
+
 bool scheme_is_exact(const struct scheme *s) {
-    return s->exact_k > 0;
+    return s->sum == NUMBER_S32;
 }
 
 const char *scheme_range(const struct scheme *s) {

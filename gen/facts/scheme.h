@@ -11,7 +11,10 @@ enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_C
 enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
 enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW };
 enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
-enum { SCHEME_PRODUCTS_MAX = 16, SCHEME_ACCUMULATORS_MAX = 4 };
+/* What becomes of the sums: rounded into C by the kernel that forms them, or kept for a kernel of its own
+ * that puts the passes together. */
+enum combine_rule { COMBINE_IN_REGISTERS, COMBINE_BY_KERNEL };
+enum { SCHEME_PRODUCTS_MAX = 16, SCHEME_ACCUMULATORS_MAX = 4, SCHEME_PASSES_MAX = 16 };
 
 struct product {
     int a, b, acc; /* slice of A times slice of B into accumulator acc */
@@ -19,11 +22,14 @@ struct product {
 
 struct scheme {
     const char *name, *paper, *hooks;
+    enum number_type in, out, sum; /* of the caller's A and B, of C, of an accumulator */
+    int unit_exponent;             /* bounds count units of 2^this, the unit roundoff of `out` */
     enum slice_type slice;
     int slices;
     int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
     enum split_rule split;
     enum scale_rule scale;
+    enum number_type scale_type; /* SCALE_ROW: packing's largest magnitude of a row or column is stored so */
     /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room *
      * 2^-23, is brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
@@ -33,6 +39,8 @@ struct scheme {
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
+    int pass_products[SCHEME_PASSES_MAX]; /* of them, pass by pass; {0}: all in one */
+    enum combine_rule combine;
     int accumulators;
     int promote[SCHEME_ACCUMULATORS_MAX]; /* PROMOTE_* or a k interval, for each accumulator */
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that
@@ -41,8 +49,9 @@ struct scheme {
     /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to
      * simt_k_max products an element is computed by FFMA alone, which are then more accurate. 0: panels */
     int simt_k_max;
-    /* a-priori bound |C-R| <= units(k) * 2^-24 * |A||B|, see ht_bound_units in runtime/ht_bound.h */
-    int split_units; /* what the split alone loses, in 2^-24 */
+    /* a-priori bound |C-R| <= units(k) * 2^unit_exponent * |A||B|, see ht_bound_units in
+     * runtime/ht_bound.h */
+    int split_units; /* what the split alone loses, in the same units */
     const char *bound_text, *range_text;
     /* For matrix units that flush subnormals. */
     const char *flushed_range_text; /* range_text there; NULL: the same, but an FP16 row needs subnormals */
@@ -61,6 +70,7 @@ const char *scheme_of_role(enum auto_role role); /* its name; one has each role 
  * dropped. */
 int scheme_flush_exponent(const struct scheme *s);
 
+int scheme_passes(const struct scheme *s); /* launches that form its products */
 int scheme_slice_bytes(const struct scheme *s);
 /* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (templates/README.md). Atoms
  * are ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices

@@ -100,7 +100,9 @@ struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_fami
 }
 
 static bool is_searched(const struct isa *isa, const struct skeleton *k, const struct scheme *s) {
-    return k->searched && k->unpacked == scheme_is_unpacked(s) && isa_has(isa, k->needs);
+    const bool has_passes = scheme_passes(s) > 1 || s->combine == COMBINE_BY_KERNEL;
+    return k->searched && k->unpacked == scheme_is_unpacked(s) && k->in == s->in && k->out == s->out &&
+           k->forms_passes == has_passes && isa_has(isa, k->needs);
 }
 
 static struct target first_from(const struct gpu *g, const struct isa *isa, int family,
