@@ -4,7 +4,6 @@
  * nothing; the caller knows which file it was and says so. */
 #include "base/text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +53,7 @@ void text_add_bytes(struct text *t, const char *bytes, size_t len) {
     t->data[t->len] = '\0';
 }
 
-static __attribute__((format(printf, 2, 0))) void add_list(struct text *t, const char *format,
-                                                           va_list arguments) {
+void text_addv(struct text *t, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     const int len = vsnprintf(NULL, 0, format, again);
@@ -71,7 +69,7 @@ static __attribute__((format(printf, 2, 0))) void add_list(struct text *t, const
 void text_addf(struct text *t, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    add_list(t, format, arguments);
+    text_addv(t, format, arguments);
     va_end(arguments);
 }
 
@@ -79,7 +77,7 @@ void text_line(struct text *t, int indent, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     text_addf(t, "%*s", indent, "");
-    add_list(t, format, arguments);
+    text_addv(t, format, arguments);
     text_add(t, "\n");
     va_end(arguments);
 }

@@ -4,6 +4,7 @@
 #ifndef HT_TEXT_H
 #define HT_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@ void text_free(struct text *t);
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *bytes, size_t len);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_addv(struct text *t, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
 /* A whole line behind `indent` blanks. */
 void text_line(struct text *t, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -244,14 +244,8 @@ void manifest_banner(struct text *out, const struct library *l, const char *lice
 }
 
 bool manifest_header(struct text *out, const struct library *l) {
-    enum { PATH_BYTES = 4096 };
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/runtime/halftone.h", l->set[0].context.root);
     manifest_banner(out, l, "MIT");
-    if (!text_read_file(out, path))
-        err_user(path, 0,
-                 "cannot read this file; --root names the folder that holds gen/, runtime/ and templates/");
-    return err_count() == 0;
+    return emit_read(out, l->set[0].context.root, "runtime", "halftone.h");
 }
 
 void manifest_rules(struct text *out, const struct library *l) {

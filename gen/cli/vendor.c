@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "cli/manifest.h"
 #include "cli/rename.h"
-#include "emit/tpl.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -100,14 +99,7 @@ bool vendor_prefix_ok(const char *prefix) {
 }
 
 static bool read_source(struct text *out, const struct vendor *v, const char *folder, const char *name) {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s%s%s", v->library->set[0].context.root, folder, folder[0] ? "/" : "",
-             name);
-    if (text_read_file(out, path))
-        return true;
-    err_user(path, 0,
-             "cannot read this file; --root names the folder that holds gen/, runtime/ and templates/");
-    return false;
+    return emit_read(out, v->library->set[0].context.root, folder, name);
 }
 
 /* A file under its renamed name. */
@@ -592,23 +584,17 @@ static void add_budgets(struct vendor *v) {
 }
 
 static void add_manifest(struct vendor *v) {
-    struct text raw = {0};
-    manifest_table(&raw, v->library);
-    struct text table = {0};
-    rename_text(&table, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
-    struct text sums = {0};
+    struct text table = {0}, out = {0};
+    manifest_table(&table, v->library);
+    text_addf(&out, "# " HT_RECREATE "%s\n# Licence: MIT-0\n", v->library->recreate);
     for (int i = 0; i < v->files->count; i++) {
         const struct text *t = &v->files->text[i];
-        text_addf(&sums, "# checksum %016" PRIx64 " %s\n", text_checksum(TEXT_CHECKSUM_SEED, t->data, t->len),
+        text_addf(&out, "# checksum %016" PRIx64 " %s\n", text_checksum(TEXT_CHECKSUM_SEED, t->data, t->len),
                   v->files->name[i]);
     }
-    struct text *out = files_add(v->files, "manifest");
-    text_addf(out, "# " HT_RECREATE "%s\n# Licence: MIT-0\n", v->library->recreate);
-    text_add_bytes(out, sums.data, sums.len);
-    text_add_bytes(out, table.data, table.len);
-    text_free(&raw);
+    rename_text(&out, &v->rename, table.data, table.len, RENAME_TABLE, NULL);
+    *files_add(v->files, "manifest") = out;
     text_free(&table);
-    text_free(&sums);
 }
 
 bool vendor_files(struct files *f, const struct library *l, const struct options *r) {
@@ -617,8 +603,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
     struct text shared = {0};
     if (r->prefix && !vendor_prefix_ok(r->prefix))
         return false;
-    if (read_source(&shared, &v, "runtime", "ht_abi.h") &&
-        tpl_section(&v.abi, "runtime/ht_abi.h", shared.data, shared.len, "abi") &&
+    if (emit_read_abi(&v.abi, l->set[0].context.root) && read_source(&shared, &v, "runtime", "ht_abi.h") &&
         read_source(&shared, &v, "runtime", "ht_cost.h") &&
         read_source(&shared, &v, "runtime", "ht_bound.h")) {
         rename_init(&v.rename, r->prefix, v.abi.data);
@@ -630,7 +615,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
         fill(&v, r->simulator ? "sim_README.md" : "README.md", "README.md");
         fill(&v, "CMakeLists.txt", "CMakeLists.txt");
         fill(&v, "rules.mk", "halftone.mk");
-        read_source(add_file(&v, "LICENSE"), &v, "", "LICENSE");
+        read_source(add_file(&v, "LICENSE"), &v, ".", "LICENSE");
         add_budgets(&v);
         add_manifest(&v);
     }

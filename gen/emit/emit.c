@@ -11,7 +11,7 @@
 #include "emit/tpl.h"
 #include "../../runtime/ht_cost.h"
 
-enum { PATH_MAX_BYTES = 1024, PARAMS_MAX = 192 };
+enum { PATH_MAX_BYTES = 4096, FILE_BYTES = 256, PARAMS_MAX = 192 };
 
 struct params {
     struct tpl_param list[PARAMS_MAX];
@@ -45,25 +45,29 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 /* ---- reading templates */
 
 /* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutate.py). */
+bool emit_read(struct text *out, const char *root, const char *folder, const char *name) {
+    char path[PATH_MAX_BYTES];
+    const int n = snprintf(path, sizeof path, "%s/%s/%s", root, folder, name);
+    const bool ok = n < PATH_MAX_BYTES && text_read_file(out, path);
+    if (!ok)
+        err_user(path, 0, "cannot read this file; --root names the folder of gen/, runtime/ and templates/");
+    return ok;
+}
+
 static bool read_template(struct text *out, const struct emit_context *c, const char *folder,
                           const char *name, const char *ext) {
-    char path[PATH_MAX_BYTES];
-    snprintf(path, sizeof path, "%s/templates/%s/%s.%s", c->root, folder, name, ext);
-    const bool ok = text_read_file(out, path);
-    if (!ok)
-        err_user(path, 0, "cannot read this template; --root names the folder of gen/ and templates/");
+    char file[FILE_BYTES];
+    snprintf(file, sizeof file, "%s/%s.%s", folder, name, ext);
+    const bool ok = emit_read(out, c->root, "templates", file);
     for (char *tag = out->data; ok && tag && (tag = strstr(tag, " //@mutate ")); out->len = strlen(out->data))
         memmove(tag, tag + strcspn(tag, "\n"), strlen(tag + strcspn(tag, "\n")) + 1);
     return ok;
 }
 
-static bool read_abi(struct text *out, const struct emit_context *c) {
-    char path[PATH_MAX_BYTES];
+bool emit_read_abi(struct text *out, const char *root) {
     struct text file = {0};
-    snprintf(path, sizeof path, "%s/runtime/ht_abi.h", c->root);
-    const bool ok = text_read_file(&file, path) && tpl_section(out, path, file.data, file.len, "abi");
-    if (!ok)
-        err_user(path, 0, "cannot read the /*@abi*/ section that every kernel carries");
+    const bool ok = emit_read(&file, root, "runtime", "ht_abi.h") &&
+                    tpl_section(out, "runtime/ht_abi.h", file.data, file.len, "abi");
     text_free(&file);
     return ok;
 }
@@ -550,7 +554,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
-    bool ok = read_abi(&t->file[PART_ABI], f->c);
+    bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root);
     ok = read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") && ok;
     for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
         const char *hook = hook_of(f, f->skeleton->hooks[i]);

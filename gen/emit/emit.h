@@ -53,4 +53,8 @@ bool emit_fallback_in_kernel(const struct plan *p);
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa);
 /* The scheme's input range on this instruction set's matrix unit. */
 const char *emit_range_text(const struct scheme *s, const struct isa *isa);
+
+/* ROOT/FOLDER/NAME; what of ht_abi.h every kernel carries. False after err_user. */
+bool emit_read(struct text *out, const char *root, const char *folder, const char *name);
+bool emit_read_abi(struct text *out, const char *root);
 #endif
