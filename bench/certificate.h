@@ -1,4 +1,4 @@
-/* certificate: the a-posteriori certificate of scheme f16x3 (ACCURACY.md, section 14), as arithmetic on the
+/* certificate: the a-posteriori certificate of scheme f16x3 (ACCURACY.md, section 15), as arithmetic on the
  * host: what packing adds up for a row of A or a column of B, and the test that an element of C passes or
  * not. Every function is the reference of what kernels compute, bit for bit. Knows nothing of matrices, files
  * or devices.

@@ -326,7 +326,7 @@ const struct command cmd_check = {
     "blocks of C\n"
     "auto's range check leaves to the wider scheme, and how many elements the certificate that is to replace "
     "it would not\n"
-    "clear (bench/ACCURACY.md, sections 11 and 14). Computed on the host, in FP64; the device only says "
+    "clear (bench/ACCURACY.md, sections 11 and 15). Computed on the host, in FP64; the device only says "
     "which set it runs.\n\n"
     "  --ta, --tb      transpose A, B\n"
     "  --rows N        rows of C for the certificate, in blocks of 64, evenly spread (default 256)\n"
