@@ -76,6 +76,7 @@ struct bench {
     const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
     bool times[YARDSTICK_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
+    const struct family *family;
     int64_t pad; /* leading dimensions of A and B are their rows and this */
     struct contenders contenders;
     int all_kernels;
@@ -319,14 +320,11 @@ static void round_close(struct round *r) {
 static float *make_matrix(const struct round *r, char which, int64_t *ld, int64_t *count) {
     const int is_a = which == 'A', is_trans = r->trans[is_a ? 0 : 1] == 'T';
     const int64_t rows = is_a ? r->shape.m : r->shape.k, cols = is_a ? r->shape.k : r->shape.n;
-    const int64_t stored_rows = is_trans ? cols : rows, stored_cols = is_trans ? rows : cols;
-    *ld = stored_rows + r->bench->pad;
-    *count = *ld * stored_cols;
+    *ld = (is_trans ? cols : rows) + r->bench->pad;
+    *count = *ld * (is_trans ? rows : cols);
     float *x = calloc((size_t)*count, sizeof(float));
-    if (x != NULL && is_a)
-        family_fill(family_find("uniform"), 1, 'A', stored_rows, r->shape.n, stored_cols, x, *ld);
-    else if (x != NULL)
-        family_fill(family_find("uniform"), 1, 'B', r->shape.m, stored_cols, stored_rows, x, *ld);
+    if (x != NULL)
+        family_fill_op(r->bench->family, 1, which, is_trans ? 'T' : 'N', r->shape.m, r->shape.n, r->shape.k, x, *ld);
     return x;
 }
 
@@ -407,7 +405,7 @@ static void make_comments(struct bench *b) {
     stamp_write(head, &b->stamp, &b->engine, b->yardstick, b->facts);
     snprintf(
         b->comments, sizeof b->comments,
-        "%s# data: uniform[-1,1], column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
+        "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
         "and most "
         "over the batches\n"
         "# end: with packing; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
@@ -418,7 +416,7 @@ static void make_comments(struct bench *b) {
         "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
         "round, "
         "bytes read and written%s\n",
-        head, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds,
+        head, b->family->text, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds,
         b->engine.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
@@ -539,7 +537,7 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
 static int run(int argc, char **argv, struct fault *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
-    const char *trans = "NN", *pad = "0", *yardsticks = NULL, *operands = NULL;
+    const char *trans = "NN", *pad = "0", *yardsticks = NULL, *operands = NULL, *family = "uniform";
     struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0;
     memset(&b, 0, sizeof b);
@@ -556,6 +554,7 @@ static int run(int argc, char **argv, struct fault *f) {
                                      {"--trans", &trans, NULL},
                                      {"--yardsticks", &yardsticks, NULL},
                                      {"--pad", &pad, NULL},
+                                     {"--family", &family, NULL},
                                      {"--operands", &operands, NULL},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
@@ -565,10 +564,13 @@ static int run(int argc, char **argv, struct fault *f) {
     if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
         return fault_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
     b.all_kernels = strcmp(kernels, "all") == 0;
-    if (operands != NULL && (sizes != NULL || file != NULL || yardsticks != NULL || b.all_kernels || b.pad != 0 ||
-                             strcmp(trans, "NN") != 0))
-        return fault_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad and "
-                              "--yardsticks");
+    b.family = family_find(family);
+    if (b.family == NULL)
+        return fault_usage(f, "no family '%s'; `halftone report --list` prints them", family);
+    const int shaped = sizes != NULL || file != NULL || b.all_kernels || b.pad != 0 || strcmp(trans, "NN") != 0;
+    if (operands != NULL && (shaped || yardsticks != NULL || strcmp(family, "uniform") != 0))
+        return fault_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad, "
+                              "--family and --yardsticks");
     int status = outfile_check(b.out, f) == 0 ? engine_open(&b.engine, f) : -1;
     if (status == 0 && operands != NULL) {
         const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
@@ -603,7 +605,7 @@ const struct command cmd_bench = {
     "       halftone bench --operands DIR [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
-    "(uniform[-1,1]): single, that is 7 calls one by one in an idle device, each queued behind a delay that hides the\n"
+    "(uniform[-1,1], or another family): single, that is 7 calls one by one in an idle device, each queued behind a delay that hides the\n"
     "latency of launches, and sustained, back to back for S seconds in 9 batches after a warm-up. Prints medians end to\n"
     "end (with packing) and from packed operands, ratios, packing against a device copy of A and B, errors "
     "of 64\n"
@@ -613,6 +615,7 @@ const struct command cmd_bench = {
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
     "  --accuracy     what halftone_set_accuracy takes, beside --schemes; kernel-only figures are of the scheme it "
     "gives\n"
+    "  --family F     of inputs (default uniform)\n"
     "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the "
     "library's pick)\n"
     "  --seconds S    per measurement (default 0.5)\n"
@@ -622,4 +625,4 @@ const struct command cmd_bench = {
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --operands DIR .npy files and their manifest operands.tsv\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
-    run, 0};
+    run, 1};

@@ -306,6 +306,7 @@ struct filling {
     const struct family *family;
     struct family_site site; /* of some element */
     int64_t rows, ld;
+    int transposed; /* stored column by column of the transpose */
     double *line; /* of each row of A or column of B; NULL: none, or no memory */
     float *out;
 };
@@ -324,19 +325,28 @@ static int find_lines(void *context, int64_t first, int64_t last) {
 static int fill_columns(void *context, int64_t first, int64_t last) {
     const struct filling *w = context;
     struct family_site site = w->site;
-    for (site.col = first; site.col < last; site.col++)
-        for (site.row = 0; site.row < w->rows; site.row++) {
+    for (int64_t col = first; col < last; col++)
+        for (int64_t row = 0; row < w->rows; row++) {
+            site.row = w->transposed ? col : row;
+            site.col = w->transposed ? row : col;
             site.line = w->line != NULL ? w->line[outer(&site)] : 0;
-            w->out[site.col * w->ld + site.row] = w->family->value(&site);
+            w->out[col * w->ld + row] = w->family->value(&site);
         }
     return 0;
 }
 
 void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
                  float *out, int64_t ld) {
-    const int64_t rows = side == 'A' ? m : k, columns = side == 'A' ? k : n;
+    family_fill_op(family, seed, side, 'N', m, n, k, out, ld);
+}
+
+void family_fill_op(const struct family *family, uint64_t seed, char side, char trans, int64_t m, int64_t n, int64_t k,
+                    float *out, int64_t ld) {
+    const int transposed = trans != 'N';
+    const int64_t op_rows = side == 'A' ? m : k, op_columns = side == 'A' ? k : n;
+    const int64_t rows = transposed ? op_columns : op_rows, columns = transposed ? op_rows : op_columns;
     const int64_t lines = side == 'A' ? m : n, cost = rows * columns * FILL_COST;
-    struct filling w = {family, {seed, side, m, n, k, 0, 0, family->parameter, 0}, rows, ld, NULL, out};
+    struct filling w = {family, {seed, side, m, n, k, 0, 0, family->parameter, 0}, rows, ld, transposed, NULL, out};
     if (family->line != NULL)
         w.line = malloc((size_t)lines * sizeof *w.line);
     if (w.line != NULL)

@@ -38,6 +38,9 @@ void family_list(FILE *out);                        /* a line each, name and tex
 /* Column-major A (m x k) or B (k x n) with leading dimension ld; columns are shared out to threads where there are many elements. */
 void family_fill(const struct family *family, uint64_t seed, char side, int64_t m, int64_t n, int64_t k,
                  float *out, int64_t ld);
+/* The same matrix as it is stored for trans 'T': its transpose. 'N': as family_fill. */
+void family_fill_op(const struct family *family, uint64_t seed, char side, char trans, int64_t m, int64_t n, int64_t k,
+                    float *out, int64_t ld);
 
 /* Random number primitives, for tests that need their own data. */
 uint64_t family_bits(uint64_t seed, uint64_t stream, uint64_t row, uint64_t col);

@@ -46,7 +46,7 @@ def test_help_lists_the_input_families():
     names = [line.split()[0] for line in listed.splitlines()]
     real = {"relu", "sparse", "lognormal", "laplace", "cauchy", "outliers", "softmax", "onehotnoise", "dscaled20", "dscaled60", "graded"}
     assert real <= set(names) and len(names) == len(set(names)) and all(len(line) <= 110 for line in listed.splitlines())
-    for command in "check", "report", "contract", "parts":
+    for command in "bench", "check", "report", "contract", "parts":
         assert halftone(command, "--help").stdout.endswith("\nInput families:\n\n" + listed)
     assert "Input families" not in halftone("mm", "--help").stdout
 

@@ -110,6 +110,21 @@ static void deterministic(void **state) {
     assert_true(family_bits(1, 2, 3, 4) == UINT64_C(0xd55ccd4aeb3ccafb));
 }
 
+/* Of every family, rows' sums included, transposed as the same numbers elsewhere. */
+static void transposes(void **state) {
+    static float plain[N * 40], turned[40 * (N + 3)];
+    (void)state;
+    for (int i = 0; i < family_count; i++)
+        for (int side = 0; side < 2; side++) {
+            const int64_t rows = side ? 40 : N, cols = side ? N : 40;
+            family_fill_op(&family_table[i], 5, side ? 'B' : 'A', 'N', N, N, 40, plain, rows);
+            family_fill_op(&family_table[i], 5, side ? 'B' : 'A', 'T', N, N, 40, turned, cols + (side ? 3 : 0));
+            for (int64_t row = 0; row < rows; row++)
+                for (int64_t col = 0; col < cols; col++)
+                    assert_memory_equal(&plain[col * rows + row], &turned[row * (cols + (side ? 3 : 0)) + col], 4);
+        }
+}
+
 static void small_integers_are_exact(void **state) {
     struct pair *p = make("integers", 9);
     struct reference r;
@@ -364,7 +379,7 @@ int main(void) {
         cmocka_unit_test(row_scales),    cmocka_unit_test(cancellation_rho),
         cmocka_unit_test(structured),    cmocka_unit_test(specials),
         cmocka_unit_test(digits),        cmocka_unit_test(like_real_data),
-        cmocka_unit_test(distributions), cmocka_unit_test(spans),
+        cmocka_unit_test(transposes),    cmocka_unit_test(distributions), cmocka_unit_test(spans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
