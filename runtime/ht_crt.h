@@ -1,13 +1,16 @@
-/* ht_crt.h: constants of Ozaki-II on INT8 (FP64 products by residues, schemes crt14 ... crt20), made from the list of moduli by exact integer
- * arithmetic. Pure C without state: the generator writes them into kernels, the runtime and the tests' reference read them. What they mean,
- * and why they suffice: bench/ACCURACY.md, section 14.
+/* ht_crt.h: constants of Ozaki-II on INT8 (FP64 products by residues, schemes crt14 ... crt20), made from
+ * the list of moduli by exact integer arithmetic. Pure C without state: the generator writes them into
+ * kernels, the runtime and the tests' reference read them. What they mean, and why they suffice:
+ * bench/ACCURACY.md, section 14.
  *
- * A row of A times 2^s, rounded to integers, and a column of B times 2^t have an exact product X below P/2, P the product of N pairwise
- * coprime moduli up to 256. So X follows from X mod p of each modulus p, N products of INT8 with INT32 sums:
+ * A row of A times 2^s, rounded to integers, and a column of B times 2^t have an exact product X below P/2,
+ * P the product of N pairwise coprime moduli up to 256. So X follows from X mod p of each modulus p, N
+ * products of INT8 with INT32 sums:
  *
- *   element -> integer of digit_words x 4 signed digits, base 256 -> residues (element, start, inverse)  -> N INT8 products
- *   INT32 sum c -> its residue c - p round(c barrett / 2^38)                                             -> a signed byte
- *   residues r -> Z = sum of r_l W_l, digit by digit (weight) -> X = Z - P round(Z / P) (quotient)       -> FP64, rounded once
+ *   element -> integer of digit_words x 4 signed digits, base 256 -> residues (element, start, inverse)
+ *   INT8 product of each modulus -> INT32 sums
+ *   INT32 sum c -> its residue c - p round(c barrett / 2^38), a signed byte
+ *   residues r -> Z = sum of r_l W_l, digit by digit (weight) -> X = Z - P round(Z / P) (quotient) -> FP64
  *
  * W_l is 1 mod p_l and 0 mod the others, between -P/2 and P/2. */
 #ifndef HT_CRT_H
@@ -19,29 +22,32 @@
 enum {
     HT_CRT_LEAST = 14, /* moduli */
     HT_CRT_MOST = 20,
-    HT_CRT_WORDS = 8, /* of 32 bits, the arithmetic below: more than any number here takes */
+    HT_CRT_WORDS = 8,     /* of 32 bits, the arithmetic below: more than any number here takes */
     HT_CRT_SEGMENT = 512, /* k of a row whose elements are measured together */
-    HT_CRT_EXACT_K = 131072, /* k after which INT32 sums are replaced by their residues: below 2^31 / 127^2 = 133,144 */
+    HT_CRT_EXACT_K =
+        131072, /* k after which INT32 sums are replaced by their residues: below 2^31 / 127^2 = 133,144 */
     HT_CRT_POISONED = 1 << 20 /* exponent of a row with NaN or Inf; far above what two others add up to */
 };
 
 struct ht_crt {
-    int moduli;       /* N */
-    int product_bits; /* floor(log2 P) + 1 */
-    int digit_words;  /* words of four signed digits that hold a scaled element */
-    int value_words;  /* 32-bit words that hold X with its sign */
-    int sum_words;    /* the same for Z */
-    int top_word, top_shift;            /* Z >> (32 top_word + top_shift) has 31 bits and a sign ... */
-    int32_t quotient;                   /* ... and times this, divided by 2^50 and rounded, is round(Z / P) */
-    uint64_t limit_mantissa;            /* limit on (2^s |row|)^2: mantissa of 64 bits, the first of which is 1 ... */
-    int limit_exponent;                 /* ... times 2^this */
-    uint32_t product[6];                /* P, lowest word first */
+    int moduli;              /* N */
+    int product_bits;        /* floor(log2 P) + 1 */
+    int digit_words;         /* words of four signed digits that hold a scaled element */
+    int value_words;         /* 32-bit words that hold X with its sign */
+    int sum_words;           /* the same for Z */
+    int top_word, top_shift; /* Z >> (32 top_word + top_shift) has 31 bits and a sign ... */
+    int32_t quotient;        /* ... and times this, divided by 2^50 and rounded, is round(Z / P) */
+    uint64_t limit_mantissa; /* limit on (2^s |row|)^2: mantissa of 64 bits, the first of which is 1 ... */
+    int limit_exponent;      /* ... times 2^this */
+    uint32_t product[6];     /* P, lowest word first */
     int32_t modulus[HT_CRT_MOST];
-    int32_t barrett[HT_CRT_MOST];       /* 2^38 / p, to nearest */
-    int32_t start[HT_CRT_MOST];         /* what the sum of digits times `element` starts from: bits of a float, a multiple of p */
-    uint32_t inverse[HT_CRT_MOST];      /* 1 / p to nearest, as bits of a float */
-    uint32_t element[HT_CRT_MOST][3];   /* 256^j mod p, between -p/2 and p/2, as signed bytes */
-    uint32_t weight[HT_CRT_MOST][5];    /* [b][l / 4]: digit b of W_l, as signed bytes of four moduli; moduli beyond N: 0 */
+    int32_t barrett[HT_CRT_MOST]; /* 2^38 / p, to nearest */
+    int32_t start
+        [HT_CRT_MOST]; /* of the sum of digits times `element`: bits of a float that is a multiple of p */
+    uint32_t inverse[HT_CRT_MOST];    /* 1 / p to nearest, as bits of a float */
+    uint32_t element[HT_CRT_MOST][3]; /* 256^j mod p, between -p/2 and p/2, as signed bytes */
+    uint32_t weight[HT_CRT_MOST]
+                   [5]; /* [b][l / 4]: digit b of W_l, as signed bytes of four moduli; moduli beyond N: 0 */
 };
 
 /* Largest pairwise coprime numbers up to 256. */
@@ -91,7 +97,8 @@ static inline int ht_crt_bit_length(const uint32_t *x) {
 static inline uint64_t ht_crt_bits(const uint32_t *x, int at) {
     uint64_t bits = 0;
     for (int i = 63; i >= 0; i--)
-        bits = bits << 1 | (at + i < 0 || at + i >= 32 * HT_CRT_WORDS ? 0 : x[(at + i) / 32] >> (at + i) % 32 & 1);
+        bits = bits << 1 |
+               (at + i < 0 || at + i >= 32 * HT_CRT_WORDS ? 0 : x[(at + i) / 32] >> (at + i) % 32 & 1);
     return bits;
 }
 
@@ -121,7 +128,8 @@ static inline int32_t ht_crt_centred(int64_t x, int32_t p) {
 static inline void ht_crt_make_residue(struct ht_crt *c, int l) {
     const int32_t p = ht_crt_moduli[l];
     const uint32_t divisor[HT_CRT_WORDS] = {(uint32_t)p};
-    const int digits = 4 * c->digit_words, most = digits * 128 * (p == 255 ? 1 : 128); /* sums of digits times `element` */
+    const int digits = 4 * c->digit_words,
+              most = digits * 128 * (p == 255 ? 1 : 128); /* sums of digits times `element` */
     int32_t power = 1;
     c->modulus[l] = p;
     c->barrett[l] = (int32_t)ht_crt_ratio(38, divisor);

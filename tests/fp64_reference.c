@@ -1,5 +1,5 @@
-/* See fp64_reference.h. Numbers are magnitudes of WIDE words and a sign, so that every double times every power of two that occurs is an
- * exact multiple of 2^LOWEST. */
+/* See fp64_reference.h. Numbers are magnitudes of WIDE words and a sign, so that every double times every
+ * power of two that occurs is an exact multiple of 2^LOWEST. */
 #include "fp64_reference.h"
 
 #include <math.h>
@@ -67,7 +67,8 @@ int fp64_row_exponent(int moduli, const double *x, int64_t step, int k) {
         return 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int at = 0; at < k; at += HT_CRT_SEGMENT) {
-            const uint64_t measured = fp64_measure(x + at * step, step, k - at < HT_CRT_SEGMENT ? k - at : HT_CRT_SEGMENT);
+            const uint64_t measured =
+                fp64_measure(x + at * step, step, k - at < HT_CRT_SEGMENT ? k - at : HT_CRT_SEGMENT);
             const int field = (int)(measured >> 52), below = 2 * (most - (field - 1100));
             if (field == 0xfff)
                 return HT_CRT_POISONED;
@@ -131,7 +132,8 @@ static void add_product(uint32_t *sum, const uint32_t *x, const uint32_t *y) {
 }
 
 /* wide += sign * magnitude * factor * 2^exponent, in two's complement. */
-static void add_wide(uint32_t *wide, int negative, const uint32_t *magnitude, int words, uint64_t factor, int exponent) {
+static void add_wide(uint32_t *wide, int negative, const uint32_t *magnitude, int words, uint64_t factor,
+                     int exponent) {
     static uint32_t term[WIDE];
     const int at = exponent - LOWEST;
     memset(term, 0, sizeof term);
@@ -202,8 +204,13 @@ static double finish(const uint32_t *value, int scale, double alpha, double beta
     int is_zero = 1;
     for (int i = 0; i < VALUE; i++)
         is_zero &= magnitude[i] == 0;
-    if ((alpha != 0 && scale >= HT_CRT_POISONED / 2) || !isfinite(alpha) || (beta != 0 && !(isfinite(beta) && isfinite(c)))) {
-        const double x = alpha == 0 ? 0 : scale >= HT_CRT_POISONED / 2 ? NAN : alpha * (is_zero ? 0 : negative ? -1 : 1);
+    if ((alpha != 0 && scale >= HT_CRT_POISONED / 2) || !isfinite(alpha) ||
+        (beta != 0 && !(isfinite(beta) && isfinite(c)))) {
+        const double x = alpha == 0                     ? 0
+                         : scale >= HT_CRT_POISONED / 2 ? NAN
+                                                        : alpha * (is_zero    ? 0
+                                                                   : negative ? -1
+                                                                              : 1);
         return x + (beta == 0 ? 0 : beta * c);
     }
     memset(wide, 0, sizeof wide);
@@ -220,7 +227,8 @@ static double finish(const uint32_t *value, int scale, double alpha, double beta
     return round_wide(wide);
 }
 
-/* Whether X lies where residues tell it from all others: |X| < limit, with some of the limit's slack left to the estimate of round(Z / P). */
+/* Whether X lies where residues tell it from all others: |X| < limit, with some of the limit's slack left
+ * to the estimate of round(Z / P). */
 static int is_unique(const struct ht_crt *c, const uint32_t *value) {
     uint32_t twice[HT_CRT_WORDS], product[HT_CRT_WORDS] = {0}, slack[HT_CRT_WORDS];
     memcpy(twice, value, sizeof twice);
@@ -244,8 +252,8 @@ static uint32_t *scaled_rows(int moduli, const struct fp64_operand *operand, int
     return words;
 }
 
-int fp64_reference(int moduli, int m, int n, int k, double alpha, const struct fp64_operand *a, const struct fp64_operand *b,
-                   double beta, double *c, int64_t ldc) {
+int fp64_reference(int moduli, int m, int n, int k, double alpha, const struct fp64_operand *a,
+                   const struct fp64_operand *b, double beta, double *c, int64_t ldc) {
     struct ht_crt table;
     if (ht_crt_make(&table, moduli) != 0)
         return 1;

@@ -64,6 +64,17 @@ static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     return result;
 }
 
+#define HT_TABLE static const
+/* prim/crt_cuda.cuh */
+static inline int ht_dp4a(unsigned a, unsigned b, int c) {
+    for (int i = 0; i < 32; i += 8)
+        c += (signed char)(a >> i & 255) * (signed char)(b >> i & 255);
+    return c;
+}
+static inline int ht_clz(unsigned x) {
+    return x == 0 ? 32 : __builtin_clz(x);
+}
+
 /* To nearest even; beyond the range its end, NaN 0 (PTX ISA, cvt). */
 static inline int __float2int_rn(float x) {
     return x >= 2147483648.0f ? INT_MAX : x <= -2147483648.0f ? INT_MIN : x == x ? (int)rintf(x) : 0;

@@ -1,0 +1,122 @@
+#include "../samples/crt_mma_warp.h" //@drop
+// ---- geometry: residues of all moduli into C
+// A thread takes 16 elements as a thread of the product holds them (crt_mma_warp): 16 bytes from the plane
+// of each modulus, then element by element the residues of four moduli to a word, the integer that has
+// them, and its one rounding.
+constexpr int THREADS = BM / WM * (BN / WN) * WAVE,
+              PIECES = BM * BN / THREADS / 16; // of 16 elements of a thread, in a tile
+constexpr int MI = WM / MMA_M, NI = WN / MMA_N, WARPS_M = BM / WM;
+constexpr int GROUPS = (CRT_MODULI + 3) / 4;
+
+// Where element e of a thread's tile lies in it.
+HT_DEVICE int row_in_tile(int thread, int e)
+{
+    return thread / WAVE % WARPS_M * WM + e / (NI * D_REGS) * MMA_M +
+           ht_d_row(thread % WAVE, e % D_REGS / D_COLS);
+}
+
+HT_DEVICE int column_in_tile(int thread, int e)
+{
+    return thread / WAVE / WARPS_M * WN + e / D_REGS % NI * MMA_N +
+           ht_d_col(thread % WAVE, e % D_REGS % D_COLS);
+}
+
+// Bytes of four elements, four moduli to a word: the other way round.
+HT_DEVICE void transpose(const unsigned *x, unsigned *y)
+{
+    const unsigned low[2] = {__byte_perm(x[0], x[1], 0x5140), __byte_perm(x[2], x[3], 0x5140)};
+    const unsigned high[2] = {__byte_perm(x[0], x[1], 0x7362), __byte_perm(x[2], x[3], 0x7362)};
+    y[0] = __byte_perm(low[0], low[1], 0x5410);
+    y[1] = __byte_perm(low[0], low[1], 0x7632);
+    y[2] = __byte_perm(high[0], high[1], 0x5410);
+    y[3] = __byte_perm(high[0], high[1], 0x7632);
+}
+
+HT_DEVICE unsigned long long read_scalar(const double *pointer, double value)
+{
+    unsigned long long bits;
+    if (pointer)
+        return (unsigned long long)ht_ldg_i64((const long long *)(const void *)pointer);
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+struct scalars {
+    unsigned long long alpha, beta;
+    int is_power; // beta is 0 and alpha 2^shift with the sign
+    int shift;
+    unsigned sign;
+};
+
+HT_DEVICE scalars read_scalars(const ht_crt_combine_args &g)
+{
+    scalars by = {read_scalar(g.alpha_ptr, g.alpha), read_scalar(g.beta_ptr, g.beta), 0, 0, 0};
+    const int field = (int)(by.alpha >> 52 & 0x7ff);
+    by.is_power =
+        ht_crt_is_zero(by.beta) && (by.alpha & 0xfffffffffffffull) == 0 && field != 0 && field != 0x7ff;
+    by.shift = field - 1023;
+    by.sign = ht_crt_sign(by.alpha);
+    return by;
+}
+
+HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, long long entry,
+                             const unsigned *residues, int row, int col)
+{
+    if (row >= g.m || col >= g.n)
+        return;
+    unsigned value[CRT_VALUE_WORDS];
+    long long *const c = (long long *)(void *)(g.c + entry * g.c_stride + col * g.ldc + row);
+    const int scale = ht_ldg_i32(g.a_exponents + entry * g.a_exponent_stride + row) +
+                      ht_ldg_i32(g.b_exponents + entry * g.b_exponent_stride + col);
+    ht_crt_value(residues, value);
+    unsigned long long result;
+    if (by.is_power && scale < CRT_POISONED / 2)
+        result = ht_crt_to_fp64(value, scale - by.shift, by.sign);
+    else
+        result = ht_crt_axpby(value, scale, by.alpha, by.beta,
+                              ht_crt_is_zero(by.beta) ? 0 : (unsigned long long)ht_ldg_i64(c));
+    ht_stg_i64(c, (long long)result);
+}
+
+static __global__ void __launch_bounds__(THREADS) combine(const ht_crt_combine_args g)
+{
+    const int thread = (int)threadIdx.x, tile = (int)blockIdx.x / PIECES, piece = (int)blockIdx.x % PIECES,
+              tiles_m = (g.m + BM - 1) / BM;
+    const long long entry = blockIdx.z;
+    const int row0 = tile % tiles_m * BM, col0 = tile / tiles_m * BN;
+    const unsigned char *from =
+        g.planes + entry * g.plane_stride + (long long)tile * (BM * BN) + (piece * THREADS + thread) * 16;
+    const scalars by = read_scalars(g);
+    unsigned x[4][GROUPS * 4]; // four elements to a word, by moduli
+#pragma unroll
+    for (int l = 0; l < GROUPS * 4; l++) {
+        const uint4 v = l < CRT_MODULI ? ht_ldg16(from + l * g.plane_modulus_stride) : make_uint4(0, 0, 0, 0);
+        x[0][l] = v.x;
+        x[1][l] = v.y;
+        x[2][l] = v.z;
+        x[3][l] = v.w;
+    }
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        unsigned residues[4][GROUPS];
+#pragma unroll
+        for (int i = 0; i < GROUPS; i++) {
+            unsigned y[4];
+            transpose(x[w] + i * 4, y);
+            for (int e = 0; e < 4; e++)
+                residues[e][i] = y[e];
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int at = piece * 16 + w * 4 + e;
+            store_element(g, by, entry, residues[e], row0 + row_in_tile(thread, at),
+                          col0 + column_in_tile(thread, at));
+        }
+    }
+}
+
+static int launch(const ht_crt_combine_args &g, void *stream)
+{
+    const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
+    return ht_launch(combine, tiles * PIECES, 1, (unsigned)g.batch, THREADS, 0, stream, g);
+}
