@@ -55,7 +55,7 @@ int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     return HT_DEV_OK;
 }
 
-int ht_dev_alloc(void **memory, size_t bytes) {
+static int allocate_block(void **memory, size_t bytes) {
     *memory = NULL;
     if (bytes > CARD_BYTES - BLOCK_ALIGNMENT)
         return report(HT_DEV_MEMORY, "allocation: more than the simulated card has");
@@ -78,6 +78,14 @@ int ht_dev_alloc(void **memory, size_t bytes) {
     }
     *memory = block + BLOCK_ALIGNMENT;
     return HT_DEV_OK;
+}
+
+/* A GPU's runtime refuses it while a stream is captured, and spoils the capture. */
+int ht_dev_alloc(void **memory, size_t bytes) {
+    *memory = NULL;
+    if (ht_sim_any_capture())
+        return report(HT_DEV_FAILED, "allocation: not permitted while a stream is captured");
+    return allocate_block(memory, bytes);
 }
 
 int ht_dev_free(void *memory) {
@@ -154,7 +162,7 @@ int ht_dev_pool_trim(void *pool) {
 
 int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
     (void)pool;
-    int taken = 0, code = ht_dev_alloc(memory, bytes);
+    int taken = 0, code = allocate_block(memory, bytes);
     if (code != HT_DEV_OK || !ht_sim_is_capturing(stream))
         return code;
     ht_sim_unregister(*memory);

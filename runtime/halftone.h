@@ -42,9 +42,9 @@
  *
  *    HALFTONE_OWN, the default: blocks that the handle keeps for each stream. A block grows when a call needs
  *    more (this allocates and waits for the stream); from the first call that scales rows of more than 64 k
- *    on there are up to 34 MB beside it in which packing blocks meet. A block that was outgrown is kept,
- *    because a graph may hold its address, until halftone_trim or halftone_destroy; blocks so kept are
- *    together no larger than the one in use. Blocks are kept for 32 streams; the next stream gets those of
+ *    on there are up to 34 MB beside it through which packing blocks exchange their rows' largest elements. A
+ *    block that was outgrown is kept, because a graph may hold its address, until halftone_trim or
+ *    halftone_destroy; blocks so kept are together no larger than the one in use. Blocks are kept for 32 streams; the next stream gets those of
  *    the one that was not used for longest, after waiting for the device.
  *
  *    HALFTONE_POOL, by halftone_set_workspace_source: each call allocates on its stream (cudaMallocAsync,
@@ -242,7 +242,7 @@ int halftone_set_workspace_source(halftone *handle, int source);
 
 /* Gives all device memory that the handle keeps back to the system, after waiting for the device; the next call allocates
  * anew. Graphs that captured calls on the handle's own blocks must not run any more, as with halftone_destroy; those that
- * hold memory of the pool may. HALFTONE_NOT_SUPPORTED while the handle's stream is being captured. */
+ * hold memory of the pool may. The handle's present stream must exist; HALFTONE_NOT_SUPPORTED while it is being captured. */
 int halftone_trim(halftone *handle);
 
 /* "auto", a name from halftone_schemes, or an earlier name of one: "fp32" is taken for bf16x6u. */

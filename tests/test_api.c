@@ -34,6 +34,8 @@ static struct {
     void *pool_stream;    /* of what the pool gave and has not got back */
     const void *last_pool;
     void *stream;        /* where uploads belong */
+    const char *gone;    /* so many streams from here on are destroyed */
+    long gone_count;
     long uploads_elsewhere;
     int open_code, launch_code, init_code, capability;
     struct ht_pack_args pack_log[4]; /* the last four, newest first */
@@ -174,8 +176,12 @@ int ht_dev_memset_async(void *memory, int byte, size_t bytes, void *stream) {
     return HT_DEV_OK;
 }
 
+static void assert_is_there(const void *stream) {
+    assert_false(dev.gone != NULL && (const char *)stream >= dev.gone && (const char *)stream < dev.gone + dev.gone_count);
+}
+
 int ht_dev_stream_sync(void *stream) {
-    (void)stream;
+    assert_is_there(stream);
     dev.calls++;
     dev.syncs++;
     return HT_DEV_OK;
@@ -195,7 +201,7 @@ int ht_dev_download(void *host, const void *device, size_t bytes) {
 }
 
 int ht_dev_is_capturing(void *stream, int *capturing) {
-    (void)stream;
+    assert_is_there(stream);
     dev.calls++;
     dev.asked++;
     *capturing = dev.capturing ? dev.elsewhere ? 2 : 1 : 0;
@@ -1164,6 +1170,24 @@ static void test_streams_are_bounded(void **state) {
     assert_int_equal(dev.allocs, 2 * KEPT);
 }
 
+/* A stream is not touched when calls have gone on to another: it may be destroyed, before or after the handle. */
+static void test_streams_may_be_gone(void **state) {
+    halftone *h = NULL;
+    struct problem p = problem_of('N', 'N', 20, 20, 130, 0);
+    char streams[80];
+    (void)state;
+    memset(dev.inits, 0, sizeof dev.inits);
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    dev.gone = streams;
+    for (int i = 0; i < 80; i++) {
+        call_on(h, &streams[i], &p);
+        dev.gone_count = i + 1;
+    }
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    assert_int_equal(dev.allocs, dev.frees);
+    dev.gone = NULL;
+}
+
 /* What a graph holds is not given to another stream. */
 static void test_captured_memory_stays_with_its_stream(void **state) {
     halftone *h = *state;
@@ -2120,6 +2144,7 @@ int main(void) {
         API_TEST(test_what_a_capture_used_is_kept),
         API_TEST(test_streams_share_no_memory),
         API_TEST(test_streams_are_bounded),
+        API_TEST(test_streams_may_be_gone),
         API_TEST(test_captured_memory_stays_with_its_stream),
         API_TEST(test_capture_without_a_call_before),
         API_TEST(test_memory_of_the_pool),

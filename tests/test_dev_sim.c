@@ -173,6 +173,8 @@ static void test_a_graph_has_its_memory(void **state) {
     assert_int_not_equal(ht_sim_capture_begin(stream), 0);
     assert_int_equal(ht_dev_is_capturing(stream, &capturing), HT_DEV_OK);
     assert_int_equal(capturing, 1);
+    assert_int_equal(ht_dev_alloc((void **)&p, 8), HT_DEV_FAILED); /* as on a GPU */
+    assert_non_null(strstr(ht_dev_detail(), "captured"));
     assert_int_equal(ht_dev_pool_alloc(pool, (void **)&p, 8, stream), HT_DEV_OK);
     assert_true(sim.registered == 1 && sim.unregistered == 1);
     assert_int_equal(ht_dev_memset_async(p, 7, 4, stream) + ht_dev_pool_free(p, stream), HT_DEV_OK);

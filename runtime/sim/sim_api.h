@@ -39,6 +39,7 @@ void ht_sim_graph_free(void *graph);
  * memory. Owns: memory that is dropped with the graph that the stream is captured for; nonzero: no memory. */
 int ht_sim_later(void *stream, void (*run)(void *data, void *stream), const void *data, size_t bytes);
 int ht_sim_is_capturing(void *stream);
+int ht_sim_any_capture(void);
 int ht_sim_graph_owns(void *stream, void *memory, int (*drop)(void *memory));
 
 /* Matrix arithmetic by name ("sm75", "sm80", "sm86", "sm89", "sm90", "gfx90a"; default "sm80"): 0; 1 for an unknown

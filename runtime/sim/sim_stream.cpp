@@ -145,6 +145,14 @@ int ht_sim_is_capturing(void *stream) {
     return capture_of(stream) != nullptr;
 }
 
+int ht_sim_any_capture(void) {
+    std::lock_guard<std::mutex> lock(stream_mutex);
+    for (const auto &s : streams)
+        if (s.second.capture != nullptr)
+            return 1;
+    return 0;
+}
+
 int ht_sim_graph_owns(void *stream, void *memory, int (*drop)(void *memory)) {
     sim_graph *const graph = capture_of(stream);
     try {
