@@ -17,8 +17,8 @@ build() { # build SET SCHEME TILES
 pairs() { # pairs TILE...: each with and without a second block
     for tile in "$@"; do printf '%s,%s_c2,' "$tile" "$tile"; done | sed 's/,$//'
 }
-build h200cluster f16x3 "$(pairs 64x128x32_w64x64_s8 64x64x32_w64x64_s8 128x128x32_w128x64_s6 128x256x32_w128x128_s4 192x128x32_w192x64_s4)"
-build h200cluster8 i8x6 "$(pairs 64x128x128_w64x64_s3 64x64x128_w64x64_s4 128x128x128_w128x64_s2)"
+build h200cluster f16x3 "$(pairs 64x128x32_wg64x64_s8 64x64x32_wg64x64_s8 128x128x32_wg128x64_s6 128x256x32_wg128x128_s4 192x128x32_wg192x64_s4)"
+build h200cluster8 i8x6 "$(pairs 64x128x128_wg64x64_s3 64x64x128_wg64x64_s4 128x128x128_wg128x64_s2)"
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 [ -x out/toolchain/nvidia/cu13/bin/nvcc ] && nvcc=out/toolchain/nvidia/cu13/bin/nvcc
 "$nvcc" -arch=sm_90a -o "$bin/max_clusters" bench/max_clusters.cu

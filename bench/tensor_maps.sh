@@ -3,7 +3,7 @@
 # binary on the H200; it takes 10 seconds. Needs nvcc.
 set -eu
 set_folder=$1 binary=$2
-kernel=ht_f16x3_128x256x32_w128x128_s4_sm90a
+kernel=ht_f16x3_wgmma_128x256x32_wg128x128_s4_sm90a
 python3 bench/tensor_maps.py "$set_folder/$kernel.cu" "$set_folder/obj/$kernel.maps.cu"
 nvcc=$(command -v nvcc || echo out/toolchain/nvidia/cu13/bin/nvcc)
 "$nvcc" -O3 -std=c++17 -diag-suppress 177 -gencode arch=compute_90a,code=sm_90a -DKERNEL=$kernel -DBM=128 -DBN=256 \

@@ -208,7 +208,7 @@ static inline int ht_is_unpacked(int family) {
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_128x128x32_w64x32_s4_sm80 */
     const char *scheme;  /* row of the scheme table */
-    const char *variant; /* "" dispatchable; "plain", "manual", "nointerleave": ablations, run by name only; "fallback": of
+    const char *variant; /* "" dispatchable; "nopipeline", "handpicked", "nointerleave": ablations, run by name only; "fallback": of
                           * those that read the operands, the one for ht_pick_fallback */
     const char *why;     /* one line of the plan: binding resource and runner-up */
     int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, runtime_objects
 
-GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_bf16x6u_*_fallback_*"
+GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", FALLBACK: "the_fallback_*"}
 BREAKS = {
     "no threshold": (GEMM, "return spare >= 0;", "return true;"),
@@ -110,7 +110,7 @@ def test_a_broken_check_is_caught(label, tmp_path):
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", INSIDE)
 def test_a_broken_fallback_inside_a_product_is_caught(label, tmp_path):
-    run_broken("h200", "ht_f16x3_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_128x256x32_*", *INSIDE[label], ["test_check", "the_product_*"], tmp_path)
 
 
 @pytest.mark.mutation
@@ -121,18 +121,18 @@ def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
 
 @pytest.mark.mutation
 def test_columns_stored_by_fours_are_caught(tmp_path):
-    run_broken("h200", "ht_f16x3_32x64x32_*", "i * WIDE_COLUMNS + first", "i * 2 + first", ["test_product", "every_kernel"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_32x64x32_*", "i * WIDE_COLUMNS + first", "i * 2 + first", ["test_product", "every_kernel"], tmp_path)
 
 
 @pytest.mark.mutation
 def test_slots_released_twice_are_caught(tmp_path):
     """Of two chunks in flight; with more k than the ring holds."""
-    run_broken("h200", "ht_f16x3_64x64x32_*", "EMPTY + (second + 0)", "EMPTY + (first + 0)", ["test_product", "every_kernel"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_64x64x32_*", "EMPTY + (second + 0)", "EMPTY + (first + 0)", ["test_product", "every_kernel"], tmp_path)
 
 
 @pytest.mark.mutation
 def test_two_tiles_of_a_block_do_not_both_compute_it(tmp_path):
-    run_broken("h200", "ht_f16x3_32x64x32_*", "w.split == 0 && w.m0 % 64 == 0 && part", "w.split == 0 && part", ["test_check", "the_product_*"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_32x64x32_*", "w.split == 0 && w.m0 % 64 == 0 && part", "w.split == 0 && part", ["test_check", "the_product_*"], tmp_path)
 
 
 @pytest.mark.mutation

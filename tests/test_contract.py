@@ -153,8 +153,8 @@ def test_intervals_that_cannot_be_are_refused(options, what, tmp_path):
 
 def test_a_warpgroups_long_chain_is_kept_between_chunks(tmp_path):
     """Text only; numbers: bench/results/sim-h200-promotion.tsv was made with these kernels in the simulator."""
-    gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--promote", "256", "--tiles", "128x128x32_w128x64_s6", "--out", tmp_path / "x")
-    text = (tmp_path / "x/ht_f16x3_128x128x32_w128x64_s6_p256_sm90a.cu").read_text()
+    gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--promote", "256", "--tiles", "128x128x32_wg128x64_s6", "--out", tmp_path / "x")
+    text = (tmp_path / "x/ht_f16x3_wgmma_128x128x32_wg128x64_s6_p256_sm90a.cu").read_text()
     assert text.count("chain > 0);") == 1 and "if (++chain == 4 || chunk + 1 == w.chunks) {" in text
 
 

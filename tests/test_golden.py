@@ -16,10 +16,10 @@ GOLDEN = ROOT / "tests/golden"
 WRITE = os.environ.get("HALFTONE_GOLDEN") == "write"
 RENEW = "read the difference, then renew with HALFTONE_GOLDEN=write"
 FAMILIES = {  # set, what the file's name begins with
-    "mma": ("a800", "ht_f16x3_128x128x32_"), "wgmma": ("h200", "ht_f16x3_128x256x32_"), "mfma": ("mi210", "ht_f16x3_128x128x32_"),
-    "unpacked-mma": ("a800", "ht_bf16x6u_64x64x32_w32x32_s2_sm"), "unpacked-wgmma": ("h200", "ht_bf16x6u_64x32x32_w16x32_"),
-    "dmma": ("h200", "ht_bf16x6u_64x64x16_w32x32_s4_"),
-    "simt": ("a800", "ht_bf16x6u_64x64x16_"), "gemv": ("a800", "ht_bf16x6u_16x4x256_"), "tall-skinny": ("a800", "ht_bf16x6u_128x4x64_"),
+    "mma": ("a800", "ht_f16x3_mma_128x128x32_"), "wgmma": ("h200", "ht_f16x3_wgmma_128x256x32_"), "mfma": ("mi210", "ht_f16x3_mma_128x128x32_"),
+    "unpacked-mma": ("a800", "ht_bf16x6u_mma_64x64x32_w32x32_s2_sm"), "unpacked-wgmma": ("h200", "ht_bf16x6u_wgmma_64x32x32_w16x32_"),
+    "dmma": ("h200", "ht_dmma_64x64x16_w32x32_s4_"),
+    "simt": ("a800", "ht_simt_64x64x16_"), "gemv": ("a800", "ht_gemv_16x4x256_"), "tall-skinny": ("a800", "ht_tall_skinny_128x4x64_"),
     "pack": ("a800", "ht_pack_f16x3_"), "reduce": ("a800", "ht_reduce_")}
 REVIEWED = ("a800", "t4", "h200", "mi210")
 

@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT, SIM, gen, nvcc
 
 TILE = "128x128x32_w64x32_s3"
-KERNEL = f"ht_f16x3_{TILE}_sm80"
+KERNEL = f"ht_f16x3_mma_{TILE}_sm80"
 
 
 def test_sample_parameters_are_those_of_the_kernel_compared():

@@ -75,7 +75,7 @@ def test_every_number_of_parts_that_is_weighed(tmp_path):
     run = tune(*args, path, "--splits")
     tune(*args, own)
     parts = lambda kernel: [int(r["splits"]) for r in rows(path) if r["kernel"].startswith(kernel)]
-    assert parts("ht_bf16x6u_8x1x256_") == [1, 2, 3, 4] and parts("ht_bf16x6u_64x32x32_") == [1, 2, 3, 4, 6, 8]  # 256 k, 128 k in each
+    assert parts("ht_gemv_8x1x256_") == [1, 2, 3, 4] and parts("ht_bf16x6u_mma_64x32x32_") == [1, 2, 3, 4, 6, 8]  # 256 k, 128 k in each
     assert all(len(parts(k)) == 1 for k, s in kernels().items() if s == "half" or k.endswith("_fallback_sm80"))
     assert f"{len(rows(path))} measurements" in run.stdout and len({(r["kernel"], r["splits"]) for r in rows(path)}) == len(rows(path))
     key = lambda r: (r["kernel"], r["splits"], r["pick"], r["predicted_us"])

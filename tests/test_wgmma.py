@@ -226,15 +226,15 @@ def test_a_broken_pair_is_caught(build, label):
 
 def test_pairs_of_blocks(tmp_path):
     """A tile of two blocks: its name, banner, parameters and hooks, manifest; the sets of sm_90a have them."""
-    gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_w64x64_s8_c2,192x128x32_w192x64_s4_c2", "--out", tmp_path / "x")
-    wide = (tmp_path / "x/ht_f16x3_64x128x32_w64x64_s8_c2_sm90a.cu").read_text()
+    gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_wg64x64_s8_c2,192x128x32_wg192x64_s4_c2", "--out", tmp_path / "x")
+    wide = (tmp_path / "x/ht_f16x3_wgmma_64x128x32_wg64x64_s8_c2_sm90a.cu").read_text()
     assert "CLUSTER = 2, SHARES_A = 0, SHARES_B = 1" in wide and "neighbours along m, share the panels of B." in wide
     assert "multicast::cluster" in wide and "RASTER = 8" in wide
-    tall = (tmp_path / "x/ht_f16x3_192x128x32_w192x64_s4_c2_sm90a.cu").read_text()
+    tall = (tmp_path / "x/ht_f16x3_wgmma_192x128x32_wg192x64_s4_c2_sm90a.cu").read_text()
     assert "CLUSTER = 2, SHARES_A = 1, SHARES_B = 0" in tall and "RASTER = 8" in tall
     clusters = {line.split("\t")[0]: line.split("\t")[17] for line in (tmp_path / "x/manifest").read_text().splitlines() if "sm90a\t" in line}
     assert sorted(name for name, cluster in clusters.items() if cluster == "2") == sorted(n for n in clusters if "_c2_" in n) and len(clusters) > 2
-    refused = gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_w64x64_s8_c3", "--out", tmp_path / "y", check=False)
+    refused = gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--tiles", "64x128x32_wg64x64_s8_c3", "--out", tmp_path / "y", check=False)
     assert refused.returncode == 1 and "not in the search space" in refused.stderr
     gen("emit", "--gpu", "h200", "--out", tmp_path / "z")
-    assert list((tmp_path / "z").glob("ht_f16x3_128x256*_c2_*"))
+    assert list((tmp_path / "z").glob("ht_f16x3_wgmma_128x256*_c2_*"))

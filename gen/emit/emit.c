@@ -263,7 +263,7 @@ static void write_fetch(struct text *out, int indent, const struct plan *p) {
 static void write_slot(struct text *out, int indent, const struct hole_context *h, const struct slot *s,
                        int step) {
     const struct plan *p = h->plan;
-    const bool plain = p->variant == VARIANT_PLAIN;
+    const bool plain = p->variant == VARIANT_NOPIPELINE;
     switch (s->kind) {
     case SLOT_COPY:
         text_line(out, indent, "if (fetch)");
@@ -376,7 +376,7 @@ static bool holes_mma_warp(void *context, const char *name, struct text *out, in
         /* nothing to drain: the hole stays empty */
         return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->on.s);
     /* nothing on its way before the first step */
-    return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_PLAIN;
+    return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_NOPIPELINE;
 }
 
 /* What the banner says of a step. */

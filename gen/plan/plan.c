@@ -51,7 +51,7 @@ static void visit_best(void *context, const struct tile *t) {
 }
 
 const char *variant_name(enum variant v) {
-    static const char *const names[] = {"", "plain", "nointerleave", "manual", "fallback"};
+    static const char *const names[] = {"", "nopipeline", "nointerleave", "handpicked", "fallback"};
     return names[v];
 }
 
@@ -96,7 +96,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     const int set_registers = model_fragment_registers(&b->on, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
         p->cost.regs_per_thread += (s->slices - 1) * set_registers;
-    if (variant == VARIANT_PLAIN) /* no next k step */
+    if (variant == VARIANT_NOPIPELINE) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
     p->min_blocks = min_blocks(p);
     const int promote_k = scheme_is_exact(s) ? s->carry_k : plan_promote_k(&b->on);
@@ -180,9 +180,9 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
     struct tile plain = fits ? reference : manual;
     plain.stages = 1;
     if (plan_fixed(b, &plain))
-        plan_add(set, b, VARIANT_PLAIN, "LE-GEMM section 5.6 ablation: no pipeline");
+        plan_add(set, b, VARIANT_NOPIPELINE, "LE-GEMM section 5.6 ablation: no pipeline");
     if (plan_fixed(b, &manual))
-        plan_add(set, b, VARIANT_MANUAL, "LE-GEMM section 5.6 ablation: hand-picked tile");
+        plan_add(set, b, VARIANT_HANDPICKED, "LE-GEMM section 5.6 ablation: hand-picked tile");
     struct best other = *b;
     if (!target_next(&other.on))
         return;

@@ -8,7 +8,7 @@
 
 #include "model/model.h"
 
-enum variant { VARIANT_PIPELINE, VARIANT_PLAIN, VARIANT_NOINTERLEAVE, VARIANT_MANUAL, VARIANT_FALLBACK };
+enum variant { VARIANT_PIPELINE, VARIANT_NOPIPELINE, VARIANT_NOINTERLEAVE, VARIANT_HANDPICKED, VARIANT_FALLBACK };
 enum { PLAN_NAME_MAX = 96, PLAN_WHY_MAX = 224, PLANS_MAX = 256 };
 
 struct plan {
@@ -33,7 +33,7 @@ struct plan_set {
     struct plan plan[PLANS_MAX];
 };
 
-const char *variant_name(enum variant v); /* "" | "plain" | "nointerleave" | "manual" | "fallback" */
+const char *variant_name(enum variant v); /* "" | "nopipeline" | "nointerleave" | "handpicked" | "fallback" */
 
 /* Whether a list reads "128x128x32_w64x32_s4,..."; err_user if not. */
 bool plan_tiles_ok(const char *list);

@@ -118,7 +118,7 @@ static void plain_step(struct sched *s, const struct plan *p) {
 
 void sched_plan(struct sched *out, const struct plan *p) {
     out->slots = out->first_slots = out->mmas = out->loads = out->copies = 0;
-    if (p->variant == VARIANT_PLAIN) {
+    if (p->variant == VARIANT_NOPIPELINE) {
         plain_step(out, p);
         return;
     }
