@@ -337,12 +337,25 @@ static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
     return 0;
 }
 
+/* Kernels of a table that was measured with earlier names by those that they have in this set. */
+static void take_todays_names(struct tuning *t) {
+    const struct ht_set_desc *set = t->engine.set;
+    for (int i = 0; i < t->log.rows; i++) {
+        struct tune_row *const r = &t->log.row[i];
+        for (int j = 0; j < set->kernels; j++)
+            if (strcmp(set->kernel[j].scheme, r->scheme) == 0 &&
+                ht_kernel_is_named(set->kernel[j].name, r->scheme, r->kernel))
+                snprintf(r->kernel, sizeof r->kernel, "%s", set->kernel[j].name);
+    }
+}
+
 /* The picks and predictions of this set's model for the times of another run. A row whose kernel would now have another
  * number of parts, which was not timed, is left out and counted, ablation variants by themselves. */
 static int run_again(struct tuning *t, const char *table, const char *html, struct fault *f) {
     int kept = 0, lost = 0, lost_picks = 0, variants = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
         return -1;
+    take_todays_names(t);
     for (int i = 0; i < t->log.rows; i++) {
         struct tune_row r = t->log.row[i];
         if (predict(t, &r, f) != 0)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 LIMIT = 0.05
-NAME = re.compile(r"ht_(\w+?)_(\d+)x(\d+)x(\d+)_w(\d+)x(\d+)_s(\d+)(?:_c(\d+))?_[a-z]*\d+a?$")
+NAME = re.compile(r"ht_(\w+?)(?:_w?g?mma)?_(\d+)x(\d+)x(\d+)_wg?(\d+)x(\d+)_s(\d+)(?:_c(\d+))?_[a-z]*\d+a?$")
 
 
 def measured(path):

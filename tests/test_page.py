@@ -57,8 +57,8 @@ def page(tmp_path, *args):
 def tile_name(row):
     """The name that TILES= takes, and what is said behind it of tiles that TILES= does not take: gfx90a's FP16 and INT8 MMAs have 8 k,
     those of 16 x 16 have 16."""
-    other = row.get("gpu") in AMD and row["wk"] == "16"
-    return ("%(bm)sx%(bn)sx%(bk)s_w%(wm)sx%(wn)s_s%(stages)s" % row + ("_c2" if row["cluster"] == "2" else "")
+    other, of = row.get("gpu") in AMD and row["wk"] == "16", "wg" if row.get("gpu") in ("h100", "h200") else "w"
+    return (f"%(bm)sx%(bn)sx%(bk)s_{of}%(wm)sx%(wn)s_s%(stages)s" % row + ("_c2" if row["cluster"] == "2" else "")
             + (" of 16x16 MMAs" if other else ""))
 
 

@@ -90,7 +90,7 @@ void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, con
     struct target other = l->on;
     const bool is_other = !l->on.skeleton->unpacked && target_next(&other) && t->wk == target_mma_k(&other) &&
                           t->wk != target_mma_k(&l->on);
-    tile_name(name, t);
+    tile_name(name, t, skeleton_has_warpgroup_tiles(l->on.skeleton));
     const size_t used = strlen(name);
     if (is_other)
         snprintf(name + used, EXPLAIN_TILE_MAX - used, " of %dx%d MMAs", other.mma->m, other.mma->n);

@@ -254,13 +254,15 @@ static void read_tuned(struct library *l, const char *path) {
 /* A tile that no scheme of any set has is a user's fault; said once, of the first scheme. */
 static void check_tiles(const struct library *l, const char *list) {
     struct tile t;
-    for (int used; list && *list && (used = tile_scan(list, &t)) > 0; list += used + (list[used] == ',')) {
+    bool of_warpgroups;
+    for (int used; list && *list && (used = tile_scan(list, &t, &of_warpgroups)) > 0;
+         list += used + (list[used] == ',')) {
         bool found = false;
         for (int i = 0; i < l->sets; i++)
-            found = found || plan_has_tile(&l->set[i].plans, &t);
+            found = found || plan_has_tile(&l->set[i].plans, &t, of_warpgroups);
         const struct kernel_set *set = &l->set[0];
         if (!found && l->sets > 0 && set->plans.count > 0)
-            plan_refuse_tile(&set->gpu, set->context.isa, set->plans.plan[0].on.s, &t);
+            plan_refuse_tile(&set->gpu, set->context.isa, set->plans.plan[0].on.s, &t, of_warpgroups);
     }
 }
 

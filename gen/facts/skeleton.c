@@ -4,6 +4,7 @@
 #include "facts/skeleton.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define SUMS "scheme/row_scale", "=partial", "check/range_check"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS AHEAD SPREAD OWN FEW"
@@ -12,14 +13,15 @@
              "FMA_ROWS TURNED"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
-#define UNPACKED(file_) .file = file_, .unpacked = true, .has_init = true, .cost_form = COST_STREAM
+#define UNPACKED(file_, label_)                                                                              \
+    .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = COST_STREAM
 #define ROUNDED_ONCE                                                                                         \
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
     .accuracy = "sums off by at most k 2^-53 of |A||B|, rounded once"
 
 const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] =
-        {.file = "wgmma_ss", .searched = true, .needs = ISA_WGMMA, .has_init = true,
+        {.file = "wgmma_ss", .label = "_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = COST_RING, .persistent = true, .has_dmma_fallback = true,
          .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
                    "=fallback_inside", "=scheme"},
@@ -27,13 +29,13 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain"},
     [HT_FAMILY_MMA_WARP] =
-        {.file = "mma_warp", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
+        {.file = "mma_warp", .label = "_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
          .cost_form = COST_PIPES, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
          .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
                   "STAGE_BYTES PARTS LOOKAHEAD"},
     [HT_FAMILY_UNPACKED_WGMMA] =
-        {UNPACKED("unpacked_tile"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
+        {UNPACKED("unpacked_tile", "_wgmma"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
          .inlay = "wgmma_rs_bf16x6", FOLDS_TILE,
          .hooks = {"=launch", "frag/simt", "=wgmma", "=wgmma_rs", "accum/promote_wgmma", SUMS, "=scheme",
                    "epilogue/lane_transpose", "stage/global_f32", "stage/split_in_smem"},
@@ -46,7 +48,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {64, 32, 32, 16, 32, 2, ALWAYS,
                     "reads the operands as they are, two warpgroups by turns; few tiles"}}},
     [HT_FAMILY_UNPACKED_MMA] =
-        {UNPACKED("unpacked_tile"), .searched = true, OF_WARPS, FOLDS_TILE,
+        {UNPACKED("unpacked_tile", "_mma"), .searched = true, OF_WARPS, FOLDS_TILE,
          .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "=fallback_grid",
                    "=scheme", "epilogue/lane_transpose", "stage/global_f32", "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
@@ -57,7 +59,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {128, 8, 32, 32, 8, 2, ONLY_TILED,
                     "reads the operands as they are; a matrix and up to eight vectors"}}},
     [HT_FAMILY_DMMA] =
-        {UNPACKED("dmma"), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS,
+        {UNPACKED("dmma", "dmma"), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS,
          ROUNDED_ONCE, .folds = "MI NI ROW_TILES OWN_K",
          .hooks = {"=launch", "=dmma", SUMS, "stage/operand_view", "stage/cp_async_tile"},
          .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
@@ -65,26 +67,26 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "DMMA; the same, few tiles"}}},
     [HT_FAMILY_SIMT_SMALL_K] =
-        {UNPACKED("simt_small_k"), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
+        {UNPACKED("simt_small_k", "simt"), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view", "epilogue/lane_transpose"},
          .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few columns"},
                    {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few tiles"},
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 32 columns"},
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 16 columns"}}},
     [HT_FAMILY_GEMV] =
-        {UNPACKED("gemv"), OF_WARPS, FOLDS_SIMT,
+        {UNPACKED("gemv", "gemv"), OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "multiply-adds; a matrix and a vector"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "multiply-adds; a matrix and up to four vectors"}}},
     [HT_FAMILY_TALL_SKINNY] =
-        {UNPACKED("tall_skinny"), OF_WARPS, FOLDS_SIMT,
+        {UNPACKED("tall_skinny", "tall_skinny"), OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; a tall matrix with few k and a vector"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; a tall matrix with few k and two vectors"},
                    {128, 4, 64, 0, 4, 1, ALWAYS,
                     "multiply-adds; a tall matrix with few k and up to four vectors"}}},
     [HT_FAMILY_FALLBACK] =
-        {UNPACKED("fallback_dmma"), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
+        {UNPACKED("fallback_dmma", "dmma"), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
          .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
     [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "LOADS_AHEAD CHUNK_K UNITS",
@@ -92,6 +94,10 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    "pack/row_resident", "pack/strip_32x512"}},
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
 };
+
+bool skeleton_has_warpgroup_tiles(const struct skeleton *k) {
+    return strcmp(k->team, "warpgroup") == 0;
+}
 
 struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_family family,
                         const struct scheme *s) {

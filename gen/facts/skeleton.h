@@ -25,6 +25,7 @@ enum { SKELETON_HOOKS_MAX = 12, SKELETON_TILES_MAX = 5 };
 
 struct skeleton {
     const char *file;        /* templates/skeletons/FILE.cu */
+    const char *label;       /* in kernels' names; with a _ behind the scheme where tiles are searched */
     bool unpacked;           /* reads the caller's matrices */
     bool searched;           /* its tiles are a space (tile_enumerate) */
     enum number_type in, out; /* of the caller's matrices and of C, or of what a pass leaves */
@@ -66,6 +67,9 @@ struct target {
     const struct scheme *s;
     const struct mma_shape *mma; /* the isa row's of packed or unpacked operands */
 };
+
+/* Whether wm x wn is a warpgroup's tile. */
+bool skeleton_has_warpgroup_tiles(const struct skeleton *k);
 
 struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_family family,
                         const struct scheme *s);

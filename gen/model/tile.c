@@ -4,7 +4,7 @@
  * The space. bm, bn: whole panel atoms of 64 rows, powers of two as in both papers. bk: one or two atoms, at
  * most 64 unless one atom is wider (INT8: 128). An even number of fragment steps, because fragments are
  * double-buffered. wm, wn: whole fragments, as one load brings them. A block has 1 to 16 warps, and its
- * threads copy a stage in whole 16-byte parts. Without an asynchronous copy a stage travels through registers,
+ * threads copy a stage in whole 16-byte parts. Without an asynchronous copy a stage passes through registers,
  * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
 #include "model/tile.h"
 
@@ -73,37 +73,42 @@ int tile_compare(const struct tile *x, const struct tile *y) {
     return 0;
 }
 
-void tile_name(char name[TILE_NAME_MAX], const struct tile *t) {
-    snprintf(name, TILE_NAME_MAX, "%dx%dx%d_w%dx%d_s%d%s", t->bm, t->bn, t->bk, t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "");
+void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroups) {
+    snprintf(name, TILE_NAME_MAX, "%dx%dx%d_%s%dx%d_s%d%s", t->bm, t->bn, t->bk,
+             of_warpgroups ? "wg" : "w", t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "");
 }
 
-int tile_scan(const char *text, struct tile *t) {
+int tile_scan(const char *text, struct tile *t, bool *of_warpgroups) {
     enum { LARGEST = 65536 };
     int *const field[] = {&t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &t->cluster};
     static const char *const before[] = {"", "x", "x", "_w", "x", "_s", "_c"};
     const char *at = text;
     t->cluster = 1;
+    *of_warpgroups = false;
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        const char *const mark = i == 3 && *of_warpgroups ? "_wg" : before[i];
         int64_t number;
         if (i == 6 && strncmp(at, "_c", 2) != 0)
             break;
-        if (strncmp(at, before[i], strlen(before[i])) != 0 || !(at = text_number(at + strlen(before[i]), LARGEST, &number)))
+        if (strncmp(at, mark, strlen(mark)) != 0 || !(at = text_number(at + strlen(mark), LARGEST, &number)))
             return 0;
         *field[i] = (int)number;
+        if (i == 2)
+            *of_warpgroups = strncmp(at, "_wg", 3) == 0;
     }
     return *at == 0 || *at == ',' ? (int)(at - text) : 0;
 }
 
 /* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */
 static bool warps_divide(const struct tile *t, const struct mma_shape *mma) {
-    if (t->bm % t->wm != 0 || t->bn % t->wn != 0 || t->wm % mma->m != 0 || t->wn % (mma->n * mma->b_tiles) != 0)
+    if (t->bm % t->wm || t->bn % t->wn || t->wm % mma->m || t->wn % (mma->n * mma->b_tiles))
         return false;
     int warps = tile_warps(t);
     return warps >= 1 && warps <= WARPS_MAX;
 }
 
-/* A warpgroup multiplies parts of 64 columns of C with all bm rows (one wgmma: up to 256); a stage is one atom of k. 32 rows, half
- * an atom, only with the fewest columns and alone: for products of fewer tiles than there are SMs. */
+/* A warpgroup multiplies 64 columns of C at a time with all bm rows (one wgmma: up to 256); a stage is one atom
+ * of k. 32 rows, half an atom, only with the fewest columns and alone: for fewer tiles than there are SMs. */
 void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *context) {
     enum { ROWS_MIN = HT_ATOM_ROWS / 2, ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
     struct tile t = {.wk = target_mma_k(on), .bk = scheme_atom_k(on->s)};
@@ -123,7 +128,7 @@ void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *conte
     }
 }
 
-/* Warpgroups on the caller's matrices: each 64 rows and all columns; a thread cuts whole eights of Q, so that 128 rows need 64 columns. */
+/* Unpacked warpgroups: 64 rows, all columns each; threads split eights of Q, so 128 rows need 64 columns. */
 void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void *context) {
     static const int sizes[][2] = {{64, 32}, {64, 64}, {128, 64}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -132,8 +137,8 @@ void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void 
     }
 }
 
-/* 4 or 8 warps and steps of 32 k, so that a thread always moves the same place of a line; rows down to one MMA tile's columns for
- * products of a matrix and a few vectors. What warpgroups have, too, is theirs: a kernel's name tells its tile alone. */
+/* 4 or 8 warps and steps of 32 k, so that a thread always moves the same place of a line; rows down to one MMA
+ * tile's columns for skinny GEMMs. Of a tile that warpgroups have, too, --tiles gives theirs. */
 void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *context) {
     enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WM_MAX = 64, WN_MAX = 32 };
     struct tile t = {.bk = 32, .wk = target_mma_k(on), .stages = 2, .cluster = 1};

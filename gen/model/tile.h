@@ -34,11 +34,12 @@ int tile_cluster_n(const struct tile *t);
 /* Total order on geometry (bm, bn, bk, wm, wn, wk, stages, cluster), for ties. */
 int tile_compare(const struct tile *x, const struct tile *y);
 
-/* Its name, as in kernels' names and in `emit --tiles`: 64x128x32_w64x64_s8_c2, without _c1. */
+/* Its name, as in kernels' names and in `emit --tiles`: 64x128x32_wg64x64_s8_c2, without _c1; w16x64 where
+ * wm x wn is of a warp (skeleton_has_warpgroup_tiles). */
 enum { TILE_NAME_MAX = 64 };
-void tile_name(char name[TILE_NAME_MAX], const struct tile *t);
+void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroups);
 /* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is none. */
-int tile_scan(const char *text, struct tile *t);
+int tile_scan(const char *text, struct tile *t, bool *of_warpgroups);
 
 /* Calls visit(context, tile) for every tile of the family's search space, in tile_compare order. */
 typedef void tile_visit(void *context, const struct tile *t);

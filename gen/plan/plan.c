@@ -60,9 +60,10 @@ int plan_promote_k(const struct target *on) {
 }
 
 static void plan_name(struct plan *p) {
+    const struct skeleton *k = p->on.skeleton;
     char tile[TILE_NAME_MAX];
-    tile_name(tile, &p->tile);
-    snprintf(p->name, sizeof p->name, "ht_%s_%s%s%s_%s", p->on.s->name, tile,
+    tile_name(tile, &p->tile, skeleton_has_warpgroup_tiles(k));
+    snprintf(p->name, sizeof p->name, "ht_%s%s_%s%s%s_%s", k->searched ? p->on.s->name : "", k->label, tile,
              p->variant == VARIANT_PIPELINE ? "" : "_", variant_name(p->variant), p->on.isa->suffix);
 }
 
@@ -208,23 +209,25 @@ static bool is_in_space(const struct tile *t, const struct target *on) {
     return w.found;
 }
 
-/* The first target whose search space of the scheme has the tile, wk filled in; isa NULL: none. A kernel's
- * name does not say its family, so of two that have a tile only the first can be asked for. */
-static struct target target_of_tile(struct tile *t, const struct gpu *g, const struct isa *isa,
-                                    const struct scheme *s) {
+/* The first target whose search space of the scheme has the tile, wk filled in; isa NULL: none. A tile's
+ * name does not say the family, so of two that have it only the first can be asked for. */
+static struct target target_of_tile(struct tile *t, bool of_warpgroups, const struct gpu *g,
+                                    const struct isa *isa, const struct scheme *s) {
     struct target on = target_main(g, isa, s);
     do
         t->wk = target_mma_k(&on);
-    while (!is_in_space(t, &on) && target_next(&on));
+    while ((skeleton_has_warpgroup_tiles(on.skeleton) != of_warpgroups || !is_in_space(t, &on)) &&
+           target_next(&on));
     return on;
 }
 
 bool plan_tiles_ok(const char *list) {
     struct tile t;
+    bool of_warpgroups;
     for (const char *at = list; *at;) {
-        const int used = tile_scan(at, &t);
+        const int used = tile_scan(at, &t, &of_warpgroups);
         if (used == 0) {
-            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_w64x64_s8_c2",
+            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_wg64x64_s8_c2",
                      list);
             return false;
         }
@@ -236,18 +239,21 @@ bool plan_tiles_ok(const char *list) {
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list) {
     struct tile t;
-    for (int used; *list && (used = tile_scan(list, &t)) > 0; list += used + (list[used] == ',')) {
-        struct best b = {.on = target_of_tile(&t, g, isa, s)};
+    bool of_warpgroups;
+    for (int used; *list && (used = tile_scan(list, &t, &of_warpgroups)) > 0;
+         list += used + (list[used] == ',')) {
+        struct best b = {.on = target_of_tile(&t, of_warpgroups, g, isa, s)};
         if (b.on.isa && plan_fixed(&b, &t))
             plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
     }
 }
 
-bool plan_has_tile(const struct plan_set *set, const struct tile *t) {
+bool plan_has_tile(const struct plan_set *set, const struct tile *t, bool of_warpgroups) {
     for (int i = 0; i < set->count; i++) {
         struct tile wanted = *t;
         wanted.wk = set->plan[i].tile.wk;
-        if (set->plan[i].variant == VARIANT_PIPELINE && tile_compare(&wanted, &set->plan[i].tile) == 0)
+        if (set->plan[i].variant == VARIANT_PIPELINE && tile_compare(&wanted, &set->plan[i].tile) == 0 &&
+            skeleton_has_warpgroup_tiles(set->plan[i].on.skeleton) == of_warpgroups)
             return true;
     }
     return false;
@@ -286,11 +292,11 @@ static void visit_near(void *context, const struct tile *t) {
 }
 
 void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                      const struct tile *t) {
+                      const struct tile *t, bool of_warpgroups) {
     struct tile wanted = *t;
-    struct best b = {.on = target_of_tile(&wanted, g, isa, s)};
+    struct best b = {.on = target_of_tile(&wanted, of_warpgroups, g, isa, s)};
     char name[TILE_NAME_MAX], other[TILE_NAME_MAX], list[NEAR_TILES * TILE_NAME_MAX] = "";
-    tile_name(name, t);
+    tile_name(name, t, of_warpgroups);
     if (b.on.isa && !plan_fixed(&b, &wanted)) {
         err_user(NULL, 0, "tile %s does not fit %s with scheme %s: %s", name, g->name, s->name,
                  b.cost.reason);
@@ -300,7 +306,7 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
     b.on = target_main(g, isa, s);
     tile_enumerate(&b.on, visit_near, &n);
     for (int i = 0; i < n.count; i++) {
-        tile_name(other, &n.tile[i]);
+        tile_name(other, &n.tile[i], skeleton_has_warpgroup_tiles(b.on.skeleton));
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 0 ? ", " : "", other);
     }
     err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name, s->name,

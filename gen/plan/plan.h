@@ -41,10 +41,11 @@ bool plan_tiles_ok(const char *list);
  * for comparisons. */
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list);
-bool plan_has_tile(const struct plan_set *set, const struct tile *t); /* wk aside, not as an ablation */
+/* wk aside, not as an ablation */
+bool plan_has_tile(const struct plan_set *set, const struct tile *t, bool of_warpgroups);
 /* Reports why the scheme has no such kernel on this GPU: the model's reason, or the nearest tiles. */
 void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                      const struct tile *t);
+                      const struct tile *t, bool of_warpgroups);
 
 /* Appends the plans of one scheme to the set. */
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
