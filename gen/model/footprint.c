@@ -50,12 +50,14 @@ int model_fragment_registers(const struct target *on, const struct tile *t) {
     return (int)ht_ceil_div((t->wm + t->wn) * target_fragment_k(on) * scheme_slice_bytes(on->s), on->isa->wave_size * 4);
 }
 
-/* Sums (accumulators, FP32 masters of those promoted at an interval) of wm * wn / wave_size; a fragment set for each slice and one
- * more, as the next k step's arrive when this one's leave; copies, with their data where a stage passes through registers. With
- * asynchronous copies ptxas gives the extra set back when it must. Worked lines: f16x3 on sm_80, 128x128x32, warps 64x32: 64 + 64 +
- * 16, 3 * 24, 24 + 8 * 2: 256, squeezed to 255 (238). egemm there: 64 + 72 + 40 = 176 (172); on sm_75: 64, 72 + 8 * 4 staged, 40:
- * 208 (208). Held against ptxas 13.0: the 134 kernels of the a800, t4, h100, rtx3090 and l40s sets use at most 8 more and 30 less;
- * beyond them two two-stage tiles of 32x32 warps used 10 and 14 more. All that spilled are refused. */
+/* Sums (accumulators, FP32 masters of those promoted at an interval) of wm * wn / wave_size; a fragment set
+ * for each slice and one more, as the next k step's arrive when this one's leave; copies, with their data
+ * where a stage passes through registers. With asynchronous copies ptxas gives the extra set back when it
+ * must. Worked lines: f16x3 on sm_80, 128x128x32, warps 64x32: 64 + 64 + 16, 3 * 24, 24 + 8 * 2: 256,
+ * squeezed to 255 (238). egemm there: 64 + 72 + 40 = 176 (172); on sm_75: 64, 72 + 8 * 4 staged, 40: 208
+ * (208). Held against ptxas 13.0: the 134 kernels of the a800, t4, h100, rtx3090 and l40s sets use at most 8
+ * more and 30 less; beyond them two two-stage tiles of 32x32 warps used 10 and 14 more. All that spilled are
+ * refused. */
 static void warp_registers(const struct target *on, const struct tile *t, struct cost *cost) {
     const struct scheme *s = on->s;
     const int sum = t->wm * t->wn / on->isa->wave_size, set = model_fragment_registers(on, t);
@@ -186,14 +188,16 @@ int model_direct_rows(const struct target *on, const struct tile *t) {
     return mi * ni > 8 ? 1 : mi;
 }
 
-/* Bytes of an operand's rows in a stage of FP32: lines of k or lines of rows, whichever takes more (stage/global_f32.cuh). */
+/* Bytes of an operand's rows in a stage of FP32: lines of k or lines of rows, whichever takes more
+ * (stage/global_f32.cuh). */
 static int fp32_bytes(const struct tile *t, int rows) {
     const int by_k = rows * (t->bk + 4), by_rows = t->bk * ((rows + 31) / 32 * 32 + 8);
     return 4 * (by_k > by_rows ? by_k : by_rows);
 }
 
-/* Worked lines: 64x64, two groups: sums, large ones and two of small ones 32 each, two sets of fragments of 24, 16 numbers of P and 16
- * of Q, 42 = 250 (253); 64x32: 64 + 48 + 16 + 8 + 42 = 178 (187). P's slices are in registers, and Q's in rings. */
+/* Worked lines: 64x64, two groups: sums, large ones and two of small ones 32 each, two sets of fragments of
+ * 24, 16 numbers of P and 16 of Q, 42 = 250 (253); 64x32: 64 + 48 + 16 + 8 + 42 = 178 (187). P's slices are
+ * in registers, and Q's in rings. */
 void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, struct cost *cost) {
     enum { RING = 3 };
     const int sums = t->wm * t->wn / on->isa->wave_size, group = cost->threads / tile_groups(t, on), slices = on->s->slices;
@@ -207,10 +211,11 @@ void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, str
     cost->smem_bytes = fp32 > rings ? fp32 : rings;
 }
 
-/* Worked lines: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of 4, 52 = 228 (243 where 255 are allowed);
- * 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one set: 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds:
- * sums twice, a row and a column of numbers, one set of parts. FP32 MMAs: half of a step's loads; 64x64, warps of 32x32, gfx90a: 16 +
- * 16 + 16 + 16 + 36 = 100 (hipcc: 108). Slices may lie in FP32's place (stage/split_in_smem.cuh). */
+/* Worked lines: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of 4, 52 = 228
+ * (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one
+ * set: 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of
+ * parts. FP32 MMAs: half of a step's loads; 64x64, warps of 32x32, gfx90a: 16 + 16 + 16 + 16 + 36 = 100
+ * (hipcc: 108). Slices may lie in FP32's place (stage/split_in_smem.cuh). */
 void footprint_unpacked_mma(const struct target *on, const struct tile *t, struct cost *cost) {
     const bool slices = on->isa->mma_bf16 != NULL;
     const int lanes = on->isa->wave_size, sums = t->wm * t->wn / lanes, parts = model_direct_parts(on, t);
@@ -226,9 +231,9 @@ void footprint_unpacked_mma(const struct target *on, const struct tile *t, struc
 
 /* ---- dmma */
 
-/* Worked lines, ptxas' number where that is what there is: 64x64x16, warps of 32x32: 32 sums of two registers, 8 + 2 operands of two,
- * 34 + 10 = 128 (126); 128x32 the same (128); 32x32x16, warps of 16x16: 16 + 12 + 36 = 64 (64). Shared memory: stages, in whose place
- * the tile of sums lies afterwards. */
+/* Worked lines, ptxas' number where that is what there is: 64x64x16, warps of 32x32: 32 sums of two
+ * registers, 8 + 2 operands of two, 34 + 10 = 128 (126); 128x32 the same (128); 32x32x16, warps of 16x16: 16
+ * + 12 + 36 = 64 (64). Shared memory: stages, in whose place the tile of sums lies afterwards. */
 void footprint_dmma(const struct target *on, const struct tile *t, struct cost *cost) {
     if (on->g->fp64_fma_per_cycle < 1)
         model_reject(cost, "unit: %s multiplies no FP64 matrices", on->g->name);
@@ -256,8 +261,8 @@ int model_simt_operands(const struct target *on, const struct tile *t) {
     return t->wm / SIMT_ROW_LANES + t->wn * SIMT_ROW_LANES / on->isa->wave_size;
 }
 
-/* Worked line: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124. Two stages and, for a long k, a
- * tile of sums. */
+/* Worked line: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124. Two
+ * stages and, for a long k, a tile of sums. */
 void footprint_simt_small_k(const struct target *on, const struct tile *t, struct cost *cost) {
     cost->regs_accumulators = t->wm * t->wn / on->isa->wave_size;
     cost->regs_fragments = t->bm * t->bk / cost->threads + (int)ht_ceil_div(t->bn * t->bk, cost->threads) + model_simt_operands(on, t);
@@ -265,8 +270,8 @@ void footprint_simt_small_k(const struct target *on, const struct tile *t, struc
     cost->smem_bytes = t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
 
-/* Worked lines: 8x1x256: 4 sets of 4 sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 = 126. Shared memory: the
- * warps' results. */
+/* Worked lines: 8x1x256: 4 sets of 4 sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 =
+ * 126. Shared memory: the warps' results. */
 void footprint_gemv(const struct target *on, const struct tile *t, struct cost *cost) {
     cost->regs_accumulators = 4 * t->bn * model_gemv_spread(on, t);
     cost->regs_fragments = 4 * t->bk / GEMV_LINE + GEMV_COLUMN_REGISTERS * t->bn;

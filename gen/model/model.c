@@ -41,7 +41,8 @@ int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
     return isa && isa->mma_bf16 ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
 }
 
-/* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products together. */
+/* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products
+ * together. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
     if (scheme_is_unpacked(s) && isa && !isa->mma_bf16)
@@ -192,8 +193,8 @@ static int legemm_ties(const struct cost *x, const struct tile *tx, const struct
     return k != 0 ? k : larger(y->regs_per_thread, x->regs_per_thread);
 }
 
-/* Ours, measured on the H200: a third stage never lost and more gained nothing (bench/decisions/001); the taller warp is 0.4
- * to 1.5 % ahead at 32 k. */
+/* Ours, measured on the H200: a third stage never lost and more gained nothing (bench/decisions/001); the
+ * taller warp is 0.4 to 1.5 % ahead at 32 k. */
 static int halftone_ties(const struct tile *x, const struct tile *y) {
     enum { ENOUGH_STAGES = 3 };
     const int sx = x->stages < ENOUGH_STAGES ? x->stages : ENOUGH_STAGES;

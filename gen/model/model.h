@@ -33,8 +33,9 @@ struct cost {
     struct ht_cost_coefficients coefficients; /* what the runtime's ht_cost_ns needs (MODEL_HALFTONE) */
 };
 
-/* Tile rows of a raster group, so that what a wave reads of A and B is about square: 8 or 16, the one below the root of SMs * bn / bm. Worked
- * line: 132 SMs, 128x128: 11.5, 8 (bench/decisions/016: 8, 16, 32 rows 228, 220, 217 TFLOPS); 128x256: 16.2, 16 (bench/decisions/026). */
+/* Tile rows of a raster group, so that what a wave reads of A and B is about square: 8 or 16, the one below
+ * the root of SMs * bn / bm. Worked line: 132 SMs, 128x128: 11.5, 8 (bench/decisions/016: 8, 16, 32 rows 228,
+ * 220, 217 TFLOPS); 128x256: 16.2, 16 (bench/decisions/026). */
 static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
     return g->sms * t->bn >= 256 * t->bm ? 16 : 8;
 }
@@ -42,14 +43,16 @@ static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
 const char *model_name(enum model_kind kind);
 bool model_from_name(const char *name, enum model_kind *kind);
 
-/* The target of a scheme as a model sees it: the papers' models know only warps that hold operands in registers, so for them
- * Hopper is a GPU with mma.sync. target_next goes on from there. */
+/* The target of a scheme as a model sees it: the papers' models know only warps that hold operands in
+ * registers, so for them Hopper is a GPU with mma.sync. target_next goes on from there. */
 struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s);
 
-/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for a target that model_target begins. */
+/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for a target that
+ * model_target begins. */
 void model_cost(enum model_kind kind, const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
 
-/* Registers, shared memory, threads, blocks per SM of a tile, and whether an SM has room for one: everything in *cost but times. */
+/* Registers, shared memory, threads, blocks per SM of a tile, and whether an SM has room for one: everything
+ * in *cost but times. */
 bool footprint(const struct target *on, const struct tile *t, struct cost *cost);
 /* The four limits (threads, registers, shared memory, warps) alone. */
 bool footprint_fits(const struct target *on, struct cost *cost);
@@ -64,11 +67,13 @@ static inline int64_t model_largest(int64_t x, int64_t y) {
     return x > y ? x : y;
 }
 
-/* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for ht_cost_ns. */
+/* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for
+ * ht_cost_ns. */
 int64_t model_clock_mhz(const struct gpu *g);
 
-/* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read the operands as they are run
- * at 1905 to 1980 MHz where f16x3 runs at 1425 (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
+/* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read the
+ * operands as they are run at 1905 to 1980 MHz where f16x3 runs at 1425 (results/h200-native-skinny.tsv).
+ * Where FP32 does all the work it is what heats. */
 int64_t model_cool_clocks(const struct gpu *g, int64_t clocks);
 
 /* Multiply-adds per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
@@ -82,16 +87,16 @@ int model_promote_k(const struct target *on, int accumulator);
 /* Whether chains of accumulator 0 are closed and added up in FP32. */
 bool model_promotes(const struct target *on);
 
-/* Whether mma_warp copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous copies where
- * each step closes its chains. */
+/* Whether mma_warp copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous
+ * copies where each step closes its chains. */
 bool model_refills(const struct target *on, const struct tile *t);
 
-/* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is promoted or each MMA
- * is. */
+/* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is
+ * promoted or each MMA is. */
 int model_chunk(const struct target *on, const struct tile *t);
 
-/* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain, and a ring that is being
- * filled meanwhile. */
+/* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain,
+ * and a ring that is being filled meanwhile. */
 bool model_pairs_chunks(const struct target *on, const struct tile *t);
 
 /* Whether its producer must give out copies faster than one in 100 clocks or so. */
@@ -100,8 +105,8 @@ bool model_hurries_copies(const struct target *on, const struct tile *t);
 /* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
 int64_t model_warp_registers(const struct isa *isa, int64_t regs);
 
-/* Resident blocks per SM by registers, shared memory, warps and block slots; 0: not even one. `limit` (may be NULL)
- * names the resource that runs out first. */
+/* Resident blocks per SM by registers, shared memory, warps and block slots; 0: not even one. `limit` (may be
+ * NULL) names the resource that runs out first. */
 int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
                     int64_t smem_bytes, const char **limit);
 /* ht_cost_ns of a tile's coefficients, k not split. */
@@ -114,8 +119,8 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
 /* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* unpacked_mma: steps that its threads have on their way in registers, SETS of templates/skeletons/unpacked_tile.cu; MMA row tiles that a warp
- * multiplies together, ROWS_AT_ONCE there. */
+/* unpacked_mma: steps that its threads have on their way in registers, SETS of
+ * templates/skeletons/unpacked_tile.cu; MMA row tiles that a warp multiplies together, ROWS_AT_ONCE there. */
 int model_direct_sets(const struct target *on, const struct tile *t);
 int model_direct_rows(const struct target *on, const struct tile *t);
 
@@ -130,8 +135,8 @@ struct model_step {
 struct model_step model_halftone_step(const struct target *on, const struct tile *t, int blocks_per_sm);
 /* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
 int model_fragment_registers(const struct target *on, const struct tile *t);
-/* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they pass through
- * registers). */
+/* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they
+ * pass through registers). */
 struct model_counts {
     int mma, load, copy;
 };

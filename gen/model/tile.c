@@ -107,8 +107,9 @@ static bool warps_divide(const struct tile *t, const struct mma_shape *mma) {
     return warps >= 1 && warps <= WARPS_MAX;
 }
 
-/* A warpgroup multiplies 64 columns of C at a time with all bm rows (one wgmma: up to 256); a stage is one atom
- * of k. 32 rows, half an atom, only with the fewest columns and alone: for fewer tiles than there are SMs. */
+/* A warpgroup multiplies 64 columns of C at a time with all bm rows (one wgmma: up to 256); a stage is one
+ * atom of k. 32 rows, half an atom, only with the fewest columns and alone: for fewer tiles than there are
+ * SMs. */
 void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *context) {
     enum { ROWS_MIN = HT_ATOM_ROWS / 2, ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
     struct tile t = {.wk = target_mma_k(on), .bk = scheme_atom_k(on->s)};
@@ -137,8 +138,8 @@ void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void 
     }
 }
 
-/* 4 or 8 warps and steps of 32 k, so that a thread always moves the same place of a line; rows down to one MMA
- * tile's columns for skinny GEMMs. Of a tile that warpgroups have, too, --tiles gives theirs. */
+/* 4 or 8 warps and steps of 32 k, so that a thread always moves the same place of a line; rows down to one
+ * MMA tile's columns for skinny GEMMs. Of a tile that warpgroups have, too, --tiles gives theirs. */
 void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *context) {
     enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WM_MAX = 64, WN_MAX = 32 };
     struct tile t = {.bk = 32, .wk = target_mma_k(on), .stages = 2, .cluster = 1};
@@ -158,8 +159,8 @@ void tile_space_mma_warp(const struct target *on, tile_visit *visit, void *conte
     static const int block_sizes[] = {64, 128, 256};
     static const int warp_sizes[] = {16, 32, 64, 128};
     enum { SIZES = 3, WM_FIRST = 1 };
-    /* Exact sums have up to four accumulators, which leave room for few columns; 128 columns of 8-wide fragments leave
-     * no registers at all. */
+    /* Exact sums have up to four accumulators, which leave room for few columns; 128 columns of 8-wide
+     * fragments leave no registers at all. */
     const int wn_first = scheme_is_exact(on->s) ? 0 : WM_FIRST, wn_end = on->mma->n >= 16 ? SIZES + 1 : SIZES;
     const int wn_sizes = wn_end - wn_first;
     const int atom_k = scheme_atom_k(on->s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
