@@ -41,6 +41,8 @@ struct vendor {
     const struct toolchain *toolchain;
     bool is_one_source; /* an amalgamation */
     struct rename rename;
+    const struct isa *isa; /* that a line is about */
+    struct text system, inner, outer; /* an amalgamation's includes, its text, and what stands behind that */
     struct text abi; /* what kernels and runtime both declare */
     unsigned abi_sum; /* of ht_abi.h, ht_cost.h and ht_bound.h */
 };
@@ -202,23 +204,15 @@ static void inline_lines(struct text *out, struct text *system, const struct tex
     }
 }
 
-static void inline_runtime(struct text *out, struct text *system, const struct vendor *v, const char *name) {
+static void inline_runtime(struct text *out, struct vendor *v, const char *name) {
     struct text raw = {0}, body = {0};
     if (read_source(&raw, v, "runtime", name)) {
-        inline_lines(&body, system, &raw);
+        inline_lines(&body, &v->system, &raw);
         text_addf(&body, "\n");
         rename_text(out, &v->rename, body.data, body.len, RENAME_ALL, NULL);
     }
     text_free(&raw);
     text_free(&body);
-}
-
-static void inline_dispatch(struct text *out, const struct vendor *v) {
-    struct text raw = {0}, none = {0};
-    add_dispatch(&raw, v);
-    inline_lines(out, &none, &raw);
-    text_free(&raw);
-    text_free(&none);
 }
 
 /* The simulator's sources, in the order that they need: what kernels see, and after them what does the
@@ -232,13 +226,12 @@ static const char *const sim_works[] = {
 static const char *const sim_cuda[] = {"sim_cuda.c", NULL};
 
 /* Sources under their own names, in a namespace without one, as nobody else may see them. */
-static void inline_sim(struct text *out, struct text *system, const struct vendor *v,
-                       const char *const *names, bool hidden) {
+static void inline_sim(struct text *out, struct vendor *v, const char *const *names, bool hidden) {
     text_add(out, hidden ? "namespace {\n" : "");
     for (; *names; names++) {
         struct text raw = {0};
         if (read_source(&raw, v, "runtime/sim", *names))
-            inline_lines(out, system, &raw);
+            inline_lines(out, &v->system, &raw);
         text_add(out, "\n");
         text_free(&raw);
     }
@@ -264,122 +257,91 @@ static void add_cuda_header(struct vendor *v) {
     text_free(&raw);
 }
 
-/* What an amalgamation begins with, before its system headers and behind them. gcc must not make two calls of
- * one, by threading jumps nor by placing a short block twice: the simulator tells calls apart by where they
- * return to. */
-static const char sim_first[] =
-    "#undef _FORTIFY_SOURCE // its longjmp refuses to leave one stack for another\n"
-    "#define HT_SIMULATOR\n#define HT_SIM_LOCAL\n"
-    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#pragma clang diagnostic ignored "
-    "\"-Wpass-failed\"\n#else\n"
-    "#pragma GCC optimize(\"no-thread-jumps\", \"reorder-blocks-algorithm=simple\", \"fp-contract=off\")\n"
-    "#pragma GCC diagnostic ignored \"-Wformat-truncation\"\n#endif\n"
-    "#pragma GCC diagnostic ignored \"-Wunused-variable\" // no kernel uses every variable of its skeleton\n";
-static const char dim3_behind[] =
-    "#ifndef HT_SIMULATOR // where nothing is inlined, dim3's own constructor would be exported\n"
-    "union %sht_dim3 {\n    unsigned xyz[3];\n    dim3 made;\n};\n"
-    "static inline dim3 %sht_dim3_of(unsigned x, unsigned y = 1, unsigned z = 1)\n{\n"
-    "    const union %sht_dim3 both = {{x, y, z}};\n    return both.made;\n}\n"
-    "#define dim3(...) %sht_dim3_of(__VA_ARGS__)\n#endif\n";
-
-static void add_amalgamation(struct vendor *v) {
-    const struct library *l = v->library;
+static bool has_one_isa(const struct library *l) {
     const struct isa *isa = l->set[0].context.isa;
-    struct text system = {0}, inner = {0}, outer = {0}, guard = {0};
-    char name[FILE_NAME_MAX];
-    for (int i = 0; i < l->units; i++) {
-        if (l->unit[i].context->isa != isa) {
-            err_user(
-                NULL, 0,
-                "an amalgamation is compiled for one instruction set, but %s has %s and %s has %s; vendor a "
-                "folder, or one amalgamation for each with SYMBOLS (--prefix) of its own",
-                l->set[0].gpu.name, isa->name, l->unit[i].context->gpu->name, l->unit[i].context->isa->name);
-            return;
-        }
-    }
-    const bool sim = v->request->simulator;
-    copy_runtime(v, runtime_files[0]);
-    if (sim)
-        inline_sim(&inner, &system, v, sim_seen, true);
-    for (int i = 1; i < RUNTIME_FILES; i++) /* sources behind the list of sets, which they read */
-        inline_runtime(is_source(runtime_files[i]) ? &outer : &inner, &system, v, runtime_files[i]);
-    inline_runtime(&inner, &system, v, v->toolchain->device_layer);
-    if (v->toolchain->device_body)
-        inline_runtime(&inner, &system, v, v->toolchain->device_body);
-    for (int i = 0; i < l->units; i++)
-        add_kernel(&inner, v, &l->unit[i]);
-    inline_dispatch(&inner, v);
-    if (sim) {
-        add_cuda_header(v);
-        inline_sim(&outer, &system, v, sim_works, true);
-        inline_sim(&outer, &system, v, sim_cuda, false);
-    } else {
-        emit_head(&guard, isa);
-    }
-    snprintf(name, sizeof name, "halftone.%s", extension_of(v, isa));
-    struct text *out = add_file(v, name);
-    manifest_banner(out, v->library, "MIT (file LICENSE), of the kernels MIT-0");
-    text_add(out, "/* Everything in one file; only the functions of the header are exported. */\n");
-    text_add(out, sim ? sim_first : "");
-    text_add_bytes(out, guard.data, guard.len);
-    text_add_bytes(out, system.data, system.len);
-    if (!sim)
-        text_addf(out, dim3_behind, v->rename.prefix, v->rename.prefix, v->rename.prefix, v->rename.prefix);
-    text_addf(out,
-              "%s\n#include \"%s.h\"\n\n#if defined(__GNUC__)\n"
-              "#pragma GCC diagnostic ignored \"-Wunused-function\" // the device layer serves others too\n"
-              "#endif\n#define %sHT_LOCAL static\n\n",
-              sim ? "#include \"cuda_runtime_api.h\"\n" : "", v->rename.stem,
-              v->request->prefix ? v->rename.upper : "");
-    text_add_bytes(out, inner.data, inner.len);
-    text_add_bytes(out, outer.data, outer.len);
-    out->failed = out->failed || system.failed || inner.failed || outer.failed || guard.failed;
-    text_free(&system);
-    text_free(&inner);
-    text_free(&outer);
-    text_free(&guard);
+    int i = 0;
+    while (i < l->units && l->unit[i].context->isa == isa)
+        i++;
+    if (i < l->units)
+        err_user(NULL, 0,
+                 "an amalgamation is compiled for one instruction set, but %s has %s and %s has %s; vendor a "
+                 "folder, or one amalgamation for each with SYMBOLS (--prefix) of its own",
+                 l->set[0].gpu.name, isa->name, l->unit[i].context->gpu->name, l->unit[i].context->isa->name);
+    return i == l->units;
 }
 
 /* ---- what builds it */
 
-/* Names of the kernels of an instruction set, each behind `before`. */
-static void add_sources(struct text *out, const struct vendor *v, const struct isa *isa, const char *before,
-                        const char *suffix) {
+/* Goes on to the next instruction set of the kernels, from NULL; false: there are no more. */
+static bool next_isa(struct vendor *v) {
+    bool passed = v->isa == NULL;
     for (int i = 0; i < v->library->units; i++) {
+        const struct isa *isa = v->library->unit[i].context->isa;
+        if (passed && library_is_first_of_isa(v->library, i)) {
+            v->isa = isa;
+            return true;
+        }
+        passed = passed || isa == v->isa;
+    }
+    return false;
+}
+
+/* Kernels of the instruction set under their new names, or the one source. */
+static void add_sources(struct text *out, const struct vendor *v, const char *before, const char *ending) {
+    for (int i = 0; i < v->library->units && !v->is_one_source; i++) {
         const struct unit *u = &v->library->unit[i];
-        if (u->context->isa != isa)
+        if (u->context->isa != v->isa)
             continue;
         text_add(out, before);
         rename_text(out, &v->rename, u->name, strlen(u->name), RENAME_ALL, NULL);
-        text_addf(out, "%s", suffix);
-    }
-}
-
-/* Calls visit for the first unit of each instruction set. */
-static void each_isa(struct text *out, const struct vendor *v,
-                     void (*visit)(struct text *out, const struct vendor *v, const struct isa *isa)) {
-    for (int i = 0; i < v->library->units; i++) {
-        if (library_is_first_of_isa(v->library, i))
-            visit(out, v, v->library->unit[i].context->isa);
-    }
-}
-
-static void compile_line(struct text *out, const struct vendor *v, const struct isa *isa) {
-    text_addf(out, "%s -O3 ", v->toolchain->compiler);
-    /* the shell may not see the brackets of -gencode */
-    for (const char *at = flags_of(v, isa); *at;) {
-        const size_t len = strcspn(at, " ");
-        text_addf(out, memchr(at, '[', len) ? "'%.*s' " : "%.*s ", (int)len, at);
-        at += len + (at[len] == ' ');
+        text_add(out, ending);
     }
     if (v->is_one_source)
-        text_addf(out, "-c %s.%s && ", v->rename.stem, extension_of(v, isa));
-    else
-        text_addf(out, "-c *_%s.%s && ", isa->suffix, extension_of(v, isa));
+        text_addf(out, " %s%s", v->rename.stem, ending);
 }
 
-static void archive_line(struct text *out, const struct vendor *v) {
-    text_addf(out, "rm -f lib%s.a && ar rcs lib%s.a *.o", v->rename.stem, v->rename.stem);
+/* The runtime's sources, each with another ending. */
+static void add_runtime_names(struct text *out, const struct vendor *v, const char *ending) {
+    const char *names[RUNTIME_FILES + 2];
+    int count = 0;
+    for (int i = 0; i < RUNTIME_FILES; i++) {
+        if (is_source(runtime_files[i]))
+            names[count++] = runtime_files[i];
+    }
+    names[count++] = "dispatch.c";
+    names[count++] = v->toolchain->device_layer;
+    for (int i = 0; i < count; i++) {
+        rename_text(out, &v->rename, names[i], strcspn(names[i], "."), RENAME_ALL, NULL);
+        text_addf(out, "%s%s", ending, i + 1 < count ? " " : "");
+    }
+}
+
+/* The compiler's options, `between` in place of blanks. */
+static void add_flags(struct text *out, const struct vendor *v, const char *between) {
+    for (const char *c = flags_of(v, v->isa); *c; c++)
+        text_addf(out, *c == ' ' ? "%s" : "%.1s", *c == ' ' ? between : c);
+}
+
+static void hole_sources(struct text *out, const struct vendor *v) {
+    char ending[16];
+    snprintf(ending, sizeof ending, ".%s", extension_of(v, v->isa));
+    add_sources(out, v, "\n    ", ending);
+}
+
+static void hole_pattern(struct text *out, const struct vendor *v) {
+    text_addf(out, "%s%s", v->is_one_source ? v->rename.stem : "%_", v->is_one_source ? "" : v->isa->suffix);
+}
+
+static void hole_flag_list(struct text *out, const struct vendor *v) {
+    add_flags(out, v, ";");
+}
+
+static void hole_flag_words(struct text *out, const struct vendor *v) {
+    add_flags(out, v, "' '");
+}
+
+static void hole_runtime(struct text *out, const struct vendor *v) {
+    add_runtime_names(out, v, ".c");
 }
 
 static void hole_c_flags(struct text *out, const struct vendor *v) {
@@ -387,109 +349,29 @@ static void hole_c_flags(struct text *out, const struct vendor *v) {
         text_addf(out, " %s%s", v->toolchain->c_target, v->library->set[0].context.isa->suffix);
 }
 
-static void hole_compile(struct text *out, const struct vendor *v) {
-    each_isa(out, v, compile_line);
-    if (!v->is_one_source) {
-        text_addf(out, "%s -O3", v->toolchain->compiler);
-        hole_c_flags(out, v);
-        text_add(out, " -c *.c && ");
-    }
-    archive_line(out, v);
-}
-
-/* How this folder and another are made one library: its line as the second of them, then as the first. */
-static void hole_join(struct text *out, const struct vendor *v) {
-    const struct toolchain *t = v->toolchain;
-    struct text kernels = {0};
-    if (v->is_one_source) {
-        text_add(out, "An amalgamation cannot be joined with another; give each a prefix of its own.");
-        return;
-    }
-    each_isa(&kernels, v, compile_line);
-    text_addf(out,
-              "A second folder with the same prefix, written by the same version for other GPUs, can go into "
-              "the same library. There\n"
-              "compile the kernels alone, by the line that its README has here; this folder's line, where it "
-              "is the second:\n\n"
-              "    %.*s\n\nThen in this folder, where it is the first, with the other one's path:\n\n    "
-              "OTHER=path/of/the/other; %s%s -O3",
-              (int)kernels.len - 4, kernels.data ? kernels.data : "    ", kernels.data ? kernels.data : "",
-              t->compiler);
-    hole_c_flags(out, v);
-    text_add(out, " -DHT_JOIN=\"\\\"$OTHER/dispatch.c\\\"\" -c *.c && ");
-    archive_line(out, v); /* the runtime's objects end otherwise */
-    text_addf(out, " \"$OTHER\"/*_%s*.o\n\n`%sgpus` lists all sets of a library.", t->c_target ? "gfx" : "sm",
-              v->rename.prefix);
-    out->failed = out->failed || kernels.failed;
-    text_free(&kernels);
-}
-
-static void cmake_set(struct text *out, const struct vendor *v, const struct isa *isa) {
-    char extension[16];
-    snprintf(extension, sizeof extension, ".%s", extension_of(v, isa));
-    text_addf(out, "set(kernels_%s", isa->suffix);
-    if (v->is_one_source)
-        text_addf(out, " %s%s", v->rename.stem, extension);
-    else
-        add_sources(out, v, isa, "\n    ", extension);
-    text_addf(out,
-              ")\nset_source_files_properties(${kernels_%s} PROPERTIES LANGUAGE %s\n    COMPILE_OPTIONS \"",
-              isa->suffix, v->toolchain->language);
-    for (const char *c = flags_of(v, isa); *c; c++)
-        text_addf(out, "%c", *c == ' ' ? ';' : *c);
-    text_addf(out, "\")\ntarget_sources(%s PRIVATE ${kernels_%s})\n", v->rename.stem, isa->suffix);
-}
-
-/* The runtime's sources but the device layer, under their new names, each with another ending. */
-static void add_runtime_names(struct text *out, const struct vendor *v, const char *ending) {
-    for (int i = 0; i < RUNTIME_FILES; i++) {
-        const char *dot = strchr(runtime_files[i], '.');
-        if (!is_source(runtime_files[i]))
-            continue;
-        rename_text(out, &v->rename, runtime_files[i], (size_t)(dot - runtime_files[i]), RENAME_ALL, NULL);
-        text_add(out, ending);
+/* One command that compiles the kernels of each instruction set; the shell may not see the brackets of
+ * -gencode. */
+static void hole_kernels(struct text *out, const struct vendor *outer) {
+    struct vendor v = *outer;
+    const char *before = "";
+    for (v.isa = NULL; next_isa(&v); before = " && ") {
+        text_addf(out, "%s%s -O3 ", before, v.toolchain->compiler);
+        for (const char *at = flags_of(&v, v.isa); *at;) {
+            const size_t len = strcspn(at, " ");
+            text_addf(out, memchr(at, '[', len) ? "'%.*s' " : "%.*s ", (int)len, at);
+            at += len + (at[len] == ' ');
+        }
+        text_addf(out, "-c %s%s.%s", v.is_one_source ? v.rename.stem : "*_",
+                  v.is_one_source ? "" : v.isa->suffix, extension_of(&v, v.isa));
     }
 }
 
-static void hole_cmake(struct text *out, const struct vendor *v) {
-    each_isa(out, v, cmake_set);
-    if (v->is_one_source)
-        return;
-    text_addf(out, "target_sources(%s PRIVATE ", v->rename.stem);
-    add_runtime_names(out, v, ".c ");
-    text_addf(out, "dispatch.c %s)\n", v->toolchain->device_layer);
-}
-
-static void make_rule(struct text *out, const struct vendor *v, const struct isa *isa) {
-    const char *up = v->rename.upper, *pattern = v->is_one_source ? v->rename.stem : "%_";
-    const char *suffix = v->is_one_source ? "" : isa->suffix;
-    text_addf(out, "$(%sOUT)/%s%s.o: $(%sDIR)/%s%s.%s\n\t$(%sCC) $(%sFLAGS) ", up, pattern, suffix, up,
-              pattern, suffix, extension_of(v, isa), up, up);
-    text_addf(out, "'");
-    for (const char *c = flags_of(v, isa); *c; c++)
-        text_addf(out, *c == ' ' ? "' '" : "%c", *c);
-    text_addf(out, "' -c $< -o $@\n");
-}
-
-static void make_objects(struct text *out, const struct vendor *v, const struct isa *isa) {
-    if (v->is_one_source)
-        text_addf(out, "%s.o", v->rename.stem);
-    else
-        add_sources(out, v, isa, " \\\n    ", ".o");
-}
-
-static void hole_objects(struct text *out, const struct vendor *v) {
-    const char *dot = strchr(v->toolchain->device_layer, '.');
-    if (!v->is_one_source) {
-        add_runtime_names(out, v, ".o ");
-        text_addf(out, "dispatch.o %.*s.o", (int)(dot - v->toolchain->device_layer),
-                  v->toolchain->device_layer);
-    }
-    each_isa(out, v, make_objects);
-}
-
-static void hole_rules(struct text *out, const struct vendor *v) {
-    each_isa(out, v, make_rule);
+static void hole_objects(struct text *out, const struct vendor *outer) {
+    struct vendor v = *outer;
+    if (!v.is_one_source)
+        add_runtime_names(out, &v, ".o");
+    for (v.isa = NULL; next_isa(&v);)
+        add_sources(out, &v, " \\\n    ", ".o");
 }
 
 static void hole_gpus(struct text *out, const struct vendor *v) {
@@ -506,6 +388,14 @@ static void hole_schemes(struct text *out, const struct vendor *v) {
     }
 }
 
+static void hole_guard(struct text *out, const struct vendor *v) {
+    emit_head(out, v->isa);
+}
+
+static void hole_banner(struct text *out, const struct vendor *v) {
+    manifest_banner(out, v->library, "MIT (file LICENSE), of the kernels MIT-0");
+}
+
 static void hole_recreate(struct text *out, const struct vendor *v) {
     text_addf(out, "out/bin/halftone-gen %s", v->library->recreate);
 }
@@ -520,10 +410,11 @@ static void hole_exports(struct text *out, const struct vendor *v) {
 static const struct hole {
     const char *name;
     void (*write)(struct text *out, const struct vendor *v);
-} holes[] = {{"COMPILE", hole_compile}, {"CMAKE", hole_cmake},       {"OBJECTS", hole_objects},
-             {"RULES", hole_rules},     {"GPUS", hole_gpus},         {"SCHEMES", hole_schemes},
-             {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate}, {"C_FLAGS", hole_c_flags},
-             {"JOIN", hole_join}};
+} holes[] = {{"KERNELS", hole_kernels}, {"OBJECTS", hole_objects}, {"SOURCES", hole_sources},
+             {"RUNTIME", hole_runtime}, {"PATTERN", hole_pattern}, {"FLAG_LIST", hole_flag_list},
+             {"FLAG_WORDS", hole_flag_words}, {"C_FLAGS", hole_c_flags}, {"GPUS", hole_gpus},
+             {"SCHEMES", hole_schemes}, {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate},
+             {"BANNER", hole_banner}, {"GUARD", hole_guard}};
 
 /* Length of "NAME@" at the text; 0: something else. */
 static size_t hole_length(const char *text, const char *name) {
@@ -537,10 +428,15 @@ static size_t fill_hole(struct text *out, const struct vendor *v, const char *at
     const char *const words[][2] = {{"STEM", v->rename.stem},   {"PREFIX", v->rename.prefix},
                                     {"UPPER", v->rename.upper}, {"COMPILER", t->compiler},
                                     {"LANGUAGE", t->language},  {"PACKAGE", t->package},
-                                    {"LINK", t->link},          {"VERSION", HT_GENERATOR_VERSION}};
+                                    {"LINK", t->link},          {"VERSION", HT_GENERATOR_VERSION},
+                                    {"SUFFIX", v->isa->suffix}, {"EXTENSION", extension_of(v, v->isa)},
+                                    {"ARCHS", t->c_target ? "gfx" : "sm"},
+                                    {"UPPER_OR_NONE", v->request->prefix ? v->rename.upper : ""},
+                                    {"SYSTEM", v->system.data},  {"INNER", v->inner.data},
+                                    {"OUTER", v->outer.data}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (hole_length(at, words[i][0]) > 0) {
-            text_add(out, words[i][1]);
+            text_add(out, words[i][1] ? words[i][1] : "");
             return hole_length(at, words[i][0]);
         }
     }
@@ -554,19 +450,95 @@ static size_t fill_hole(struct text *out, const struct vendor *v, const char *at
     return 0;
 }
 
-/* templates/vendor/NAME with its @HOLES@ filled. */
+static const char *line_behind(const char *at) {
+    return at + strcspn(at, "\n") + (strchr(at, '\n') != NULL);
+}
+
+/* Length of the mark that the line begins with; whether it is for this folder, once or for each instruction
+ * set. */
+static size_t read_mark(const struct vendor *v, const char *line, bool *is_wanted, bool *is_for_each) {
+    const struct {
+        const char *mark;
+        bool is_wanted;
+    } marks[] = {{"@ISA@", true}, {"@FOLDER@", !v->is_one_source}, {"@AMALGAMATION@", v->is_one_source},
+                 {"@SIMULATOR@", v->request->simulator}, {"@DEVICE@", !v->request->simulator}};
+    *is_wanted = true;
+    *is_for_each = strncmp(line, marks[0].mark, strlen(marks[0].mark)) == 0;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (strncmp(line, marks[i].mark, strlen(marks[i].mark)) == 0) {
+            *is_wanted = marks[i].is_wanted;
+            return strlen(marks[i].mark);
+        }
+    }
+    return 0;
+}
+
+/* Lines of a template with their @HOLES@ filled, the first `mark` bytes of each left out. */
+static void fill_lines(struct text *out, const struct vendor *v, const char *at, const char *end,
+                       size_t mark) {
+    while (at < end) {
+        const char *next = line_behind(at);
+        for (at += mark; at < next;) {
+            size_t len = strcspn(at, "@");
+            len = len < (size_t)(next - at) ? len : (size_t)(next - at);
+            text_add_bytes(out, at, len);
+            at += len;
+            if (at < next)
+                at += 1 + fill_hole(out, v, at + 1);
+        }
+    }
+}
+
+/* templates/vendor/NAME. Lines that begin with @FOLDER@, @AMALGAMATION@, @SIMULATOR@ or @DEVICE@ are for one
+ * of two, groups of those with @ISA@ stand once for each instruction set. */
 static void fill(struct vendor *v, const char *name, const char *as) {
-    struct text raw = {0};
-    struct text *out = add_file(v, as);
-    const bool ok = read_source(&raw, v, "templates/vendor", name);
-    for (const char *at = raw.data; ok && *at;) {
-        const size_t len = strcspn(at, "@");
-        text_add_bytes(out, at, len);
-        at += len;
-        if (*at)
-            at += 1 + fill_hole(out, v, at + 1);
+    struct text raw = {0}, *out = add_file(v, as);
+    read_source(&raw, v, "templates/vendor", name);
+    for (const char *at = raw.data, *end; at && *at; at = end) {
+        bool is_wanted, is_for_each, also_for_each = true;
+        const size_t mark = read_mark(v, at, &is_wanted, &is_for_each);
+        for (end = line_behind(at); is_for_each && also_for_each;) {
+            read_mark(v, end, &is_wanted, &also_for_each);
+            end = also_for_each ? line_behind(end) : end;
+        }
+        v->isa = is_for_each ? NULL : v->library->set[0].context.isa;
+        while (is_for_each && next_isa(v))
+            fill_lines(out, v, at, end, mark);
+        if (is_wanted && !is_for_each)
+            fill_lines(out, v, at, end, mark);
     }
     text_free(&raw);
+}
+
+static void add_amalgamation(struct vendor *v) {
+    const struct library *l = v->library;
+    const bool sim = v->request->simulator;
+    struct text dispatch = {0};
+    char name[FILE_NAME_MAX];
+    if (!has_one_isa(l))
+        return;
+    copy_runtime(v, runtime_files[0]);
+    if (sim)
+        inline_sim(&v->inner, v, sim_seen, true);
+    for (int i = 1; i < RUNTIME_FILES; i++) /* sources behind the list of sets, which they read */
+        inline_runtime(is_source(runtime_files[i]) ? &v->outer : &v->inner, v, runtime_files[i]);
+    inline_runtime(&v->inner, v, v->toolchain->device_layer);
+    if (v->toolchain->device_body)
+        inline_runtime(&v->inner, v, v->toolchain->device_body);
+    for (int i = 0; i < l->units; i++)
+        add_kernel(&v->inner, v, &l->unit[i]);
+    add_dispatch(&dispatch, v);
+    inline_lines(&v->inner, &v->system, &dispatch); /* its includes are those of the files above */
+    if (sim) {
+        add_cuda_header(v);
+        inline_sim(&v->outer, v, sim_works, true);
+        inline_sim(&v->outer, v, sim_cuda, false);
+    }
+    snprintf(name, sizeof name, "halftone.%s", extension_of(v, l->set[0].context.isa));
+    fill(v, "amalgamation", name);
+    v->files->text[v->files->count - 1].failed |=
+        dispatch.failed || v->system.failed || v->inner.failed || v->outer.failed;
+    text_free(&dispatch);
 }
 
 /* Budgets that were given by path travel with the folder, so that it can be recreated. */
@@ -621,5 +593,8 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
     }
     text_free(&shared);
     text_free(&v.abi);
+    text_free(&v.system);
+    text_free(&v.inner);
+    text_free(&v.outer);
     return err_count() == 0;
 }

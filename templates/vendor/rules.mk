@@ -14,6 +14,8 @@ $(@UPPER@LIB): $(@UPPER@OBJECTS)
 
 $(@UPPER@OBJECTS): $(wildcard $(@UPPER@DIR)/*.h)
 
-@RULES@
+@ISA@$(@UPPER@OUT)/@PATTERN@.o: $(@UPPER@DIR)/@PATTERN@.@EXTENSION@
+@ISA@	$(@UPPER@CC) $(@UPPER@FLAGS) '@FLAG_WORDS@' -c $< -o $@
+
 $(@UPPER@OUT)/%.o: $(@UPPER@DIR)/%.c
 	$(@UPPER@CC) $(@UPPER@FLAGS)@C_FLAGS@ -c $< -o $@
