@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emit/emit_wgmma.h"
+#include "emit/holes.h"
 #include "base/err.h"
 #include "plan/sched.h"
 #include "emit/tpl.h"
@@ -80,108 +80,68 @@ static void param(struct params *p, const char *name, long value) {
     p->list[p->count++] = (struct tpl_param){name, 0, value, false};
 }
 
-static void scheme_params(struct params *p, const struct scheme *s) {
-    param(p, "SLICES", s->slices);
-    param(p, "SLICE_BYTES", scheme_slice_bytes(s));
-    param(p, "ATOM_SLICES", s->atom_slices);
-    param(p, "ATOM_K", scheme_atom_k(s));
-    param(p, "ACCS", s->accumulators);
-    param(p, "SCALES_ROWS", s->scale == SCALE_ROW);
-    param(p, "SCALE_LOW", s->scale_low);
-    param(p, "SCALE_HIGH", s->scale_high);
-    param(p, "SCALE_ROOM", s->scale_room);
-    param(p, "CHECKS", s->checked);
-}
-
-static void params_wgmma_ss(struct params *p, const struct plan *plan) {
-    const struct tile *t = &plan->tile;
-    param(p, "PROMOTE_STEPS", plan->promote_steps);
-    param(p, "PROMOTES", plan->promoted[0]);
-    param(p, "CHUNK", plan->chunk);
-    param(p, "SMS", (long)plan->on.g->sms);
-    param(p, "CLUSTER", t->cluster);
-    param(p, "SHARES_A", tile_cluster_n(t) > 1);
-    param(p, "SHARES_B", tile_cluster_m(t) > 1);
-    param(p, "ELECTS", plan->hurries_copies);
-    param(p, "RASTER", plan->raster);
-}
-
-/* What the expander cannot work out: sizeof; that exact sums have no masters. */
-static void constants_mma_warp(struct params *p, const struct plan *plan) {
-    param(p, "MASTERS", plan->promote_steps > 0 && !scheme_is_exact(plan->on.s) ? sched_mi(plan) : 1);
-    p->list[p->count - 1].foldable = true;
-}
-
-static void constants_wgmma_ss(struct params *p, const struct plan *plan) {
-    param(p, "SUM_ROWS",
-          tile_part_rows(&plan->tile) * number_bytes(plan->on.s->out) /
-              (long)ht_partial_size(scheme_is_exact(plan->on.s)));
-    p->list[p->count - 1].foldable = true;
-}
-
-/* The row's products for templates that form them themselves: slices of A and of B, two bits for each. */
-static void params_of_products(struct params *p, const struct scheme *s) {
+/* Slices of A (side 0) or B of the row's products, two bits for each, for templates that form them
+ * themselves. */
+static long product_slices(const struct scheme *s, int side) {
     enum { BITS = 2, MOST = 31 / BITS };
-    long slices[2] = {0, 0};
-    if (s->products > MOST || s->slices > 1 << BITS)
-        err_bug("a list of products that does not fit an int");
-    for (int i = 0; i < s->products; i++) {
-        slices[0] |= (long)s->product[i].a << BITS * i;
-        slices[1] |= (long)s->product[i].b << BITS * i;
+    long slices = 0;
+    for (int i = 0; i < s->products && i < MOST; i++)
+        slices |= (long)(side == 0 ? s->product[i].a : s->product[i].b) << BITS * i;
+    return slices;
+}
+
+/* The parameters of `names`, with blanks between, in their order; those behind a '*' are foldable. */
+static void add_params(struct params *p, const char *names, const struct scheme *s, const struct plan *plan) {
+    static const struct plan none = {0};
+    const struct plan *l = plan ? plan : &none;
+    const struct tile *t = &l->tile;
+    const struct gpu *g = l->on.g;
+    const struct mma_shape *mma = l->on.mma;
+    const bool exact = scheme_is_exact(s);
+    const struct {
+        const char *name;
+        long value;
+    } all[] = {
+        {"SLICES", s->slices}, {"SLICE_BYTES", scheme_slice_bytes(s)}, {"ATOM_SLICES", s->atom_slices},
+        {"ATOM_K", scheme_atom_k(s)}, {"ACCS", s->accumulators}, {"SCALES_ROWS", s->scale == SCALE_ROW},
+        {"SCALE_LOW", s->scale_low}, {"SCALE_HIGH", s->scale_high}, {"SCALE_ROOM", s->scale_room},
+        {"CHECKS", s->checked}, {"PRODUCTS", s->products}, {"PRODUCT_A", product_slices(s, 0)},
+        {"PRODUCT_B", product_slices(s, 1)}, {"BM", t->bm}, {"BN", t->bn}, {"BK", t->bk}, {"WM", t->wm},
+        {"WN", t->wn}, {"STAGES", t->stages}, {"CLUSTER", t->cluster},
+        {"SHARES_A", plan && tile_cluster_n(t) > 1}, {"SHARES_B", plan && tile_cluster_m(t) > 1},
+        {"PROMOTE_STEPS", l->promote_steps}, {"PROMOTES", l->promoted[0]}, {"CHUNK", l->chunk},
+        {"ELECTS", l->hurries_copies}, {"RASTER", l->raster}, {"REFILLS", l->refills},
+        {"MIN_BLOCKS", l->min_blocks}, {"IS_FALLBACK", l->variant == VARIANT_FALLBACK},
+        {"SWAP_SHARE", l->cost.coefficients.swap_share}, {"GROUPS", plan ? tile_groups(t, &l->on) : 0},
+        {"FAST", plan && l->on.skeleton->searched && l->on.isa->mma_bf16},
+        {"ROWS_BESIDE", plan && l->on.skeleton->inlay}, /* fragments of rows in registers */
+        {"WAVE", plan ? l->on.isa->wave_size : 0}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
+        {"MMA_M", mma ? mma->m : 0}, {"MMA_N", mma ? mma->n : 0}, {"B_TILES", mma ? mma->b_tiles : 0},
+        {"D_COLS", mma ? mma->d_cols : 0}, {"SMS", g ? (long)g->sms : 0},
+        {"SMEM_PER_SM", g ? (long)g->smem_per_sm_bytes : 0},
+        {"SMEM_RESERVED", g ? (long)g->smem_reserved_per_block_bytes : 0},
+        /* what the expander cannot work out: that exact sums have no masters; sizeof */
+        {"MASTERS", l->promote_steps > 0 && !exact ? sched_mi(l) : 1},
+        {"SUM_ROWS", plan ? tile_part_rows(t) * number_bytes(s->out) / (long)ht_partial_size(exact) : 0}};
+    for (const char *at = names; *at; at += strcspn(at, " "), at += *at == ' ') {
+        const bool foldable = *at == '*';
+        const size_t len = strcspn(at += foldable, " "), count = sizeof all / sizeof *all;
+        size_t i = 0;
+        while (i < count && (strlen(all[i].name) != len || memcmp(all[i].name, at, len) != 0))
+            i++;
+        if (i == count)
+            err_bug("a template parameter that nobody knows");
+        param(p, all[i].name, all[i].value);
+        p->list[p->count - 1].foldable = foldable;
     }
-    param(p, "PRODUCTS", s->products);
-    param(p, "PRODUCT_A", slices[0]);
-    p->list[p->count - 1].foldable = true;
-    param(p, "PRODUCT_B", slices[1]);
-    p->list[p->count - 1].foldable = true;
 }
 
-static void params_of_warps(struct params *p, const struct plan *plan) {
-    param(p, "MIN_BLOCKS", plan->min_blocks);
-    param(p, "WAVE", plan->on.isa->wave_size);
-    param(p, "MMA_M", plan->on.mma->m);
-    param(p, "MMA_N", plan->on.mma->n);
-    param(p, "FRAGMENT_K", target_fragment_k(&plan->on));
-    param(p, "B_TILES", plan->on.mma->b_tiles);
-    param(p, "D_COLS", plan->on.mma->d_cols);
-}
-
-static void params_mma_warp(struct params *p, const struct plan *plan) {
-    param(p, "PROMOTE_STEPS", plan->promote_steps);
-    params_of_warps(p, plan);
-    param(p, "RASTER", plan->raster);
-    param(p, "REFILLS", plan->refills);
-}
-
-static void params_unpacked(struct params *p, const struct plan *plan) {
-    params_of_warps(p, plan);
-    param(p, "FAST", plan->on.skeleton->searched && plan->on.isa->mma_bf16);
-    param(p, "IS_FALLBACK", plan->variant == VARIANT_FALLBACK);
-    param(p, "SMS", (long)plan->on.g->sms);
-}
-
-static void params_dmma(struct params *p, const struct plan *plan) {
-    params_unpacked(p, plan);
-    param(p, "SMEM_PER_SM", (long)plan->on.g->smem_per_sm_bytes);
-    param(p, "SMEM_RESERVED", (long)plan->on.g->smem_reserved_per_block_bytes);
-    param(p, "SWAP_SHARE", plan->cost.coefficients.swap_share);
-}
-
-static void params_unpacked_tile(struct params *p, const struct plan *plan) {
-    params_unpacked(p, plan);
-    params_of_products(p, plan->on.s);
-    param(p, "ROWS_BESIDE", plan->on.skeleton->inlay != NULL); /* fragments of rows in registers */
-    param(p, "GROUPS", tile_groups(&plan->tile, &plan->on));
-}
-
-/* Atoms of one row block in a stage, and fragments of one slice in an atom's row. */
-static int k_atoms(const struct plan *p) {
-    return p->tile.bk / scheme_atom_k(p->on.s) * scheme_atom_group(p->on.s);
-}
-
-static int k_pairs(const struct plan *p) {
-    return scheme_atom_k(p->on.s) / target_fragment_k(&p->on);
-}
+#define PARAMS_OF_SCHEME                                                                                     \
+    "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS"
+#define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
+#define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
+#define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS"
+#define PARAMS_UNPACKED_TILE PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B ROWS_BESIDE GROUPS"
 
 static void write_params(struct text *out, const struct params *p) {
     if (p->count == 0)
@@ -196,147 +156,7 @@ static void write_params(struct text *out, const struct params *p) {
     text_add(out, ";\n\n");
 }
 
-/* ---- holes of mma_warp */
-
-/* Row of a stage's operand, as stage_row() of the skeleton. */
-static int stage_row(const struct plan *p, int row) {
-    return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
-}
-
-static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s,
-                       const char *base) {
-    const int pairs = k_pairs(p), beside = p->on.s->atom_slices;
-    const int pair = s->x % beside * pairs + s->fragment % pairs;
-    const int atom = (s->fragment / pairs * scheme_atom_group(p->on.s) + s->x / beside) * 8192;
-    const bool is_a = s->kind == SLOT_LOAD_A;
-    const char operand = is_a ? 'a' : 'b';
-    const int offset = atom + stage_row(p, s->y * (is_a ? p->on.mma->m : p->on.mma->n));
-    text_line(out, indent, "ht_load_%c(%c[%d][%d][%d], %c_at[%d]%s%s + %d);", operand, operand,
-              s->fragment % 2, s->x, s->y, operand, pair, base[0] ? " + " : "", base, offset);
-}
-
-static void write_mma(struct text *out, int indent, const struct plan *p, const struct slot *s) {
-    const struct product *q = &p->on.s->product[s->x];
-    const bool outside = p->on.s->promote[q->acc] == PROMOTE_EACH_MMA;
-    text_line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);",
-         outside ? "ht_mma_outside" : "ht_mma", q->acc, s->y, s->z, s->fragment % 2, q->a, s->y,
-         s->fragment % 2, q->b, s->z);
-}
-
-static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to) {
-    const int at = part * tile_threads(&p->tile, &p->on) * 16, atoms = k_atoms(p);
-    text_line(out, indent, "ht_stage_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
-         at / 8192 / atoms, at / 8192 % atoms * 8192 + at % 8192);
-}
-
-static void write_land(struct text *out, int indent, const struct plan *p, const char *to) {
-    for (int part = 0; part < sched_parts(p); part++)
-        text_line(out, indent, "ht_stage_land(&staged[%d], %s + %d);", part, to,
-             part * tile_threads(&p->tile, &p->on) * 16);
-}
-
-static void write_advance(struct text *out, int indent, const struct plan *p) {
-    text_line(out, indent, "// the ring advances: the next stage has landed and everyone may read it");
-    text_line(out, indent, "ht_stage_free();");
-    if (!p->on.isa->async_copy) {
-        text_line(out, indent, "if (fetch) {");
-        write_land(out, indent + 4, p, "copy_to + write");
-        text_line(out, indent, "}");
-    }
-    if (!p->refills)
-        text_line(out, indent, "ht_stage_commit();");
-    text_line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
-    text_line(out, indent, "ht_barrier();");
-}
-
-static void write_fetch(struct text *out, int indent, const struct plan *p) {
-    text_line(out, indent, "// no pipeline: the whole stage is fetched and waited for");
-    for (int part = 0; part < sched_parts(p); part++)
-        write_copy(out, indent, p, part, "copy_to");
-    if (!p->on.isa->async_copy)
-        write_land(out, indent, p, "copy_to");
-    text_line(out, indent, "ht_stage_commit();");
-    text_line(out, indent, "ht_stage_wait<0>();");
-    text_line(out, indent, "ht_barrier();");
-}
-
-static void write_slot(struct text *out, int indent, const struct hole_context *h, const struct slot *s,
-                       int step) {
-    const struct plan *p = h->plan;
-    const bool plain = p->variant == VARIANT_NOPIPELINE;
-    switch (s->kind) {
-    case SLOT_COPY:
-        text_line(out, indent, "if (fetch)");
-        write_copy(out, indent + 4, p, s->x, "copy_to + write");
-        break;
-    case SLOT_ADVANCE:
-        write_advance(out, indent, p);
-        break;
-    case SLOT_COMMIT:
-        text_line(out, indent, "ht_stage_commit();");
-        break;
-    case SLOT_LOAD_A:
-    case SLOT_LOAD_B:
-        /* in the pipeline fragment 0 belongs to the next stage */
-        write_load(out, indent, p, s, step < 0 ? "" : plain || s->fragment != 0 ? "read" : "next");
-        break;
-    case SLOT_MMA:
-        write_mma(out, indent, p, s);
-        break;
-    case SLOT_BARRIER:
-        text_line(out, indent, "ht_barrier();");
-        break;
-    case SLOT_FETCH:
-        write_fetch(out, indent, p);
-        break;
-    }
-}
-
-static bool hole_step(struct text *out, int indent, const struct hole_context *h) {
-    int shown = -1;
-    for (int i = 0; i < h->sched->slots; i++) {
-        const struct slot *s = &h->sched->slot[i];
-        if (s->kind == SLOT_MMA && s->fragment != shown) {
-            shown = s->fragment;
-            text_line(out, indent, "// -- fragment step %d of %d", shown + 1, sched_k_steps(h->plan));
-        }
-        write_slot(out, indent, h, s, i);
-    }
-    return true;
-}
-
-static bool hole_first(struct text *out, int indent, const struct hole_context *h) {
-    for (int i = 0; i < h->sched->first_slots; i++)
-        write_slot(out, indent, h, &h->sched->first[i], -1);
-    return true;
-}
-
-static bool hole_promote(struct text *out, int indent, const struct hole_context *h) {
-    const struct plan *p = h->plan;
-    if (p->promote_steps == 0)
-        return true;
-    const int inner = p->promote_steps > 1 ? indent + 4 : indent;
-    const bool exact = scheme_is_exact(p->on.s);
-    text_line(out, indent,
-         exact ? "// every %d k: what exceeds a digit is carried up, before a level overflows"
-               : "// every %d k: the chain is closed and added up in FP32",
-         p->promote_steps * p->tile.bk);
-    if (p->promote_steps > 1) {
-        text_line(out, indent, "if (++chain == PROMOTE_STEPS) {");
-        text_line(out, inner, "chain = 0;");
-    }
-    for (int i = 0; i < sched_mi(p); i++) {
-        for (int j = 0; j < sched_ni(p); j++) {
-            for (int l = p->on.s->accumulators - 1; exact && l > 0; l--)
-                text_line(out, inner, "ht_carry(acc[%d][%d][%d], acc[%d][%d][%d]);", l - 1, i, j, l, i, j);
-            if (!exact)
-                text_line(out, inner, "ht_promote(master[%d][%d], acc[0][%d][%d]);", i, j, i, j);
-        }
-    }
-    if (p->promote_steps > 1)
-        text_line(out, indent, "}");
-    return true;
-}
+/* ---- holes */
 
 /* How unpacked_tile multiplies slices: as its template has it, by warpgroups, or not at all. */
 static bool hole_slices(struct text *out, const struct hole_context *h) {
@@ -366,17 +186,7 @@ static bool holes_wgmma_ss(void *context, const char *name, struct text *out, in
 
 static bool holes_mma_warp(void *context, const char *name, struct text *out, int indent) {
     const struct hole_context *h = context;
-    if (strcmp(name, "step") == 0)
-        return hole_step(out, indent, h);
-    if (strcmp(name, "first") == 0)
-        return hole_first(out, indent, h);
-    if (strcmp(name, "promote") == 0)
-        return hole_promote(out, indent, h);
-    if (strcmp(name, "drain") == 0)
-        /* nothing to drain: the hole stays empty */
-        return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->on.s);
-    /* nothing on its way before the first step */
-    return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_NOPIPELINE;
+    return emit_mma_warp_hole(h->plan, h->sched, name, out, indent);
 }
 
 /* What the banner says of a step. */
@@ -395,37 +205,29 @@ static void banner_mma_warp(struct text *out, const struct plan *p, const struct
 
 /* The table of families' functions; with facts/skeleton.c and model/family.c all that is said of a family. */
 static const struct family_emit {
-    void (*params)(struct params *p, const struct plan *plan),
-        (*constants)(struct params *p, const struct plan *plan);
+    const char *params;    /* written at the top, in this order */
+    const char *constants; /* of the expander alone */
     bool (*holes)(void *context, const char *name, struct text *out, int indent);
     void (*schedule)(struct sched *out, const struct plan *p);
     void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
 } families[HT_FAMILIES] = {
-    [HT_FAMILY_WGMMA_SS] = {params_wgmma_ss, constants_wgmma_ss, holes_wgmma_ss, NULL, banner_wgmma_ss},
-    [HT_FAMILY_MMA_WARP] = {params_mma_warp, constants_mma_warp, holes_mma_warp, sched_plan, banner_mma_warp},
-    [HT_FAMILY_UNPACKED_WGMMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
-    [HT_FAMILY_UNPACKED_MMA] = {params_unpacked_tile, NULL, holes_unpacked, NULL, NULL},
-    [HT_FAMILY_DMMA] = {params_dmma, NULL, holes_unpacked, NULL, NULL},
-    [HT_FAMILY_SIMT_SMALL_K] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
-    [HT_FAMILY_GEMV] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
-    [HT_FAMILY_TALL_SKINNY] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
-    [HT_FAMILY_FALLBACK] = {params_unpacked, NULL, holes_unpacked, NULL, NULL},
+    [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE
+                            "PROMOTE_STEPS PROMOTES CHUNK SMS CLUSTER SHARES_A SHARES_B ELECTS RASTER",
+                            "*SUM_ROWS", holes_wgmma_ss, NULL, banner_wgmma_ss},
+    [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILLS", "*MASTERS",
+                            holes_mma_warp, sched_plan, banner_mma_warp},
+    [HT_FAMILY_UNPACKED_WGMMA] = {PARAMS_UNPACKED_TILE, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_UNPACKED_MMA] = {PARAMS_UNPACKED_TILE, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_DMMA] = {PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_SHARE", "", holes_unpacked, NULL,
+                        NULL},
+    [HT_FAMILY_SIMT_SMALL_K] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_TALL_SKINNY] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
 static const struct family_emit *family_of(const struct plan *p) {
     return &families[p->on.skeleton - skeleton_table];
-}
-
-static void tile_params(struct params *p, const struct plan *plan) {
-    const struct tile *t = &plan->tile;
-    param(p, "BM", t->bm);
-    param(p, "BN", t->bn);
-    param(p, "BK", t->bk);
-    param(p, "WM", t->wm);
-    param(p, "WN", t->wn);
-    param(p, "STAGES", t->stages);
-    scheme_params(p, plan->on.s);
-    family_of(plan)->params(p, plan);
 }
 
 /* ---- frame around a template */
@@ -643,8 +445,8 @@ static bool write_file(struct text *out, const struct frame *f) {
         snprintf(path, sizeof path, "templates/skeletons/%s.cu", f->skeleton->file);
         struct params known = *f->written;
         bool read = true;
-        if (f->plan && family_of(f->plan)->constants)
-            family_of(f->plan)->constants(&known, f->plan);
+        if (f->plan)
+            add_params(&known, family_of(f->plan)->constants, f->scheme, f->plan);
         for (int i = 0; i <= PART_TEMPLATE; i++)
             read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->skeleton->folds,
                                                         known.list, &known.count, PARAMS_MAX)) &&
@@ -671,7 +473,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     struct params written = {0};
     if (family_of(p)->schedule)
         family_of(p)->schedule(&sched, p);
-    tile_params(&written, p);
+    add_params(&written, family_of(p)->params, p->on.s, p);
     const struct frame f = {.c = c,
                             .isa = p->on.isa,
                             .skeleton = p->on.skeleton,
@@ -720,7 +522,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     char name[PLAN_NAME_MAX];
     struct params written = {0};
     emit_pack_name(name, sizeof name, s, c->isa);
-    scheme_params(&written, s);
+    add_params(&written, PARAMS_OF_SCHEME, s, NULL);
     param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
     /* nothing to exchange */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu, s) : 1);

@@ -1,6 +1,6 @@
-/* emit_wgmma.c: one chunk of a warpgroup, unrolled; see emit_wgmma.h and the drawing in
+/* emit_wgmma.c: one chunk of a warpgroup, unrolled; see emit/holes.h and the drawing in
  * templates/skeletons/wgmma_ss.cu. */
-#include "emit/emit_wgmma.h"
+#include "emit/holes.h"
 
 #include <string.h>
 

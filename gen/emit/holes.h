@@ -1,0 +1,17 @@
+/* holes: what stands in the holes of templates/skeletons/wgmma_ss.cu and mma_warp.cu. Knows plans, schedules
+ * and the skeletons' names, no frames or banners. */
+#ifndef HT_HOLES_H
+#define HT_HOLES_H
+
+#include "base/text.h"
+#include "plan/sched.h"
+
+/* Writes hole `name` of plan p; false: the template's own text stays. */
+bool emit_wgmma_hole(const struct plan *p, const char *name, struct text *out, int indent);
+bool emit_mma_warp_hole(const struct plan *p, const struct sched *sched, const char *name, struct text *out,
+                        int indent);
+
+/* wgmma instructions of one warpgroup in one chunk, for banners and tests. */
+int emit_wgmma_count(const struct plan *p);
+
+#endif
