@@ -8,7 +8,7 @@ from conftest import ROOT
 
 # A folder of gen/ includes only itself and folders to its left, and of runtime/ only what both sides share.
 GEN_FOLDERS = ("base", "facts", "model", "plan", "emit", "cli")
-LINES_OF_GEN, COLUMNS = 10773, 110
+LINES_OF_GEN, COLUMNS = 10726, 110
 SHARED_HEADERS = ("ht_abi.h", "ht_cost.h", "ht_bound.h", "halftone.h") # the last for the version
 
 
@@ -58,6 +58,7 @@ def test_generator_is_small():
     count = sum(max(1, -(-len(line) // COLUMNS)) for text in lines.values() for line in text)
     assert count <= LINES_OF_GEN, f"gen/ has {count} lines of {COLUMNS} columns"
     for path, text in lines.items():
+        assert len(text) <= 600, f"{path.relative_to(ROOT)} has {len(text)} lines"
         for number, line in enumerate(text, 1):
             assert len(line) <= COLUMNS or path.parent.name == "model", f"{path.relative_to(ROOT)}:{number}: {len(line)} columns"
 

@@ -15,8 +15,7 @@ enum { PATH_BYTES = 4096 };
 /* How a vendor's sources are compiled, and the runtime's device layer for them. */
 struct toolchain {
     const char *vendor, *compiler, *device_layer, *device_body, *language, *package, *link;
-    const char
-        *c_target; /* option of C sources too, before the instruction set: without one hipcc asks for a GPU */
+    const char *c_target; /* option of C sources too: without one hipcc asks for a GPU */
 };
 static const struct toolchain toolchains[] = {
     {"nvidia", "nvcc", "dev_cuda.c", "dev_gpu.h", "CUDA", "CUDAToolkit", "CUDA::cudart_static", NULL},
@@ -297,7 +296,7 @@ static void add_sources(struct text *out, const struct vendor *v, const char *be
         text_add(out, ending);
     }
     if (v->is_one_source)
-        text_addf(out, " %s%s", v->rename.stem, ending);
+        text_addf(out, "%s%s", v->rename.stem, ending);
 }
 
 /* The runtime's sources, each with another ending. */
@@ -325,6 +324,7 @@ static void add_flags(struct text *out, const struct vendor *v, const char *betw
 static void hole_sources(struct text *out, const struct vendor *v) {
     char ending[16];
     snprintf(ending, sizeof ending, ".%s", extension_of(v, v->isa));
+    text_add(out, v->is_one_source ? " " : "");
     add_sources(out, v, "\n    ", ending);
 }
 
