@@ -154,7 +154,7 @@ static void who_refills(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct tile t = {128, 128, cases[i].bk, 64, 32, 16, cases[i].stages, 1};
         const struct target on = target_main(NULL, isa_find(cases[i].isa), scheme_find(cases[i].scheme));
-        assert_int_equal(model_refills(&on, &t), cases[i].refills);
+        assert_int_equal(model_refills_after_barrier(&on, &t), cases[i].refills);
     }
 }
 
@@ -164,11 +164,11 @@ static void worked_halftone(void **state) {
     const struct target *f16x3 = of(&g, HT_FAMILY_MMA_WARP, "f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
     const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait, or all: refilled */
-    assert_int_equal(model_halftone_step(of(&g, HT_FAMILY_MMA_WARP, "legemm"), &short_step, 1).copy, (820 - 192) * 256);
-    assert_int_equal(model_halftone_step(f16x3, &short_step, 1).copy, (820 - 384) * 256);
-    assert_int_equal(model_halftone_step(f16x3, &short_step, 1).exposed, 160 * 256);
+    assert_int_equal(model_mma_step(of(&g, HT_FAMILY_MMA_WARP, "legemm"), &short_step, 1).copy, (820 - 192) * 256);
+    assert_int_equal(model_mma_step(f16x3, &short_step, 1).copy, (820 - 384) * 256);
+    assert_int_equal(model_mma_step(f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
-    const struct model_step step = model_halftone_step(f16x3, &t, 1);
+    const struct model_step step = model_mma_step(f16x3, &t, 1);
     assert_int_equal(step.tensor, 1536 * 256);
     assert_int_equal(step.smem, 768 * 256);
     assert_int_equal(step.issue, 464 * 256);
@@ -177,8 +177,8 @@ static void worked_halftone(void **state) {
     assert_int_equal(step.chain, 768 * 256);
     assert_int_equal(step.exposed, 40 * 256); /* two warps per scheduler */
     assert_int_equal(step.copy, 0);
-    assert_int_equal(model_halftone_instructions(f16x3, &t), 232);
-    assert_int_equal(model_halftone_dram_ns(f16x3, &t, &cube, 1), 247454);
+    assert_int_equal(model_mma_instructions(f16x3, &t), 232);
+    assert_int_equal(model_mma_dram_ns(f16x3, &t, &cube, 1), 247454);
 
     struct cost c;
     model_cost(MODEL_HALFTONE, f16x3, &t, &cube, &c);
@@ -218,8 +218,8 @@ static void worked_halftone(void **state) {
     assert_false(c.fits);
     /* one warp leaves three of four matrix units idle */
     const struct tile lonely = {64, 64, 32, 64, 64, 16, 2, 1};
-    assert_int_equal(model_halftone_step(f16x3, &lonely, 1).tensor,
-                     4 * model_halftone_step(f16x3, &lonely, 4).tensor);
+    assert_int_equal(model_mma_step(f16x3, &lonely, 1).tensor,
+                     4 * model_mma_step(f16x3, &lonely, 4).tensor);
 }
 
 /* Kernels that read the caller's matrices, cost_stream.c. */
@@ -298,12 +298,12 @@ static void worked_wgmma(void **state) {
     assert_true(c.fits);
     assert_int_equal(c.coefficients.step_busy_x256, 477 * 256);
     const struct tile alone = {64, 64, 32, 64, 64, 16, 8, 1}, wide = {128, 256, 32, 128, 128, 16, 4, 2};
-    assert_true(model_pairs_chunks(s, &alone) && !model_pairs_chunks(s, &low));
-    assert_false(model_pairs_chunks(of(&h200, HT_FAMILY_WGMMA_SS, "ootomo"), &alone)); /* each MMA is waited for */
-    assert_true(model_hurries_copies(s, &low) && !model_hurries_copies(s, &wide));
+    assert_true(model_has_two_intervals(s, &alone) && !model_has_two_intervals(s, &low));
+    assert_false(model_has_two_intervals(of(&h200, HT_FAMILY_WGMMA_SS, "ootomo"), &alone)); /* each MMA is waited for */
+    assert_true(model_producer_is_tight(s, &low) && !model_producer_is_tight(s, &wide));
     const struct tile half = {32, 64, 32, 32, 64, 16, 8, 1};
     model_cost(MODEL_HALFTONE, s, &half, &cube, &c);
-    assert_true(c.fits && model_pairs_chunks(s, &half) && model_hurries_copies(s, &half));
+    assert_true(c.fits && model_has_two_intervals(s, &half) && model_producer_is_tight(s, &half));
     assert_int_equal(c.regs_per_thread, 168); /* so that two do not fit an SM, and a block of packing fits beside one */
     assert_int_equal(c.smem_bytes, 8 * (12288 + 16) + 8 + 8192 + (32 + 64) * 4 + 8 + 16);
     assert_true(c.smem_bytes + 1024 <= 233472 - (233472 / 2 + 1 + 1024));
@@ -607,7 +607,7 @@ static void columns_of_a_scheme_decide(void **state) {
     s.unit_exponent = -16;
     assert_true(manifest_bound_units(&s, isa, 1024) < units);
     s.sum = NUMBER_S32;
-    assert_true(scheme_is_exact(&s));
+    assert_true(scheme_is_fixed_point(&s));
     assert_int_equal(manifest_bound_units(&s, isa, 1024), manifest_bound_units(&s, isa, 4096));
     assert_int_equal(scheme_passes(&s), 1);
     s.pass_products[0] = s.pass_products[1] = 3;

@@ -164,7 +164,7 @@ static void rows_are_consistent(void **state) {
             assert_int_equal(strncmp(s->hooks + 7, s->name, strlen(s->name)), 0);
         assert_int_equal(scheme_atom_k(s) * s->atom_slices * scheme_slice_bytes(s), 128);
         assert_int_equal(scheme_atom_group(s) * s->atom_slices, s->slices);
-        assert_int_equal(scheme_is_exact(s), s->slice == SLICE_S8);
+        assert_int_equal(scheme_is_fixed_point(s), s->slice == SLICE_S8);
         int used = 0;
         for (int p = 0; p < s->products; p++) {
             assert_true(s->product[p].a < s->slices && s->product[p].b < s->slices);

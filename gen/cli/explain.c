@@ -116,7 +116,7 @@ void explain_add_kernels(struct text *out, const struct listing *l) {
     if (isa->absent)
         text_addf(out, " %s, the unit's faster instruction, is in no kernel, and its rate is not counted.",
                   isa->absent);
-    if (isa->unverified && !scheme_is_exact(l->s))
+    if (isa->unverified && !scheme_is_fixed_point(l->s))
         text_addf(out, " Caution: %s.", isa->unverified);
 }
 
@@ -292,15 +292,15 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
             "of a launch %d\n",
             k->step_busy_x256 / 256, k->fixed_cycles, k->narrow_cycles, k->start_cycles);
     } else if (l->kind == MODEL_HALFTONE) {
-        struct model_step s = model_halftone_step(&c->on, t, c->cost.blocks_per_sm);
+        struct model_step s = model_mma_step(&c->on, t, c->cost.blocks_per_sm);
         text_addf(out,
                   "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
                   ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
                   ", copy %" PRId64 "; %d instructions\n",
                   s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
-                  s.exposed / 256, s.copy / 256, model_halftone_instructions(&c->on, t));
+                  s.exposed / 256, s.copy / 256, model_mma_instructions(&c->on, t));
         text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
-                  model_halftone_dram_ns(&c->on, t, &l->shape, c->cost.blocks_per_sm),
+                  model_mma_dram_ns(&c->on, t, &l->shape, c->cost.blocks_per_sm),
                   c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
         struct model_egemm_terms e = model_egemm_terms(&c->on, t);
@@ -336,7 +336,7 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
     /* of warpgroup kernels and those that read the operands as they are all is one pipe */
     struct model_step s = {0};
     if (l->on.skeleton->cost_form == COST_PIPES)
-        s = model_halftone_step(&c->on, t, c->cost.blocks_per_sm);
+        s = model_mma_step(&c->on, t, c->cost.blocks_per_sm);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;

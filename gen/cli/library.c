@@ -229,7 +229,7 @@ static void add_units(struct library *l, const struct kernel_set *set) {
         add_unit(l, &gemm);
         if (!scheme_is_unpacked(p->on.s))
             add_unit(l, &pack);
-        if (scheme_is_exact(p->on.s)) {
+        if (scheme_is_fixed_point(p->on.s)) {
             struct unit exact = {UNIT_REDUCE, c, p, {0}};
             emit_reduce_name(exact.name, sizeof exact.name, p->on.s, c->isa);
             add_unit(l, &exact);

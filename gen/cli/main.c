@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "cli/explain.h"
 #include "base/files.h"
-#include "cli/contrast.h"
+#include "cli/explain_compare.h"
 #include "cli/library.h"
 #include "cli/manifest.h"
 #include "cli/options.h"
@@ -145,7 +145,7 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
     else if (!explain_rank(l) || (other && !explain_rank(other)))
         out.failed = true;
     else if (!o->html)
-        contrast_print(&out, l, other, page.main_name, page.other_name);
+        compare_print(&out, l, other, page.main_name, page.other_name);
     bool ok = !out.failed;
     if (!ok)
         err_user(NULL, 0, "out of memory");

@@ -92,7 +92,7 @@ static struct bound_terms bound_terms_of(const struct target *on) {
     const int full = isa->align_units[s->slice];
     struct bound_terms b = {.once_units = s->split_units + full + isa->group_units,
                             .promote_k = plan_promote_k(on)};
-    if (scheme_is_exact(s))
+    if (scheme_is_fixed_point(s))
         return (struct bound_terms){.once_units = s->split_units};
     /* a rounding for each k; ht_bound_units says it per fragment */
     if (scheme_is_unpacked(s) && !isa->mma_bf16)
@@ -160,7 +160,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
-            scheme_is_exact(s) ? reduce : "NULL", scheme_is_exact(s) ? "_launch" : "", s->simt_k_max,
+            scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "", s->simt_k_max,
             s->checked ? emit_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/files.h"
-#include "cli/contrast.h"
+#include "cli/explain_compare.h"
 
 /* ---- tables: names of the columns in the first line */
 
@@ -61,7 +61,7 @@ static void write_budget(struct text *out, const struct listing *l) {
 
 /* Clocks of the pick, and of the best tile with another block where there is one. */
 static void write_time(struct text *out, const struct listing *l) {
-    const int rival = contrast_other_tile(l);
+    const int rival = compare_other_tile(l);
     text_add(out, "# time\nrank");
     for (int i = 0; i < EXPLAIN_PARTS; i++)
         text_addf(out, "\t%s", explain_part_names[i]);
@@ -77,7 +77,7 @@ static void write_time(struct text *out, const struct listing *l) {
 
 /* What one budget value would have to be for the second tile, and for the best with another block, to win. */
 static void write_turnings(struct text *out, const struct listing *l) {
-    const int second = explain_runner_up(l), other = contrast_other_tile(l);
+    const int second = explain_runner_up(l), other = compare_other_tile(l);
     const int rival[] = {second, other == second ? 0 : other};
     text_add(out, "# rivals\nrank\n");
     for (int r = 0; r < 2; r++) {
@@ -87,7 +87,7 @@ static void write_turnings(struct text *out, const struct listing *l) {
     text_add(out, "# turnings\nrank\tkey\tnow\tthen\tfactor\twins\twinner\n");
     for (int r = 0; r < 2; r++) {
         struct turning turning[TURNINGS_MAX];
-        const int count = rival[r] > 0 ? contrast_turnings(l, rival[r], turning) : 0;
+        const int count = rival[r] > 0 ? compare_turnings(l, rival[r], turning) : 0;
         out->failed = out->failed || count < 0;
         for (int i = 0; i < count; i++) {
             const struct turning *t = &turning[i];
@@ -104,7 +104,7 @@ static void write_turnings(struct text *out, const struct listing *l) {
 static int64_t intensity_milli(const struct listing *l) {
     const struct candidate *c = &l->item[0];
     const int blocks = c->cost.blocks_per_sm > 0 ? c->cost.blocks_per_sm : 1;
-    const int64_t ns = model_halftone_dram_ns(&c->on, &c->tile, &l->shape, blocks);
+    const int64_t ns = model_mma_dram_ns(&c->on, &c->tile, &l->shape, blocks);
     const int64_t flops = ht_mul(2, ht_mul(ht_mul(l->shape.m, l->shape.n), l->shape.k));
     const int64_t bytes = ht_mul(ns > 0 ? ns : 1, l->g->dram_gbps);
     return flops > INT64_MAX / 1000 ? ht_mul(flops / bytes, 1000) : flops * 1000 / bytes;
@@ -141,7 +141,7 @@ static void write_tables(struct text *out, const struct page *p) {
         text_add(out, "# other candidates\n");
         explain_table(out, p->other);
         text_add(out, "# contrast\nwhat\tbudget\tratio\tleft\tright\n");
-        contrast_rows(out, l, p->other);
+        compare_rows(out, l, p->other);
     }
     if (l->fits == 0)
         return;

@@ -34,7 +34,7 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
     text_add(out, s->bound_text);
-    if (isa->unverified && !scheme_is_exact(s)) /* integer sums have no rounding */
+    if (isa->unverified && !scheme_is_fixed_point(s)) /* integer sums have no rounding */
         text_addf(out, "; %s", isa->unverified);
 }
 
@@ -97,7 +97,7 @@ static void add_params(struct params *p, const char *names, const struct scheme 
     const struct tile *t = &l->tile;
     const struct gpu *g = l->on.g;
     const struct mma_shape *mma = l->on.mma;
-    const bool exact = scheme_is_exact(s);
+    const bool exact = scheme_is_fixed_point(s);
     const struct {
         const char *name;
         long value;
@@ -326,7 +326,7 @@ bool emit_fallback_in_kernel(const struct plan *p) {
 static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
     const struct scheme *s = f->scheme;
-    const bool exact = s && scheme_is_exact(s), inside = f->plan && emit_fallback_in_kernel(f->plan);
+    const bool exact = s && scheme_is_fixed_point(s), inside = f->plan && emit_fallback_in_kernel(f->plan);
     const struct {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch},
@@ -523,7 +523,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     struct params written = {0};
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, PARAMS_OF_SCHEME, s, NULL);
-    param(&written, "POISONS_ROWS", scheme_is_exact(s)); /* fixed point has no place for NaN and Inf */
+    param(&written, "POISONS_ROWS", scheme_is_fixed_point(s)); /* fixed point has no place for NaN and Inf */
     /* nothing to exchange */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu, s) : 1);
     param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu, s));
@@ -548,7 +548,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
 bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
-    const bool exact = s && scheme_is_exact(s);
+    const bool exact = s && scheme_is_fixed_point(s);
     emit_reduce_name(name, sizeof name, s, c->isa);
     param(&written, "WAVE", c->isa->wave_size);
     param(&written, "SCALES_SUMS", exact);

@@ -22,19 +22,19 @@ static int stage_row(const struct plan *p, int row) {
     return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
 }
 
-static void write_load(struct text *out, int indent, const struct plan *p, const struct slot *s,
+static void write_load(struct text *out, int indent, const struct plan *p, const struct op *s,
                        const char *base) {
     const int pairs = k_pairs(p), beside = p->on.s->atom_slices;
     const int pair = s->x % beside * pairs + s->fragment % pairs;
     const int atom = (s->fragment / pairs * scheme_atom_group(p->on.s) + s->x / beside) * 8192;
-    const bool is_a = s->kind == SLOT_LOAD_A;
+    const bool is_a = s->kind == OP_LOAD_A;
     const char operand = is_a ? 'a' : 'b';
     const int offset = atom + stage_row(p, s->y * (is_a ? p->on.mma->m : p->on.mma->n));
     text_line(out, indent, "ht_load_%c(%c[%d][%d][%d], %c_at[%d]%s%s + %d);", operand, operand,
               s->fragment % 2, s->x, s->y, operand, pair, base[0] ? " + " : "", base, offset);
 }
 
-static void write_mma(struct text *out, int indent, const struct plan *p, const struct slot *s) {
+static void write_mma(struct text *out, int indent, const struct plan *p, const struct op *s) {
     const struct product *q = &p->on.s->product[s->x];
     const bool outside = p->on.s->promote[q->acc] == PROMOTE_EACH_MMA;
     text_line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);",
@@ -79,33 +79,33 @@ static void write_fetch(struct text *out, int indent, const struct plan *p) {
     text_line(out, indent, "ht_barrier();");
 }
 
-static void write_slot(struct text *out, int indent, const struct hole *h, const struct slot *s,
+static void write_op(struct text *out, int indent, const struct hole *h, const struct op *s,
                        int step) {
     const struct plan *p = h->plan;
     const bool plain = p->variant == VARIANT_NOPIPELINE;
     switch (s->kind) {
-    case SLOT_COPY:
+    case OP_COPY:
         text_line(out, indent, "if (fetch)");
         write_copy(out, indent + 4, p, s->x, "copy_to + write");
         break;
-    case SLOT_ADVANCE:
+    case OP_ADVANCE:
         write_advance(out, indent, p);
         break;
-    case SLOT_COMMIT:
+    case OP_COMMIT:
         text_line(out, indent, "ht_stage_commit();");
         break;
-    case SLOT_LOAD_A:
-    case SLOT_LOAD_B:
+    case OP_LOAD_A:
+    case OP_LOAD_B:
         /* in the pipeline fragment 0 belongs to the next stage */
         write_load(out, indent, p, s, step < 0 ? "" : plain || s->fragment != 0 ? "read" : "next");
         break;
-    case SLOT_MMA:
+    case OP_MMA:
         write_mma(out, indent, p, s);
         break;
-    case SLOT_BARRIER:
+    case OP_BARRIER:
         text_line(out, indent, "ht_barrier();");
         break;
-    case SLOT_FETCH:
+    case OP_FETCH:
         write_fetch(out, indent, p);
         break;
     }
@@ -113,20 +113,20 @@ static void write_slot(struct text *out, int indent, const struct hole *h, const
 
 static bool hole_step(struct text *out, int indent, const struct hole *h) {
     int shown = -1;
-    for (int i = 0; i < h->sched->slots; i++) {
-        const struct slot *s = &h->sched->slot[i];
-        if (s->kind == SLOT_MMA && s->fragment != shown) {
+    for (int i = 0; i < h->sched->ops; i++) {
+        const struct op *s = &h->sched->op[i];
+        if (s->kind == OP_MMA && s->fragment != shown) {
             shown = s->fragment;
             text_line(out, indent, "// -- fragment step %d of %d", shown + 1, sched_k_steps(h->plan));
         }
-        write_slot(out, indent, h, s, i);
+        write_op(out, indent, h, s, i);
     }
     return true;
 }
 
 static bool hole_first(struct text *out, int indent, const struct hole *h) {
-    for (int i = 0; i < h->sched->first_slots; i++)
-        write_slot(out, indent, h, &h->sched->first[i], -1);
+    for (int i = 0; i < h->sched->first_ops; i++)
+        write_op(out, indent, h, &h->sched->first[i], -1);
     return true;
 }
 
@@ -135,7 +135,7 @@ static bool hole_promote(struct text *out, int indent, const struct hole *h) {
     if (p->promote_steps == 0)
         return true;
     const int inner = p->promote_steps > 1 ? indent + 4 : indent;
-    const bool exact = scheme_is_exact(p->on.s);
+    const bool exact = scheme_is_fixed_point(p->on.s);
     text_line(out, indent,
          exact ? "// every %d k: what exceeds a digit is carried up, before a level overflows"
                : "// every %d k: the chain is closed and added up in FP32",
@@ -168,7 +168,7 @@ bool emit_mma_warp_hole(const struct plan *p, const struct sched *sched, const c
         return hole_promote(out, indent, h);
     if (strcmp(name, "drain") == 0)
         /* nothing to drain: the hole stays empty */
-        return h->plan->promote_steps == 0 || scheme_is_exact(h->plan->on.s);
+        return h->plan->promote_steps == 0 || scheme_is_fixed_point(h->plan->on.s);
     /* nothing on its way before the first step */
     return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_NOPIPELINE;
 }

@@ -182,7 +182,7 @@ static void write_promotion(struct text *out, int indent, const struct plan *p, 
 /* A whole chunk in flight at once: its MMAs, and what becomes of it. */
 static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain,
                              int part) {
-    if (part == 0 && scheme_is_exact(p->on.s))
+    if (part == 0 && scheme_is_fixed_point(p->on.s))
         text_line(out, indent, "chain++;");
     (p->promoted[0] ? write_main_last : write_by_slot)(out, indent, p, chain, part);
     text_line(out, indent, "ht_wgmma_commit();");
@@ -201,7 +201,7 @@ static void write_chunk_part(struct text *out, int indent, const struct plan *p,
     write_chunk_mmas(out, indent, p, "temp", part);
     write_pass(out, indent, p);
     write_chunk_end(out, indent, p, "temp", "slot", part, 0);
-    if (scheme_is_exact(p->on.s))
+    if (scheme_is_fixed_point(p->on.s))
         write_carry(out, indent, p, part, 1);
 }
 
@@ -256,12 +256,12 @@ static void write_pair(struct text *out, int indent, const struct plan *p) {
     write_next(out, indent);
     write_chunk_end(out, indent, p, "temp", "first", 0, 1);
     write_chunk_end(out, indent, p, "other", "second", 0, 0);
-    if (scheme_is_exact(p->on.s))
+    if (scheme_is_fixed_point(p->on.s))
         write_carry(out, indent, p, 0, 2);
 }
 
 static void write_chunks(struct text *out, int indent, const struct plan *p) {
-    if (p->pairs_chunks) {
+    if (p->two_intervals) {
         text_addf(out, "%*sint chunk = 0;\n#pragma unroll 1\n%*sfor (; chunk + 1 < w.chunks; chunk += 2) {\n",
                   indent, "", indent, "");
         write_pair(out, indent + 4, p);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "facts/slice.h"
+#include "facts/dtype.h"
 
 enum { ISA_FP32_MMA_K = 4 };
 

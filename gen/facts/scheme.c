@@ -44,7 +44,7 @@
  * `digits` on are left out.
  *
  * Exactness. |d0| <= 127, the others <= 128, so per k level 0 grows by at most 16129, level 1 by 32512, level
- * 2 by 48896, level 3 by 65280. carry_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is
+ * 2 by 48896, level 3 by 65280. carry_interval_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is
  * carried up accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257 per k:
  * 16257 * 131072 + 2 < 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for k <= 2^24,
  * a 64-bit integer. split_units: bench/ACCURACY.md, fixed point. */
@@ -56,7 +56,7 @@
         .hooks = "scheme/i8", .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_S32, .unit_exponent = -24,  \
         .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,                                   \
         .split = SPLIT_DIGITS, .scale = SCALE_ROW, .scale_low = 6, .scale_high = 6, .scale_room = 0x10101,   \
-        .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_, .carry_k = 32768,          \
+        .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_, .carry_interval_k = 32768,          \
         .exact_k = 131072, .split_units = units_,                                                            \
         .bound_text = "relative to k times the largest of the row of A times the largest of the column of "  \
                       "B, not to |A||B|; exact sums, rounded once: the same bits on every machine",          \
@@ -294,7 +294,7 @@ const char *scheme_of_role(enum auto_role role) {
 
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
-    return scheme_is_exact(s) || scheme_is_unpacked(s) ? 0 : min_exponent - s->residual_shift;
+    return scheme_is_fixed_point(s) || scheme_is_unpacked(s) ? 0 : min_exponent - s->residual_shift;
 }
 
 int scheme_slice_bytes(const struct scheme *s) {
@@ -321,7 +321,7 @@ int scheme_passes(const struct scheme *s) {
     return passes;
 }
 
-bool scheme_is_exact(const struct scheme *s) {
+bool scheme_is_fixed_point(const struct scheme *s) {
     return s->sum == NUMBER_S32;
 }
 

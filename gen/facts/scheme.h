@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "facts/slice.h"
+#include "facts/dtype.h"
 
 enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS };
 enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
@@ -45,7 +45,7 @@ struct scheme {
     int promote[SCHEME_ACCUMULATORS_MAX]; /* PROMOTE_* or a k interval, for each accumulator */
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that
      * one part of k (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
-    int carry_k, exact_k;
+    int carry_interval_k, exact_k;
     /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to
      * simt_k_max products an element is computed by FFMA alone, which are then more accurate. 0: panels */
     int simt_k_max;
@@ -79,7 +79,7 @@ int scheme_atom_k(const struct scheme *s);
 /* Atoms of one row block and k block: slices / atom_slices. */
 int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
-bool scheme_is_exact(const struct scheme *s);
+bool scheme_is_fixed_point(const struct scheme *s);
 bool scheme_is_unpacked(const struct scheme *s); /* see simt_k_max */
 /* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
 const char *scheme_range(const struct scheme *s);

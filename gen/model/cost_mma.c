@@ -49,7 +49,7 @@ static int32_t clamp32(int64_t x) {
 
 /* ---- mma_warp: instructions ---- */
 
-struct model_counts model_halftone_counts(const struct target *on, const struct tile *t) {
+struct model_counts model_mma_counts(const struct target *on, const struct tile *t) {
     struct model_counts i;
     i.mma = on->s->products * (t->wm / on->mma->m) * (t->wn / on->mma->n) * (t->bk / target_mma_k(on));
     i.load = (int)ht_ceil_div(on->s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(on->s),
@@ -82,8 +82,8 @@ static int64_t adds_per_element_x256(const struct target *on, const struct tile 
 /* Instructions of the unrolled body of one step; promotion is in the text once even when it runs every other
  * step. Worked line: f16x3, sm_80, 128x128x32, 64x32: 96 MMAs + 24 ldmatrix + 8 copies + 64 adds + 40 = 232.
  */
-int model_halftone_instructions(const struct target *on, const struct tile *t) {
-    const struct model_counts i = model_halftone_counts(on, t);
+int model_mma_instructions(const struct target *on, const struct tile *t) {
+    const struct model_counts i = model_mma_counts(on, t);
     int64_t adds = adds_per_element_x256(on, t);
     if (adds > 0 && adds < 256)
         adds = 256;
@@ -97,7 +97,7 @@ int model_halftone_instructions(const struct target *on, const struct tile *t) {
  * CHAINS_OUTSIDE results in flight, over all tiles of the warp. And a warp has its own pace. Worked line:
  * f16x3, sm_80, 64x32 warps, bk 32, latency 33: 3 * 2 * 33 = 198 clocks of chain, 96 MMAs * 8 = 768. */
 static int64_t chain_clocks(const struct target *on, const struct tile *t) {
-    int64_t clocks = (int64_t)model_halftone_counts(on, t).mma * WARP_MMA_CLOCKS;
+    int64_t clocks = (int64_t)model_mma_counts(on, t).mma * WARP_MMA_CLOCKS;
     for (int a = 0; a < on->s->accumulators; a++) {
         int64_t mmas = (int64_t)products_into(on->s, a) * (t->bk / target_mma_k(on));
         if (on->s->promote[a] == PROMOTE_EACH_MMA)
@@ -119,8 +119,8 @@ static int64_t wave_bytes(const struct target *on, const struct tile *t, int64_t
  * smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 64 + 40) / 4 = 464; fp32 16384 / 64 = 256; chain 768; fill 32768 / 64 =
  * 512, and a wave's (8 + 14) * 128 * 32 * 4 = 360448 bytes from device memory take 249 clocks, half of them felt: 636; exposed 40 (two
  * warps per scheduler; 160 with one); copy ((262 + 500) / 2 + 29) * 2 = 820 less two steps of 1536: 0. */
-struct model_step model_halftone_step(const struct target *on, const struct tile *t, int blocks_per_sm) {
-    const struct model_counts i = model_halftone_counts(on, t);
+struct model_step model_mma_step(const struct target *on, const struct tile *t, int blocks_per_sm) {
+    const struct model_counts i = model_mma_counts(on, t);
     const int64_t warps = tile_warps(t), stage_bytes = tile_stage_bytes(t, on->s);
     const int64_t area = (int64_t)t->bm * t->bn, adds = adds_per_element_x256(on, t);
     /* Each scheduler has its own matrix unit: with fewer warps than schedulers the others stand still. */
@@ -145,7 +145,7 @@ struct model_step model_halftone_step(const struct target *on, const struct tile
         step.exposed += BARRIER_CLOCKS * 256 + stage_bytes * 256 / on->g->smem_bytes_per_cycle;
     /* Half of the copies find their line in L2. A stage is issued in the first half of a step (sched.c) and waited
      * for whole steps after the step's end, or issued near the end of the step before that. */
-    const bool refills = model_refills(on, t);
+    const bool refills = model_refills_after_barrier(on, t);
     const int steps_ahead = on->isa->async_copy && t->stages > 1 ? t->stages - 2 + refills : 0;
     const int64_t arrival = (on->g->l2_latency_cycles + on->g->dram_latency_cycles) / 2 + on->g->smem_latency_cycles;
     step.copy = model_largest(arrival * LOADED_LATENCY * 256 - steps_ahead * step.tensor - (refills ? 0 : step.tensor / 2), 0);
@@ -165,7 +165,7 @@ static int64_t busy(const struct model_step *s) {
  * those rows of A and columns of B once (L2 keeps the k range in use), and C is written once. Never less than reading A and B once. Worked
  * line: A800, f16x3, 128x128 tiles, 4096^3, 1 block per SM, 2039 GB/s: a wave of 108 blocks = 8 x 14 tiles reads
  * 22 * 128 * 4096 * 4 = 46,137,344 bytes; 1024 / 108 waves: 437,450,373 + C 67,108,864 = 504,559,237 bytes = 247,454 ns. */
-int64_t model_halftone_dram_ns(const struct target *on, const struct tile *t,
+int64_t model_mma_dram_ns(const struct target *on, const struct tile *t,
                                const struct shape *shape, int blocks_per_sm) {
     const int64_t rows = ht_ceil_div(shape->m, t->bm), columns = ht_ceil_div(shape->n, t->bn);
     const int64_t element_bytes = (int64_t)on->s->slices * scheme_slice_bytes(on->s);
@@ -194,11 +194,11 @@ static int64_t unhidden(const struct model_step *step, int given_back, int set) 
 }
 
 static void warp_coefficients(const struct target *on, const struct tile *t, struct cost *cost) {
-    const struct model_step shared = model_halftone_step(on, t, cost->blocks_per_sm);
-    struct model_step alone = model_halftone_step(on, t, 1);
+    const struct model_step shared = model_mma_step(on, t, cost->blocks_per_sm);
+    struct model_step alone = model_mma_step(on, t, 1);
     alone.tensor = model_largest(alone.tensor, alone.chain);
     cost->coefficients.blocks_per_sm = cost->blocks_per_sm;
-    const int set = model_fragment_registers(on, t), back = cost->regs_given_back;
+    const int set = model_fragment_registers(on, t), back = cost->regs_spilled_fragments;
     cost->coefficients.step_busy_x256 = clamp32(busy(&shared) + unhidden(&shared, back, set));
     cost->coefficients.step_latency_x256 =
         clamp32(busy(&alone) + unhidden(&alone, back, set) + alone.exposed + alone.copy);
@@ -214,7 +214,7 @@ static void warp_coefficients(const struct target *on, const struct tile *t, str
  * the barrier, or copies that arrive late. */
 static void name_binding(const struct target *on, const struct tile *t, const struct shape *shape, bool dram_bound,
                          struct cost *cost) {
-    const struct model_step step = model_halftone_step(on, t, cost->blocks_per_sm);
+    const struct model_step step = model_mma_step(on, t, cost->blocks_per_sm);
     const int64_t blocks = ht_mul(ht_ceil_div(shape->m, t->bm), ht_ceil_div(shape->n, t->bn));
     const int64_t slots = on->g->sms * cost->blocks_per_sm, wave = blocks < slots ? blocks : slots;
     const int64_t per_sm = ht_ceil_div(wave, on->g->sms);
@@ -237,7 +237,7 @@ static void name_binding(const struct target *on, const struct tile *t, const st
 
 void time_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
     warp_coefficients(on, t, cost);
-    const int64_t sm_ns = model_ns(on, t, shape, cost), dram_ns = model_halftone_dram_ns(on, t, shape, cost->blocks_per_sm);
+    const int64_t sm_ns = model_ns(on, t, shape, cost), dram_ns = model_mma_dram_ns(on, t, shape, cost->blocks_per_sm);
     cost->predicted_ns = model_largest(sm_ns, dram_ns);
     name_binding(on, t, shape, dram_ns > sm_ns, cost);
 }
@@ -276,7 +276,7 @@ static int64_t slot_busy(const struct target *on, const struct tile *t) {
 }
 
 /* Worked line: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6, 256: no. */
-bool model_hurries_copies(const struct target *on, const struct tile *t) {
+bool model_producer_is_tight(const struct target *on, const struct tile *t) {
     const int64_t unit = (int64_t)on->s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(on->g, on->s);
     const int atoms = ((t->bm + HT_ATOM_ROWS - 1) / HT_ATOM_ROWS + t->bn / HT_ATOM_ROWS) * scheme_atom_group(on->s);
     return unit < (int64_t)atoms * COPY_CLOCKS;
@@ -287,7 +287,7 @@ bool model_hurries_copies(const struct target *on, const struct tile *t) {
 static int64_t slot_gap(const struct target *on, const struct tile *t) {
     const int adds = model_promotes(on) ? tile_part_registers(t) : 0;
     const int batches = on->s->promote[0] == PROMOTE_EACH_MMA ? t->bk / target_mma_k(on) : 1;
-    return (int64_t)(TURN_CLOCKS + adds) * batches * tile_parts(t) * 256 / model_chunk(on, t);
+    return (int64_t)(TURN_CLOCKS + adds) * batches * tile_parts(t) * 256 / model_promote_tiles(on, t);
 }
 
 static void ring_coefficients(const struct target *on, const struct tile *t,
@@ -295,7 +295,7 @@ static void ring_coefficients(const struct target *on, const struct tile *t,
     const int64_t busy = slot_busy(on, t), gap = slot_gap(on, t), groups = tile_warpgroups(t);
     /* A warpgroup has busy / groups of work per slot; the others' work covers its gap if there is enough of it, one that takes two
      * chunks at once has only the second one's. */
-    const int64_t own = busy / groups + (model_pairs_chunks(on, t) ? gap / 2 : gap);
+    const int64_t own = busy / groups + (model_has_two_intervals(on, t) ? gap / 2 : gap);
     struct ht_cost_coefficients *c = &cost->coefficients;
     c->blocks_per_sm = 1;
     c->step_busy_x256 = (int32_t)model_largest(busy, own);
@@ -314,7 +314,7 @@ static void ring_coefficients(const struct target *on, const struct tile *t,
 
 void time_wgmma_ss(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
     ring_coefficients(on, t, cost);
-    const int64_t sm_ns = model_ns(on, t, shape, cost), dram_ns = model_halftone_dram_ns(on, t, shape, 1);
+    const int64_t sm_ns = model_ns(on, t, shape, cost), dram_ns = model_mma_dram_ns(on, t, shape, 1);
     cost->predicted_ns = model_largest(sm_ns, dram_ns);
     const bool unit = cost->coefficients.step_busy_x256 == slot_busy(on, t);
     snprintf(cost->binding, sizeof cost->binding, "%s", dram_ns > sm_ns ? "dram" : unit ? "tensor" : "latency");

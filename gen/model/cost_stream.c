@@ -38,7 +38,7 @@ enum {
     PART_INSTRUCTIONS = 36,    /* of 16 bytes on their way: load 1, 3 stores, 2 addresses, and for each pair of numbers 3
                                 * conversions, 4 to expand, 4 subtractions, 4 to look at them */
     COPY_INSTRUCTIONS = 5,     /* where FP32 is stored as it is */
-    LOOP_INSTRUCTIONS = 40,    /* as model_halftone: counters, offsets, barrier */
+    LOOP_INSTRUCTIONS = 40,    /* as model_mma: counters, offsets, barrier */
     NUMBER_INSTRUCTIONS = 8,    /* of theirs for each number */
     STEP_INSTRUCTIONS = 150,   /* and besides */
     BANK_ROUNDS = 2,           /* of 32 lanes' loads for them: rows r and r + 8 of 16 lie in one bank (stage/global_f32.cuh) */
@@ -62,7 +62,7 @@ enum {
 static int64_t fma_busy(const struct target *on, const struct tile *t, int64_t schedulers) {
     const int64_t warps = tile_warps(t), lanes = on->isa->wave_size, area = (int64_t)t->wm * t->wn;
     const struct fp32_work w = model_fp32_work(on, t);
-    const int64_t issue = w.multiplies + 2 * w.loads + model_direct_parts(on, t) * COPY_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes;
+    const int64_t issue = w.multiplies + 2 * w.loads + model_unpacked_parts(on, t) * COPY_INSTRUCTIONS + LOOP_INSTRUCTIONS + area / lanes;
     const int64_t unit =
         (int64_t)on->s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(on->g, on->s) * on->g->schedulers_per_sm / schedulers;
     const int64_t rounds = on->isa->mfma_f32 ? BANK_ROUNDS : 1;
@@ -77,7 +77,7 @@ static int64_t mma_busy(const struct target *on, const struct tile *t, int64_t s
     const int64_t warps = tile_warps(t), sums = (int64_t)t->wm * t->wn / on->isa->wave_size, steps = t->bk / on->mma->fragment_k;
     const int64_t mmas = (int64_t)on->s->products * (t->wm / on->mma->m) * (t->wn / on->mma->n) * steps;
     const int64_t loads = on->s->slices * (t->wm / on->mma->m + (t->wn + 15) / 16) * steps;
-    const int64_t issue = mmas + loads + sums * steps + model_direct_parts(on, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS;
+    const int64_t issue = mmas + loads + sums * steps + model_unpacked_parts(on, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS;
     const int64_t unit = (int64_t)on->s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(on->g, on->s) * on->g->schedulers_per_sm /
                          schedulers * 100 / on->isa->mma_sync_rate_percent;
     const int64_t rows = warps * (t->wm + t->wn) + t->bm + t->bn;
@@ -105,13 +105,13 @@ static int64_t tile_busy(const struct target *on, const struct tile *t, int bloc
 
 /* Clocks x256 of the MMAs of a step that depend on one another. */
 static int64_t step_chain(const struct target *on, const struct tile *t) {
-    const int64_t groups = t->wm / on->mma->m / model_direct_rows(on, t) * (t->bk / on->mma->fragment_k);
+    const int64_t groups = t->wm / on->mma->m / model_unpacked_rows(on, t) * (t->bk / on->mma->fragment_k);
     const int64_t mmas = on->isa->mma_bf16 ? groups * on->s->products : on->isa->mfma_f32 ? t->bk / ISA_FP32_MMA_K : 0;
     return mmas * on->g->mma_latency_cycles / on->mma->latency_divisor * 256;
 }
 
 void time_unpacked_mma(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
-    const int64_t sets = on->isa->mma_bf16 ? model_direct_sets(on, t) : 1, sums = (int64_t)t->wm * t->wn / on->isa->wave_size;
+    const int64_t sets = on->isa->mma_bf16 ? model_unpacked_sets(on, t) : 1, sums = (int64_t)t->wm * t->wn / on->isa->wave_size;
     const int64_t arrival = (on->g->l2_latency_cycles + on->g->dram_latency_cycles) * ARRIVAL_PERCENT * 256 / 100 / sets;
     struct ht_cost_coefficients *c = streamed(on, t, cost, STREAM_PERCENT, HIDDEN_CLOCKS);
     c->step_busy_x256 = (int32_t)model_cool_clocks(on->g, tile_busy(on, t, cost->blocks_per_sm));

@@ -7,9 +7,9 @@
 
 static const struct family_model families[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] = {FAMILY(wgmma_ss, NULL), .space = tile_space_wgmma_ss},
-    [HT_FAMILY_MMA_WARP] = {FAMILY(mma_warp, model_halftone_counts), .space = tile_space_mma_warp},
+    [HT_FAMILY_MMA_WARP] = {FAMILY(mma_warp, model_mma_counts), .space = tile_space_mma_warp},
     [HT_FAMILY_UNPACKED_WGMMA] = {FAMILY(unpacked_wgmma, NULL), .space = tile_space_unpacked_wgmma},
-    [HT_FAMILY_UNPACKED_MMA] = {FAMILY(unpacked_mma, model_direct_counts), .space = tile_space_unpacked_mma},
+    [HT_FAMILY_UNPACKED_MMA] = {FAMILY(unpacked_mma, model_mfma_counts), .space = tile_space_unpacked_mma},
     [HT_FAMILY_DMMA] = {FAMILY(dmma, NULL)},
     [HT_FAMILY_SIMT_SMALL_K] = {FAMILY(simt_small_k, NULL)},
     [HT_FAMILY_GEMV] = {FAMILY(gemv, NULL)},

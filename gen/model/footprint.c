@@ -79,7 +79,7 @@ static void warp_registers(const struct target *on, const struct tile *t, struct
     cost->regs_other = WARP_OTHER_REGISTERS + COPY_REGISTERS * copies;
     const int over = cost->regs_accumulators + cost->regs_fragments + cost->regs_other - (int)on->g->registers_per_thread_max;
     if (over > 0 && over <= set && on->isa->async_copy) {
-        cost->regs_given_back = over;
+        cost->regs_spilled_fragments = over;
         cost->regs_fragments -= over;
     }
 }
@@ -87,11 +87,11 @@ static void warp_registers(const struct target *on, const struct tile *t, struct
 void footprint_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {
     const bool amd = on->isa->wave_size == 64;
     const int results = t->wm * t->wn / on->isa->wave_size;
-    const int code_bytes = model_halftone_instructions(on, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
+    const int code_bytes = model_mma_instructions(on, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
     warp_registers(on, t, cost);
     cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
     const int regs = cost->regs_accumulators + cost->regs_fragments + cost->regs_other, most = (int)on->g->registers_per_thread_max;
-    const int chains = scheme_is_exact(on->s) ? 0 : cost->regs_chains; /* carries are vector instructions on the sums */
+    const int chains = scheme_is_fixed_point(on->s) ? 0 : cost->regs_chains; /* carries are vector instructions on the sums */
     if (amd && results > RESULTS_AMD)
         model_reject(cost, "scalar registers: hipcc spills them where a thread stores %d > %d results", results, RESULTS_AMD);
     else if (regs <= most && regs - chains > most - on->isa->accumulation_registers)
@@ -109,8 +109,8 @@ static bool is_half(const struct tile *t) {
     return t->bm < HT_ATOM_ROWS;
 }
 
-bool model_pairs_chunks(const struct target *on, const struct tile *t) {
-    const int chunk = model_chunk(on, t), part = tile_part_registers(t), chains = model_promotes(on) ? 2 : 0;
+bool model_has_two_intervals(const struct target *on, const struct tile *t) {
+    const int chunk = model_promote_tiles(on, t), part = tile_part_registers(t), chains = model_promotes(on) ? 2 : 0;
     const bool whole = !model_promotes(on) || model_promote_k(on, 0) <= chunk * t->bk; /* a chain is no longer than a chunk */
     return tile_warpgroups(t) == 1 && tile_parts(t) == 1 && on->s->promote[0] != PROMOTE_EACH_MMA && whole &&
            t->stages >= 4 * chunk && (on->s->accumulators + chains) * part + RING_OTHER_REGISTERS <= REGISTERS_MOST;
@@ -120,7 +120,7 @@ bool model_pairs_chunks(const struct target *on, const struct tile *t) {
 static void ring_registers(const struct target *on, const struct tile *t, struct cost *cost) {
     const int part = tile_part_registers(t), groups = tile_warpgroups(t);
     cost->regs_accumulators = on->s->accumulators * tile_parts(t) * part;
-    cost->regs_fragments = model_promotes(on) ? part * (model_pairs_chunks(on, t) ? 2 : 1) : 0;
+    cost->regs_fragments = model_promotes(on) ? part * (model_has_two_intervals(on, t) ? 2 : 1) : 0;
     cost->regs_other = RING_OTHER_REGISTERS;
     const int alone = is_half(t) ? CONSUMER_REGISTERS_OF_HALF : REGISTERS_MOST;
     const int most = groups > 2 ? CONSUMER_REGISTERS_OF_THREE : groups > 1 ? CONSUMER_REGISTERS : alone;
@@ -143,7 +143,7 @@ static int ring_bytes(const struct target *on, const struct tile *t, int stages)
 }
 
 void footprint_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost) {
-    const int chunk = model_chunk(on, t), promote_k = model_promote_k(on, 0), deeper = t->stages + chunk;
+    const int chunk = model_promote_tiles(on, t), promote_k = model_promote_k(on, 0), deeper = t->stages + chunk;
     if (is_half(t))
         cost->smem_limit = on->g->smem_per_sm_bytes / 2 - BESIDE_BYTES;
     cost->smem_bytes = ring_bytes(on, t, t->stages);
@@ -168,22 +168,22 @@ struct fp32_work model_fp32_work(const struct target *on, const struct tile *t) 
     return (struct fp32_work){(int64_t)t->wm * t->wn * t->bk / lanes, (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes};
 }
 
-int model_direct_parts(const struct target *on, const struct tile *t) {
+int model_unpacked_parts(const struct target *on, const struct tile *t) {
     const int threads = tile_threads(t, on);
     return (int)(ht_ceil_div(t->bm * t->bk / 4, threads) + ht_ceil_div(t->bn * t->bk / 4, threads));
 }
 
-struct model_counts model_direct_counts(const struct target *on, const struct tile *t) {
+struct model_counts model_mfma_counts(const struct target *on, const struct tile *t) {
     const struct fp32_work w = model_fp32_work(on, t);
-    return on->isa->mfma_f32 ? (struct model_counts){(int)w.multiplies, (int)w.loads, 2 * model_direct_parts(on, t)} : (struct model_counts){0};
+    return on->isa->mfma_f32 ? (struct model_counts){(int)w.multiplies, (int)w.loads, 2 * model_unpacked_parts(on, t)} : (struct model_counts){0};
 }
 
-int model_direct_sets(const struct target *on, const struct tile *t) {
+int model_unpacked_sets(const struct target *on, const struct tile *t) {
     enum { PARTS_MOST = 8 };
-    return model_direct_parts(on, t) > PARTS_MOST ? 1 : 2;
+    return model_unpacked_parts(on, t) > PARTS_MOST ? 1 : 2;
 }
 
-int model_direct_rows(const struct target *on, const struct tile *t) {
+int model_unpacked_rows(const struct target *on, const struct tile *t) {
     const int mi = t->wm / on->mma->m, ni = t->wn / on->mma->n;
     return mi * ni > 8 ? 1 : mi;
 }
@@ -218,12 +218,12 @@ void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, str
  * (hipcc: 108). Slices may lie in FP32's place (stage/split_in_smem.cuh). */
 void footprint_unpacked_mma(const struct target *on, const struct tile *t, struct cost *cost) {
     const bool slices = on->isa->mma_bf16 != NULL;
-    const int lanes = on->isa->wave_size, sums = t->wm * t->wn / lanes, parts = model_direct_parts(on, t);
-    const int rows = model_direct_rows(on, t) * on->mma->m, cols = (t->wn + 15) / 16 * 16;
+    const int lanes = on->isa->wave_size, sums = t->wm * t->wn / lanes, parts = model_unpacked_parts(on, t);
+    const int rows = model_unpacked_rows(on, t) * on->mma->m, cols = (t->wn + 15) / 16 * 16;
     cost->regs_chains = slices ? rows * t->wn / lanes : sums;
     cost->regs_accumulators = sums + cost->regs_chains;
     const int numbers = on->isa->mfma_f32 ? (int)model_fp32_work(on, t).loads / 2 : (t->wm + t->wn) / 2;
-    cost->regs_fragments = slices ? on->s->slices * (rows + cols) / 4 + 4 * parts * model_direct_sets(on, t) : numbers + 4 * parts;
+    cost->regs_fragments = slices ? on->s->slices * (rows + cols) / 4 + 4 * parts * model_unpacked_sets(on, t) : numbers + 4 * parts;
     cost->regs_other = on->isa->mfma_f32 ? TILE_MFMA_REGISTERS : TILE_OTHER_REGISTERS + on->isa->outside_registers / 4;
     const int fp32 = fp32_bytes(t, t->bm) + fp32_bytes(t, t->bn), cut = slices ? on->s->slices * (t->bm + t->bn) * t->bk * 2 : 0;
     cost->smem_bytes = t->stages * (fp32 > cut ? fp32 : cut);

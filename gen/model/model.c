@@ -106,17 +106,17 @@ int64_t model_ns(const struct target *on, const struct tile *t, const struct sha
 }
 
 bool model_promotes(const struct target *on) {
-    return model_promote_k(on, 0) > 0 && !scheme_is_exact(on->s);
+    return model_promote_k(on, 0) > 0 && !scheme_is_fixed_point(on->s);
 }
 
-bool model_refills(const struct target *on, const struct tile *t) {
+bool model_refills_after_barrier(const struct target *on, const struct tile *t) {
     return on->isa->async_copy && t->stages > 1 && on->s->promote[0] == PROMOTE_ISA && model_promotes(on) && model_promote_k(on, 0) <= t->bk;
 }
 
 /* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
 enum { CHUNK_K_MAX = 64 };
 
-int model_chunk(const struct target *on, const struct tile *t) {
+int model_promote_tiles(const struct target *on, const struct tile *t) {
     const int k = on->s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(on, 0);
     const int chunk_k = k < CHUNK_K_MAX ? k : CHUNK_K_MAX;
     return chunk_k > t->bk ? chunk_k / t->bk : 1;
@@ -137,7 +137,7 @@ struct target model_target(enum model_kind kind, const struct gpu *g, const stru
 }
 
 /* Our own: what the family's functions say. */
-static void model_halftone(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
+static void model_mma(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
     const int interval = on->s->promote[0] == PROMOTE_ISA ? model_promote_k(on, 0) : 0;
     if (interval % t->bk != 0) {
         model_reject(cost, "promotion: every %d k is not after whole steps of %d", interval, t->bk);
@@ -151,7 +151,7 @@ static void model_halftone(const struct target *on, const struct tile *t, const 
 
 void model_cost(enum model_kind kind, const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
     static void (*const models[])(const struct target *, const struct tile *, const struct shape *, struct cost *) = {
-        [MODEL_HALFTONE] = model_halftone, [MODEL_EGEMM] = model_egemm, [MODEL_LEGEMM] = model_legemm};
+        [MODEL_HALFTONE] = model_mma, [MODEL_EGEMM] = model_egemm, [MODEL_LEGEMM] = model_legemm};
     memset(cost, 0, sizeof *cost);
     cost->fits = true;
     cost->threads = tile_threads(t, on);

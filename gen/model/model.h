@@ -25,7 +25,7 @@ struct cost {
     int threads, regs_per_thread, smem_bytes, blocks_per_sm;
     int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
     int regs_chains; /* part of regs_accumulators: sums that only MMAs touch until they are drained */
-    int regs_given_back; /* fragments that find no registers ahead of their use */
+    int regs_spilled_fragments; /* fragments that find no registers ahead of their use */
     int64_t waves_milli;                               /* waves of the shape, thousandths */
     int64_t predicted_ns;                              /* kernel only, for the shape */
     int64_t smem_limit; /* bytes that a block may have */
@@ -89,18 +89,18 @@ bool model_promotes(const struct target *on);
 
 /* Whether mma_warp copies into a stage as soon as everyone has read it (bench/decisions/003): asynchronous
  * copies where each step closes its chains. */
-bool model_refills(const struct target *on, const struct tile *t);
+bool model_refills_after_barrier(const struct target *on, const struct tile *t);
 
 /* bk steps between two promotions of accumulator 0: the chunk of a warpgroup kernel; 1 where nothing is
  * promoted or each MMA is. */
-int model_chunk(const struct target *on, const struct tile *t);
+int model_promote_tiles(const struct target *on, const struct tile *t);
 
 /* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain,
  * and a ring that is being filled meanwhile. */
-bool model_pairs_chunks(const struct target *on, const struct tile *t);
+bool model_has_two_intervals(const struct target *on, const struct tile *t);
 
 /* Whether its producer must give out copies faster than one in 100 clocks or so. */
-bool model_hurries_copies(const struct target *on, const struct tile *t);
+bool model_producer_is_tight(const struct target *on, const struct tile *t);
 
 /* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
 int64_t model_warp_registers(const struct isa *isa, int64_t regs);
@@ -121,8 +121,8 @@ void model_reject(struct cost *cost, const char *format, ...) __attribute__((for
 
 /* unpacked_mma: steps that its threads have on their way in registers, SETS of
  * templates/skeletons/unpacked_tile.cu; MMA row tiles that a warp multiplies together, ROWS_AT_ONCE there. */
-int model_direct_sets(const struct target *on, const struct tile *t);
-int model_direct_rows(const struct target *on, const struct tile *t);
+int model_unpacked_sets(const struct target *on, const struct tile *t);
+int model_unpacked_rows(const struct target *on, const struct tile *t);
 
 /* Clocks x256 that one bk step of one block keeps each pipe of its SM busy (halftone). */
 struct model_step {
@@ -132,7 +132,7 @@ struct model_step {
     int64_t exposed; /* barriers, and stores between them: nothing overlaps within the block */
     int64_t copy;    /* what the last copies still need when they are waited for */
 };
-struct model_step model_halftone_step(const struct target *on, const struct tile *t, int blocks_per_sm);
+struct model_step model_mma_step(const struct target *on, const struct tile *t, int blocks_per_sm);
 /* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
 int model_fragment_registers(const struct target *on, const struct tile *t);
 /* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they
@@ -141,11 +141,11 @@ struct model_counts {
     int mma, load, copy;
 };
 struct model_counts model_step_counts(const struct target *on, const struct tile *t); /* of the family's; 0: it has no such step */
-struct model_counts model_halftone_counts(const struct target *on, const struct tile *t); /* of mma_warp */
+struct model_counts model_mma_counts(const struct target *on, const struct tile *t); /* of mma_warp */
 /* Of unpacked_mma: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
-struct model_counts model_direct_counts(const struct target *on, const struct tile *t);
-int model_halftone_instructions(const struct target *on, const struct tile *t); /* of a step */
-int64_t model_halftone_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape, int blocks_per_sm);
+struct model_counts model_mfma_counts(const struct target *on, const struct tile *t);
+int model_mma_instructions(const struct target *on, const struct tile *t); /* of a step */
+int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape, int blocks_per_sm);
 
 /* EGEMM-TC's quantities, generalised to the scheme's products and slices. */
 struct model_egemm_terms {

@@ -87,12 +87,12 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->tile = b->tile;
     p->cost = b->cost;
     p->variant = variant;
-    p->chunk = model_chunk(&b->on, &b->tile);
-    p->refills = model_refills(&b->on, &b->tile);
-    p->pairs_chunks = b->on.skeleton->persistent && model_pairs_chunks(&b->on, &b->tile);
-    p->hurries_copies = b->on.skeleton->persistent && model_hurries_copies(&b->on, &b->tile);
+    p->chunk = model_promote_tiles(&b->on, &b->tile);
+    p->refills = model_refills_after_barrier(&b->on, &b->tile);
+    p->two_intervals = b->on.skeleton->persistent && model_has_two_intervals(&b->on, &b->tile);
+    p->hurries_copies = b->on.skeleton->persistent && model_producer_is_tight(&b->on, &b->tile);
     for (int i = 0; i < s->accumulators; i++)
-        p->promoted[i] = model_promote_k(&b->on, i) > 0 && !scheme_is_exact(s);
+        p->promoted[i] = model_promote_k(&b->on, i) > 0 && !scheme_is_fixed_point(s);
     p->raster = model_raster_rows(b->on.g, &p->tile) / tile_cluster_m(&p->tile);
     const int set_registers = model_fragment_registers(&b->on, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
@@ -100,7 +100,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     if (variant == VARIANT_NOPIPELINE) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
     p->min_blocks = min_blocks(p);
-    const int promote_k = scheme_is_exact(s) ? s->carry_k : plan_promote_k(&b->on);
+    const int promote_k = scheme_is_fixed_point(s) ? s->carry_interval_k : plan_promote_k(&b->on);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
     snprintf(p->why, sizeof p->why, "%s", why);
@@ -125,7 +125,7 @@ static void find_best(struct best *b) {
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
     const struct scheme *s = b->on.s;
-    const bool halves = b->on.skeleton->persistent && (s->checked || scheme_is_exact(s));
+    const bool halves = b->on.skeleton->persistent && (s->checked || scheme_is_fixed_point(s));
     const int end =
         set->count + (s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (halves ? HALVES : 0);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {

@@ -22,7 +22,7 @@ struct plan {
     bool promoted[SCHEME_ACCUMULATORS_MAX]; /* whose chains are closed and added up in FP32 */
     int min_blocks;      /* that the compiler leaves registers for, on an SM */
     bool refills;        /* copies go into a stage as soon as everyone has read it */
-    bool pairs_chunks;   /* two of them at once */
+    bool two_intervals;   /* two of them at once */
     bool hurries_copies; /* the producer must give them out fast */
     int raster;        /* tile rows of one rasterisation group; in clusters */
     char name[PLAN_NAME_MAX];

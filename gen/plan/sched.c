@@ -22,41 +22,41 @@ int sched_parts(const struct plan *p) {
     return tile_stage_bytes(&p->tile, p->on.s) / (tile_threads(&p->tile, &p->on) * 16);
 }
 
-static void add(struct sched *s, enum slot_kind kind, int fragment, int x, int y, int z) {
-    if (s->slots == SCHED_SLOTS_MAX)
-        err_bug("a step needs more slots than SCHED_SLOTS_MAX");
-    s->slot[s->slots++] = (struct slot){kind, fragment, x, y, z};
-    s->mmas += kind == SLOT_MMA;
-    s->loads += kind == SLOT_LOAD_A || kind == SLOT_LOAD_B;
-    s->copies += kind == SLOT_COPY;
+static void add(struct sched *s, enum op_kind kind, int fragment, int x, int y, int z) {
+    if (s->ops == SCHED_OPS_MAX)
+        err_bug("a step needs more ops than SCHED_OPS_MAX");
+    s->op[s->ops++] = (struct op){kind, fragment, x, y, z};
+    s->mmas += kind == OP_MMA;
+    s->loads += kind == OP_LOAD_A || kind == OP_LOAD_B;
+    s->copies += kind == OP_COPY;
 }
 
 /* The loads of one fragment step: the first product's operands first, so that its MMAs can start. */
-static int fragment_loads(const struct plan *p, int fragment, struct slot *out) {
+static int fragment_loads(const struct plan *p, int fragment, struct op *out) {
     int n = 0;
     for (int slice = p->on.s->slices - 1; slice >= 0; slice--) {
         for (int j = 0; j < sched_ni(p); j += p->on.mma->b_tiles)
-            out[n++] = (struct slot){SLOT_LOAD_B, fragment, slice, j, 0};
+            out[n++] = (struct op){OP_LOAD_B, fragment, slice, j, 0};
         for (int i = 0; i < sched_mi(p); i++)
-            out[n++] = (struct slot){SLOT_LOAD_A, fragment, slice, i, 0};
+            out[n++] = (struct op){OP_LOAD_A, fragment, slice, i, 0};
     }
     return n;
 }
 
 /* The MMAs of one fragment step: product by product, so that consecutive MMAs use different accumulators;
  * columns run back and forth so that neighbours share a fragment. */
-static int fragment_mmas(const struct plan *p, int fragment, struct slot *out) {
+static int fragment_mmas(const struct plan *p, int fragment, struct op *out) {
     int n = 0;
     for (int product = 0; product < p->on.s->products; product++) {
         for (int i = 0; i < sched_mi(p); i++) {
             for (int q = 0; q < sched_ni(p); q++)
-                out[n++] = (struct slot){SLOT_MMA, fragment, product, i, i % 2 ? sched_ni(p) - 1 - q : q};
+                out[n++] = (struct op){OP_MMA, fragment, product, i, i % 2 ? sched_ni(p) - 1 - q : q};
         }
     }
     return n;
 }
 
-static void add_slot(struct sched *s, const struct slot *x) {
+static void add_op(struct sched *s, const struct op *x) {
     add(s, x->kind, x->fragment, x->x, x->y, x->z);
 }
 
@@ -70,17 +70,17 @@ static void copy_range(const struct plan *p, int f, int *from, int *to) {
 
 /* The next stage becomes readable; the one that has been read is filled again at once. */
 static void advance(struct sched *s, const struct plan *p, int f) {
-    add(s, SLOT_ADVANCE, f, 0, 0, 0);
+    add(s, OP_ADVANCE, f, 0, 0, 0);
     for (int part = 0; p->refills && part < sched_parts(p); part++)
-        add(s, SLOT_COPY, f, part, 0, 0);
+        add(s, OP_COPY, f, part, 0, 0);
     if (p->refills)
-        add(s, SLOT_COMMIT, f, 0, 0, 0);
+        add(s, OP_COMMIT, f, 0, 0, 0);
 }
 
 enum { LOAD_SHARE = 3 }; /* one of this many MMAs is issued while fragments are loaded */
 
 static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
-    struct slot loads[256], mmas[2048];
+    struct op loads[256], mmas[2048];
     const int k_steps = sched_k_steps(p);
     const int load_count = fragment_loads(p, (f + 1) % k_steps, loads), mma_count = fragment_mmas(p, f, mmas);
     int copy, copy_end, load = 0;
@@ -91,38 +91,38 @@ static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
         advance(s, p, f);
     for (int m = 0; m < mma_count; m++) {
         while (load < load_count && (!interleave || load * load_span / load_count <= m))
-            add_slot(s, &loads[load++]);
+            add_op(s, &loads[load++]);
         while (copy < copy_end && !p->refills)
-            add(s, SLOT_COPY, f, copy++, 0, 0);
-        add_slot(s, &mmas[m]);
+            add(s, OP_COPY, f, copy++, 0, 0);
+        add_op(s, &mmas[m]);
     }
     while (load < load_count)
-        add_slot(s, &loads[load++]);
+        add_op(s, &loads[load++]);
 }
 
 /* Without the pipeline (LE-GEMM section 5.6): wait for the stage, multiply it, and only then ask for the
  * next. */
 static void plain_step(struct sched *s, const struct plan *p) {
-    struct slot list[2048];
-    add(s, SLOT_FETCH, 0, 0, 0, 0);
+    struct op list[2048];
+    add(s, OP_FETCH, 0, 0, 0, 0);
     for (int f = 0; f < sched_k_steps(p); f++) {
         int n = fragment_loads(p, f, list);
         for (int i = 0; i < n; i++)
-            add_slot(s, &list[i]);
+            add_op(s, &list[i]);
         n = fragment_mmas(p, f, list);
         for (int i = 0; i < n; i++)
-            add_slot(s, &list[i]);
+            add_op(s, &list[i]);
     }
-    add(s, SLOT_BARRIER, 0, 0, 0, 0);
+    add(s, OP_BARRIER, 0, 0, 0, 0);
 }
 
 void sched_plan(struct sched *out, const struct plan *p) {
-    out->slots = out->first_slots = out->mmas = out->loads = out->copies = 0;
+    out->ops = out->first_ops = out->mmas = out->loads = out->copies = 0;
     if (p->variant == VARIANT_NOPIPELINE) {
         plain_step(out, p);
         return;
     }
-    out->first_slots = fragment_loads(p, 0, out->first);
+    out->first_ops = fragment_loads(p, 0, out->first);
     for (int f = 0; f < sched_k_steps(p); f++)
         pipeline_fragment(out, p, f);
 }

@@ -9,30 +9,30 @@
 
 #include "plan/plan.h"
 
-enum slot_kind {
-    SLOT_COPY,    /* x: 16-byte part of the stage to issue */
-    SLOT_ADVANCE, /* make the next stage readable */
-    SLOT_COMMIT,  /* the copies so far are one group; without refilling SLOT_ADVANCE does it */
-    SLOT_LOAD_A,  /* x: slice, y: MMA row tile */
-    SLOT_LOAD_B,  /* x: slice, y: first of the isa's b_tiles MMA column tiles that are loaded together */
-    SLOT_MMA,     /* x: product, y: MMA row tile, z: MMA column tile */
-    SLOT_BARRIER, /* everyone has read the stage (plain variant) */
-    SLOT_FETCH    /* issue, land and wait for one whole stage (plain variant) */
+enum op_kind {
+    OP_COPY,    /* x: 16-byte part of the stage to issue */
+    OP_ADVANCE, /* make the next stage readable */
+    OP_COMMIT,  /* the copies so far are one group; without refilling OP_ADVANCE does it */
+    OP_LOAD_A,  /* x: slice, y: MMA row tile */
+    OP_LOAD_B,  /* x: slice, y: first of the isa's b_tiles MMA column tiles that are loaded together */
+    OP_MMA,     /* x: product, y: MMA row tile, z: MMA column tile */
+    OP_BARRIER, /* everyone has read the stage (plain variant) */
+    OP_FETCH    /* issue, land and wait for one whole stage (plain variant) */
 };
 
-struct slot {
-    enum slot_kind kind;
-    int fragment; /* fragment step the slot's fragments belong to, 0 .. K_STEPS - 1 */
+struct op {
+    enum op_kind kind;
+    int fragment; /* fragment step its fragments belong to, 0 .. K_STEPS - 1 */
     int x, y, z;
 };
 
-enum { SCHED_SLOTS_MAX = 8192 };
+enum { SCHED_OPS_MAX = 8192 };
 
 struct sched {
-    int slots;
-    struct slot slot[SCHED_SLOTS_MAX];
-    int first_slots; /* loads before the first step */
-    struct slot first[512];
+    int ops;
+    struct op op[SCHED_OPS_MAX];
+    int first_ops; /* loads before the first step */
+    struct op first[512];
     int mmas, loads, copies; /* counts per warp (thread for copies) and bk step, for tests and banners */
 };
 

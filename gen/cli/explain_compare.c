@@ -1,6 +1,6 @@
-/* contrast.c: rows of a comparison, and turning points found by trying values. Decides nothing: every verdict
+/* explain_compare.c: rows of a comparison, and turning points found by trying values. Decides nothing: every verdict
  * is model_better's on a changed copy of the budget. */
-#include "cli/contrast.h"
+#include "cli/explain_compare.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static void pick_rows(struct text *out, const struct listing *left, const struct
     count_row(out, "tiles that fit", false, left->fits, right->fits);
 }
 
-void contrast_rows(struct text *out, const struct listing *left, const struct listing *right) {
+void compare_rows(struct text *out, const struct listing *left, const struct listing *right) {
     pick_rows(out, left, right);
     if (strcmp(left->isa->name, right->isa->name) != 0)
         text_row(out, "isa", true, left->isa->name, right->isa->name);
@@ -109,13 +109,13 @@ void contrast_rows(struct text *out, const struct listing *left, const struct li
     }
 }
 
-void contrast_print(struct text *out, const struct listing *left, const struct listing *right,
+void compare_print(struct text *out, const struct listing *left, const struct listing *right,
                     const char *left_name, const char *right_name) {
     enum { WHAT, BUDGET, RATIO, LEFT, RIGHT, CELLS };
     struct text rows = {0};
     char *cell[CELLS];
     bool in_budget = false;
-    contrast_rows(&rows, left, right);
+    compare_rows(&rows, left, right);
     text_addf(out, "Scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", left->s->name,
               model_name(left->kind), left->shape.m, left->shape.n, left->shape.k);
     text_addf(out, "%-32s %-34s %-34s %s\n", "", left_name, right_name, "ratio");
@@ -206,7 +206,7 @@ static bool name_winner(struct duel *d, int key, struct turning *t) {
     return ok;
 }
 
-int contrast_turnings(const struct listing *l, int rival, struct turning out[TURNINGS_MAX]) {
+int compare_turnings(const struct listing *l, int rival, struct turning out[TURNINGS_MAX]) {
     struct duel d = {.l = l, .pick = &l->item[0], .rival = &l->item[rival]};
     int count = 0;
     for (int key = 0; key < gpu_number_count() && count < TURNINGS_MAX; key++) {
@@ -225,7 +225,7 @@ int contrast_turnings(const struct listing *l, int rival, struct turning out[TUR
     return count;
 }
 
-int contrast_other_tile(const struct listing *l) {
+int compare_other_tile(const struct listing *l) {
     const struct tile *p = &l->item[0].tile;
     for (int i = 1; i < l->fits; i++) {
         const struct tile *t = &l->item[i].tile;

@@ -1,7 +1,7 @@
-/* slice: the number formats that matrix units multiply, and those of matrices and sums. Knows nothing of
+/* dtype: the number formats that matrix units multiply, and those of matrices and sums. Knows nothing of
  * schemes or instruction sets. */
-#ifndef HT_SLICE_H
-#define HT_SLICE_H
+#ifndef HT_DTYPE_H
+#define HT_DTYPE_H
 
 enum slice_type { SLICE_F16, SLICE_BF16, SLICE_TF32, SLICE_S8, SLICE_TYPES };
 
