@@ -1,5 +1,5 @@
-/* explain_compare.c: rows of a comparison, and turning points found by trying values. Decides nothing: every verdict
- * is model_better's on a changed copy of the budget. */
+/* explain_compare.c: rows of a comparison, and turning points found by trying values. Every verdict is
+ * model_better's on a changed copy of the budget. */
 #include "cli/explain_compare.h"
 
 #include <inttypes.h>

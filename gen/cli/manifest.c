@@ -160,7 +160,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
-            scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "", s->simt_k_max,
+            scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
+            s->simt_k_max,
             s->checked ? emit_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;

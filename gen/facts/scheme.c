@@ -44,10 +44,10 @@
  * `digits` on are left out.
  *
  * Exactness. |d0| <= 127, the others <= 128, so per k level 0 grows by at most 16129, level 1 by 32512, level
- * 2 by 48896, level 3 by 65280. carry_interval_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with what is
- * carried up accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257 per k:
- * 16257 * 131072 + 2 < 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for k <= 2^24,
- * a 64-bit integer. split_units: bench/ACCURACY.md, fixed point. */
+ * 2 by 48896, level 3 by 65280. carry_interval_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with
+ * what is carried up accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257
+ * per k: 16257 * 131072 + 2 < 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for
+ * k <= 2^24, a 64-bit integer. split_units: bench/ACCURACY.md, fixed point. */
 #define FIXED_POINT(name_, count_, digits_, atom_slices_, products_, levels_, units_, step_, floor_, ...)    \
     {                                                                                                        \
         .name = name_,                                                                                       \
@@ -56,8 +56,8 @@
         .hooks = "scheme/i8", .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_S32, .unit_exponent = -24,  \
         .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,                                   \
         .split = SPLIT_DIGITS, .scale = SCALE_ROW, .scale_low = 6, .scale_high = 6, .scale_room = 0x10101,   \
-        .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_, .carry_interval_k = 32768,          \
-        .exact_k = 131072, .split_units = units_,                                                            \
+        .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_,                            \
+        .carry_interval_k = 32768, .exact_k = 131072, .split_units = units_,                                 \
         .bound_text = "relative to k times the largest of the row of A times the largest of the column of "  \
                       "B, not to |A||B|; exact sums, rounded once: the same bits on every machine",          \
         .range_text = "every element has an absolute error of at most " step_ " of the largest in its row "  \

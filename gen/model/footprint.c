@@ -29,7 +29,7 @@ enum {
     TURN_BYTES = 8,
     SLAB_ROW_BYTES = 64 * 4, /* of a warpgroup: results on their way to C, up to 64 rows */
     BESIDE_BYTES = 2048, /* two blocks' shared memory that is the driver's, and what packing takes more than half (pack_rows, even_share) */
-    SCALES_BYTES = 8 + 16, /* beside the scales of rows and columns: what they say together, and two barriers */
+    SCALES_BYTES = 8 + 16, /* beside scales of rows and columns: what they say together, two barriers */
     /* unpacked_mma, unpacked_wgmma */
     TILE_OTHER_REGISTERS = 52, /* 44 to 74 in ptxas' code where there is room */
     TILE_WGMMA_REGISTERS = 42, /* 41 to 44 */
@@ -91,7 +91,7 @@ void footprint_mma_warp(const struct target *on, const struct tile *t, struct co
     warp_registers(on, t, cost);
     cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
     const int regs = cost->regs_accumulators + cost->regs_fragments + cost->regs_other, most = (int)on->g->registers_per_thread_max;
-    const int chains = scheme_is_fixed_point(on->s) ? 0 : cost->regs_chains; /* carries are vector instructions on the sums */
+    const int chains = scheme_is_fixed_point(on->s) ? 0 : cost->regs_chains; /* carries: vector instructions */
     if (amd && results > RESULTS_AMD)
         model_reject(cost, "scalar registers: hipcc spills them where a thread stores %d > %d results", results, RESULTS_AMD);
     else if (regs <= most && regs - chains > most - on->isa->accumulation_registers)
@@ -110,7 +110,7 @@ static bool is_half(const struct tile *t) {
 }
 
 bool model_has_two_intervals(const struct target *on, const struct tile *t) {
-    const int chunk = model_promote_tiles(on, t), part = tile_part_registers(t), chains = model_promotes(on) ? 2 : 0;
+    const int chunk = model_promote_tiles(on, t), part = tile_part_registers(t), chains = 2 * model_promotes(on);
     const bool whole = !model_promotes(on) || model_promote_k(on, 0) <= chunk * t->bk; /* a chain is no longer than a chunk */
     return tile_warpgroups(t) == 1 && tile_parts(t) == 1 && on->s->promote[0] != PROMOTE_EACH_MMA && whole &&
            t->stages >= 4 * chunk && (on->s->accumulators + chains) * part + RING_OTHER_REGISTERS <= REGISTERS_MOST;
