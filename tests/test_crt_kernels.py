@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, nvcc
 
-PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_combine": 2}
+PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2}
 TABLE = ROOT / "templates/samples/crt15.h"
 SMALL = (("BM = 128, BN = 128, BK = 128, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 128, WM = 32, WN = 32"),)
 # architecture: what differs from the sample, and whose arithmetic it is
@@ -18,7 +18,15 @@ ARCHS = {
     "gfx90a": (((SMALL[0][0], "BM = 64, BN = 128, BK = 128, WM = 32, WN = 64"), ("STAGES = 3", "STAGES = 2"), ("REFILLS = 1", "REFILLS = 0"),
                 ("WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 32, B_TILES = 2, D_COLS = 2", "WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 32, B_TILES = 1, D_COLS = 16"),
                 ("stage/cp_async", "stage/via_registers"), ("frag/ldmatrix", "frag/mfma"), ("arch/sm80_s8", "arch/gfx90a_s8")), "gfx90a"),
+    "sm90a": ((("BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RASTER = 8, SMS = 132", "BM = 64, BN = 256, BK = 128, WM = 64, WN = 128, STAGES = 2, RASTER = 8, SMS = 5"),),
+              "sm90"),
 }
+
+
+def parts_of(arch):
+    return ("crt_pack", "crt_wgmma_ss" if arch == "sm90a" else "crt_mma_warp", "crt_combine")
+
+
 # what each of these reaches: edges, transposes, segments of k, scales, subnormal numbers, alpha and beta, what is not finite, batches
 CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1 0", "30 70 1100 TN segments -0.25 0", "66 65 40 TT scaled 1 0",
          "70 66 70 TN subnormal 1 0", "70 66 70 NN tiny 1 0", "30 30 30 NN huge 4 0", "70 66 129 NT sparse 1 0", "70 20 70 NN uniform 0.3 -1.7",
@@ -49,7 +57,9 @@ class Build:
         copy = self.folder / f"copy{self.made}"
         shutil.copytree(ROOT / "templates", copy / "templates")
         os.symlink(ROOT / "runtime", copy / "runtime")
-        sample = copy / "templates/samples/crt_mma_warp.h"
+        sample = copy / f"templates/samples/{parts_of(arch)[1]}.h"
+        combine = copy / "templates/skeletons/crt_combine.cu"
+        combine.write_text(combine.read_text().replace("samples/crt_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
         text = sample.read_text()
         for old, new in ARCHS[arch][0]:
             assert old in text, old
@@ -69,10 +79,10 @@ class Build:
                         "-c", str(ROOT / "tests/crt_part.cpp"), "-o", str(out)], check=True)
         return out
 
-    def whole(self, arch, table=None, broken=None, parts=PARTS):
+    def whole(self, arch, table=None, broken=None, parts=None):
         """A program whose `parts` are compiled anew, the others as the sample has them."""
         templates = self.templates(arch, table or TABLE.read_text(), broken)
-        objects = [self.part(name, templates) if name in parts else self.usual(arch, name) for name in PARTS]
+        objects = [self.part(name, templates) if parts is None or name in parts else self.usual(arch, name) for name in parts_of(arch)]
         program = templates / "program"
         sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
         subprocess.run(["g++", "-o", str(program), str(self.folder / "main.o"), str(self.folder / "reference.o"), *map(str, objects), *sim,
@@ -123,11 +133,12 @@ def test_any_number_of_moduli(build, moduli):
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
 
-def test_sums_are_reduced_before_they_could_overflow(build):
+@pytest.mark.parametrize("arch", ["sm80", "sm90a"])
+def test_sums_are_reduced_before_they_could_overflow(build, arch):
     """After 256 k instead of 131,072: the same bits."""
     short = TABLE.read_text().replace("CRT_EXACT_K = 131072", "CRT_EXACT_K = 256")
     assert short != TABLE.read_text()
-    done = run(build.whole("sm80", short, parts=("crt_mma_warp",)), "sm80", "66 65 1100 TN wide 1 0")
+    done = run(build.whole(arch, short, parts=parts_of(arch)[1:2]), arch, "66 65 1100 TN wide 1 0")
     assert done.returncode == 0, done.stdout
 
 
@@ -152,6 +163,12 @@ BREAKS = {
     "panels of the first modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r" \+ modulus \* g\.b_modulus_stride", "", 1),
     "tiles by rows of tiles": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 1),
     "no barrier in the ring": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"(ht_stage_wait<LOOKAHEAD - 1 - REFILLS>\(\);)\s*ht_barrier\(\);", r"\1", 3),
+    "no wait for a full slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ FULL[^\n]*", "", 3),
+    "no wait for an empty slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ EMPTY[^\n]*", "", 3),
+    "a slot given back too early": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_wgmma_wait<1>", "ht_wgmma_wait<2>", 3),
+    "sums read in flight": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"(phase \^= slot == 0;\n        })\n        ht_wgmma_wait<0>\(\);", r"\1", 3),
+    "sums of the last tile": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"k \+ i > 0", "1", 3),
+    "rows of the other half": ("crt_combine90", "hooks/epilogue/crt_order_wgmma.cuh", r"e / 2 % 2 \* 8", "(1 - e / 2 % 2) * 8", 1),
     "sums not rounded to integers": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ \(1 << 17\)", "", 1),
     "a digit left out": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ digit\[1\] \* 256;", ";", 1),
     "ties away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 20),
@@ -170,7 +187,8 @@ BREAKS = {
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(build, name):
     part, file, text, replacement, case = BREAKS[name]
-    done = run(build.whole("sm80", broken=(file, text, replacement), parts=(part,)), "sm80", CASES[case])
+    arch = "sm90a" if part in ("crt_wgmma_ss", "crt_combine90") else "sm80"
+    done = run(build.whole(arch, broken=(file, text, replacement), parts=(part.removesuffix("90"),)), arch, CASES[case])
     assert done.returncode == 1 and re.search(r"(element|row) \d+|pack: \S|product: \S|combine: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 
 
@@ -181,8 +199,8 @@ ARITHMETIC = re.compile(r"^\s*(?!ld|st|mov)[a-z]\S*\.f64\S*\s.*$|^\s*v_\w*(?<!mo
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
 def test_nvcc_takes_them_without_spills_or_fp64(build, name, arch, tmp_path):
-    if not nvcc():
-        pytest.skip("no nvcc")
+    if not nvcc() or (name == "crt_wgmma_ss" and arch != "sm_90a"):
+        pytest.skip("no nvcc" if not nvcc() else "not for it")
     templates = build.templates("sm75" if arch == "sm_75" else "sm80") if arch == "sm_75" else ROOT / "templates"
     source = [nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={arch}", str(templates / f"skeletons/{name}.cu")]
     log = subprocess.run([*source, "--cubin", "-Xptxas", "-v", "-o", str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
@@ -191,7 +209,7 @@ def test_nvcc_takes_them_without_spills_or_fp64(build, name, arch, tmp_path):
     assert "\n" in (tmp_path / "t.ptx").read_text() and not ARITHMETIC.findall((tmp_path / "t.ptx").read_text())
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", parts_of("gfx90a"))
 @pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
 def test_hipcc_takes_them_without_fp64(name, tmp_path):
     out = tmp_path / "t.s"

@@ -32,5 +32,6 @@ constexpr int MIN_BLOCKS = 1, REFILLS = 0, RASTER = 8;
 #include "crt15.h"
 #include "../hooks/pack/crt_element.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"
+#include "../hooks/epilogue/crt_order_mma.cuh"
 #include "../hooks/epilogue/crt_value.cuh"
 #include "../hooks/epilogue/crt_axpby.cuh"

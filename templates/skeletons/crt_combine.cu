@@ -1,25 +1,10 @@
 #include "../samples/crt_mma_warp.h" //@drop
 // ---- geometry: residues of all moduli into C
-// A thread takes 16 elements as a thread of the product holds them (crt_mma_warp): 16 bytes from the plane
+// A thread takes 16 elements as a thread of the product holds them (crt_order_*): 16 bytes from the plane
 // of each modulus, then element by element the residues of four moduli to a word, the integer that has
 // them, and its one rounding.
-constexpr int THREADS = BM / WM * (BN / WN) * WAVE,
-              PIECES = BM * BN / THREADS / 16; // of 16 elements of a thread, in a tile
-constexpr int MI = WM / MMA_M, NI = WN / MMA_N, WARPS_M = BM / WM;
+constexpr int PIECES = BM * BN / CRT_THREADS / 16; // of 16 elements of a thread, in a tile
 constexpr int GROUPS = (CRT_MODULI + 3) / 4;
-
-// Where element e of a thread's tile lies in it.
-HT_DEVICE int row_in_tile(int thread, int e)
-{
-    return thread / WAVE % WARPS_M * WM + e / (NI * D_REGS) * MMA_M +
-           ht_d_row(thread % WAVE, e % D_REGS / D_COLS);
-}
-
-HT_DEVICE int column_in_tile(int thread, int e)
-{
-    return thread / WAVE / WARPS_M * WN + e / D_REGS % NI * MMA_N +
-           ht_d_col(thread % WAVE, e % D_REGS % D_COLS);
-}
 
 // Bytes of four elements, four moduli to a word: the other way round.
 HT_DEVICE void transpose(const unsigned *x, unsigned *y)
@@ -78,14 +63,14 @@ HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, lo
     ht_stg_i64(c, (long long)result);
 }
 
-static __global__ void __launch_bounds__(THREADS) combine(const ht_crt_combine_args g)
+static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combine_args g)
 {
     const int thread = (int)threadIdx.x, tile = (int)blockIdx.x / PIECES, piece = (int)blockIdx.x % PIECES,
               tiles_m = (g.m + BM - 1) / BM;
     const long long entry = blockIdx.z;
     const int row0 = tile % tiles_m * BM, col0 = tile / tiles_m * BN;
     const unsigned char *from =
-        g.planes + entry * g.plane_stride + (long long)tile * (BM * BN) + (piece * THREADS + thread) * 16;
+        g.planes + entry * g.plane_stride + (long long)tile * (BM * BN) + (piece * CRT_THREADS + thread) * 16;
     const scalars by = read_scalars(g);
     unsigned x[4][GROUPS * 4]; // four elements to a word, by moduli
 #pragma unroll
@@ -109,8 +94,8 @@ static __global__ void __launch_bounds__(THREADS) combine(const ht_crt_combine_a
 #pragma unroll
         for (int e = 0; e < 4; e++) {
             const int at = piece * 16 + w * 4 + e;
-            store_element(g, by, entry, residues[e], row0 + row_in_tile(thread, at),
-                          col0 + column_in_tile(thread, at));
+            store_element(g, by, entry, residues[e], row0 + ht_crt_row(thread, at),
+                          col0 + ht_crt_column(thread, at));
         }
     }
 }
@@ -118,5 +103,5 @@ static __global__ void __launch_bounds__(THREADS) combine(const ht_crt_combine_a
 static int launch(const ht_crt_combine_args &g, void *stream)
 {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch(combine, tiles * PIECES, 1, (unsigned)g.batch, THREADS, 0, stream, g);
+    return ht_launch(combine, tiles * PIECES, 1, (unsigned)g.batch, CRT_THREADS, 0, stream, g);
 }
