@@ -44,8 +44,9 @@
  *    more (this allocates and waits for the stream); from the first call that scales rows of more than 64 k
  *    on there are up to 34 MB beside it through which packing blocks exchange their rows' largest elements. A
  *    block that was outgrown is kept, because a graph may hold its address, until halftone_trim or
- *    halftone_destroy; blocks so kept are together no larger than the one in use. Blocks are kept for 32 streams; the next stream gets those of
- *    the one that was not used for longest, after waiting for the device.
+ *    halftone_destroy; blocks so kept are together no larger than the one in use. Blocks are kept for 32
+ *    streams; the next stream gets those of the one that was not used for longest, after waiting for the
+ *    device.
  *
  *    HALFTONE_POOL, by halftone_set_workspace_source: each call allocates on its stream (cudaMallocAsync,
  *    hipMallocAsync) from a pool of the handle's and gives back behind itself. All streams share what is
@@ -59,7 +60,8 @@
  *    plain call. A block of yours must outlive the graph, a block of the handle's lives until halftone_trim
  *    or halftone_destroy; with either a replay counts as a call on the stream it was captured on, so order it
  *    with the others there. Memory of the pool is the graph's own: such a graph needs neither the handle nor
- *    any order, except of its own replays. The handle's own block serves where it is large enough already,
+ *    any order, except of its own replays (CUDA neither clones it nor instantiates it twice at once). The
+ *    handle's own block serves where it is large enough already,
  *    else the pool; where the device has no pools a call that needs more is refused with
  *    HALFTONE_WORKSPACE, and the capture goes on: make the call once before.
  *
