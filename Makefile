@@ -304,7 +304,7 @@ $(SET)/halftone.h: $(SET)/manifest ;
 # What `halftone probe` measures with: every NVIDIA GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
 PROBE_TARGETS := arch=compute_75,code=compute_75 arch=compute_80,code=[sm_80,compute_80] arch=compute_90a,code=sm_90a
 PROBE_OBJ := $(if $(IS_HIP),,out/obj/bench/probe_kernels.o)
-out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/fault.h out/obj/nvcc
+out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/cli_error.h out/obj/nvcc
 	@mkdir -p $(@D)
 	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
@@ -315,7 +315,7 @@ out/obj/bench/delay_kernel.o: bench/delay_kernel.cu bench/delay.h out/obj/nvcc
 	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
 # What `halftone profile` runs on the device, and the simulator's arithmetic that it holds against it.
-PROFILE_KERNELS := bench/profile_kernels.cu bench/profile.h bench/fault.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
+PROFILE_KERNELS := bench/profile_kernels.cu bench/profile.h bench/cli_error.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
 PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile_kernels.o)
 out/obj/bench/profile_kernels.o: $(PROFILE_KERNELS) out/obj/nvcc
 	@mkdir -p $(@D)

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 struct option {
     const char *name;   /* "--sizes" or "-o" */
@@ -15,14 +15,14 @@ struct option {
 /* Options in any order; everything else is positional. `--` ends the options. The table ends with a NULL
  * name. */
 int args_parse(int argc, char **argv, const struct option *options, const char **positional,
-               int positional_most, int *positional_count, struct fault *f);
+               int positional_most, int *positional_count, struct cli_error *f);
 
 /* "64,256,1024" as numbers in [least, most]. */
 int args_numbers(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
-                 int out_most, int *count, struct fault *f);
+                 int out_most, int *count, struct cli_error *f);
 int args_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
-                struct fault *f);
-int args_seconds(const char *option, const char *text, double *out, struct fault *f);
+                struct cli_error *f);
+int args_seconds(const char *option, const char *text, double *out, struct cli_error *f);
 
 /* Splits "a,b,c"; the names are malloc'ed as one block that args_names_free releases. */
 struct name_list {
@@ -30,7 +30,7 @@ struct name_list {
     const char **name;
     int count;
 };
-int args_names(const char *option, const char *text, struct name_list *out, struct fault *f);
+int args_names(const char *option, const char *text, struct name_list *out, struct cli_error *f);
 void args_names_free(struct name_list *list);
 
 #endif

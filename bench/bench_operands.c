@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contenders.h"
+#include "methods.h"
 #include "metrics.h"
-#include "native.h"
+#include "baseline_fp32.h"
 #include "operands.h"
 #include "outfile.h"
 #include "progress.h"
@@ -34,11 +34,11 @@ struct total {
 
 struct bench {
     const struct bench_operands *what;
-    struct engine *engine;
-    struct yardstick *yardstick;
-    struct device_facts *facts;
+    struct session *session;
+    struct baseline *yardstick;
+    struct device_info *facts;
     struct operands operands;
-    struct contenders contenders;
+    struct methods contenders;
     struct timing_plan plan;
     struct progress progress;
     struct tsv table;
@@ -51,7 +51,7 @@ struct round {
     struct bench *bench;
     const struct operands_product *product;
     struct pair pair;
-    struct engine_problem problem;
+    struct session_problem problem;
     struct reference reference[BATCH_GRADED];
     int64_t graded[BATCH_GRADED]; /* which of the batch */
     int references;
@@ -66,8 +66,8 @@ static int64_t batch_of(const struct round *r) {
     return r->problem.batch > 1 ? r->problem.batch : 1;
 }
 
-static int make_references(struct round *r, struct fault *f) {
-    const struct engine_problem *p = &r->problem;
+static int make_references(struct round *r, struct cli_error *f) {
+    const struct session_problem *p = &r->problem;
     const int64_t batch = batch_of(r);
     r->references = batch < BATCH_GRADED ? (int)batch : BATCH_GRADED;
     for (int i = 0; i < r->references; i++) {
@@ -76,13 +76,13 @@ static int make_references(struct round *r, struct fault *f) {
         if (reference_make(&r->reference[i], p->trans_a, p->trans_b, p->m, p->n, p->k,
                            r->pair.x[1].data + at * p->k * p->m, p->lda, r->pair.x[0].data + at * p->k * p->n,
                            p->ldb, ROWS_GRADED, 0) != 0)
-            return fault_memory(f, 32.0 * ROWS_GRADED * (double)p->n, "a reference");
+            return cli_error_memory(f, 32.0 * ROWS_GRADED * (double)p->n, "a reference");
     }
     return 0;
 }
 
 /* The references one after the other, as one truth. */
-static int join_references(struct round *r, struct fault *f) {
+static int join_references(struct round *r, struct cli_error *f) {
     const int64_t each = r->reference[0].rows * r->reference[0].cols, count = r->references * each;
     r->exact = malloc((size_t)count * sizeof *r->exact);
     r->magnitude = malloc((size_t)count * sizeof *r->magnitude);
@@ -91,7 +91,7 @@ static int join_references(struct round *r, struct fault *f) {
     r->whole = malloc((size_t)(batch_of(r) * r->problem.m * r->problem.n) * sizeof *r->whole);
     if (r->exact == NULL || r->magnitude == NULL || r->single == NULL || r->sample == NULL ||
         r->whole == NULL)
-        return fault_memory(f, 24.0 * (double)count, "a reference");
+        return cli_error_memory(f, 24.0 * (double)count, "a reference");
     for (int i = 0; i < r->references; i++) {
         memcpy(r->exact + i * each, r->reference[i].exact, (size_t)each * sizeof *r->exact);
         memcpy(r->magnitude + i * each, r->reference[i].magnitude, (size_t)each * sizeof *r->magnitude);
@@ -101,7 +101,7 @@ static int join_references(struct round *r, struct fault *f) {
     return 0;
 }
 
-static int round_open(struct round *r, struct bench *b, int i, struct fault *f) {
+static int round_open(struct round *r, struct bench *b, int i, struct cli_error *f) {
     memset(r, 0, sizeof *r);
     r->bench = b;
     r->product = &b->operands.product[i];
@@ -114,7 +114,7 @@ static int round_open(struct round *r, struct bench *b, int i, struct fault *f) 
 static void round_close(struct round *r) {
     for (int i = 0; i < r->references; i++)
         reference_free(&r->reference[i]);
-    engine_problem_close(&r->problem);
+    session_problem_close(&r->problem);
     pair_free(&r->pair);
     free(r->exact);
     free(r->magnitude);
@@ -124,10 +124,10 @@ static void round_close(struct round *r) {
 }
 
 /* Errors of what stands in problem.c. */
-static int grade(struct round *r, struct metrics *out, struct fault *f) {
-    const struct engine_problem *p = &r->problem;
+static int grade(struct round *r, struct metrics *out, struct cli_error *f) {
+    const struct session_problem *p = &r->problem;
     const int64_t each = r->reference[0].rows * r->reference[0].cols;
-    if (engine_problem_result(p, r->whole, f) != 0)
+    if (session_problem_result(p, r->whole, f) != 0)
         return -1;
     for (int i = 0; i < r->references; i++)
         reference_sample(&r->reference[i], r->whole + r->graded[i] * p->m * p->n, p->m, r->sample + i * each);
@@ -169,24 +169,24 @@ static void add_row(struct round *r, const char *method, const struct halftone_p
     tsv_end_row(table);
 }
 
-static int call_native(void *context, struct fault *f) {
+static int call_native(void *context, struct cli_error *f) {
     const struct round *r = context;
-    const struct engine_problem *p = &r->problem;
-    const int status = yardstick_sgemm_batch(r->bench->yardstick, p->trans_a, p->trans_b, p->m, p->n, p->k,
+    const struct session_problem *p = &r->problem;
+    const int status = baseline_sgemm_batch(r->bench->yardstick, p->trans_a, p->trans_b, p->m, p->n, p->k,
                                              p->a, p->lda, p->b, p->ldb, p->c, batch_of(r));
     return status == 0
                ? 0
-               : fault_set(f, "cuBLAS SGEMM failed with status %d; check that this cuBLAS fits the driver",
+               : cli_error_set(f, "cuBLAS SGEMM failed with status %d; check that this cuBLAS fits the driver",
                            status);
 }
 
-static int call_ours(void *context, struct fault *f) {
+static int call_ours(void *context, struct cli_error *f) {
     struct round *r = context;
-    return engine_multiply(r->bench->engine, &r->problem, f);
+    return session_multiply(r->bench->session, &r->problem, f);
 }
 
 /* Without cuBLAS native FP32 is the CPU's loop, which is not timed. */
-static int run_native(struct round *r, struct fault *f) {
+static int run_native(struct round *r, struct cli_error *f) {
     struct bench *b = r->bench;
     struct timing t = timing_none;
     progress_step(&b->progress, r->product->name);
@@ -197,7 +197,7 @@ static int run_native(struct round *r, struct fault *f) {
             return -1;
         r->native_us = micro(t.median_s);
     }
-    add_row(r, native_name(b->yardstick), NULL, &t, &r->native);
+    add_row(r, baseline_fp32_name(b->yardstick), NULL, &t, &r->native);
     return 0;
 }
 
@@ -215,14 +215,14 @@ static void add_to_total(struct total *sum, const struct round *r, const struct 
     sum->products++;
 }
 
-static int run_method(struct round *r, int i, struct fault *f) {
+static int run_method(struct round *r, int i, struct cli_error *f) {
     struct bench *b = r->bench;
     const char *name = b->contenders.name[i];
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct timing t = timing_none;
     struct metrics e;
     progress_step(&b->progress, r->product->name);
-    if (engine_select(b->engine, name, NULL, f) != 0 || engine_query(b->engine, &r->problem, &plan, f) != 0 ||
+    if (session_select(b->session, name, NULL, f) != 0 || session_query(b->session, &r->problem, &plan, f) != 0 ||
         timing_measure(&b->plan, call_ours, r, &t, f) != 0 || grade(r, &e, f) != 0)
         return -1;
     b->total[i].name = name;
@@ -231,7 +231,7 @@ static int run_method(struct round *r, int i, struct fault *f) {
     return 0;
 }
 
-static int run_product(struct bench *b, int i, struct fault *f) {
+static int run_product(struct bench *b, int i, struct cli_error *f) {
     struct round r;
     int status = round_open(&r, b, i, f);
     if (status == 0)
@@ -255,14 +255,14 @@ static void print_totals(const struct bench *b) {
                    "in %d; ",
                    t->us, t->products, t->native_us, t->native_us / t->us, t->least_ratio, t->slower);
         printf("frob smaller than %s's in %d of %d, grade no larger in %d, at most %.3g times it\n",
-               native_name(b->yardstick), t->frob_smaller, t->products, t->grade_no_larger,
+               baseline_fp32_name(b->yardstick), t->frob_smaller, t->products, t->grade_no_larger,
                t->most_grade_ratio);
     }
 }
 
 static void make_head(struct bench *b) {
     char stamp[STAMP_BYTES];
-    stamp_write(stamp, &b->what->stamp, b->engine, b->yardstick, b->facts);
+    stamp_write(stamp, &b->what->stamp, b->session, b->yardstick, b->facts);
     snprintf(b->head, sizeof b->head,
              "%s# data: stored operands, %d products; us: a call end to end, back to back, median, least and "
              "most of the "
@@ -271,12 +271,12 @@ static void make_head(struct bench *b) {
              "products; "
              "cublas-sgemm and all others on the same device memory%s\n",
              stamp, b->operands.count, b->what->seconds, (int)ROWS_GRADED, (int)BATCH_GRADED,
-             b->engine->device.simulated
+             b->session->device.simulated
                  ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
                  : "");
 }
 
-static int run_all(struct bench *b, struct fault *f) {
+static int run_all(struct bench *b, struct cli_error *f) {
     int status = 0;
     make_head(b);
     fputs(b->head, stdout);
@@ -286,7 +286,7 @@ static int run_all(struct bench *b, struct fault *f) {
     for (int i = 0; i < b->operands.count && status == 0; i++)
         status = run_product(b, i, f);
     progress_end(&b->progress);
-    struct fault print_fault; /* what was measured before a failure is still shown */
+    struct cli_error print_fault; /* what was measured before a failure is still shown */
     if (tsv_print(&b->table, stdout, &print_fault) != 0 && status == 0) {
         *f = print_fault;
         status = -1;
@@ -302,32 +302,32 @@ static int run_all(struct bench *b, struct fault *f) {
 }
 
 /* The three that the default is made of, as far as the library has them. */
-static int choose(struct bench *b, struct fault *f) {
+static int choose(struct bench *b, struct cli_error *f) {
     static const char *const usual[] = {"auto", "bf16x6u", "f16x3"};
     if (b->what->schemes != NULL || b->what->accuracies != NULL)
-        return contenders_choose(&b->contenders, b->engine, false, b->what->schemes, b->what->accuracies, f);
+        return methods_choose(&b->contenders, b->session, false, b->what->schemes, b->what->accuracies, f);
     char list[64] = "";
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        if (halftone_set_scheme(b->engine->handle, usual[i]) != HALFTONE_OK)
+        if (halftone_set_scheme(b->session->handle, usual[i]) != HALFTONE_OK)
             continue;
         strcat(list, list[0] != '\0' ? "," : "");
         strcat(list, usual[i]);
     }
-    return contenders_choose(&b->contenders, b->engine, true, list[0] != '\0' ? list : NULL, NULL, f);
+    return methods_choose(&b->contenders, b->session, true, list[0] != '\0' ? list : NULL, NULL, f);
 }
 
-int bench_operands_run(const struct bench_operands *what, struct engine *engine, struct fault *f) {
-    struct bench b = {.what = what, .engine = engine};
+int bench_operands_run(const struct bench_operands *what, struct session *session, struct cli_error *f) {
+    struct bench b = {.what = what, .session = session};
     const char *why = "";
-    if (!engine->device.simulated) {
-        b.facts = facts_open();
-        b.yardstick = yardstick_open(&why);
+    if (!session->device.simulated) {
+        b.facts = device_info_open();
+        b.yardstick = baseline_open(&why);
         if (b.yardstick == NULL)
             fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
     }
     b.plan = (struct timing_plan){.seconds = what->seconds,
                                   .singles = SINGLE_CALLS,
-                                  .simulated = engine->device.simulated,
+                                  .simulated = session->device.simulated,
                                   .facts = b.facts};
     int status = operands_read(&b.operands, what->folder, f);
     if (status == 0)
@@ -335,8 +335,8 @@ int bench_operands_run(const struct bench_operands *what, struct engine *engine,
     if (status == 0)
         status = run_all(&b, f);
     operands_free(&b.operands);
-    contenders_free(&b.contenders);
-    yardstick_close(b.yardstick);
-    facts_close(b.facts);
+    methods_free(&b.contenders);
+    baseline_close(b.yardstick);
+    device_info_close(b.facts);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef BENCH_BENCH_OPERANDS_H
 #define BENCH_BENCH_OPERANDS_H
 
-#include "engine.h"
+#include "session.h"
 #include "stamp.h"
 
 struct bench_operands {
@@ -12,6 +12,6 @@ struct bench_operands {
     struct stamp stamp;
 };
 
-int bench_operands_run(const struct bench_operands *what, struct engine *engine, struct fault *f);
+int bench_operands_run(const struct bench_operands *what, struct session *session, struct cli_error *f);
 
 #endif

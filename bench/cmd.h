@@ -2,12 +2,12 @@
 #ifndef BENCH_CMD_H
 #define BENCH_CMD_H
 
-#include "fault.h"
+#include "cli_error.h"
 
 struct command {
     const char *name, *summary, *help;
     /* argv after the subcommand's name; 0, or -1 with the fault filled. */
-    int (*run)(int argc, char **argv, struct fault *f);
+    int (*run)(int argc, char **argv, struct cli_error *f);
     int takes_families; /* --help ends with their list */
 };
 

@@ -9,10 +9,10 @@
 #include "args.h"
 #include "bench_operands.h"
 #include "cmd.h"
-#include "contenders.h"
+#include "methods.h"
 #include "families.h"
-#include "narrow.h"
-#include "native.h"
+#include "cast16.h"
+#include "baseline_fp32.h"
 #include "outfile.h"
 #include "progress.h"
 #include "shapes.h"
@@ -67,18 +67,18 @@ static const struct tsv_column bench_columns[] = {{"m", 1},
                                                   {"power_w", 1}};
 
 struct bench {
-    struct engine engine;
-    struct yardstick *yardstick;
-    struct device_facts *facts;
+    struct session session;
+    struct baseline *yardstick;
+    struct device_info *facts;
     const char *out;
     struct stamp stamp;
     struct shape_list shapes;
     const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
-    bool times[YARDSTICK_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
+    bool times[BASELINE_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
     const struct family *family;
     int64_t pad; /* leading dimensions of A and B are their rows and this */
-    struct contenders contenders;
+    struct methods contenders;
     int all_kernels;
     struct timing_plan plan;
     struct tsv table;
@@ -94,10 +94,10 @@ struct round {
     float *a, *b, *whole, *sample;
     struct reference reference;
     struct metrics_truth truth;
-    struct engine_problem problem;
-    struct narrow half, brain; /* FP16 and BF16 for cuBLAS */
-    enum yardstick_mode mode;
-    double yardstick_tflops[YARDSTICK_TIMED]; /* -1: not measured */
+    struct session_problem problem;
+    struct cast16 half, brain; /* FP16 and BF16 for cuBLAS */
+    enum baseline_mode mode;
+    double baseline_tflops[BASELINE_TIMED]; /* -1: not measured */
     double sgemm_single_tflops;
     double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
 };
@@ -135,15 +135,15 @@ static void single_cells(struct tsv *t, const struct round *r, const struct line
 }
 
 /* The result of the contender must be in problem.c. */
-static int add_line(struct round *r, const struct line *l, struct fault *f) {
+static int add_line(struct round *r, const struct line *l, struct cli_error *f) {
     struct bench *b = r->bench;
     struct tsv *t = &b->table;
     struct metrics e;
-    if (engine_problem_result(&r->problem, r->whole, f) != 0)
+    if (session_problem_result(&r->problem, r->whole, f) != 0)
         return -1;
     reference_sample(&r->reference, r->whole, r->shape.m, r->sample);
     metrics_compute(&r->truth, r->sample, &e);
-    const double *yard = r->yardstick_tflops;
+    const double *yard = r->baseline_tflops;
     double end = tflops(r, l->end.median_s), product = tflops(r, l->product.median_s);
     double pack_gbps = l->pack.median_s > 0 ? l->pack_bytes / l->pack.median_s / 1e9 : -1;
     double spread = l->end.median_s > 0 ? 100 * (l->end.most_s - l->end.least_s) / l->end.median_s : -1;
@@ -157,10 +157,10 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
     speed_cells(t, r, &l->end);
     speed_cells(t, r, &l->product);
     single_cells(t, r, l);
-    tsv_measured(t, share(end, yard[YARDSTICK_SGEMM]), 4);
-    tsv_measured(t, share(product, yard[YARDSTICK_SGEMM]), 4);
-    tsv_measured(t, share(end, yard[YARDSTICK_TF32]), 3);
-    tsv_measured(t, share(end, yard[YARDSTICK_FP16]), 3);
+    tsv_measured(t, share(end, yard[BASELINE_SGEMM]), 4);
+    tsv_measured(t, share(product, yard[BASELINE_SGEMM]), 4);
+    tsv_measured(t, share(end, yard[BASELINE_TF32]), 3);
+    tsv_measured(t, share(end, yard[BASELINE_FP16]), 3);
     tsv_measured(t, l->limit_tflops, 4);
     tsv_measured(t, share(product, l->limit_tflops), 3);
     tsv_measured(t, pack_gbps, 4);
@@ -177,32 +177,32 @@ static int add_line(struct round *r, const struct line *l, struct fault *f) {
     return 0;
 }
 
-static int call_yardstick(void *context, struct fault *f) {
+static int call_yardstick(void *context, struct cli_error *f) {
     const struct round *r = context;
-    const struct engine_problem *p = &r->problem;
-    const int half = r->mode == YARDSTICK_FP16, brain = r->mode == YARDSTICK_BF16;
+    const struct session_problem *p = &r->problem;
+    const int half = r->mode == BASELINE_FP16, brain = r->mode == BASELINE_BF16;
     const void *a = half ? r->half.a : brain ? r->brain.a : p->a, *b = half ? r->half.b : brain ? r->brain.b : p->b;
-    const int status = yardstick_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a,
+    const int status = baseline_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a,
                                           p->lda, b, p->ldb, p->c);
     return status == 0 ? 0
-                       : fault_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
-                                   yardstick_names[r->mode], status);
+                       : cli_error_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
+                                   baseline_names[r->mode], status);
 }
 
 /* Call contexts for timing: engine and problem. */
-static int call_multiply(void *context, struct fault *f) {
+static int call_multiply(void *context, struct cli_error *f) {
     struct round *r = context;
-    return engine_multiply(&r->bench->engine, &r->problem, f);
+    return session_multiply(&r->bench->session, &r->problem, f);
 }
 
-static int call_pack(void *context, struct fault *f) {
+static int call_pack(void *context, struct cli_error *f) {
     struct round *r = context;
-    return engine_pack(&r->bench->engine, &r->problem, f);
+    return session_pack(&r->bench->session, &r->problem, f);
 }
 
-static int call_packed(void *context, struct fault *f) {
+static int call_packed(void *context, struct cli_error *f) {
     struct round *r = context;
-    return engine_multiply_packed(&r->bench->engine, &r->problem, f);
+    return session_multiply_packed(&r->bench->session, &r->problem, f);
 }
 
 static void step(struct round *r, const char *contender) {
@@ -212,20 +212,20 @@ static void step(struct round *r, const char *contender) {
     progress_step(&r->bench->progress, what);
 }
 
-static int run_yardsticks(struct round *r, struct fault *f) {
-    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
-        r->yardstick_tflops[mode] = -1;
+static int run_yardsticks(struct round *r, struct cli_error *f) {
+    for (int mode = 0; mode < BASELINE_TIMED; mode++)
+        r->baseline_tflops[mode] = -1;
     r->sgemm_single_tflops = -1;
-    for (int mode = 0; mode < YARDSTICK_TIMED; mode++) {
+    for (int mode = 0; mode < BASELINE_TIMED; mode++) {
         if (!r->bench->times[mode])
             continue;
-        struct line l = {yardstick_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
-        r->mode = (enum yardstick_mode)mode;
+        struct line l = {baseline_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
+        r->mode = (enum baseline_mode)mode;
         step(r, l.contender);
         if (timing_measure(&r->bench->plan, call_yardstick, r, &l.end, f) != 0)
             return -1;
-        r->yardstick_tflops[mode] = tflops(r, l.end.median_s);
-        if (mode == YARDSTICK_SGEMM)
+        r->baseline_tflops[mode] = tflops(r, l.end.median_s);
+        if (mode == BASELINE_SGEMM)
             r->sgemm_single_tflops = tflops(r, l.end.single.median_s);
         l.product = l.end;
         if (add_line(r, &l, f) != 0)
@@ -251,36 +251,36 @@ static double limit_of(const struct round *r, const struct ht_set_desc *set, con
     for (int i = 0; i < set->schemes; i++) {
         const struct ht_scheme_desc *s = &set->scheme[i];
         const bool brain = strncmp(s->name, "bf16", 4) == 0;
-        const enum yardstick_mode mode = s->slice_bytes == 4 ? YARDSTICK_TF32 : brain ? YARDSTICK_BF16 : YARDSTICK_FP16;
-        if (strcmp(s->name, scheme) == 0 && s->pack != NULL && s->slice_bytes > 1 && r->yardstick_tflops[mode] > 0)
-            return r->yardstick_tflops[mode] / s->products;
+        const enum baseline_mode mode = s->slice_bytes == 4 ? BASELINE_TF32 : brain ? BASELINE_BF16 : BASELINE_FP16;
+        if (strcmp(s->name, scheme) == 0 && s->pack != NULL && s->slice_bytes > 1 && r->baseline_tflops[mode] > 0)
+            return r->baseline_tflops[mode] / s->products;
     }
     return -1;
 }
 
 /* Packing alone and the product of packed operands; an accuracy has none, but the scheme that it chose has. */
-static int time_pieces(struct round *r, struct line *l, const char *kernel, const char *chosen, struct fault *f) {
+static int time_pieces(struct round *r, struct line *l, const char *kernel, const char *chosen, struct cli_error *f) {
     struct bench *b = r->bench;
-    const bool by_accuracy = engine_accuracy_of(l->contender) != NULL;
-    if (by_accuracy && engine_select(&b->engine, chosen, kernel, f) != 0)
+    const bool by_accuracy = session_accuracy_of(l->contender) != NULL;
+    if (by_accuracy && session_select(&b->session, chosen, kernel, f) != 0)
         return -1;
-    if (b->engine.packs &&
-        (engine_pack_prepare(&b->engine, &r->problem, f) != 0 ||
+    if (b->session.packs &&
+        (session_pack_prepare(&b->session, &r->problem, f) != 0 ||
          timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
          timing_measure(&b->plan, call_packed, r, &l->product, f) != 0))
         return -1;
-    return by_accuracy ? engine_select(&b->engine, l->contender, kernel, f) : 0;
+    return by_accuracy ? session_select(&b->session, l->contender, kernel, f) : 0;
 }
 
 /* kernel NULL: the library's pick; kernels that read the matrices themselves have no pieces. The end-to-end call comes last, so that its result is what is judged. */
-static int run_scheme(struct round *r, const char *contender, const char *kernel, struct fault *f) {
+static int run_scheme(struct round *r, const char *contender, const char *kernel, struct cli_error *f) {
     struct bench *b = r->bench;
-    const struct ht_set_desc *set = b->engine.set;
+    const struct ht_set_desc *set = b->session.set;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, -1};
     step(r, kernel != NULL ? kernel : contender);
-    if (engine_select(&b->engine, contender, kernel, f) != 0 ||
-        engine_query(&b->engine, &r->problem, &plan, f) != 0 ||
+    if (session_select(&b->session, contender, kernel, f) != 0 ||
+        session_query(&b->session, &r->problem, &plan, f) != 0 ||
         (plan.pack_ns > 0 && time_pieces(r, &l, kernel, plan.scheme, f) != 0) ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
         return -1;
@@ -292,23 +292,23 @@ static int run_scheme(struct round *r, const char *contender, const char *kernel
     return add_line(r, &l, f);
 }
 
-static int run_schemes(struct round *r, struct fault *f) {
+static int run_schemes(struct round *r, struct cli_error *f) {
     struct bench *b = r->bench;
     int status = 0;
     for (int i = 0; i < b->contenders.count && status == 0; i++) {
         if (!b->all_kernels)
             status = run_scheme(r, b->contenders.name[i], NULL, f);
-        for (int k = 0; b->all_kernels && k < b->engine.set->kernels && status == 0; k++)
-            if (strcmp(b->engine.set->kernel[k].scheme, b->contenders.name[i]) == 0)
-                status = run_scheme(r, b->contenders.name[i], b->engine.set->kernel[k].name, f);
+        for (int k = 0; b->all_kernels && k < b->session.set->kernels && status == 0; k++)
+            if (strcmp(b->session.set->kernel[k].scheme, b->contenders.name[i]) == 0)
+                status = run_scheme(r, b->contenders.name[i], b->session.set->kernel[k].name, f);
     }
     return status;
 }
 
 static void round_close(struct round *r) {
-    narrow_close(&r->half);
-    narrow_close(&r->brain);
-    engine_problem_close(&r->problem);
+    cast16_close(&r->half);
+    cast16_close(&r->brain);
+    session_problem_close(&r->problem);
     reference_free(&r->reference);
     free(r->a);
     free(r->b);
@@ -329,7 +329,7 @@ static float *make_matrix(const struct round *r, char which, int64_t *ld, int64_
 }
 
 static int round_open(struct round *r, struct bench *b, const struct shape *s, const char *trans,
-                      struct fault *f) {
+                      struct cli_error *f) {
     const char ta = trans[0], tb = trans[1];
     int64_t lda, ldb, a_count, b_count;
     memset(r, 0, sizeof *r);
@@ -341,15 +341,15 @@ static int round_open(struct round *r, struct bench *b, const struct shape *s, c
     r->whole = malloc((size_t)(s->m * s->n) * sizeof(float));
     r->sample = malloc((size_t)(SAMPLED_ROWS * s->n) * sizeof(float));
     if (r->a == NULL || r->b == NULL || r->whole == NULL || r->sample == NULL)
-        return fault_memory(f, 4.0 * (double)(a_count + b_count + s->m * s->n), "matrices");
+        return cli_error_memory(f, 4.0 * (double)(a_count + b_count + s->m * s->n), "matrices");
     if (reference_make(&r->reference, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, SAMPLED_ROWS, 0) != 0)
-        return fault_memory(f, 32.0 * (double)(SAMPLED_ROWS * s->n), "a reference");
+        return cli_error_memory(f, 32.0 * (double)(SAMPLED_ROWS * s->n), "a reference");
     r->truth = reference_truth(&r->reference);
-    if (engine_problem_open(&r->problem, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, f) != 0)
+    if (session_problem_open(&r->problem, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, f) != 0)
         return -1;
-    if (b->times[YARDSTICK_FP16] && narrow_open(&r->half, YARDSTICK_FP16, r->a, a_count, r->b, b_count, f) != 0)
+    if (b->times[BASELINE_FP16] && cast16_open(&r->half, BASELINE_FP16, r->a, a_count, r->b, b_count, f) != 0)
         return -1;
-    return b->times[YARDSTICK_BF16] ? narrow_open(&r->brain, YARDSTICK_BF16, r->a, a_count, r->b, b_count, f) : 0;
+    return b->times[BASELINE_BF16] ? cast16_open(&r->brain, BASELINE_BF16, r->a, a_count, r->b, b_count, f) : 0;
 }
 
 /* A and B, each into the same buffer: what packing at least moves, with the same data. */
@@ -358,16 +358,16 @@ struct copy {
     void *to;
 };
 
-static int call_copy(void *context, struct fault *f) {
+static int call_copy(void *context, struct cli_error *f) {
     const struct copy *c = context;
-    const struct engine_problem *p = &c->round->problem;
-    const struct device_facts *facts = c->round->bench->facts;
+    const struct session_problem *p = &c->round->problem;
+    const struct device_info *facts = c->round->bench->facts;
     const size_t a_bytes = (size_t)(p->m * p->k) * sizeof(float),
                  b_bytes = (size_t)(p->k * p->n) * sizeof(float);
-    return facts_copy(facts, c->to, p->a, a_bytes) == 0 &&
-                   facts_copy(facts, (char *)c->to + a_bytes, p->b, b_bytes) == 0
+    return device_info_copy(facts, c->to, p->a, a_bytes) == 0 &&
+                   device_info_copy(facts, (char *)c->to + a_bytes, p->b, b_bytes) == 0
                ? 0
-               : fault_set(f, "device copy failed");
+               : cli_error_set(f, "device copy failed");
 }
 
 /* Not being able to measure it is no failure: the columns then say n/a. */
@@ -376,16 +376,16 @@ static double measure_copy(const struct round *r) {
     const struct shape *s = &r->shape;
     const size_t bytes = (size_t)(s->m * s->k + s->k * s->n) * sizeof(float);
     struct copy c = {r, NULL};
-    struct fault ignored;
+    struct cli_error ignored;
     struct timing timing = timing_none;
-    if (!b->engine.device.simulated && b->facts != NULL && ht_dev_alloc(&c.to, bytes) == HT_DEV_OK)
+    if (!b->session.device.simulated && b->facts != NULL && ht_dev_alloc(&c.to, bytes) == HT_DEV_OK)
         (void)timing_measure(&b->plan, call_copy, &c, &timing, &ignored);
     (void)ht_dev_free(c.to);
     return timing.median_s > 0 ? 2.0 * (double)bytes / timing.median_s / 1e9 : -1;
 }
 
 /* The file is written after every shape, so that an interrupted run keeps what it measured; a pipe gets it once. */
-static int run_shape(struct bench *b, const struct shape *s, const char *trans, struct fault *f) {
+static int run_shape(struct bench *b, const struct shape *s, const char *trans, struct cli_error *f) {
     struct round r;
     int status = round_open(&r, b, s, trans, f);
     if (status == 0)
@@ -402,7 +402,7 @@ static int run_shape(struct bench *b, const struct shape *s, const char *trans, 
 
 static void make_comments(struct bench *b) {
     char head[STAMP_BYTES];
-    stamp_write(head, &b->stamp, &b->engine, b->yardstick, b->facts);
+    stamp_write(head, &b->stamp, &b->session, b->yardstick, b->facts);
     snprintf(
         b->comments, sizeof b->comments,
         "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
@@ -417,33 +417,33 @@ static void make_comments(struct bench *b) {
         "round, "
         "bytes read and written%s\n",
         head, b->family->text, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds,
-        b->engine.device.simulated
+        b->session.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
             : "");
 }
 
 static int count_steps(const struct bench *b) {
     int kernels = 0, yardsticks = 0;
-    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
+    for (int mode = 0; mode < BASELINE_TIMED; mode++)
         yardsticks += b->times[mode];
     for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
-        for (int k = 0; k < b->engine.set->kernels; k++)
-            kernels += strcmp(b->engine.set->kernel[k].scheme, b->contenders.name[i]) == 0;
+        for (int k = 0; k < b->session.set->kernels; k++)
+            kernels += strcmp(b->session.set->kernel[k].scheme, b->contenders.name[i]) == 0;
     return b->shapes.count * b->transes * (yardsticks + (b->all_kernels ? kernels : b->contenders.count));
 }
 
-static int run_all(struct bench *b, struct fault *f) {
+static int run_all(struct bench *b, struct cli_error *f) {
     const char *why = "the simulator has no vendor library";
     int status = 0;
-    b->plan.simulated = b->engine.device.simulated;
-    if (!b->engine.device.simulated) {
-        b->facts = facts_open();
-        b->yardstick = yardstick_open(&why);
+    b->plan.simulated = b->session.device.simulated;
+    if (!b->session.device.simulated) {
+        b->facts = device_info_open();
+        b->yardstick = baseline_open(&why);
     }
     b->plan.facts = b->facts;
     b->plan.singles = SINGLES;
     make_comments(b);
-    if (b->engine.device.simulated)
+    if (b->session.device.simulated)
         fputs("halftone bench: this is the simulator, whose times say nothing of a GPU; the command `halftone`, built with nvcc, "
               "measures one\n",
               stderr);
@@ -459,7 +459,7 @@ static int run_all(struct bench *b, struct fault *f) {
         for (int t = 0; t < b->transes && status == 0; t++)
             status = run_shape(b, &b->shapes.shape[i], b->trans[t], f);
     progress_end(&b->progress);
-    struct fault print_fault; /* what was measured before a failure is still shown */
+    struct cli_error print_fault; /* what was measured before a failure is still shown */
     if (tsv_print(&b->table, stdout, &print_fault) != 0 && status == 0) {
         *f = print_fault;
         status = -1;
@@ -469,21 +469,21 @@ static int run_all(struct bench *b, struct fault *f) {
     if (status == 0 && b->out != NULL)
         fprintf(outfile_remarks(b->out), "wrote %s\n", b->out);
     tsv_free(&b->table);
-    yardstick_close(b->yardstick);
-    facts_close(b->facts);
+    baseline_close(b->yardstick);
+    device_info_close(b->facts);
     return status;
 }
 
 /* The names of kernels are found by the scheme's name. */
-static int check_names(const struct bench *b, struct fault *f) {
+static int check_names(const struct bench *b, struct cli_error *f) {
     for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
-        if (strcmp(b->contenders.name[i], "auto") == 0 || engine_accuracy_of(b->contenders.name[i]) != NULL)
-            return fault_usage(f, "--kernels all needs scheme names, not %s; `halftone info` lists them",
+        if (strcmp(b->contenders.name[i], "auto") == 0 || session_accuracy_of(b->contenders.name[i]) != NULL)
+            return cli_error_usage(f, "--kernels all needs scheme names, not %s; `halftone info` lists them",
                                b->contenders.name[i]);
     return 0;
 }
 
-static int choose_trans(struct bench *b, const char *text, struct name_list *names, struct fault *f) {
+static int choose_trans(struct bench *b, const char *text, struct name_list *names, struct cli_error *f) {
     static const char *const known[TRANS_MOST] = {"NN", "NT", "TN", "TT"};
     if (args_names("--trans", text, names, f) != 0)
         return -1;
@@ -492,32 +492,32 @@ static int choose_trans(struct bench *b, const char *text, struct name_list *nam
         while (found < TRANS_MOST && strcmp(known[found], names->name[i]) != 0)
             found++;
         if (found == TRANS_MOST || b->transes == TRANS_MOST)
-            return fault_usage(f, "--trans: '%s' is none of NN, NT, TN, TT, or one too many", names->name[i]);
+            return cli_error_usage(f, "--trans: '%s' is none of NN, NT, TN, TT, or one too many", names->name[i]);
         b->trans[b->transes++] = known[found];
     }
     return 0;
 }
 
 /* NULL: all of them. */
-static int choose_yardsticks(struct bench *b, const char *text, struct fault *f) {
+static int choose_yardsticks(struct bench *b, const char *text, struct cli_error *f) {
     struct name_list names = {NULL, NULL, 0};
     int status = text != NULL ? args_names("--yardsticks", text, &names, f) : 0;
-    for (int mode = 0; mode < YARDSTICK_TIMED; mode++)
+    for (int mode = 0; mode < BASELINE_TIMED; mode++)
         b->times[mode] = text == NULL;
     for (int i = 0; i < names.count && status == 0; i++) {
         int mode = 0;
-        while (mode < YARDSTICK_TIMED && strcmp(yardstick_names[mode] + strlen("cublas-"), names.name[i]) != 0)
+        while (mode < BASELINE_TIMED && strcmp(baseline_names[mode] + strlen("cublas-"), names.name[i]) != 0)
             mode++;
-        if (mode < YARDSTICK_TIMED)
+        if (mode < BASELINE_TIMED)
             b->times[mode] = true;
         else
-            status = fault_usage(f, "--yardsticks: '%s' is none of sgemm, tf32, fp16, bf16", names.name[i]);
+            status = cli_error_usage(f, "--yardsticks: '%s' is none of sgemm, tf32, fp16, bf16", names.name[i]);
     }
     args_names_free(&names);
     return status;
 }
 
-static int choose_shapes(struct bench *b, const char *sizes, const char *file, struct fault *f) {
+static int choose_shapes(struct bench *b, const char *sizes, const char *file, struct cli_error *f) {
     int64_t size[SIZES_MOST];
     int count = 0;
     if (file != NULL && shapes_read(&b->shapes, file, f) != 0)
@@ -525,7 +525,7 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
     if (sizes == NULL && file != NULL)
         return 0;
     if (sizes == NULL)
-        sizes = b->engine.device.simulated ? "64" : "1024,2048,4096,8192";
+        sizes = b->session.device.simulated ? "64" : "1024,2048,4096,8192";
     if (args_numbers("--sizes", sizes, 1, 65536, size, SIZES_MOST, &count, f) != 0)
         return -1;
     for (int i = 0; i < count; i++)
@@ -534,7 +534,7 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
     return 0;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
     const char *trans = "NN", *pad = "0", *yardsticks = NULL, *operands = NULL, *family = "uniform";
@@ -562,24 +562,24 @@ static int run(int argc, char **argv, struct fault *f) {
         args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0)
         return -1;
     if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
-        return fault_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
+        return cli_error_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
     b.all_kernels = strcmp(kernels, "all") == 0;
     b.family = family_find(family);
     if (b.family == NULL)
-        return fault_usage(f, "no family '%s'; `halftone report --list` prints them", family);
+        return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", family);
     const int shaped = sizes != NULL || file != NULL || b.all_kernels || b.pad != 0 || strcmp(trans, "NN") != 0;
     if (operands != NULL && (shaped || yardsticks != NULL || strcmp(family, "uniform") != 0))
-        return fault_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad, "
+        return cli_error_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad, "
                               "--family and --yardsticks");
-    int status = outfile_check(b.out, f) == 0 ? engine_open(&b.engine, f) : -1;
+    int status = outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
     if (status == 0 && operands != NULL) {
         const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
-        status = bench_operands_run(&what, &b.engine, f);
-        engine_close(&b.engine);
+        status = bench_operands_run(&what, &b.session, f);
+        session_close(&b.session);
     } else if (status == 0) {
         status = choose_shapes(&b, sizes, file, f);
         if (status == 0)
-            status = contenders_choose(&b.contenders, &b.engine, false, schemes, accuracies, f);
+            status = methods_choose(&b.contenders, &b.session, false, schemes, accuracies, f);
         if (status == 0)
             status = check_names(&b, f);
         if (status == 0)
@@ -588,10 +588,10 @@ static int run(int argc, char **argv, struct fault *f) {
             status = choose_yardsticks(&b, yardsticks, f);
         if (status == 0)
             status = run_all(&b, f);
-        engine_close(&b.engine);
+        session_close(&b.session);
     }
     shapes_free(&b.shapes);
-    contenders_free(&b.contenders);
+    methods_free(&b.contenders);
     args_names_free(&trans_names);
     return status;
 }

@@ -14,7 +14,7 @@
 #include "outfile.h"
 #include "progress.h"
 #include "stamp.h"
-#include "trial.h"
+#include "sample_problem.h"
 #include "tsv.h"
 
 enum { BLOCK_ROWS = 64, HEAD_BYTES = STAMP_BYTES + 1024, SMALL_BLOCK = 16 };
@@ -41,7 +41,7 @@ static const struct tsv_column columns[] = {{"data", 1},
                                             {"clean_rows_b", 0}};
 
 struct check {
-    struct engine engine;
+    struct session session;
     const char *path[2], *folder, *families, *out;
     int64_t rows, n, k;
     struct pair pair;
@@ -64,7 +64,7 @@ static struct data_view view_of(const struct pair *p, int which) {
 
 /* As a call that packs both operands has them. */
 static struct data_rules rules_of(const struct check *c, int64_t m, int64_t n, int64_t k) {
-    const struct ht_set_desc *set = c->engine.set;
+    const struct ht_set_desc *set = c->session.set;
     const struct ht_scheme_desc *s = ht_find_scheme(set, set->auto_first);
     struct data_rules rules = {
         .piece_k = k, .group_rows = SMALL_BLOCK, .unit = CERTIFICATE_KEEPS, .rows_most = c->rows};
@@ -81,22 +81,22 @@ static struct data_rules rules_of(const struct check *c, int64_t m, int64_t n, i
 
 /* What `auto` picks for the command's column-major call, which has the operands change places. */
 static int ask_plan(struct check *c, const struct data_report *r, struct halftone_plan *plan,
-                    struct fault *f) {
-    const struct engine_problem p = {
+                    struct cli_error *f) {
+    const struct session_problem p = {
         .trans_a = 'N', .trans_b = 'N', .m = r->n, .n = r->m, .k = r->k, .batch = 1};
-    return engine_select(&c->engine, "auto", NULL, f) == 0 ? engine_query(&c->engine, &p, plan, f) : -1;
+    return session_select(&c->session, "auto", NULL, f) == 0 ? session_query(&c->session, &p, plan, f) : -1;
 }
 
 static int examine(struct check *c, const struct data_view *a, const struct data_view *b, int64_t k,
-                   struct data_report *r, struct halftone_plan *plan, struct fault *f) {
+                   struct data_report *r, struct halftone_plan *plan, struct cli_error *f) {
     const struct data_rules rules = rules_of(c, a->rows, b->rows, k);
     if (data_check(a, b, k, &rules, r) != 0)
-        return fault_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
+        return cli_error_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
     return ask_plan(c, r, plan, f);
 }
 
 static int is_checked(const struct check *c, const struct halftone_plan *plan) {
-    return c->engine.set->auto_first != NULL && strcmp(plan->scheme, c->engine.set->auto_first) == 0;
+    return c->session.set->auto_first != NULL && strcmp(plan->scheme, c->session.set->auto_first) == 0;
 }
 
 static double percent(int64_t part, int64_t whole) {
@@ -154,7 +154,7 @@ static void print_report(const struct check *c, const struct data_report *r,
     printf(
         "range check: %lld of %lld blocks of 64 x 64 (%.4g %%) are recomputed by %s; %s\n",
         (long long)r->blocks_refused, (long long)r->blocks, percent(r->blocks_refused, r->blocks),
-        c->engine.set->auto_fallback,
+        c->session.set->auto_fallback,
         r->blocks_refused == 0
             ? "large elements meet in all"
             : "there, of a row and a column, fewer than 5/4 of k elements are from 2^-7 of the largest on, "
@@ -162,14 +162,14 @@ static void print_report(const struct check *c, const struct data_report *r,
     print_certificate(r);
 }
 
-static int check_files(struct check *c, struct fault *f) {
+static int check_files(struct check *c, struct cli_error *f) {
     struct data_report r;
     struct halftone_plan plan;
     if (pair_read(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
         return -1;
     const int64_t k = pair_cols(&c->pair, 0);
     if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
-        return fault_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);
+        return cli_error_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);
     const struct data_view a = view_of(&c->pair, 0), b = view_of(&c->pair, 1);
     if (examine(c, &a, &b, k, &r, &plan, f) != 0)
         return -1;
@@ -203,7 +203,7 @@ static void add_row(struct check *c, const char *name, const struct data_report 
 }
 
 static int add_data(struct check *c, const char *name, const struct data_view *a, const struct data_view *b,
-                    int64_t k, struct fault *f) {
+                    int64_t k, struct cli_error *f) {
     struct data_report r;
     struct halftone_plan plan;
     progress_step(&c->progress, name);
@@ -214,7 +214,7 @@ static int add_data(struct check *c, const char *name, const struct data_view *a
 }
 
 /* Of a batch the first product. */
-static int check_products(struct check *c, struct fault *f) {
+static int check_products(struct check *c, struct cli_error *f) {
     struct operands o;
     int status = operands_read(&o, c->folder, f);
     if (status == 0)
@@ -231,11 +231,11 @@ static int check_products(struct check *c, struct fault *f) {
     return status;
 }
 
-static int check_family(struct check *c, const struct family *family, struct fault *f) {
+static int check_family(struct check *c, const struct family *family, struct cli_error *f) {
     float *a = malloc((size_t)(c->n * c->k) * sizeof *a), *b = malloc((size_t)(c->n * c->k) * sizeof *b);
     int status = -1;
     if (a == NULL || b == NULL) {
-        (void)fault_memory(f, 8.0 * (double)c->n * (double)c->k, "matrices");
+        (void)cli_error_memory(f, 8.0 * (double)c->n * (double)c->k, "matrices");
     } else {
         family_fill(family, 1, 'A', c->n, c->n, c->k, a, c->n);
         family_fill(family, 1, 'B', c->n, c->n, c->k, b, c->k);
@@ -247,12 +247,12 @@ static int check_family(struct check *c, const struct family *family, struct fau
     return status;
 }
 
-static int check_families(struct check *c, struct fault *f) {
+static int check_families(struct check *c, struct cli_error *f) {
     struct name_list names = {NULL, NULL, 0};
-    const struct family *family[TRIAL_FAMILIES_MOST];
+    const struct family *family[SAMPLE_FAMILIES_MOST];
     int count = 0;
     int status =
-        trial_families(strcmp(c->families, "all") == 0 ? NULL : c->families, &names, family, &count, f);
+        sample_problem_families(strcmp(c->families, "all") == 0 ? NULL : c->families, &names, family, &count, f);
     if (status == 0)
         progress_start(&c->progress, count);
     for (int i = 0; i < count && status == 0; i++)
@@ -261,10 +261,10 @@ static int check_families(struct check *c, struct fault *f) {
     return status;
 }
 
-static int check_many(struct check *c, struct fault *f) {
+static int check_many(struct check *c, struct cli_error *f) {
     const struct stamp built = stamp_built();
     char stamp[STAMP_BYTES];
-    stamp_write(stamp, &built, &c->engine, NULL, NULL);
+    stamp_write(stamp, &built, &c->session, NULL, NULL);
     snprintf(c->head, sizeof c->head,
              "%s# halftone check; shares: small: of elements below 2^-16 of their row's largest; refused: of "
              "64 x 64 blocks by "
@@ -288,7 +288,7 @@ static int check_many(struct check *c, struct fault *f) {
     return status;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct check c = {.rows = 256};
     const char *rows = "256", *n = "256", *k = "1024";
     int count = 0;
@@ -307,13 +307,13 @@ static int run(int argc, char **argv, struct fault *f) {
         return -1;
     const int many = c.folder != NULL || c.families != NULL;
     if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
-        return fault_usage(
+        return cli_error_usage(
             f, "needs two matrices, or --operands DIR, or --families LIST: halftone check A.npy B.npy");
-    if (outfile_check(c.out, f) != 0 || engine_open(&c.engine, f) != 0)
+    if (outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
         return -1;
     const int status = many ? check_many(&c, f) : check_files(&c, f);
     pair_free(&c.pair);
-    engine_close(&c.engine);
+    session_close(&c.session);
     return status;
 }
 

@@ -7,12 +7,12 @@
 
 #include "args.h"
 #include "cmd.h"
-#include "native.h"
+#include "baseline_fp32.h"
 #include "outfile.h"
 #include "progress.h"
-#include "special.h"
+#include "special_values.h"
 #include "stamp.h"
-#include "trial.h"
+#include "sample_problem.h"
 #include "tsv.h"
 
 enum { SIZES_MOST = 16, HEAD_BYTES = 2 * STAMP_BYTES };
@@ -23,18 +23,18 @@ static const struct tsv_column contract_columns[] = {
     {"grade_ratio", 1}, {"allowed", 1},    {"places", 1}, {"verdict", 1}};
 
 struct contract {
-    struct engine engine;
-    struct yardstick *yardstick;
-    struct device_facts *facts;
+    struct session session;
+    struct baseline *yardstick;
+    struct device_info *facts;
     struct stamp stamp;
     const char *out, *scheme;
     int64_t n[SIZES_MOST], k[SIZES_MOST], rows;
     int ns, ks, families;
-    const struct family *family[TRIAL_FAMILIES_MOST];
+    const struct family *family[SAMPLE_FAMILIES_MOST];
     struct tsv table, broken; /* all rows; those that break the contract */
     struct progress progress;
     char head[HEAD_BYTES];
-    int violations[TRIAL_FAMILIES_MOST], trials;
+    int violations[SAMPLE_FAMILIES_MOST], trials;
 };
 
 /* Errors as large as native FP32's are allowed on these, twice that on all others. */
@@ -54,7 +54,7 @@ static int64_t count_places(const float *ours, const float *native, int64_t coun
 }
 
 /* Where native FP32 itself is not finite, or the truth is not, there is no error to compare: both count as exact. */
-static void leave_out(const struct trial *t, float *ours, float *native) {
+static void leave_out(const struct sample_problem *t, float *ours, float *native) {
     for (int64_t i = 0; i < t->truth.count; i++)
         if (metrics_class(native[i]) != 0 || metrics_class((float)t->truth.exact[i]) != 0) {
             ours[i] = native[i] = 0;
@@ -67,7 +67,7 @@ static double ratio_of(double ours, double native) {
     return ours == 0 ? 0 : ours / native;
 }
 
-static void cells(struct tsv *table, const struct trial *t, const struct metrics *ours,
+static void cells(struct tsv *table, const struct sample_problem *t, const struct metrics *ours,
                   const struct metrics *native, int64_t places, const char *verdict) {
     tsv_text(table, t->family->name);
     tsv_integer(table, t->n);
@@ -89,7 +89,7 @@ static int is_worse(double ours, double native, double allowed) {
     return !(ours <= allowed * native);
 }
 
-static int judge(struct contract *c, const struct trial *t, const float *native_sample_, int64_t places) {
+static int judge(struct contract *c, const struct sample_problem *t, const float *native_sample_, int64_t places) {
     struct metrics ours, native;
     char verdict[48] = "";
     const double allowed = allowed_of(t->family);
@@ -111,18 +111,18 @@ static int judge(struct contract *c, const struct trial *t, const float *native_
 
 /* Native FP32 of the whole product into `whole` and of the sampled rows into `sample`. Without cuBLAS the CPU's loop has
  * all rows already. */
-static int native_product(struct contract *c, struct trial *t, float *whole, float *sample, struct fault *f) {
-    if (native_sample(c->yardstick, &t->problem, &t->reference, whole, sample, f) != 0)
+static int native_product(struct contract *c, struct sample_problem *t, float *whole, float *sample, struct cli_error *f) {
+    if (baseline_fp32_sample(c->yardstick, &t->problem, &t->reference, whole, sample, f) != 0)
         return -1;
     if (c->yardstick == NULL)
         memcpy(whole, sample, (size_t)(t->n * t->n) * sizeof *whole);
     return 0;
 }
 
-static int compare(struct contract *c, struct trial *t, int family, float *whole, float *sample,
-                   struct fault *f) {
-    if (native_product(c, t, whole, sample, f) != 0 || engine_multiply(&c->engine, &t->problem, f) != 0 ||
-        engine_problem_result(&t->problem, t->whole, f) != 0)
+static int compare(struct contract *c, struct sample_problem *t, int family, float *whole, float *sample,
+                   struct cli_error *f) {
+    if (native_product(c, t, whole, sample, f) != 0 || session_multiply(&c->session, &t->problem, f) != 0 ||
+        session_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     const int64_t places = count_places(t->whole, whole, t->n * t->n);
     reference_sample(&t->reference, t->whole, t->n, t->sample);
@@ -132,24 +132,24 @@ static int compare(struct contract *c, struct trial *t, int family, float *whole
     return 0;
 }
 
-static int run_trial(struct contract *c, int family, int64_t n, int64_t k, struct fault *f) {
-    struct trial t;
+static int run_trial(struct contract *c, int family, int64_t n, int64_t k, struct cli_error *f) {
+    struct sample_problem t;
     char what[96];
     snprintf(what, sizeof what, "%s n = %lld k = %lld", c->family[family]->name, (long long)n, (long long)k);
     progress_step(&c->progress, what);
-    if (trial_open(&t, c->family[family], n, k, 1, c->yardstick != NULL ? c->rows : 0, f) != 0)
+    if (sample_problem_open(&t, c->family[family], n, k, 1, c->yardstick != NULL ? c->rows : 0, f) != 0)
         return -1;
     const size_t bytes = (size_t)(n * n) * sizeof(float);
     float *whole = malloc(bytes), *sample = malloc(bytes);
-    const int status = whole == NULL || sample == NULL ? fault_memory(f, 2 * (double)bytes, "native results")
+    const int status = whole == NULL || sample == NULL ? cli_error_memory(f, 2 * (double)bytes, "native results")
                                                        : compare(c, &t, family, whole, sample, f);
     free(whole);
     free(sample);
-    trial_close(&t);
+    sample_problem_close(&t);
     return status;
 }
 
-static int run_trials(struct contract *c, struct fault *f) {
+static int run_trials(struct contract *c, struct cli_error *f) {
     int status = 0;
     progress_start(&c->progress, c->families * c->ns * c->ks);
     for (int i = 0; i < c->families && status == 0; i++)
@@ -161,13 +161,13 @@ static int run_trials(struct contract *c, struct fault *f) {
 }
 
 /* What breaks the contract, and how often in each family. */
-static int print_verdict(struct contract *c, struct fault *f) {
+static int print_verdict(struct contract *c, struct cli_error *f) {
     int total = 0;
     for (int i = 0; i < c->families; i++)
         total += c->violations[i];
     if (total > 0 && tsv_print(&c->broken, stdout, f) != 0)
         return -1;
-    printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, native_name(c->yardstick), total,
+    printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, baseline_fp32_name(c->yardstick), total,
            c->trials);
     const char *between = ": ";
     for (int i = 0; i < c->families; i++) {
@@ -177,10 +177,10 @@ static int print_verdict(struct contract *c, struct fault *f) {
         }
     }
     printf("\n");
-    return total > 0 ? fault_set(f, "%d of %d trials break the contract", total, c->trials) : 0;
+    return total > 0 ? cli_error_set(f, "%d of %d trials break the contract", total, c->trials) : 0;
 }
 
-static int write_table(const struct tsv *table, const char *path, const char *head, struct fault *f) {
+static int write_table(const struct tsv *table, const char *path, const char *head, struct cli_error *f) {
     if (path == NULL)
         return 0;
     if (tsv_write(table, path, head, f) != 0)
@@ -189,7 +189,7 @@ static int write_table(const struct tsv *table, const char *path, const char *he
     return 0;
 }
 
-static int run_errors(struct contract *c, struct fault *f) {
+static int run_errors(struct contract *c, struct cli_error *f) {
     const int columns = (int)(sizeof contract_columns / sizeof contract_columns[0]);
     tsv_init(&c->table, contract_columns, columns);
     tsv_init(&c->broken, contract_columns, columns);
@@ -203,10 +203,10 @@ static int run_errors(struct contract *c, struct fault *f) {
     return status;
 }
 
-static int run_special(struct contract *c, int64_t cases, struct fault *f) {
-    struct special s = {.engine = &c->engine, .yardstick = c->yardstick, .cases_most = cases};
-    s.single_every = c->engine.device.simulated ? 8 : 1;
-    int status = special_run(&s, f);
+static int run_special(struct contract *c, int64_t cases, struct cli_error *f) {
+    struct special_values s = {.session = &c->session, .yardstick = c->yardstick, .cases_most = cases};
+    s.single_every = c->session.device.simulated ? 8 : 1;
+    int status = special_values_run(&s, f);
     if (status == 0)
         status = tsv_print(&s.table, stdout, f);
     if (status == 0)
@@ -215,48 +215,48 @@ static int run_special(struct contract *c, int64_t cases, struct fault *f) {
         printf("\n%s beside %s: %lld cases; where NaN or Inf goes in %lld results of another class than native, "
                "of finite numbers %lld neither as native nor as the exact result (native itself overflows "
                "on its way in %lld)\n",
-               c->scheme, native_name(c->yardstick), (long long)s.cases, (long long)s.differences,
+               c->scheme, baseline_fp32_name(c->yardstick), (long long)s.cases, (long long)s.differences,
                (long long)s.overflows, (long long)s.native_overflows);
         if (s.differences + s.overflows > 0)
-            status = fault_set(f, "%lld results are NaN, Inf or finite where they must not be",
+            status = cli_error_set(f, "%lld results are NaN, Inf or finite where they must not be",
                                (long long)(s.differences + s.overflows));
     }
-    special_free(&s);
+    special_values_free(&s);
     return status;
 }
 
 static void make_head(struct contract *c) {
     char stamp[STAMP_BYTES];
-    stamp_write(stamp, &c->stamp, &c->engine, c->yardstick, c->facts);
+    stamp_write(stamp, &c->stamp, &c->session, c->yardstick, c->facts);
     snprintf(c->head, sizeof c->head,
              "%s# halftone contract: %s beside %s; errors of at most %lld rows against FP64; places: results "
              "of another class (NaN, "
              "+Inf, -Inf, finite) than native's, of all n x n\n",
-             stamp, c->scheme, native_name(c->yardstick),
+             stamp, c->scheme, baseline_fp32_name(c->yardstick),
              c->yardstick != NULL ? (long long)c->rows : (long long)c->n[c->ns - 1]);
 }
 
-static int open_and_run(struct contract *c, int special, int64_t cases, struct fault *f) {
+static int open_and_run(struct contract *c, int special, int64_t cases, struct cli_error *f) {
     const char *why = "";
-    if (engine_scheme_known(&c->engine, &c->scheme, f) != 0)
+    if (session_scheme_known(&c->session, &c->scheme, f) != 0)
         return -1;
-    if (!c->engine.device.simulated) {
-        c->yardstick = yardstick_open(&why);
-        c->facts = facts_open();
+    if (!c->session.device.simulated) {
+        c->yardstick = baseline_open(&why);
+        c->facts = device_info_open();
         if (c->yardstick == NULL)
             fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
     }
     make_head(c);
     fputs(c->head, stdout);
-    int status = engine_select(&c->engine, c->scheme, NULL, f);
+    int status = session_select(&c->session, c->scheme, NULL, f);
     if (status == 0)
         status = special ? run_special(c, cases, f) : run_errors(c, f);
-    yardstick_close(c->yardstick);
-    facts_close(c->facts);
+    baseline_close(c->yardstick);
+    device_info_close(c->facts);
     return status;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct contract c = {.scheme = "auto", .stamp = stamp_built()};
     const char *n = NULL, *k = NULL, *families = NULL, *rows = "64", *cases = NULL, *none[1];
     struct name_list names = {NULL, NULL, 0};
@@ -275,9 +275,9 @@ static int run(int argc, char **argv, struct fault *f) {
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_number("--rows", rows, 2, 65536, &c.rows, f) != 0 || outfile_check(c.out, f) != 0 ||
-        engine_open(&c.engine, f) != 0)
+        session_open(&c.session, f) != 0)
         return -1;
-    const int simulated = c.engine.device.simulated;
+    const int simulated = c.session.device.simulated;
     int status = args_numbers("--n",
                               n != NULL   ? n
                               : simulated ? "64,65"
@@ -296,10 +296,10 @@ static int run(int argc, char **argv, struct fault *f) {
                                            : "3000",
                              1, 1000000, &most, f);
     if (status == 0)
-        status = trial_families(families, &names, c.family, &c.families, f);
+        status = sample_problem_families(families, &names, c.family, &c.families, f);
     if (status == 0)
         status = open_and_run(&c, special, most, f);
-    engine_close(&c.engine);
+    session_close(&c.session);
     args_names_free(&names);
     return status;
 }

@@ -6,10 +6,10 @@
 
 #include "args.h"
 #include "cmd.h"
-#include "contenders.h"
+#include "methods.h"
 #include "families.h"
 #include "metrics.h"
-#include "native.h"
+#include "baseline_fp32.h"
 #include "npy.h"
 #include "progress.h"
 #include "tsv.h"
@@ -46,8 +46,8 @@ struct outcome {
 enum { OUTCOMES_MOST = CONTENDERS_MOST + 2 };
 
 struct demo {
-    struct engine engine;
-    struct yardstick *yardstick;
+    struct session session;
+    struct baseline *yardstick;
     struct npy_matrix x; /* row-major: one digit per row */
     int64_t items;       /* rows whose neighbours are looked for: the first ones */
     int64_t k[VERSIONS];
@@ -61,7 +61,7 @@ struct gram {
     int by_feature;
     struct reference reference;
     struct metrics_truth truth;
-    struct engine_problem problem;
+    struct session_problem problem;
     int64_t *neighbour; /* NEIGHBOURS of each row, nearest first, by the FP64 Gram matrix */
     float *result;
     struct tsv table;
@@ -109,11 +109,11 @@ static int64_t neighbours(struct gram *g, const double *exact, const float *resu
     return changed;
 }
 
-static int add_row(struct gram *g, const char *contender, int64_t bound, double seconds, struct fault *f) {
+static int add_row(struct gram *g, const char *contender, int64_t bound, double seconds, struct cli_error *f) {
     struct metrics e;
     int64_t changed = g->by_feature ? 0 : neighbours(g, NULL, g->result);
     if (changed < 0)
-        return fault_memory(f, (double)g->rows * 16, "distances");
+        return cli_error_memory(f, (double)g->rows * 16, "distances");
     metrics_compute(&g->truth, g->result, &e);
     g->outcome[g->table.rows] = (struct outcome){contender, e.frob, changed};
     tsv_text(&g->table, contender);
@@ -128,15 +128,15 @@ static int add_row(struct gram *g, const char *contender, int64_t bound, double 
 }
 
 /* Time of cuBLAS alone, without the copy back. */
-static int time_yardstick(struct demo *d, const struct gram *g, double *best, struct fault *f) {
-    const struct engine_problem *p = &g->problem;
+static int time_yardstick(struct demo *d, const struct gram *g, double *best, struct cli_error *f) {
+    const struct session_problem *p = &g->problem;
     *best = -1;
     for (int i = 0; i < TIMED_RUNS; i++) {
         double start = progress_clock();
-        (void)yardstick_multiply(d->yardstick, YARDSTICK_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k,
+        (void)baseline_multiply(d->yardstick, BASELINE_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k,
                                  p->a, p->lda, p->b, p->ldb,
-                                 p->c); /* its status is checked by native_sample */
-        if (engine_wait(f) != 0)
+                                 p->c); /* its status is checked by baseline_fp32_sample */
+        if (session_wait(f) != 0)
             return -1;
         double seconds = progress_clock() - start;
         *best = *best < 0 || seconds < *best ? seconds : *best;
@@ -144,52 +144,52 @@ static int time_yardstick(struct demo *d, const struct gram *g, double *best, st
     return 0;
 }
 
-static int run_yardstick(struct demo *d, struct gram *g, struct fault *f) {
+static int run_yardstick(struct demo *d, struct gram *g, struct cli_error *f) {
     double best = -1;
     float *whole = malloc((size_t)g->truth.count * sizeof *whole);
     if (whole == NULL)
-        return fault_memory(f, (double)g->truth.count * 4, "a result");
-    int status = native_sample(d->yardstick, &g->problem, &g->reference, whole, g->result, f);
+        return cli_error_memory(f, (double)g->truth.count * 4, "a result");
+    int status = baseline_fp32_sample(d->yardstick, &g->problem, &g->reference, whole, g->result, f);
     free(whole);
     if (status != 0 || time_yardstick(d, g, &best, f) != 0)
         return -1;
-    return add_row(g, native_name(d->yardstick), 0, best, f);
+    return add_row(g, baseline_fp32_name(d->yardstick), 0, best, f);
 }
 
-static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct fault *f) {
+static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct cli_error *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     double best = -1;
     progress_step(&d->progress, scheme);
-    if (engine_select(&d->engine, scheme, NULL, f) != 0 ||
-        engine_query(&d->engine, &g->problem, &plan, f) != 0)
+    if (session_select(&d->session, scheme, NULL, f) != 0 ||
+        session_query(&d->session, &g->problem, &plan, f) != 0)
         return -1;
-    for (int i = 0; i < (d->engine.device.simulated ? 1 : TIMED_RUNS); i++) {
+    for (int i = 0; i < (d->session.device.simulated ? 1 : TIMED_RUNS); i++) {
         double start = progress_clock();
-        if (engine_multiply(&d->engine, &g->problem, f) != 0 || engine_wait(f) != 0)
+        if (session_multiply(&d->session, &g->problem, f) != 0 || session_wait(f) != 0)
             return -1;
         double seconds = progress_clock() - start;
         best = best < 0 || seconds < best ? seconds : best;
     }
-    if (engine_problem_result(&g->problem, g->result, f) != 0)
+    if (session_problem_result(&g->problem, g->result, f) != 0)
         return -1;
     return add_row(g, scheme, plan.fixed_point ? 0 : plan.bound_units, best, f); /* that bound is no grade */
 }
 
-static int run_contenders(struct demo *d, struct gram *g, struct fault *f) {
+static int run_contenders(struct demo *d, struct gram *g, struct cli_error *f) {
     memcpy(g->result, g->reference.single, (size_t)g->truth.count * sizeof *g->result);
     if (add_row(g, "cpu-fp32", 0, -1, f) != 0)
         return -1;
     if (d->yardstick != NULL && run_yardstick(d, g, f) != 0)
         return -1;
-    for (int i = 0; halftone_schemes(d->engine.handle, i) != NULL; i++)
-        if (run_scheme(d, g, halftone_schemes(d->engine.handle, i), f) != 0)
+    for (int i = 0; halftone_schemes(d->session.handle, i) != NULL; i++)
+        if (run_scheme(d, g, halftone_schemes(d->session.handle, i), f) != 0)
             return -1;
     return 0;
 }
 
 /* X is row-major, so memory holds X' with leading dimension `ld`: X X' is op T times op N, X'X op N times op T. */
 static int gram_open(struct gram *g, const struct version *v, const float *x, int64_t ld, int64_t rows, int64_t k,
-                     struct fault *f) {
+                     struct cli_error *f) {
     const char left = v->by_feature ? 'N' : 'T', right = v->by_feature ? 'T' : 'N';
     memset(g, 0, sizeof *g);
     g->rows = rows;
@@ -201,13 +201,13 @@ static int gram_open(struct gram *g, const struct version *v, const float *x, in
     if (g->neighbour == NULL || g->result == NULL ||
         reference_make(&g->reference, left, right, rows, rows, k, x, ld, x, ld, 0, 0) != 0 ||
         neighbours(g, g->reference.exact, NULL) < 0)
-        return fault_memory(f, (double)(rows * rows) * 24, "the Gram matrix");
+        return cli_error_memory(f, (double)(rows * rows) * 24, "the Gram matrix");
     g->truth = reference_truth(&g->reference);
-    return engine_problem_open(&g->problem, left, right, rows, rows, k, x, ld, x, ld, f);
+    return session_problem_open(&g->problem, left, right, rows, rows, k, x, ld, x, ld, f);
 }
 
 static void gram_close(struct gram *g) {
-    engine_problem_close(&g->problem);
+    session_problem_close(&g->problem);
     reference_free(&g->reference);
     free(g->neighbour);
     free(g->result);
@@ -234,10 +234,10 @@ static int is_exact(const struct gram *g) {
 }
 
 /* The simulator takes the first rows and columns only, as many as it multiplies in seconds. */
-static int run_version(struct demo *d, int version, const float *x, struct fault *f) {
+static int run_version(struct demo *d, int version, const float *x, struct cli_error *f) {
     const struct version *v = &versions[version];
     struct gram g;
-    const int small = d->engine.device.simulated;
+    const int small = d->session.device.simulated;
     const int64_t rows = !v->by_feature ? d->items : small ? least(d->x.cols, SIMULATOR_ROWS) : d->x.cols;
     const int64_t k = !v->by_feature ? d->x.cols : small ? least(d->x.rows, SIMULATOR_K) : d->x.rows;
     d->k[version] = k;
@@ -276,12 +276,12 @@ static void standardise(const struct npy_matrix *x, float wanted, float *out) {
     }
 }
 
-static int run_versions(struct demo *d, struct fault *f) {
+static int run_versions(struct demo *d, struct cli_error *f) {
     float *changed = malloc((size_t)(d->x.rows * d->x.cols) * sizeof *changed);
     if (changed == NULL)
-        return fault_memory(f, (double)(d->x.rows * d->x.cols) * 4, "the standardised data");
+        return cli_error_memory(f, (double)(d->x.rows * d->x.cols) * 4, "the standardised data");
     int schemes = 0, status = 0;
-    while (halftone_schemes(d->engine.handle, schemes) != NULL)
+    while (halftone_schemes(d->session.handle, schemes) != NULL)
         schemes++;
     progress_start(&d->progress, VERSIONS * schemes);
     for (int i = 0; i < VERSIONS && status == 0; i++) {
@@ -295,21 +295,21 @@ static int run_versions(struct demo *d, struct fault *f) {
 }
 
 /* Fortran order is turned so that a digit is a row in memory. */
-static int load(struct npy_matrix *x, const char *path, struct fault *f) {
+static int load(struct npy_matrix *x, const char *path, struct cli_error *f) {
     if (npy_read(path, x, f) != 0)
         return -1;
     if (x->rows < 2 || x->cols < 1)
-        return fault_set(f, "%s: is %lld x %lld; give at least two rows, one item each", path,
+        return cli_error_set(f, "%s: is %lld x %lld; give at least two rows, one item each", path,
                          (long long)x->rows, (long long)x->cols);
     for (int64_t i = 0; i < x->rows * x->cols; i++)
         if (!isfinite(x->data[i]))
-            return fault_set(f, "%s: element %lld is not finite; replace NaN and Inf first", path,
+            return cli_error_set(f, "%s: element %lld is not finite; replace NaN and Inf first", path,
                              (long long)i);
     if (!x->column_major)
         return 0;
     float *turned = malloc((size_t)(x->rows * x->cols) * sizeof *turned);
     if (turned == NULL)
-        return fault_memory(f, (double)(x->rows * x->cols) * 4, path);
+        return cli_error_memory(f, (double)(x->rows * x->cols) * 4, path);
     for (int64_t r = 0; r < x->rows; r++)
         for (int64_t c = 0; c < x->cols; c++)
             turned[r * x->cols + c] = x->data[c * x->rows + r];
@@ -319,12 +319,12 @@ static int load(struct npy_matrix *x, const char *path, struct fault *f) {
     return 0;
 }
 
-static int generate(struct npy_matrix *x, struct fault *f) {
+static int generate(struct npy_matrix *x, struct cli_error *f) {
     x->rows = GENERATED_ROWS;
     x->cols = FEATURES;
     x->data = malloc(sizeof(float) * GENERATED_ROWS * FEATURES);
     if (x->data == NULL)
-        return fault_memory(f, 4.0 * GENERATED_ROWS * FEATURES, "the generated set");
+        return cli_error_memory(f, 4.0 * GENERATED_ROWS * FEATURES, "the generated set");
     family_digits(1, GENERATED_ROWS, x->data);
     return 0;
 }
@@ -360,9 +360,9 @@ static void print_legend(const struct demo *d) {
            (long long)d->k[0]);
 }
 
-static int run_demo(struct demo *d, const char *path, int64_t rows, struct fault *f) {
+static int run_demo(struct demo *d, const char *path, int64_t rows, struct cli_error *f) {
     const char *why = "";
-    int64_t have = d->x.rows, most = rows > 0 ? rows : d->engine.device.simulated ? SIMULATOR_ROWS : have;
+    int64_t have = d->x.rows, most = rows > 0 ? rows : d->session.device.simulated ? SIMULATOR_ROWS : have;
     d->items = least(have, most);
     printf("data: %s\n",
            path != NULL ? path : "GENERATED, only shaped like handwritten digits (no --data given)");
@@ -370,19 +370,19 @@ static int run_demo(struct demo *d, const char *path, int64_t rows, struct fault
            (long long)d->x.cols);
     if (d->items < have)
         printf("X X' of the first %lld rows only: --rows takes more\n", (long long)d->items);
-    printf("device: %s%s\n", d->engine.device.name,
-           d->engine.device.simulated ? "; ms is CPU time of the simulator" : "");
-    d->yardstick = d->engine.device.simulated ? NULL : yardstick_open(&why);
-    if (d->yardstick == NULL && !d->engine.device.simulated)
+    printf("device: %s%s\n", d->session.device.name,
+           d->session.device.simulated ? "; ms is CPU time of the simulator" : "");
+    d->yardstick = d->session.device.simulated ? NULL : baseline_open(&why);
+    if (d->yardstick == NULL && !d->session.device.simulated)
         printf("cuBLAS: none (%s)\n", why);
     int status = run_versions(d, f);
-    yardstick_close(d->yardstick);
+    baseline_close(d->yardstick);
     if (status == 0)
         print_legend(d);
     return status;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct demo d;
     const char *path = NULL, *rows_text = "0", *none[1];
     int count = 0;
@@ -394,13 +394,13 @@ static int run(int argc, char **argv, struct fault *f) {
         args_number("--rows", rows_text, 0, 100000, &rows, f) != 0)
         return -1;
     if (rows == 1)
-        return fault_usage(f, "--rows: one row has no neighbour; give 2 or more");
+        return cli_error_usage(f, "--rows: one row has no neighbour; give 2 or more");
     int status = path != NULL ? load(&d.x, path, f) : generate(&d.x, f);
     if (status == 0)
-        status = engine_open(&d.engine, f);
+        status = session_open(&d.session, f);
     if (status == 0) {
         status = run_demo(&d, path, rows, f);
-        engine_close(&d.engine);
+        session_close(&d.session);
     }
     npy_free(&d.x);
     return status;

@@ -4,10 +4,10 @@
 
 #include "args.h"
 #include "cmd.h"
-#include "engine.h"
-#include "facts.h"
+#include "session.h"
+#include "device_info.h"
 #include "tsv.h"
-#include "yardstick.h"
+#include "baseline_cublas.h"
 #include "../runtime/ht_bound.h"
 
 static void print_set(const struct ht_set_desc *set) {
@@ -15,7 +15,7 @@ static void print_set(const struct ht_set_desc *set) {
     printf("code needs %s %s\n", set->isa, set->arch_exact ? "exactly" : "or later");
 }
 
-static void print_device(const struct engine *e) {
+static void print_device(const struct session *e) {
     const char *why = "";
     printf("backend: %s%s\n", e->device.backend,
            !e->device.simulated                             ? ""
@@ -29,29 +29,29 @@ static void print_device(const struct engine *e) {
         puts("model: HALFTONE_SIM_MODEL in the environment chooses another matrix unit");
         return;
     }
-    struct device_facts *facts = facts_open();
+    struct device_info *facts = device_info_open();
     if (facts == NULL) { /* not NVIDIA's */
         puts("driver: unknown");
         return;
     }
-    int version = facts_cuda_version(facts);
-    printf("driver: %s (CUDA %d.%d)\n", facts_driver(facts), version / 1000, version % 1000 / 10);
-    facts_close(facts);
-    struct yardstick *y = yardstick_open(&why);
+    int version = device_info_cuda_version(facts);
+    printf("driver: %s (CUDA %d.%d)\n", device_info_driver(facts), version / 1000, version % 1000 / 10);
+    device_info_close(facts);
+    struct baseline *y = baseline_open(&why);
     if (y != NULL)
-        printf("yardstick: cuBLAS %d\n", yardstick_version(y));
+        printf("yardstick: cuBLAS %d\n", baseline_version(y));
     else
         printf("yardstick: none (%s)\n", why);
-    yardstick_close(y);
+    baseline_close(y);
 }
 
 /* For a terminal, or with every column. */
-static int print_table(const struct tsv *t, const char *title, int raw, struct fault *f) {
+static int print_table(const struct tsv *t, const char *title, int raw, struct cli_error *f) {
     printf("\n%s%s\n", raw ? "# " : "", title);
     return raw ? tsv_print_raw(t, stdout, NULL, f) : tsv_print(t, stdout, f);
 }
 
-static int print_ranges(const struct ht_set_desc *set, struct fault *f) {
+static int print_ranges(const struct ht_set_desc *set, struct cli_error *f) {
     static const struct tsv_column columns[] = {{"scheme", 1}, {"range", 1}};
     struct tsv t;
     tsv_init(&t, columns, 2);
@@ -65,7 +65,7 @@ static int print_ranges(const struct ht_set_desc *set, struct fault *f) {
     return status;
 }
 
-static int print_schemes(const struct ht_set_desc *set, int raw, struct fault *f) {
+static int print_schemes(const struct ht_set_desc *set, int raw, struct cli_error *f) {
     static const struct tsv_column columns[] = {{"scheme", 1},          {"slices", 1}, {"products", 1},
                                                 {"units at k=1024", 1}, {"bound", 1},  {"range", 0}};
     struct tsv t;
@@ -85,7 +85,7 @@ static int print_schemes(const struct ht_set_desc *set, int raw, struct fault *f
     return status != 0 || raw ? status : print_ranges(set, f);
 }
 
-static int print_kernels(const struct ht_set_desc *set, int raw, struct fault *f) {
+static int print_kernels(const struct ht_set_desc *set, int raw, struct cli_error *f) {
     /* what is not shown stands in the name */
     static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 0},    {"tile", 0},
                                                 {"warp", 0},   {"stages", 0},     {"threads", 1},
@@ -115,7 +115,7 @@ static int print_kernels(const struct ht_set_desc *set, int raw, struct fault *f
     return status;
 }
 
-static void print_auto(const struct engine *e) {
+static void print_auto(const struct session *e) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     if (halftone_set_scheme(e->handle, "auto") == HALFTONE_OK &&
         halftone_query(e->handle, 'N', 'N', 4096, 4096, 4096, 1, &plan) == HALFTONE_OK)
@@ -123,7 +123,7 @@ static void print_auto(const struct engine *e) {
 }
 
 /* Largest k at which the accuracy that is set can be had, for m = n = 4096; 0: none. */
-static int64_t largest_k(const struct engine *e) {
+static int64_t largest_k(const struct session *e) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int64_t k = 0;
     for (int64_t step = INT64_C(1) << 24; step > 0; step /= 2)
@@ -134,7 +134,7 @@ static int64_t largest_k(const struct engine *e) {
 }
 
 /* The scheme that an accuracy gives at a few shapes, through the library's own questions. */
-static void add_accuracy(struct tsv *t, const struct engine *e, const char *text) {
+static void add_accuracy(struct tsv *t, const struct session *e, const char *text) {
     static const int64_t shapes[][3] = {{512, 512, 512}, {4096, 4096, 4096}, {128, 128, 65536}};
     const int set = halftone_set_accuracy(e->handle, text);
     tsv_text(t, text);
@@ -156,7 +156,7 @@ static void add_accuracy(struct tsv *t, const struct engine *e, const char *text
     tsv_end_row(t);
 }
 
-static int print_accuracies(const struct engine *e, int raw, struct fault *f) {
+static int print_accuracies(const struct session *e, int raw, struct cli_error *f) {
     static const struct tsv_column columns[] = {{"accuracy", 1},
                                                 {"512 x 512 x 512", 1},
                                                 {"4096 x 4096 x 4096", 1},
@@ -180,20 +180,20 @@ static int print_accuracies(const struct engine *e, int raw, struct fault *f) {
     return status;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     int raw = 0, count = 0;
     const struct option options[] = {{"--tsv", NULL, &raw}, {NULL, NULL, NULL}};
     const char *none[1];
-    struct engine e;
+    struct session e;
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
     for (int i = 0; ht_sets[i] != NULL; i++)
         print_set(ht_sets[i]);
-    int has_device = engine_open(&e, f) == 0; /* without one the rest is still worth reading */
+    int has_device = session_open(&e, f) == 0; /* without one the rest is still worth reading */
     if (has_device)
         print_device(&e);
     const struct ht_set_desc *set = has_device ? e.set : ht_sets[0];
-    struct fault table_fault;
+    struct cli_error table_fault;
     int status = print_schemes(set, raw, &table_fault);
     if (status == 0 && has_device && !raw)
         print_auto(&e);
@@ -202,7 +202,7 @@ static int run(int argc, char **argv, struct fault *f) {
     if (status == 0)
         status = print_kernels(set, raw, &table_fault);
     if (has_device)
-        engine_close(&e);
+        session_close(&e);
     if (status != 0)
         *f = table_fault;
     return has_device ? status : -1;

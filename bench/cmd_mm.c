@@ -5,8 +5,8 @@
 
 #include "args.h"
 #include "cmd.h"
-#include "contenders.h"
-#include "engine.h"
+#include "methods.h"
+#include "session.h"
 #include "outfile.h"
 #include "pair.h"
 
@@ -28,53 +28,53 @@ static void print_result(const struct mm *t, const struct halftone_plan *plan, i
         fprintf(out, "%s\n", plan->why_scheme);
 }
 
-static int multiply(struct mm *t, struct engine *e, struct fault *f) {
+static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
     const int64_t rows = pair_rows(&t->pair, 0), cols = pair_cols(&t->pair, 1), k = pair_cols(&t->pair, 0);
-    struct engine_problem p;
+    struct session_problem p;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *scheme = t->scheme != NULL ? t->scheme : "auto";
     char contender[CONTENDER_NAME_BYTES];
-    if ((t->accuracy != NULL ? engine_accuracy_known(e, t->accuracy, f) : engine_scheme_known(e, &scheme, f)) != 0)
+    if ((t->accuracy != NULL ? session_accuracy_known(e, t->accuracy, f) : session_scheme_known(e, &scheme, f)) != 0)
         return -1;
-    snprintf(contender, sizeof contender, "%s%s", t->accuracy != NULL ? ENGINE_ACCURACY : "",
+    snprintf(contender, sizeof contender, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",
              t->accuracy != NULL ? t->accuracy : scheme);
     if (cols != 0 && rows > INT64_MAX / 16 / cols)
-        return fault_set(f, "the result would be %lld x %lld, more than any memory holds; give smaller files",
+        return cli_error_set(f, "the result would be %lld x %lld, more than any memory holds; give smaller files",
                          (long long)rows, (long long)cols);
     t->result.rows = rows;
     t->result.cols = cols;
     t->result.data = calloc((size_t)(rows * cols) + 1, sizeof(float));
     if (t->result.data == NULL)
-        return fault_memory(f, (double)(rows * cols) * 4, "the result");
+        return cli_error_memory(f, (double)(rows * cols) * 4, "the result");
     if (pair_open_problem(&t->pair, &p, f) != 0)
         return -1;
     const int is_named = t->accuracy == NULL && strcmp(scheme, "auto") != 0;
-    int status = engine_select(e, contender, NULL, f);
+    int status = session_select(e, contender, NULL, f);
     if (status == 0)
-        status = engine_query(e, &p, &plan, f);
+        status = session_query(e, &p, &plan, f);
     if (status == 0)
-        status = engine_multiply(e, &p, f);
+        status = session_multiply(e, &p, f);
     if (status == 0)
-        status = engine_problem_result(&p, t->result.data, f);
+        status = session_problem_result(&p, t->result.data, f);
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
         print_result(t, &plan, k, is_named, e->device.simulated);
-    engine_problem_close(&p);
+    session_problem_close(&p);
     return status;
 }
 
-static int read_and_multiply(struct mm *t, struct fault *f) {
-    struct engine e;
+static int read_and_multiply(struct mm *t, struct cli_error *f) {
+    struct session e;
     if (pair_read(&t->pair, t->path, f) != 0 || pair_check(&t->pair, NULL, 1, f) != 0 ||
-        outfile_check(t->output, f) != 0 || engine_open(&e, f) != 0)
+        outfile_check(t->output, f) != 0 || session_open(&e, f) != 0)
         return -1;
     int status = multiply(t, &e, f);
-    engine_close(&e);
+    session_close(&e);
     return status;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct mm t = {0};
     int count = 0;
     const struct option options[] = {{"-o", &t.output, NULL},
@@ -86,9 +86,9 @@ static int run(int argc, char **argv, struct fault *f) {
     if (args_parse(argc, argv, options, t.path, 2, &count, f) != 0)
         return -1;
     if (t.scheme != NULL && t.accuracy != NULL)
-        return fault_usage(f, "--scheme and --accuracy exclude each other: give one");
+        return cli_error_usage(f, "--scheme and --accuracy exclude each other: give one");
     if (count != 2 || t.output == NULL)
-        return fault_usage(f, "needs two inputs and an output: halftone mm A.npy B.npy -o C.npy");
+        return cli_error_usage(f, "needs two inputs and an output: halftone mm A.npy B.npy -o C.npy");
     int status = read_and_multiply(&t, f);
     pair_free(&t.pair);
     npy_free(&t.result);

@@ -11,12 +11,12 @@
 enum { NAME_BYTES = 32 }; /* of a budget's name, with the end */
 
 /* "h200" of "some/folder/h200.gpu": a-z, 0-9 and _ as budgets want it. */
-static int name_of(const char *path, char name[NAME_BYTES], struct fault *f) {
+static int name_of(const char *path, char name[NAME_BYTES], struct cli_error *f) {
     static const char suffix[] = ".gpu";
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
     const size_t length = strspn(base, "abcdefghijklmnopqrstuvwxyz_0123456789");
     if (length == 0 || length >= NAME_BYTES || strcmp(base + length, suffix) != 0)
-        return fault_usage(f, "--out %s: name the file NAME.gpu, NAME of a-z, 0-9 and _, at most %d of them",
+        return cli_error_usage(f, "--out %s: name the file NAME.gpu, NAME of a-z, 0-9 and _, at most %d of them",
                            path, (int)NAME_BYTES - 1);
     memcpy(name, base, length);
     name[length] = '\0';
@@ -28,7 +28,7 @@ static void step(void *context, const char *what) {
 }
 
 static int write_file(const struct probe_result *result, const char *name, const char *path,
-                      struct fault *f) {
+                      struct cli_error *f) {
     struct outfile o;
     if (outfile_open(&o, path, f) != 0)
         return -1;
@@ -39,7 +39,7 @@ static int write_file(const struct probe_result *result, const char *name, const
     return outfile_commit(&o, f);
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     const char *out = NULL, *none[1];
     char name[NAME_BYTES];
     int count = 0;
@@ -47,12 +47,12 @@ static int run(int argc, char **argv, struct fault *f) {
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
     if (out == NULL)
-        return fault_usage(f, "--out NAME.gpu is missing; see --help");
+        return cli_error_usage(f, "--out NAME.gpu is missing; see --help");
     if (name_of(out, name, f) != 0 || outfile_check(out, f) != 0)
         return -1;
     const struct probe_device *device = &probe_device_cuda;
     if (device == NULL) {
-        fault_set(
+        cli_error_set(
             f,
             "needs a GPU: the simulator's build has nothing to measure; run `make GPU=...` with nvcc and use "
             "out/.../halftone");

@@ -8,7 +8,7 @@
 #include "../runtime/halftone.h"
 #include "args.h"
 #include "cmd.h"
-#include "engine.h"
+#include "session.h"
 #include "outfile.h"
 #include "profile_run.h"
 #include "profile_search.h"
@@ -18,7 +18,7 @@
 enum { RANDOM_TILES = 10000, TEXT = 512, NEAREST = 3 };
 
 struct report {
-    struct engine engine;
+    struct session session;
     const struct sim_mma_model *simulator; /* NULL: its table has no such architecture */
     char simulator_name[32];
     int64_t random, seed;
@@ -149,10 +149,10 @@ static void print_unit(struct report *r, const struct profile_search *s, const s
     }
 }
 
-static int profile_one(struct report *r, const struct profile_unit *unit, struct fault *f) {
+static int profile_one(struct report *r, const struct profile_unit *unit, struct cli_error *f) {
     static struct profile_search search;
     struct profile_tiles tiles;
-    if (profile_tiles_make(&tiles, unit, (int)r->random, (uint64_t)r->seed, !r->engine.device.simulated, f) !=
+    if (profile_tiles_make(&tiles, unit, (int)r->random, (uint64_t)r->seed, !r->session.device.simulated, f) !=
         0)
         return -1;
     int status = profile_run(&tiles, f);
@@ -165,17 +165,17 @@ static int profile_one(struct report *r, const struct profile_unit *unit, struct
 }
 
 static int is_asked(const struct report *r, const struct profile_unit *unit) {
-    return profile_unit_runs(unit, r->engine.device.capability) && strstr(unit->name, r->only) != NULL;
+    return profile_unit_runs(unit, r->session.device.capability) && strstr(unit->name, r->only) != NULL;
 }
 
-static int profile_all(struct report *r, struct fault *f) {
+static int profile_all(struct report *r, struct cli_error *f) {
     struct progress progress;
     int status = 0, runs = 0;
     for (int i = 0; i < PROFILE_UNITS; i++)
         runs += is_asked(r, &profile_units[i]);
     if (runs == 0)
-        return fault_usage(f, "--only %s: no instruction of %s has that in its name", r->only,
-                           r->engine.device.name);
+        return cli_error_usage(f, "--only %s: no instruction of %s has that in its name", r->only,
+                           r->session.device.name);
     progress_start(&progress, runs);
     for (int i = 0; i < PROFILE_UNITS && status == 0; i++) {
         if (!is_asked(r, &profile_units[i]))
@@ -187,25 +187,25 @@ static int profile_all(struct report *r, struct fault *f) {
     return status;
 }
 
-static int write_table(const struct report *r, const char *path, struct fault *f) {
+static int write_table(const struct report *r, const char *path, struct cli_error *f) {
     char comments[TEXT];
     snprintf(comments, sizeof comments,
              "# halftone profile %s\n# device: %s\n# simulator: %s\n# random tiles of each unit: %" PRId64
              ", seed %" PRId64 "\n",
-             halftone_version(), r->engine.device.name, r->simulator_name, r->random, r->seed);
+             halftone_version(), r->session.device.name, r->simulator_name, r->random, r->seed);
     return tsv_write(&r->table, path, comments, f);
 }
 
-static int open_device(struct report *r, struct fault *f) {
-    if (engine_open(&r->engine, f) != 0)
+static int open_device(struct report *r, struct cli_error *f) {
+    if (session_open(&r->session, f) != 0)
         return -1;
-    if (profile_launch == NULL || strncmp(r->engine.set->isa, "gfx", 3) == 0) {
-        fault_set(f, "knows the matrix units of NVIDIA only; %s has %s's", r->engine.device.name,
-                  r->engine.set->isa);
-        engine_close(&r->engine);
+    if (profile_launch == NULL || strncmp(r->session.set->isa, "gfx", 3) == 0) {
+        cli_error_set(f, "knows the matrix units of NVIDIA only; %s has %s's", r->session.device.name,
+                  r->session.set->isa);
+        session_close(&r->session);
         return -1;
     }
-    const int capability = r->engine.device.capability / 10;
+    const int capability = r->session.device.capability / 10;
     snprintf(r->simulator_name, sizeof r->simulator_name, "sm%d", capability);
     r->simulator = sim_mma_find(r->simulator_name);
     if (r->simulator == NULL && capability >= 100) { /* one row for 10.x and one for 12.x, not yet compared with a card */
@@ -215,7 +215,7 @@ static int open_device(struct report *r, struct fault *f) {
     return 0;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct report r = {.random = RANDOM_TILES, .seed = 1, .only = ""};
     const char *out = NULL, *tiles = NULL, *seed = NULL, *none[1];
     int count = 0;
@@ -230,14 +230,14 @@ static int run(int argc, char **argv, struct fault *f) {
         outfile_check(out, f) != 0 || open_device(&r, f) != 0)
         return -1;
     tsv_init(&r.table, columns, (int)(sizeof columns / sizeof *columns));
-    printf("device: %s\n", r.engine.device.name);
+    printf("device: %s\n", r.session.device.name);
     int status = profile_all(&r, f);
     if (status == 0 && out != NULL)
         status = write_table(&r, out, f);
     if (status == 0 && r.wrong[0] != '\0')
-        status = fault_set(f, "%s", r.wrong);
+        status = cli_error_set(f, "%s", r.wrong);
     tsv_free(&r.table);
-    engine_close(&r.engine);
+    session_close(&r.session);
     return status;
 }
 

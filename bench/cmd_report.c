@@ -8,15 +8,15 @@
 
 #include "args.h"
 #include "cmd.h"
-#include "contenders.h"
-#include "narrow.h"
-#include "native.h"
+#include "methods.h"
+#include "cast16.h"
+#include "baseline_fp32.h"
 #include "outfile.h"
 #include "page.h"
 #include "plot.h"
 #include "progress.h"
 #include "stamp.h"
-#include "trial.h"
+#include "sample_problem.h"
 #include "tsv.h"
 
 enum {
@@ -27,7 +27,7 @@ enum {
     GRID_COLUMNS = 5
 };
 enum { NAMES_BYTES = 2048, VENDOR_MODES = 3, COLUMNS_MOST = CONTENDERS_MOST + 1 + VENDOR_MODES };
-static const enum yardstick_mode vendor_modes[VENDOR_MODES] = {YARDSTICK_TF32, YARDSTICK_FP16, YARDSTICK_BF16X9};
+static const enum baseline_mode vendor_modes[VENDOR_MODES] = {BASELINE_TF32, BASELINE_FP16, BASELINE_BF16X9};
 
 static const struct tsv_column report_columns[] = {{"family", 1},      {"exact", 0},         {"n", 1},
                                                    {"k", 0},           {"rows", 0},          {"contender", 1},
@@ -39,16 +39,16 @@ static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},  
                                                       {"error", 1},  {"count", 1}, {"fraction", 1}};
 
 struct report {
-    struct engine engine;
-    struct yardstick *yardstick;
-    struct device_facts *facts;
+    struct session session;
+    struct baseline *yardstick;
+    struct device_info *facts;
     struct stamp stamp;
     const char *out, *html, *histogram_family;
     char head[2 * STAMP_BYTES];
     int64_t size[SIZES_MOST], seed, histogram_size, outer; /* outer: m and n where they are not the size; 0 */
     int sizes, families;
-    const struct family *family[TRIAL_FAMILIES_MOST];
-    struct contenders contenders;
+    const struct family *family[SAMPLE_FAMILIES_MOST];
+    struct methods contenders;
     struct tsv table, histogram;
     struct progress progress;
     double largest_error_cpu
@@ -58,7 +58,7 @@ struct report {
     int bf16x9_trials, bf16x9_as_native;
 };
 
-static void add_histogram(struct report *r, const struct trial *t, const char *contender) {
+static void add_histogram(struct report *r, const struct sample_problem *t, const char *contender) {
     int64_t bins[BINS];
     double limit = metrics_histogram(&t->truth, t->sample, 0, bins, BINS);
     for (int i = 0; i < BINS; i++) {
@@ -74,7 +74,7 @@ static void add_histogram(struct report *r, const struct trial *t, const char *c
 
 /* One row from t->sample; bound 0: the contender promises none. `index` is the contender's, their count for
  * native. */
-static void add_row(struct report *r, const struct trial *t, const char *contender, int64_t bound,
+static void add_row(struct report *r, const struct sample_problem *t, const char *contender, int64_t bound,
                     int index) {
     struct metrics e;
     metrics_compute(&t->truth, t->sample, &e);
@@ -103,12 +103,12 @@ static void add_row(struct report *r, const struct trial *t, const char *contend
     }
 }
 
-static int run_scheme(struct report *r, struct trial *t, int index, struct fault *f) {
+static int run_scheme(struct report *r, struct sample_problem *t, int index, struct cli_error *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    if (engine_select(&r->engine, r->contenders.name[index], NULL, f) != 0 ||
-        engine_query(&r->engine, &t->problem, &plan, f) != 0 ||
-        engine_multiply(&r->engine, &t->problem, f) != 0 ||
-        engine_problem_result(&t->problem, t->whole, f) != 0)
+    if (session_select(&r->session, r->contenders.name[index], NULL, f) != 0 ||
+        session_query(&r->session, &t->problem, &plan, f) != 0 ||
+        session_multiply(&r->session, &t->problem, f) != 0 ||
+        session_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
     r->range[index] = plan.range;
@@ -117,43 +117,43 @@ static int run_scheme(struct report *r, struct trial *t, int index, struct fault
     return 0;
 }
 
-static int run_vendor_mode(struct report *r, struct trial *t, int index, const float *native,
-                           struct fault *f) {
-    const struct engine_problem *p = &t->problem;
-    const enum yardstick_mode mode = vendor_modes[index];
-    struct narrow half = {NULL, NULL};
-    if (mode == YARDSTICK_FP16 && narrow_open(&half, mode, t->a, p->lda * p->k, t->b, p->ldb * p->n, f) != 0) {
-        narrow_close(&half);
+static int run_vendor_mode(struct report *r, struct sample_problem *t, int index, const float *native,
+                           struct cli_error *f) {
+    const struct session_problem *p = &t->problem;
+    const enum baseline_mode mode = vendor_modes[index];
+    struct cast16 half = {NULL, NULL};
+    if (mode == BASELINE_FP16 && cast16_open(&half, mode, t->a, p->lda * p->k, t->b, p->ldb * p->n, f) != 0) {
+        cast16_close(&half);
         return -1;
     }
-    const int refused = yardstick_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
+    const int refused = baseline_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
                                            half.a != NULL ? half.a : p->a, p->lda, half.b != NULL ? half.b : p->b,
                                            p->ldb, p->c);
-    const int waited = engine_wait(f);
-    narrow_close(&half);
+    const int waited = session_wait(f);
+    cast16_close(&half);
     if (refused || waited != 0)
         return waited; /* refused: this cuBLAS has no such mode */
-    if (engine_problem_result(p, t->whole, f) != 0)
+    if (session_problem_result(p, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
-    if (mode == YARDSTICK_BF16X9) {
+    if (mode == BASELINE_BF16X9) {
         r->bf16x9_trials++;
         r->bf16x9_as_native += metrics_first_difference(t->sample, native, t->truth.count) < 0;
     }
-    add_row(r, t, yardstick_names[mode], 0, r->contenders.count + 1 + index);
+    add_row(r, t, baseline_names[mode], 0, r->contenders.count + 1 + index);
     return 0;
 }
 
 /* Native FP32 and cuBLAS' own modes. */
-static int run_native(struct report *r, struct trial *t, struct fault *f) {
-    int status = native_sample(r->yardstick, &t->problem, &t->reference, t->whole, t->sample, f);
+static int run_native(struct report *r, struct sample_problem *t, struct cli_error *f) {
+    int status = baseline_fp32_sample(r->yardstick, &t->problem, &t->reference, t->whole, t->sample, f);
     if (status != 0)
         return status;
-    add_row(r, t, native_name(r->yardstick), 0, r->contenders.count);
+    add_row(r, t, baseline_fp32_name(r->yardstick), 0, r->contenders.count);
     const size_t bytes = (size_t)t->truth.count * sizeof(float);
     float *native = malloc(bytes);
     if (native == NULL)
-        return fault_memory(f, (double)bytes, "a copy of the result");
+        return cli_error_memory(f, (double)bytes, "a copy of the result");
     memcpy(native, t->sample, bytes);
     for (int i = 0; i < VENDOR_MODES && r->yardstick != NULL && status == 0; i++)
         status = run_vendor_mode(r, t, i, native, f);
@@ -161,11 +161,11 @@ static int run_native(struct report *r, struct trial *t, struct fault *f) {
     return status;
 }
 
-static int run_trial(struct report *r, const struct family *family, int64_t size, struct fault *f) {
-    struct trial t;
+static int run_trial(struct report *r, const struct family *family, int64_t size, struct cli_error *f) {
+    struct sample_problem t;
     char what[160];
     const int64_t n = r->outer > 0 ? r->outer : size;
-    if (trial_open(&t, family, n, size, (uint64_t)r->seed, n > ALL_ROWS_UP_TO ? SAMPLED_ROWS : 0, f) != 0)
+    if (sample_problem_open(&t, family, n, size, (uint64_t)r->seed, n > ALL_ROWS_UP_TO ? SAMPLED_ROWS : 0, f) != 0)
         return -1;
     int status = run_native(r, &t, f);
     for (int i = 0; i < r->contenders.count && status == 0; i++) {
@@ -173,7 +173,7 @@ static int run_trial(struct report *r, const struct family *family, int64_t size
         progress_step(&r->progress, what);
         status = run_scheme(r, &t, i, f);
     }
-    trial_close(&t);
+    sample_problem_close(&t);
     return status;
 }
 
@@ -191,17 +191,17 @@ static void print_ordering(const struct report *r) {
         r->histogram_family, (long long)r->histogram_size, r->contenders.name[base]);
     for (int i = 0; i <= r->contenders.count; i++)
         printf("  %-14s max_error x %-10.4g mred x %.4g\n",
-               i < r->contenders.count ? r->contenders.name[i] : native_name(r->yardstick),
+               i < r->contenders.count ? r->contenders.name[i] : baseline_fp32_name(r->yardstick),
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
 }
 
 /* Contenders in the order of plots; returns how many. */
 static int list_contenders(const struct report *r, const char **name, const char **range) {
     int count = 0;
-    name[count] = native_name(r->yardstick);
+    name[count] = baseline_fp32_name(r->yardstick);
     range[count++] = "";
     for (int i = 0; i < VENDOR_MODES && r->yardstick != NULL; i++) {
-        name[count] = yardstick_names[vendor_modes[i]];
+        name[count] = baseline_names[vendor_modes[i]];
         range[count++] = "";
     }
     for (int i = 0; i < r->contenders.count; i++) {
@@ -221,10 +221,10 @@ static void append_word(char *list, const char *word) {
 
 /* A picture that cannot be had is a remark, not a failure: the tables are there. */
 static int draw(const struct report *r, const char *script, const char *name, const char *settings,
-                struct fault *f) {
+                struct cli_error *f) {
     struct outfile o;
     char *path = outfile_join(r->out, name);
-    int status = path == NULL ? fault_memory(f, 100, "a file name") : outfile_open(&o, path, f);
+    int status = path == NULL ? cli_error_memory(f, 100, "a file name") : outfile_open(&o, path, f);
     if (status == 0) {
         const char *missing = plot_run(script, settings, r->out, o.stream);
         if (missing != NULL) {
@@ -240,7 +240,7 @@ static int draw(const struct report *r, const char *script, const char *name, co
     return status;
 }
 
-static int draw_plots(const struct report *r, struct fault *f) {
+static int draw_plots(const struct report *r, struct cli_error *f) {
     char contenders[NAMES_BYTES] = "", families[NAMES_BYTES] = "", settings[3 * NAMES_BYTES];
     const char *name[COLUMNS_MOST], *range[COLUMNS_MOST];
     const int count = list_contenders(r, name, range);
@@ -292,10 +292,10 @@ static char *make_comments(const struct report *r) {
     return NULL;
 }
 
-static int write_page(const struct report *r, const char *comments, struct fault *f) {
+static int write_page(const struct report *r, const char *comments, struct cli_error *f) {
     FILE *table = tmpfile();
     if (table == NULL)
-        return fault_set(f, "no temporary file for the page could be made; check the free space of /tmp");
+        return cli_error_set(f, "no temporary file for the page could be made; check the free space of /tmp");
     int status = tsv_print_raw(&r->table, table, comments, f);
     if (status == 0)
         status = page_write("report", table, r->html, f);
@@ -305,10 +305,10 @@ static int write_page(const struct report *r, const char *comments, struct fault
     return status;
 }
 
-static int write_file(const struct report *r, const struct tsv *table, const char *name, const char *comments, struct fault *f) {
+static int write_file(const struct report *r, const struct tsv *table, const char *name, const char *comments, struct cli_error *f) {
     char *path = outfile_join(r->out, name);
     if (path == NULL)
-        return fault_memory(f, 100, "a file name");
+        return cli_error_memory(f, 100, "a file name");
     int status = tsv_write(table, path, comments, f);
     if (status == 0)
         printf("wrote %s\n", path);
@@ -316,9 +316,9 @@ static int write_file(const struct report *r, const struct tsv *table, const cha
     return status;
 }
 
-static int write_all(const struct report *r, struct fault *f) {
+static int write_all(const struct report *r, struct cli_error *f) {
     char *comments = make_comments(r);
-    int status = comments == NULL ? fault_memory(f, sizeof r->head, "comment lines") : 0;
+    int status = comments == NULL ? cli_error_memory(f, sizeof r->head, "comment lines") : 0;
     if (status == 0 && r->html != NULL)
         status = write_page(r, comments, f);
     if (status == 0 && r->out != NULL)
@@ -332,14 +332,14 @@ static int write_all(const struct report *r, struct fault *f) {
 }
 
 /* All files that will be written, before anything is measured. */
-static int check_outputs(const struct report *r, struct fault *f) {
+static int check_outputs(const struct report *r, struct cli_error *f) {
     static const char *const names[] = {"report.tsv", "histogram.tsv", "error.svg", "histogram.svg"};
     int status = page_check(r->html, f);
     if (status == 0 && r->out != NULL)
         status = outfile_folder(r->out, f);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && r->out != NULL && status == 0; i++) {
         char *path = outfile_join(r->out, names[i]);
-        status = path == NULL ? fault_memory(f, 100, "a file name") : outfile_check(path, f);
+        status = path == NULL ? cli_error_memory(f, 100, "a file name") : outfile_check(path, f);
         free(path);
     }
     return status;
@@ -352,19 +352,19 @@ static int compare_sizes(const void *a, const void *b) {
 
 static void make_head(struct report *r) {
     char stamp[STAMP_BYTES];
-    stamp_write(stamp, &r->stamp, &r->engine, r->yardstick, r->facts);
+    stamp_write(stamp, &r->stamp, &r->session, r->yardstick, r->facts);
     snprintf(r->head, sizeof r->head,
              "%s# halftone report: reference FP64; with more than %d rows the errors are those of %d\n",
              stamp, (int)ALL_ROWS_UP_TO, (int)SAMPLED_ROWS);
 }
 
-static int run_all(struct report *r, struct fault *f) {
+static int run_all(struct report *r, struct cli_error *f) {
     const char *why = "";
     int status = 0;
-    r->yardstick = r->engine.device.simulated ? NULL : yardstick_open(&why);
-    if (r->yardstick == NULL && !r->engine.device.simulated)
+    r->yardstick = r->session.device.simulated ? NULL : baseline_open(&why);
+    if (r->yardstick == NULL && !r->session.device.simulated)
         fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
-    r->facts = r->engine.device.simulated ? NULL : facts_open();
+    r->facts = r->session.device.simulated ? NULL : device_info_open();
     make_head(r);
     tsv_init(&r->table, report_columns, (int)(sizeof report_columns / sizeof report_columns[0]));
     tsv_init(&r->histogram, histogram_columns, (int)(sizeof histogram_columns / sizeof histogram_columns[0]));
@@ -375,7 +375,7 @@ static int run_all(struct report *r, struct fault *f) {
     progress_end(&r->progress);
     if (status == 0) {
         printf("%s; native FP32: %s; reference FP64; grade in units of 2^-24 |A||B|\n\n",
-               r->engine.device.name, native_name(r->yardstick));
+               r->session.device.name, baseline_fp32_name(r->yardstick));
         status = tsv_print(&r->table, stdout, f);
     }
     if (status == 0) {
@@ -384,8 +384,8 @@ static int run_all(struct report *r, struct fault *f) {
     }
     tsv_free(&r->table);
     tsv_free(&r->histogram);
-    yardstick_close(r->yardstick);
-    facts_close(r->facts);
+    baseline_close(r->yardstick);
+    device_info_close(r->facts);
     return status;
 }
 
@@ -397,7 +397,7 @@ static int64_t histogram_size(const struct report *r) {
     return r->sizes > 0 ? r->size[r->sizes - 1] : 0;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct report r = {.seed = 1, .stamp = stamp_built()};
     const char *sizes = NULL, *families = NULL, *schemes = NULL, *accuracies = NULL, *seed = "1", *outer = NULL, *none[1];
     struct name_list family_names = {NULL, NULL, 0};
@@ -426,27 +426,27 @@ static int run(int argc, char **argv, struct fault *f) {
         return -1;
     if (sizes != NULL && args_numbers("--sizes", sizes, 1, 65536, r.size, SIZES_MOST, &r.sizes, f) != 0)
         return -1;
-    int status = trial_families(families, &family_names, r.family, &r.families, f);
+    int status = sample_problem_families(families, &family_names, r.family, &r.families, f);
     if (status == 0)
         r.histogram_family = r.family[0]->name;
     if (status == 0)
         status = check_outputs(&r, f);
-    if (status == 0 && engine_open(&r.engine, f) == 0) {
-        const char *usual = r.engine.device.simulated ? "32,64,128" : "64,256,1024,4096";
+    if (status == 0 && session_open(&r.session, f) == 0) {
+        const char *usual = r.session.device.simulated ? "32,64,128" : "64,256,1024,4096";
         if (sizes == NULL)
             status = args_numbers("--sizes", usual, 1, 32768, r.size, SIZES_MOST, &r.sizes, f);
         qsort(r.size, (size_t)r.sizes, sizeof r.size[0], compare_sizes);
         r.histogram_size = histogram_size(&r);
         if (status == 0)
-            status = contenders_choose(&r.contenders, &r.engine, true, schemes, accuracies, f);
+            status = methods_choose(&r.contenders, &r.session, true, schemes, accuracies, f);
         if (status == 0)
             status = run_all(&r, f);
-        engine_close(&r.engine);
+        session_close(&r.session);
     } else {
         status = -1;
     }
     args_names_free(&family_names);
-    contenders_free(&r.contenders);
+    methods_free(&r.contenders);
     return status;
 }
 

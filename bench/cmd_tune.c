@@ -5,10 +5,10 @@
 
 #include "args.h"
 #include "cmd.h"
-#include "engine.h"
+#include "session.h"
 #include "page.h"
 #include "progress.h"
-#include "split_call.h"
+#include "launch_direct.h"
 #include "timing.h"
 #include "tune.h"
 #include "../runtime/ht_cost.h"
@@ -16,7 +16,7 @@
 enum { HEAD_BYTES = 900, FILL_FLOATS = 1 << 20, NO_PARTS = -1 };
 
 struct tuning {
-    struct engine engine;
+    struct session session;
     struct timing_plan plan;
     struct shape_list shapes;
     struct tune_log log;
@@ -29,13 +29,13 @@ struct tuning {
 };
 
 struct call {
-    struct engine *engine;
-    struct engine_problem *problem;
+    struct session *session;
+    struct session_problem *problem;
 };
 
-static int call_packed(void *context, struct fault *f) {
+static int call_packed(void *context, struct cli_error *f) {
     const struct call *c = context;
-    return engine_multiply_packed(c->engine, c->problem, f);
+    return session_multiply_packed(c->session, c->problem, f);
 }
 
 /* Uniform in [-1, 1): a linear congruence is random enough for power and timing. */
@@ -50,20 +50,20 @@ static float *make_fill(void) {
 }
 
 /* Device memory of `floats`, filled piece by piece, so that the host needs no copy of a large operand. */
-static int allocate(const struct tuning *t, float **memory, int64_t floats, struct fault *f) {
+static int allocate(const struct tuning *t, float **memory, int64_t floats, struct cli_error *f) {
     void *block = NULL;
     int status =
-        engine_device_check(ht_dev_alloc(&block, (size_t)floats * sizeof(float)), "device memory", f);
+        session_device_check(ht_dev_alloc(&block, (size_t)floats * sizeof(float)), "device memory", f);
     *memory = block;
     for (int64_t at = 0; at < floats && status == 0; at += FILL_FLOATS) {
         const int64_t part = floats - at < FILL_FLOATS ? floats - at : FILL_FLOATS;
-        status = engine_device_check(ht_dev_upload(*memory + at, t->fill, (size_t)part * sizeof(float)),
+        status = session_device_check(ht_dev_upload(*memory + at, t->fill, (size_t)part * sizeof(float)),
                                      "copy to the device", f);
     }
     return status;
 }
 
-static int fill_problem(const struct tuning *t, struct engine_problem *p, struct fault *f) {
+static int fill_problem(const struct tuning *t, struct session_problem *p, struct cli_error *f) {
     if (allocate(t, &p->a, p->m * p->k, f) != 0 || allocate(t, &p->b, p->k * p->n, f) != 0)
         return -1;
     return allocate(t, &p->c, p->m * p->n, f);
@@ -84,25 +84,25 @@ static double predicted_us(const struct ht_set_desc *set, const struct ht_kernel
 }
 
 /* On packed operands, in as many parts as the library has. */
-static int time_own(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
-                    struct tune_row *row, struct fault *f) {
+static int time_own(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
+                    struct tune_row *row, struct cli_error *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    struct call call = {&t->engine, p};
-    if (engine_select(&t->engine, k->scheme, k->name, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
+    struct call call = {&t->session, p};
+    if (session_select(&t->session, k->scheme, k->name, f) != 0 || session_query(&t->session, p, &plan, f) != 0)
         return -1;
     row->splits = plan.splits;
     row->predicted_us = (double)plan.kernel_ns / 1000;
     return timing_measure(&t->plan, call_packed, &call, timing, f);
 }
 
-static int time_parts(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
-                      struct tune_row *row, struct fault *f) {
-    struct split_call call;
-    row->predicted_us = predicted_us(t->engine.set, k, &row->shape, row->splits);
-    int status = split_call_open(&call, t->engine.set, k, p, row->splits, f);
+static int time_parts(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
+                      struct tune_row *row, struct cli_error *f) {
+    struct launch_direct call;
+    row->predicted_us = predicted_us(t->session.set, k, &row->shape, row->splits);
+    int status = launch_direct_open(&call, t->session.set, k, p, row->splits, f);
     if (status == 0)
-        status = timing_measure(&t->plan, split_call_run, &call, timing, f);
-    split_call_close(&call);
+        status = timing_measure(&t->plan, launch_direct_run, &call, timing, f);
+    launch_direct_close(&call);
     return status;
 }
 
@@ -112,8 +112,8 @@ struct pick {
 };
 
 /* A row of the table. parts 0: the library's. */
-static int measure(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, int parts,
-                   const struct pick *pick, struct fault *f) {
+static int measure(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, int parts,
+                   const struct pick *pick, struct cli_error *f) {
     struct timing timing;
     struct tune_row row = {.shape = {p->m, p->n, p->k}, .splits = parts};
     if ((parts == 0 ? time_own(t, p, k, &timing, &row, f) : time_parts(t, p, k, &timing, &row, f)) != 0)
@@ -131,8 +131,8 @@ static int measure(struct tuning *t, struct engine_problem *p, const struct ht_k
 }
 
 /* What the table lacks of a kernel. */
-static int run_kernel(struct tuning *t, struct engine_problem *p, const struct ht_kernel_desc *k, const struct pick *pick, int *packed,
-                      struct fault *f) {
+static int run_kernel(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, const struct pick *pick, int *packed,
+                      struct cli_error *f) {
     const struct shape shape = {p->m, p->n, p->k};
     for (int parts = NO_PARTS; (parts = next_parts(t, k, &shape, parts)) != NO_PARTS;) {
         char what[200];
@@ -143,7 +143,7 @@ static int run_kernel(struct tuning *t, struct engine_problem *p, const struct h
             return 0;
         if (p->a == NULL && fill_problem(t, p, f) != 0)
             return -1;
-        if (!*packed && (engine_pack_prepare(&t->engine, p, f) != 0 || engine_pack(&t->engine, p, f) != 0))
+        if (!*packed && (session_pack_prepare(&t->session, p, f) != 0 || session_pack(&t->session, p, f) != 0))
             return -1;
         *packed = 1;
         snprintf(what, sizeof what, "%lld x %lld x %lld %s", (long long)shape.m, (long long)shape.n,
@@ -156,17 +156,17 @@ static int run_kernel(struct tuning *t, struct engine_problem *p, const struct h
 }
 
 /* All kernels of one scheme; packs once. */
-static int run_scheme(struct tuning *t, struct engine_problem *p, const char *scheme, struct fault *f) {
+static int run_scheme(struct tuning *t, struct session_problem *p, const char *scheme, struct cli_error *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct pick pick;
     int packed = 0, status = 0;
-    if (engine_select(&t->engine, scheme, NULL, f) != 0 || engine_query(&t->engine, p, &plan, f) != 0)
+    if (session_select(&t->session, scheme, NULL, f) != 0 || session_query(&t->session, p, &plan, f) != 0)
         return -1;
     snprintf(pick.kernel, sizeof pick.kernel, "%s", plan.kernel);
     pick.splits = plan.splits;
-    for (int i = 0; i < t->engine.set->kernels && status == 0 && !t->stopped; i++)
-        if (strcmp(t->engine.set->kernel[i].scheme, scheme) == 0)
-            status = run_kernel(t, p, &t->engine.set->kernel[i], &pick, &packed, f);
+    for (int i = 0; i < t->session.set->kernels && status == 0 && !t->stopped; i++)
+        if (strcmp(t->session.set->kernel[i].scheme, scheme) == 0)
+            status = run_kernel(t, p, &t->session.set->kernel[i], &pick, &packed, f);
     return status;
 }
 
@@ -177,16 +177,16 @@ static int is_chosen(const struct name_list *schemes, const char *name) {
     return schemes->count == 0;
 }
 
-static int run_shapes(struct tuning *t, const struct name_list *schemes, struct fault *f) {
+static int run_shapes(struct tuning *t, const struct name_list *schemes, struct cli_error *f) {
     int status = 0;
     for (int i = 0; i < t->shapes.count && status == 0 && !t->stopped; i++) {
         const struct shape *s = &t->shapes.shape[i];
-        struct engine_problem p = {
+        struct session_problem p = {
             .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k, .alpha = 1};
-        for (int k = 0; k < t->engine.set->schemes && status == 0; k++)
-            if (is_chosen(schemes, t->engine.set->scheme[k].name))
-                status = run_scheme(t, &p, t->engine.set->scheme[k].name, f);
-        engine_problem_close(&p);
+        for (int k = 0; k < t->session.set->schemes && status == 0; k++)
+            if (is_chosen(schemes, t->session.set->scheme[k].name))
+                status = run_scheme(t, &p, t->session.set->scheme[k].name, f);
+        session_problem_close(&p);
     }
     return status;
 }
@@ -196,8 +196,8 @@ static int count_missing(const struct tuning *t, const struct name_list *schemes
     int missing = 0;
     *all = 0;
     for (int i = 0; i < t->shapes.count; i++)
-        for (int n = 0; n < t->engine.set->kernels; n++) {
-            const struct ht_kernel_desc *k = &t->engine.set->kernel[n];
+        for (int n = 0; n < t->session.set->kernels; n++) {
+            const struct ht_kernel_desc *k = &t->session.set->kernel[n];
             const struct shape *s = &t->shapes.shape[i];
             if (!is_chosen(schemes, k->scheme))
                 continue;
@@ -207,11 +207,11 @@ static int count_missing(const struct tuning *t, const struct name_list *schemes
     return missing;
 }
 
-static int print_summary(const struct ht_set_desc *set, const struct tune_log *log, struct fault *f) {
+static int print_summary(const struct ht_set_desc *set, const struct tune_log *log, struct cli_error *f) {
     int count = 0;
     struct tune_case *cases = tune_cases(log, &count);
     if (cases == NULL)
-        return fault_memory(f, (double)log->rows * (double)sizeof *cases, "a summary");
+        return cli_error_memory(f, (double)log->rows * (double)sizeof *cases, "a summary");
     printf("%-10s %6s %15s %8s\n", "scheme", "shapes", "pick/best mean", "worst");
     for (int i = -1; i < set->schemes; i++) {
         const struct tune_summary s = tune_summarise(cases, count, i < 0 ? NULL : set->scheme[i].name);
@@ -228,10 +228,10 @@ static int print_summary(const struct ht_set_desc *set, const struct tune_log *l
 }
 
 /* The table as it stands, whose picks and predictions may be this set's, not the file's. */
-static int write_page(const struct tune_log *log, const char *head, const char *path, struct fault *f) {
+static int write_page(const struct tune_log *log, const char *head, const char *path, struct cli_error *f) {
     FILE *table = tmpfile();
     if (table == NULL)
-        return fault_set(f, "no temporary file for the page could be made; check the free space of /tmp");
+        return cli_error_set(f, "no temporary file for the page could be made; check the free space of /tmp");
     tune_print(log, head, table);
     const int status = page_write("tune", table, path, f);
     fclose(table);
@@ -256,30 +256,30 @@ static unsigned set_mark(const struct ht_set_desc *set) {
 
 /* Only what must agree for rows to belong together. */
 static void make_head(struct tuning *t) {
-    const struct ht_set_desc *set = t->engine.set;
+    const struct ht_set_desc *set = t->session.set;
     snprintf(t->head, sizeof t->head,
              "# halftone tune: %s, set %s (%s), kernels and model %08x\n# device: %s, %d multiprocessors\n# "
              "kernel only, from packed "
              "operands, split-K "
              "as the library chooses it%s; median, least and most over the batches, whose short calls are queued before they start\n%s",
-             halftone_version(), set->gpu, set->isa, set_mark(set), t->engine.device.name,
-             t->engine.device.sms,
+             halftone_version(), set->gpu, set->isa, set_mark(set), t->session.device.name,
+             t->session.device.sms,
              t->every_split ? ", and every other that it weighs where kernels read the operands as they are" : "",
-             t->engine.device.simulated
+             t->session.device.simulated
                  ? "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n"
                  : "");
 }
 
 static int run_all(struct tuning *t, const struct name_list *schemes, const char *out, const char *html,
-                   struct fault *f) {
+                   struct cli_error *f) {
     int all = 0;
-    if (t->engine.set->tuned_count > 0)
-        return fault_set(f, "this set was built with TUNED=, so its picks are not the model's; build it "
+    if (t->session.set->tuned_count > 0)
+        return cli_error_set(f, "this set was built with TUNED=, so its picks are not the model's; build it "
                             "without and run again");
     for (int i = 0; i < schemes->count; i++)
         if (strcmp(schemes->name[i], "auto") == 0)
-            return fault_usage(f, "--schemes: auto is no scheme of its own; `halftone info` lists them");
-        else if (engine_scheme_known(&t->engine, &schemes->name[i], f) != 0)
+            return cli_error_usage(f, "--schemes: auto is no scheme of its own; `halftone info` lists them");
+        else if (session_scheme_known(&t->session, &schemes->name[i], f) != 0)
             return -1;
     make_head(t);
     if (tune_open(&t->log, out, t->head, f) != 0)
@@ -296,7 +296,7 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
         printf("stopped by --budget after %d of %d; the same command goes on from there\n", t->measured,
                missing);
     if (status == 0)
-        status = print_summary(t->engine.set, &t->log, f);
+        status = print_summary(t->session.set, &t->log, f);
     if (status == 0 && html != NULL)
         status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
@@ -304,8 +304,8 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
 }
 
 /* What this set's model says of a measured row. splits 0: the set has no such kernel. */
-static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
-    const struct engine_problem p = {.trans_a = 'N',
+static int predict(struct tuning *t, struct tune_row *r, struct cli_error *f) {
+    const struct session_problem p = {.trans_a = 'N',
                                      .trans_b = 'N',
                                      .m = r->shape.m,
                                      .n = r->shape.n,
@@ -315,31 +315,31 @@ static int predict(struct tuning *t, struct tune_row *r, struct fault *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct ht_kernel_desc *kernel = NULL;
     const int splits = r->splits;
-    for (int i = 0; i < t->engine.set->kernels; i++)
-        if (strcmp(t->engine.set->kernel[i].name, r->kernel) == 0)
-            kernel = &t->engine.set->kernel[i];
+    for (int i = 0; i < t->session.set->kernels; i++)
+        if (strcmp(t->session.set->kernel[i].name, r->kernel) == 0)
+            kernel = &t->session.set->kernel[i];
     r->splits = 0;
     if (kernel == NULL)
         return 0;
-    if (engine_select(&t->engine, r->scheme, NULL, f) != 0 || engine_query(&t->engine, &p, &plan, f) != 0)
+    if (session_select(&t->session, r->scheme, NULL, f) != 0 || session_query(&t->session, &p, &plan, f) != 0)
         return -1;
     r->is_pick = strcmp(plan.kernel, r->kernel) == 0;
-    if (engine_select(&t->engine, r->scheme, r->kernel, f) != 0 ||
-        engine_query(&t->engine, &p, &plan, f) != 0)
+    if (session_select(&t->session, r->scheme, r->kernel, f) != 0 ||
+        session_query(&t->session, &p, &plan, f) != 0)
         return -1;
     r->splits = plan.splits;
     r->predicted_us = (double)plan.kernel_ns / 1000;
     if (plan.splits != splits && tune_find(&t->log, &r->shape, r->kernel, plan.splits) != NULL) { /* one of several that were timed */
         r->splits = splits;
         r->is_pick = 0;
-        r->predicted_us = predicted_us(t->engine.set, kernel, &r->shape, splits);
+        r->predicted_us = predicted_us(t->session.set, kernel, &r->shape, splits);
     }
     return 0;
 }
 
 /* Kernels of a table that was measured with earlier names by those that they have in this set. */
 static void take_todays_names(struct tuning *t) {
-    const struct ht_set_desc *set = t->engine.set;
+    const struct ht_set_desc *set = t->session.set;
     for (int i = 0; i < t->log.rows; i++) {
         struct tune_row *const r = &t->log.row[i];
         for (int j = 0; j < set->kernels; j++)
@@ -351,7 +351,7 @@ static void take_todays_names(struct tuning *t) {
 
 /* The picks and predictions of this set's model for the times of another run. A row whose kernel would now have another
  * number of parts, which was not timed, is left out and counted, ablation variants by themselves. */
-static int run_again(struct tuning *t, const char *table, const char *html, struct fault *f) {
+static int run_again(struct tuning *t, const char *table, const char *html, struct cli_error *f) {
     int kept = 0, lost = 0, lost_picks = 0, variants = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
         return -1;
@@ -374,14 +374,14 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
            "be split "
            "otherwise: %d of %d times, %d of them of a pick, and %d of ablation variants\n",
            t->head, lost, kept + lost, lost_picks, variants);
-    int status = print_summary(t->engine.set, &t->log, f);
+    int status = print_summary(t->session.set, &t->log, f);
     if (status == 0 && html != NULL)
         status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
     return status;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
+static int run(int argc, char **argv, struct cli_error *f) {
     struct tuning t;
     const char *again = NULL, *file = NULL, *schemes = NULL, *seconds = "0.05", *budget = NULL, *out = NULL,
                *html = NULL, *none[1];
@@ -399,26 +399,26 @@ static int run(int argc, char **argv, struct fault *f) {
         (budget != NULL && args_seconds("--budget", budget, &budget_seconds, f) != 0))
         return -1;
     if (again == NULL && (file == NULL || out == NULL))
-        return fault_usage(
+        return cli_error_usage(
             f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes.txt holds public shapes");
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
     float *fill = make_fill();
     t.fill = fill;
-    int status = fill == NULL ? fault_memory(f, 4.0 * FILL_FLOATS, "data") : page_check(html, f);
+    int status = fill == NULL ? cli_error_memory(f, 4.0 * FILL_FLOATS, "data") : page_check(html, f);
     if (status == 0 && file != NULL)
         status = shapes_read(&t.shapes, file, f);
     if (status == 0 && schemes != NULL)
         status = args_names("--schemes", schemes, &names, f);
     if (status == 0)
-        status = engine_open(&t.engine, f);
+        status = session_open(&t.session, f);
     if (status == 0) {
-        struct device_facts *facts = t.engine.device.simulated ? NULL : facts_open();
-        t.plan.simulated = t.engine.device.simulated;
+        struct device_info *facts = t.session.device.simulated ? NULL : device_info_open();
+        t.plan.simulated = t.session.device.simulated;
         t.plan.facts = facts;
         t.plan.queued = 1;
         status = again != NULL ? run_again(&t, again, html, f) : run_all(&t, &names, out, html, f);
-        facts_close(facts);
-        engine_close(&t.engine);
+        device_info_close(facts);
+        session_close(&t.session);
     }
     shapes_free(&t.shapes);
     args_names_free(&names);

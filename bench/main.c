@@ -6,7 +6,7 @@
 #include "../runtime/halftone.h"
 #include "cmd.h"
 #include "families.h"
-#include "fault.h"
+#include "cli_error.h"
 
 static const struct command *const commands[] = {&cmd_mm, &cmd_check, &cmd_report, &cmd_info, &cmd_bench, &cmd_demo,
                                                 &cmd_probe, &cmd_profile, &cmd_tune, &cmd_contract, &cmd_parts};
@@ -41,7 +41,7 @@ static int wants_help(int argc, char **argv) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     if (wants_help(argc, argv)) {
         fputs(command->help, stdout);
         if (command->takes_families) {
@@ -52,7 +52,7 @@ static int run(const struct command *command, int argc, char **argv) {
     }
     int status = command->run(argc, argv, &f);
     if (status == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-        status = fault_set(&f, "writing to standard output failed; check where it goes");
+        status = cli_error_set(&f, "writing to standard output failed; check where it goes");
     if (status == 0)
         return EXIT_OK;
     fprintf(stderr, "halftone %s: %s\n", command->name, f.text);

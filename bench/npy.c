@@ -25,11 +25,11 @@ struct header {
 struct cursor {
     const char *at, *end;
     const char *path;
-    struct fault *fault;
+    struct cli_error *fault;
 };
 
 static int bad_header(const struct cursor *c, const char *what) {
-    return fault_set(c->fault, "%s: damaged .npy header (%s); save the array again with numpy.save", c->path,
+    return cli_error_set(c->fault, "%s: damaged .npy header (%s); save the array again with numpy.save", c->path,
                      what);
 }
 
@@ -75,7 +75,7 @@ static int parse_descr(struct cursor *c, struct header *h) {
     char text[KEY_BYTES];
     skip_space(c);
     if (c->at < c->end && *c->at == '[')
-        return fault_set(c->fault, "%s: holds a structured array; pick one field and " CURE_FLOAT32, c->path);
+        return cli_error_set(c->fault, "%s: holds a structured array; pick one field and " CURE_FLOAT32, c->path);
     if (!take_string(c, text))
         return bad_header(c, "'descr' is not a type string");
     const char *p = text;
@@ -88,7 +88,7 @@ static int parse_descr(struct cursor *c, struct header *h) {
     int integer =
         (h->kind == 'i' || h->kind == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
     if (!whole || !(floating || integer || (h->kind == 'b' && bytes == 1)))
-        return fault_set(c->fault,
+        return cli_error_set(c->fault,
                          "%s: holds elements of type '%s', which this command cannot read; " CURE_FLOAT32,
                          c->path, text);
     if (bytes > 1 && order == '|')
@@ -179,32 +179,32 @@ static int parse_header(struct cursor *c, struct header *h) {
 }
 
 /* Reads magic, version and the header's text; *data_at gets the offset of the first element. */
-static int read_header(FILE *in, const char *path, struct header *h, int64_t *data_at, struct fault *f) {
+static int read_header(FILE *in, const char *path, struct header *h, int64_t *data_at, struct cli_error *f) {
     unsigned char start[12];
     if (fread(start, 1, 8, in) != 8 || memcmp(start, "\x93NUMPY", 6) != 0)
-        return fault_set(f, "%s: is not a .npy file; " CURE_FLOAT32, path);
+        return cli_error_set(f, "%s: is not a .npy file; " CURE_FLOAT32, path);
     int version = start[6];
     if (version < 1 || version > 3 || start[7] != 0)
-        return fault_set(
+        return cli_error_set(
             f, "%s: .npy format version %d.%d is unknown here (1.0, 2.0 and 3.0 are read); " CURE_FLOAT32,
             path, start[6], start[7]);
     size_t length_bytes = version == 1 ? 2 : 4;
     if (fread(start + 8, 1, length_bytes, in) != length_bytes)
-        return fault_set(f, "%s: ends inside its header; copy the file again or save the array again", path);
+        return cli_error_set(f, "%s: ends inside its header; copy the file again or save the array again", path);
     uint32_t length = (uint32_t)start[8] | (uint32_t)start[9] << 8;
     if (version > 1)
         length |= (uint32_t)start[10] << 16 | (uint32_t)start[11] << 24;
     if (length > HEADER_MOST_BYTES)
-        return fault_set(
+        return cli_error_set(
             f, "%s: damaged .npy header (it claims %lu bytes); save the array again with numpy.save", path,
             (unsigned long)length);
     char *text = malloc((size_t)length + 1);
     if (text == NULL)
-        return fault_memory(f, length, "a .npy header");
+        return cli_error_memory(f, length, "a .npy header");
     int status;
     if (fread(text, 1, length, in) != length) {
         status =
-            fault_set(f, "%s: ends inside its header; copy the file again or save the array again", path);
+            cli_error_set(f, "%s: ends inside its header; copy the file again or save the array again", path);
     } else {
         struct cursor c = {text, text + length, path, f};
         status = parse_header(&c, h);
@@ -215,9 +215,9 @@ static int read_header(FILE *in, const char *path, struct header *h, int64_t *da
 }
 
 static int header_to_extents(const struct header *h, const char *path, struct npy_matrix *out,
-                             struct fault *f) {
+                             struct cli_error *f) {
     if (h->dimensions == 0 || h->dimensions > 2)
-        return fault_set(
+        return cli_error_set(
             f, "%s: has %d dimensions, a matrix has 2; reshape it, for example x.reshape(len(x), -1)", path,
             h->dimensions);
     out->rows = h->dimensions == 2 ? h->extent[0] : 1;
@@ -225,7 +225,7 @@ static int header_to_extents(const struct header *h, const char *path, struct np
     out->column_major = h->dimensions == 2 && h->fortran_order;
     int64_t most = INT64_MAX / 16;
     if (out->cols != 0 && out->rows > most / out->cols)
-        return fault_set(f,
+        return cli_error_set(f,
                          "%s: claims %lld x %lld elements, more than any memory holds; save the array again",
                          path, (long long)out->rows, (long long)out->cols);
     return 0;
@@ -233,19 +233,19 @@ static int header_to_extents(const struct header *h, const char *path, struct np
 
 /* The data must be exactly as long as the header says: checked before memory is taken, so that a damaged
  * extent cannot ask for terabytes. */
-static int check_length(FILE *in, const char *path, int64_t data_at, int64_t data_bytes, struct fault *f) {
+static int check_length(FILE *in, const char *path, int64_t data_at, int64_t data_bytes, struct cli_error *f) {
     struct stat info;
     if (fstat(fileno(in), &info) != 0)
-        return fault_set(f, "%s: cannot be examined: %s; copy it to a local folder", path, strerror(errno));
+        return cli_error_set(f, "%s: cannot be examined: %s; copy it to a local folder", path, strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return fault_set(f, "%s: is not a regular file; save the array to a file first", path);
+        return cli_error_set(f, "%s: is not a regular file; save the array to a file first", path);
     int64_t present = (int64_t)info.st_size - data_at;
     if (present < data_bytes)
-        return fault_set(
+        return cli_error_set(
             f, "%s: cut short: %lld of %lld data bytes; copy the file again or save the array again", path,
             (long long)(present < 0 ? 0 : present), (long long)data_bytes);
     if (present > data_bytes)
-        return fault_set(f, "%s: %lld bytes after the array; save one array per file with numpy.save", path,
+        return cli_error_set(f, "%s: %lld bytes after the array; save one array per file with numpy.save", path,
                          (long long)(present - data_bytes));
     return 0;
 }
@@ -301,15 +301,15 @@ static int finite_in_file(const unsigned char *p, const struct header *h) {
 }
 
 static int read_elements(FILE *in, const char *path, const struct header *h, int64_t count, float *out,
-                         struct fault *f) {
+                         struct cli_error *f) {
     unsigned char *chunk = malloc((size_t)CHUNK_ELEMENTS * 8);
     if (chunk == NULL)
-        return fault_memory(f, CHUNK_ELEMENTS * 8, "a read buffer");
+        return cli_error_memory(f, CHUNK_ELEMENTS * 8, "a read buffer");
     int status = 0;
     for (int64_t done = 0; done < count && status == 0;) {
         size_t now = count - done < CHUNK_ELEMENTS ? (size_t)(count - done) : CHUNK_ELEMENTS;
         if (fread(chunk, (size_t)h->bytes, now, in) != now) {
-            status = fault_set(f, "%s: reading failed after %lld elements; copy the file again", path,
+            status = cli_error_set(f, "%s: reading failed after %lld elements; copy the file again", path,
                                (long long)done);
             break;
         }
@@ -318,7 +318,7 @@ static int read_elements(FILE *in, const char *path, const struct header *h, int
             float value = element(p, h);
             out[done + (int64_t)i] = value;
             if (isinf(value) && h->kind == 'f' && h->bytes == 8 && finite_in_file(p, h))
-                status = fault_set(f,
+                status = cli_error_set(f,
                                    "%s: element %lld is too large for float32 (3.4e38); scale the array, for "
                                    "example by 2.0**-100, and the result back",
                                    path, (long long)done + (long long)i);
@@ -330,43 +330,43 @@ static int read_elements(FILE *in, const char *path, const struct header *h, int
 }
 
 /* Leaves the file at its first element. */
-static int examine_open_file(FILE *in, const char *path, struct header *h, struct npy_matrix *out, struct fault *f) {
+static int examine_open_file(FILE *in, const char *path, struct header *h, struct npy_matrix *out, struct cli_error *f) {
     int64_t data_at = 0;
     if (read_header(in, path, h, &data_at, f) != 0 || header_to_extents(h, path, out, f) != 0)
         return -1;
     return check_length(in, path, data_at, out->rows * out->cols * h->bytes, f);
 }
 
-static int read_open_file(FILE *in, const char *path, struct npy_matrix *out, struct fault *f) {
+static int read_open_file(FILE *in, const char *path, struct npy_matrix *out, struct cli_error *f) {
     struct header h;
     if (examine_open_file(in, path, &h, out, f) != 0)
         return -1;
     const int64_t count = out->rows * out->cols;
     out->data = malloc(count > 0 ? (size_t)count * sizeof(float) : 1);
     if (out->data == NULL)
-        return fault_memory(f, (double)count * 4, path);
+        return cli_error_memory(f, (double)count * 4, path);
     if (read_elements(in, path, &h, count, out->data, f) == 0)
         return 0;
     npy_free(out);
     return -1;
 }
 
-static int open_and_read(const char *path, int with_elements, struct npy_matrix *out, struct fault *f) {
+static int open_and_read(const char *path, int with_elements, struct npy_matrix *out, struct cli_error *f) {
     struct header h;
     memset(out, 0, sizeof *out);
     FILE *in = fopen(path, "rb");
     if (in == NULL)
-        return fault_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
+        return cli_error_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
     const int status = with_elements ? read_open_file(in, path, out, f) : examine_open_file(in, path, &h, out, f);
     fclose(in);
     return status;
 }
 
-int npy_read(const char *path, struct npy_matrix *out, struct fault *f) {
+int npy_read(const char *path, struct npy_matrix *out, struct cli_error *f) {
     return open_and_read(path, 1, out, f);
 }
 
-int npy_examine(const char *path, struct npy_matrix *out, struct fault *f) {
+int npy_examine(const char *path, struct npy_matrix *out, struct cli_error *f) {
     return open_and_read(path, 0, out, f);
 }
 
@@ -386,7 +386,7 @@ static void write_floats(FILE *out, const float *data, int64_t count) {
     }
 }
 
-int npy_write(const char *path, const struct npy_matrix *matrix, struct fault *f) {
+int npy_write(const char *path, const struct npy_matrix *matrix, struct cli_error *f) {
     char text[192];
     int length =
         snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': %s, 'shape': (%lld, %lld), }",

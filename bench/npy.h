@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 struct npy_matrix {
     float *data; /* rows * cols values; never NULL after npy_read, even for an empty matrix */
@@ -20,10 +20,10 @@ struct npy_matrix {
     int column_major; /* Fortran order: element (i, j) is data[j * rows + i], else data[i * cols + j] */
 };
 
-int npy_read(const char *path, struct npy_matrix *out, struct fault *f);
+int npy_read(const char *path, struct npy_matrix *out, struct cli_error *f);
 /* The same without the elements: data is NULL. Header and length are checked. */
-int npy_examine(const char *path, struct npy_matrix *out, struct fault *f);
-int npy_write(const char *path, const struct npy_matrix *matrix, struct fault *f);
+int npy_examine(const char *path, struct npy_matrix *out, struct cli_error *f);
+int npy_write(const char *path, const struct npy_matrix *matrix, struct cli_error *f);
 void npy_free(struct npy_matrix *matrix);
 
 #endif

@@ -73,14 +73,14 @@ random() {
 
 # What the model of kernels that read the matrices is fitted to: each of bf16x6u's kernels in every number of parts, 392 shapes: five minutes.
 splits() {
-    cat bench/shapes-random.txt bench/shapes-small.txt bench/shapes-tall.txt bench/shapes-more.txt >"$out/shapes.txt"
+    cat bench/shapes-random.txt bench/shapes-small.txt bench/shapes-tall-skinny.txt bench/shapes-more.txt >"$out/shapes.txt"
     "$bin/h200/halftone" tune --shapes "$out/shapes.txt" --schemes bf16x6u --splits --seconds 0.003 --out "$out/tune-h200-splits.tsv"
 }
 
 # Tall-skinny matrices with small K: auto beside SGEMM, both ways A can lie, and every kernel of bf16x6u: 40 s.
 tall() {
-    table h200 h200-native-tall --shapes bench/shapes-tall.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
-    "$bin/h200/halftone" tune --shapes bench/shapes-tall.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-tall.tsv"
+    table h200 h200-native-tall --shapes bench/shapes-tall-skinny.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
+    "$bin/h200/halftone" tune --shapes bench/shapes-tall-skinny.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-tall.tsv"
 }
 
 # Skinny shapes by auto, and transposes: 50 s.

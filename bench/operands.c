@@ -19,11 +19,11 @@ struct reader {
     struct operands *out;
     const char *path;
     int line, promised, has_header;
-    struct fault *fault;
+    struct cli_error *fault;
 };
 
 static int bad_line(const struct reader *r, const char *what) {
-    return fault_set(r->fault, "%s:%d: %s; " CURE, r->path, r->line, what);
+    return cli_error_set(r->fault, "%s:%d: %s; " CURE, r->path, r->line, what);
 }
 
 /* Cuts the line at its tabs; whether it has FIELDS fields that are not empty. */
@@ -71,11 +71,11 @@ static int parse_product(const struct reader *r, char *const field[FIELDS], stru
     return 0;
 }
 
-static int add_product(struct operands *o, const struct operands_product *p, struct fault *f) {
+static int add_product(struct operands *o, const struct operands_product *p, struct cli_error *f) {
     if (o->count % 64 == 0) {
         struct operands_product *grown = realloc(o->product, (size_t)(o->count + 64) * sizeof *grown);
         if (grown == NULL)
-            return fault_memory(f, (double)(o->count + 64) * sizeof *grown, "a manifest");
+            return cli_error_memory(f, (double)(o->count + 64) * sizeof *grown, "a manifest");
         o->product = grown;
     }
     o->product[o->count++] = *p;
@@ -105,30 +105,30 @@ static int take_line(struct reader *r, char *line) {
     return parse_product(r, field, &product) == 0 ? add_product(r->out, &product, r->fault) : -1;
 }
 
-static int read_manifest(struct operands *o, const char *path, struct fault *f) {
+static int read_manifest(struct operands *o, const char *path, struct cli_error *f) {
     char line[LINE_BYTES];
     struct reader r = {o, path, 0, 0, 0, f};
     int status = 0;
     FILE *in = fopen(path, "r");
     if (in == NULL)
-        return fault_set(f, "%s: cannot be opened: %s; name a folder that bench/real_data.py wrote", path,
+        return cli_error_set(f, "%s: cannot be opened: %s; name a folder that bench/real_data.py wrote", path,
                          strerror(errno));
     while (status == 0 && fgets(line, sizeof line, in) != NULL) {
         r.line++;
         status = take_line(&r, line);
     }
     if (status == 0 && ferror(in))
-        status = fault_set(f, "%s: cannot be read: %s; name a folder that bench/real_data.py wrote", path,
+        status = cli_error_set(f, "%s: cannot be read: %s; name a folder that bench/real_data.py wrote", path,
                            strerror(errno));
     fclose(in);
     if (status == 0 && (o->count == 0 || o->count != r.promised))
-        status = fault_set(
+        status = cli_error_set(
             f, "%s: holds %d products where `# products:` says %d: cut short, or never finished; " CURE, path,
             o->count, r.promised);
     return status;
 }
 
-static int read_pair(const struct operands *o, int i, int with_elements, struct pair *out, struct fault *f) {
+static int read_pair(const struct operands *o, int i, int with_elements, struct pair *out, struct cli_error *f) {
     const struct operands_product *p = &o->product[i];
     char place[PLACE_BYTES];
     memset(out, 0, sizeof *out);
@@ -137,7 +137,7 @@ static int read_pair(const struct operands *o, int i, int with_elements, struct 
     for (int s = 0; s < 2 && status == 0; s++) {
         out->transposed[s] = p->transposed[s];
         char *path = outfile_join(o->folder, p->file[s]);
-        status = path == NULL    ? fault_memory(f, PLACE_BYTES, "a path")
+        status = path == NULL    ? cli_error_memory(f, PLACE_BYTES, "a path")
                  : with_elements ? npy_read(path, &out->x[s], f)
                                  : npy_examine(path, &out->x[s], f);
         free(path);
@@ -146,15 +146,15 @@ static int read_pair(const struct operands *o, int i, int with_elements, struct 
     if (status == 0)
         status = pair_check(out, place, 0, f);
     if (status == 0 && pair_rows(out, 0) * pair_cols(out, 0) * pair_cols(out, 1) == 0)
-        status = fault_set(f, "%san extent is 0; leave the product out", place);
+        status = cli_error_set(f, "%san extent is 0; leave the product out", place);
     return status;
 }
 
-int operands_load(const struct operands *o, int i, struct pair *out, struct fault *f) {
+int operands_load(const struct operands *o, int i, struct pair *out, struct cli_error *f) {
     return read_pair(o, i, 1, out, f);
 }
 
-static int examine_all(const struct operands *o, struct fault *f) {
+static int examine_all(const struct operands *o, struct cli_error *f) {
     int status = 0;
     for (int i = 0; i < o->count && status == 0; i++) {
         struct pair p;
@@ -164,11 +164,11 @@ static int examine_all(const struct operands *o, struct fault *f) {
     return status;
 }
 
-int operands_read(struct operands *o, const char *folder, struct fault *f) {
+int operands_read(struct operands *o, const char *folder, struct cli_error *f) {
     memset(o, 0, sizeof *o);
     o->folder = folder;
     char *path = outfile_join(folder, MANIFEST);
-    int status = path == NULL ? fault_memory(f, PLACE_BYTES, "a path") : read_manifest(o, path, f);
+    int status = path == NULL ? cli_error_memory(f, PLACE_BYTES, "a path") : read_manifest(o, path, f);
     free(path);
     return status == 0 ? examine_all(o, f) : -1;
 }

@@ -28,9 +28,9 @@ struct operands {
 };
 
 /* The manifest, and every file's header, length and extents: what is wrong is told before anything runs. */
-int operands_read(struct operands *o, const char *folder, struct fault *f);
+int operands_read(struct operands *o, const char *folder, struct cli_error *f);
 void operands_free(struct operands *o);
 /* The matrices of product i; pair_free. */
-int operands_load(const struct operands *o, int i, struct pair *out, struct fault *f);
+int operands_load(const struct operands *o, int i, struct pair *out, struct cli_error *f);
 
 #endif

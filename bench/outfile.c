@@ -24,8 +24,8 @@ struct target {
     struct stat info;
 };
 
-static int cannot_write(struct fault *f, const char *path, const char *why) {
-    return fault_set(f, "%s: cannot write here: %s; name a file in a folder that exists and that you may write to", path,
+static int cannot_write(struct cli_error *f, const char *path, const char *why) {
+    return cli_error_set(f, "%s: cannot write here: %s; name a file in a folder that exists and that you may write to", path,
                      why);
 }
 
@@ -78,14 +78,14 @@ static int is_same_file(const char *path, const struct stat *info) {
     return lstat(path, &other) == 0 && other.st_dev == info->st_dev && other.st_ino == info->st_ino;
 }
 
-static int find_target(struct target *t, const char *path, struct fault *f) {
+static int find_target(struct target *t, const char *path, struct cli_error *f) {
     memset(t, 0, sizeof *t);
     t->descriptor = -1;
     t->exists = stat(path, &t->info) == 0;
     if (path[0] == '\0' || (!t->exists && errno != ENOENT))
         return cannot_write(f, path, strerror(path[0] == '\0' ? ENOENT : errno));
     if (t->exists && S_ISDIR(t->info.st_mode))
-        return fault_set(f, "%s: is a folder; name a file in it", path);
+        return cli_error_set(f, "%s: is a folder; name a file in it", path);
     if (t->exists && (t->descriptor = find_descriptor(&t->info)) >= 0)
         return 0;
     if (t->exists && access(path, W_OK) != 0)
@@ -127,7 +127,7 @@ static int open_temporary(struct outfile *o, const struct target *t) {
     return descriptor;
 }
 
-int outfile_open(struct outfile *o, const char *path, struct fault *f) {
+int outfile_open(struct outfile *o, const char *path, struct cli_error *f) {
     struct target t;
     memset(o, 0, sizeof *o);
     if (find_target(&t, path, f) != 0)
@@ -160,7 +160,7 @@ void outfile_discard(struct outfile *o) {
     release(o);
 }
 
-int outfile_commit(struct outfile *o, struct fault *f) {
+int outfile_commit(struct outfile *o, struct cli_error *f) {
     errno = 0;
     int failed = fflush(o->stream) != 0 || ferror(o->stream) != 0, reason = errno;
     if (fclose(o->stream) != 0 && !failed) {
@@ -173,7 +173,7 @@ int outfile_commit(struct outfile *o, struct fault *f) {
         reason = errno;
     }
     if (failed) {
-        fault_set(f, "%s: writing failed: %s; check the free space and permissions of its folder", o->path,
+        cli_error_set(f, "%s: writing failed: %s; check the free space and permissions of its folder", o->path,
                   reason != 0 ? strerror(reason) : "short write");
         outfile_discard(o);
         return -1;
@@ -182,7 +182,7 @@ int outfile_commit(struct outfile *o, struct fault *f) {
     return 0;
 }
 
-int outfile_check(const char *path, struct fault *f) {
+int outfile_check(const char *path, struct cli_error *f) {
     struct target t;
     struct outfile o = {NULL, NULL, NULL};
     if (path == NULL)
@@ -215,11 +215,11 @@ FILE *outfile_remarks(const char *path) {
                : stdout;
 }
 
-int outfile_folder(const char *path, struct fault *f) {
+int outfile_folder(const char *path, struct cli_error *f) {
     size_t length = strlen(path);
     char *copy = malloc(length + 1);
     if (copy == NULL)
-        return fault_memory(f, (double)length, "a folder name");
+        return cli_error_memory(f, (double)length, "a folder name");
     memcpy(copy, path, length + 1);
     for (size_t i = 1; i <= length; i++) {
         if (copy[i] != '/' && copy[i] != '\0')
@@ -227,7 +227,7 @@ int outfile_folder(const char *path, struct fault *f) {
         char kept = copy[i];
         copy[i] = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
-            fault_set(f, "%s: cannot create this folder: %s; choose another with --out", copy,
+            cli_error_set(f, "%s: cannot create this folder: %s; choose another with --out", copy,
                       strerror(errno));
             free(copy);
             return -1;
@@ -237,7 +237,7 @@ int outfile_folder(const char *path, struct fault *f) {
     free(copy);
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return fault_set(f, "%s: is not a folder; choose another with --out", path);
+        return cli_error_set(f, "%s: is not a folder; choose another with --out", path);
     return 0;
 }
 

@@ -8,25 +8,25 @@
 
 #include <stdio.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 struct outfile {
     FILE *stream;
     char *path, *temporary; /* temporary NULL: written through */
 };
 
-int outfile_open(struct outfile *o, const char *path, struct fault *f);
+int outfile_open(struct outfile *o, const char *path, struct cli_error *f);
 /* Flushes and renames; on any earlier write error removes the temporary file and fails. */
-int outfile_commit(struct outfile *o, struct fault *f);
+int outfile_commit(struct outfile *o, struct cli_error *f);
 void outfile_discard(struct outfile *o);
 /* Whether outfile_open would find a place to write, before a long measurement; leaves everything as it is. NULL: fine. */
-int outfile_check(const char *path, struct fault *f);
+int outfile_check(const char *path, struct cli_error *f);
 /* Not 0: what was written there cannot be replaced, so that a table is written once, at the end. */
 int outfile_is_stream(const char *path);
 /* Where remarks for people go: stderr when `path` (NULL: no file) is where stdout goes, else stdout. */
 FILE *outfile_remarks(const char *path);
 /* mkdir -p for one level of missing folders at a time; an existing folder is fine. */
-int outfile_folder(const char *path, struct fault *f);
+int outfile_folder(const char *path, struct cli_error *f);
 char *outfile_join(const char *folder, const char *name); /* malloc'ed "folder/name", NULL without memory */
 
 #endif

@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 /* Whether a page could be written there, before a long measurement: its place, the script, python3. NULL: none is asked for. */
-int page_check(const char *path, struct fault *f);
+int page_check(const char *path, struct cli_error *f);
 /* One self-contained page, whole or not at all; table: a file that is read from its start; kind: pages.py's word. */
-int page_write(const char *kind, FILE *table, const char *path, struct fault *f);
+int page_write(const char *kind, FILE *table, const char *path, struct cli_error *f);
 
 #endif

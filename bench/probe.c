@@ -25,13 +25,13 @@ double probe_median(double *values, int count) {
 }
 
 static int measure_pass(const struct probe_device *device, enum probe_what what, double *repeat,
-                        struct fault *f) {
+                        struct cli_error *f) {
     for (int i = 0; i < PROBE_REPEATS; i++) {
         const int status = device->measure(what, &repeat[i], f);
         if (status != 0)
             return status;
         if (!(repeat[i] > 0) || !isfinite(repeat[i]))
-            return fault_set(f, "measuring %s gave %g %s; the driver or the clock of this device misbehaves",
+            return cli_error_set(f, "measuring %s gave %g %s; the driver or the clock of this device misbehaves",
                              probe_words[what], repeat[i], probe_units[what]);
     }
     return 0;
@@ -47,7 +47,7 @@ static void summarise(struct probe_value *v, double all[PROBE_PASSES][PROBE_REPE
 }
 
 int probe_run(const struct probe_device *device, struct probe_result *result,
-              void (*step)(void *context, const char *what), void *context, struct fault *f) {
+              void (*step)(void *context, const char *what), void *context, struct cli_error *f) {
     double all[PROBE_COUNT][PROBE_PASSES][PROBE_REPEATS];
     memset(result, 0, sizeof *result);
     result->noisiest = -1;
@@ -272,11 +272,11 @@ static void write_latencies(struct sheet *s) {
     put_measured(s, "launch_ns", PROBE_LAUNCH_NS, 0, "");
 }
 
-int probe_write(FILE *out, const struct probe_result *result, const char *name, struct fault *f) {
+int probe_write(FILE *out, const struct probe_result *result, const char *name, struct cli_error *f) {
     struct sheet s = {out, result, -1};
     int64_t clock = 0;
     if (isa_of(result->facts.capability) == NULL)
-        return fault_set(f, "%s has compute capability %d.%d; tensor cores that halftone uses begin with 7.5",
+        return cli_error_set(f, "%s has compute capability %d.%d; tensor cores that halftone uses begin with 7.5",
                          result->facts.name, result->facts.capability / 10, result->facts.capability % 10);
     write_head(&s, name);
     write_chip(&s, &clock);
@@ -284,7 +284,7 @@ int probe_write(FILE *out, const struct probe_result *result, const char *name, 
     const double smem = measured(&s, PROBE_SMEM_BYTES)->value;
     write_latencies(&s);
     if (s.missing >= 0 || clock <= 0 || l2 <= 0 || rate <= 0 || smem <= 0)
-        return fault_set(f, "a budget needs what was not measured: %s",
+        return cli_error_set(f, "a budget needs what was not measured: %s",
                          s.missing >= 0 ? probe_words[s.missing] : "a rate that is not zero");
     fputs("\n# EGEMM-TC, equations 5 to 7: clocks for which an instruction keeps its unit busy\n", out);
     put(&s, "hmma_1688_millicycles", whole(1024.0 * 4 * 1000 / (double)rate),

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,9 +57,9 @@ struct probe_facts {
 
 enum { PROBE_ABSENT = 1 };
 struct probe_device {
-    int (*facts)(struct probe_facts *facts, struct fault *f);
+    int (*facts)(struct probe_facts *facts, struct cli_error *f);
     /* One measurement. 0; PROBE_ABSENT: this device cannot do it; -1 and the fault. */
-    int (*measure)(enum probe_what what, double *value, struct fault *f);
+    int (*measure)(enum probe_what what, double *value, struct cli_error *f);
     void (*close)(void);
 };
 
@@ -86,12 +86,12 @@ extern const char *const probe_words[PROBE_COUNT], *const probe_units[PROBE_COUN
 
 /* Passes one after the other, so that what drifts shows; step (may be NULL) is called before each measurement. */
 int probe_run(const struct probe_device *device, struct probe_result *result,
-              void (*step)(void *context, const char *what), void *context, struct fault *f);
+              void (*step)(void *context, const char *what), void *context, struct cli_error *f);
 
 double probe_median(double *values, int count); /* sorts them */
 
 /* The budget file `NAME.gpu`; -1 when a value that a budget needs could not be measured or named. */
-int probe_write(FILE *out, const struct probe_result *result, const char *name, struct fault *f);
+int probe_write(FILE *out, const struct probe_result *result, const char *name, struct cli_error *f);
 
 #ifdef __cplusplus
 }

@@ -395,11 +395,11 @@ struct bench {
 
 const size_t COPY_BYTES = (size_t)1 << 30;
 
-int check(cudaError_t error, const char *what, struct fault *f) {
+int check(cudaError_t error, const char *what, struct cli_error *f) {
     if (error == cudaSuccess)
         return 0;
     (void)cudaGetLastError();
-    return fault_set(f, "%s: %s%s", what, cudaGetErrorString(error),
+    return cli_error_set(f, "%s: %s%s", what, cudaGetErrorString(error),
                      error == cudaErrorMemoryAllocation ? "; close other programs that use this GPU" : "");
 }
 
@@ -416,7 +416,7 @@ int capability() {
     return state.device.major * 10 + state.device.minor;
 }
 
-int prepare(struct fault *f) {
+int prepare(struct cli_error *f) {
     size_t free_bytes = 0, whole = 0;
     if (check(cudaMemGetInfo(&free_bytes, &whole), "device memory", f) != 0)
         return -1;
@@ -433,7 +433,7 @@ int prepare(struct fault *f) {
     return check(cudaEventCreate(&state.end), "event", f);
 }
 
-int facts(struct probe_facts *out, struct fault *f) {
+int facts(struct probe_facts *out, struct cli_error *f) {
     int device = 0, version = 0;
     if (check(cudaGetDevice(&device), "no usable GPU", f) != 0 ||
         check(cudaGetDeviceProperties(&state.device, device), "no usable GPU", f) != 0) {
@@ -475,7 +475,7 @@ int compare(const void *a, const void *b) {
 }
 
 /* Median over the blocks of what they counted, after the kernel launched just before. */
-int read_clocks(int blocks, double *median, struct fault *f) {
+int read_clocks(int blocks, double *median, struct cli_error *f) {
     static long long host[4096];
     blocks = blocks < 4096 ? blocks : 4096;
     if (check(cudaGetLastError(), "launch", f) != 0 ||
@@ -486,7 +486,7 @@ int read_clocks(int blocks, double *median, struct fault *f) {
     return 0;
 }
 
-template <class MMA> int measure_mma(double *value, struct fault *f) {
+template <class MMA> int measure_mma(double *value, struct cli_error *f) {
     const int sms = state.device.multiProcessorCount;
     double clocks = 0;
     if (capability() < MMA::LEAST)
@@ -499,7 +499,7 @@ template <class MMA> int measure_mma(double *value, struct fault *f) {
 }
 
 /* One launch of wgmma_rate, and what every block tells of it. */
-template <class MMA> int run_wgmma(int steps, struct fault *f) {
+template <class MMA> int run_wgmma(int steps, struct cli_error *f) {
     if (check(cudaFuncSetAttribute((const void *)wgmma_rate<MMA>, cudaFuncAttributeMaxDynamicSharedMemorySize, WG_BYTES),
               "shared memory", f) != 0)
         return -1;
@@ -507,7 +507,7 @@ template <class MMA> int run_wgmma(int steps, struct fault *f) {
     return check(cudaGetLastError(), "launch", f);
 }
 
-template <class MMA> int measure_wgmma(double *value, struct fault *f) {
+template <class MMA> int measure_wgmma(double *value, struct cli_error *f) {
     enum { STEPS = 64 };
     double clocks = 0;
     if (capability() != 90)
@@ -518,7 +518,7 @@ template <class MMA> int measure_wgmma(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_fp32(double *value, struct fault *f) {
+int measure_fp32(double *value, struct cli_error *f) {
     enum { STEPS = 256, THREADS = 1024 };
     double clocks = 0;
     fp32_rate<<<state.device.multiProcessorCount, THREADS>>>(state.clocks, STEPS, 0.5f, state.sink);
@@ -528,7 +528,7 @@ int measure_fp32(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_smem(double *value, struct fault *f) {
+int measure_smem(double *value, struct cli_error *f) {
     enum { STEPS = 512, THREADS = 1024 };
     double clocks = 0;
     smem_rate<<<state.device.multiProcessorCount, THREADS>>>(state.clocks, STEPS, state.sink);
@@ -538,7 +538,7 @@ int measure_smem(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_chain(double *value, struct fault *f) {
+int measure_chain(double *value, struct cli_error *f) {
     if (capability() >= 80)
         mma_chain<f16_k16><<<1, 32>>>(state.clocks, state.sink);
     else
@@ -549,7 +549,7 @@ int measure_chain(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_smem_latency(double *value, struct fault *f) {
+int measure_smem_latency(double *value, struct cli_error *f) {
     smem_chase<<<1, 1>>>(state.clocks, state.sink);
     if (read_clocks(1, value, f) != 0)
         return -1;
@@ -558,7 +558,7 @@ int measure_smem_latency(double *value, struct fault *f) {
 }
 
 /* A ring over 2 MB in 128-byte lines; the first round fills L2. */
-int measure_l2_latency(double *value, struct fault *f) {
+int measure_l2_latency(double *value, struct cli_error *f) {
     enum { STRIDE = 128, LINES = (2 << 20) / STRIDE };
     ring_write<<<64, 256>>>(state.memory, LINES, STRIDE, 4099);
     for (int round = 0; round < 2; round++)
@@ -570,7 +570,7 @@ int measure_l2_latency(double *value, struct fault *f) {
 }
 
 /* Lines 8 KB apart; writing the upper half of the memory in between throws them out of L2. */
-int measure_dram_latency(double *value, struct fault *f) {
+int measure_dram_latency(double *value, struct cli_error *f) {
     const size_t half = state.memory_bytes / 2, stride = 8192;
     ring_write<<<64, 256>>>(state.memory, (long long)(half / stride), (long long)stride, 1);
     if (check(cudaMemsetAsync(state.memory + half, 1, half), "memset", f) != 0)
@@ -584,7 +584,7 @@ int measure_dram_latency(double *value, struct fault *f) {
 }
 
 /* Nanoseconds between the events around `what`. */
-template <class WORK> int time_ns(WORK work, double *ns, struct fault *f) {
+template <class WORK> int time_ns(WORK work, double *ns, struct cli_error *f) {
     float ms = 0;
     if (check(cudaEventRecord(state.start), "event", f) != 0)
         return -1;
@@ -597,7 +597,7 @@ template <class WORK> int time_ns(WORK work, double *ns, struct fault *f) {
     return 0;
 }
 
-int measure_copy(double *value, struct fault *f) {
+int measure_copy(double *value, struct cli_error *f) {
     enum { TIMES = 10 };
     const size_t half = state.memory_bytes / 2;
     const auto copy = [half] {
@@ -611,7 +611,7 @@ int measure_copy(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_l2(double *value, struct fault *f) {
+int measure_l2(double *value, struct cli_error *f) {
     enum { THREADS = 1024, TIMES = 4 };
     const int blocks = 2 * state.device.multiProcessorCount, threads = THREADS;
     const int chunks = state.device.l2CacheSize / 4 / (THREADS * 16);
@@ -630,7 +630,7 @@ int measure_l2(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_l2_bulk(double *value, struct fault *f) {
+int measure_l2_bulk(double *value, struct cli_error *f) {
     enum { TIMES = 4, BYTES = BULK_RING * BULK_BYTES };
     const int sms = state.device.multiProcessorCount, chunks = state.device.l2CacheSize / 4 / BULK_BYTES;
     double ns = 0;
@@ -649,7 +649,7 @@ int measure_l2_bulk(double *value, struct fault *f) {
     return 0;
 }
 
-int measure_launch(double *value, struct fault *f) {
+int measure_launch(double *value, struct cli_error *f) {
     enum { LAUNCHES = 2000 };
     const auto launch = [] {
         for (int i = 0; i < LAUNCHES; i++)
@@ -663,7 +663,7 @@ int measure_launch(double *value, struct fault *f) {
 
 /* A third of a second of load or more, in launches of about 20 ms (H200); the last one counts. On Hopper the load is
  * wgmma, as in its kernels. */
-int measure_clock(double *value, struct fault *f) {
+int measure_clock(double *value, struct cli_error *f) {
     enum { STEPS = 100000, WGMMA_STEPS = 7000, LAUNCHES = 16 };
     const int sms = state.device.multiProcessorCount;
     const bool hopper = capability() == 90;
@@ -682,7 +682,7 @@ int measure_clock(double *value, struct fault *f) {
     return 0;
 }
 
-int measure(enum probe_what what, double *value, struct fault *f) {
+int measure(enum probe_what what, double *value, struct cli_error *f) {
     switch (what) {
     case PROBE_CLOCK_MHZ:
         return measure_clock(value, f);

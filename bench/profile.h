@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -517,7 +517,7 @@ static void fill_random(struct profile_tiles *t, int tile, uint64_t seed) {
 /* ---- all of them ---- */
 
 int profile_tiles_make(struct profile_tiles *t, const struct profile_unit *unit, int random, uint64_t seed,
-                       int overflow, struct fault *f) {
+                       int overflow, struct cli_error *f) {
     struct builder s = {.t = t};
     memset(t, 0, sizeof *t);
     t->unit = unit;
@@ -532,7 +532,7 @@ int profile_tiles_make(struct profile_tiles *t, const struct profile_unit *unit,
     t->d = s.failed ? NULL : calloc((size_t)(t->directed + random) * t->values, sizeof *t->d);
     if (t->d == NULL) {
         profile_tiles_free(t);
-        return fault_memory(
+        return cli_error_memory(
             f, (double)(t->directed + random) * (double)(t->a_bytes + t->b_bytes + 8 * t->values),
             "the tiles of one instruction");
     }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fault.h"
+#include "cli_error.h"
 #include "profile.h"
 
 /* Inputs and results of a unit's tiles, tile after tile: A row-major, B column-major, C and D row-major. */
@@ -24,7 +24,7 @@ struct profile_tiles {
 
 /* overflow: also sums of integers beyond 32 bits, which the simulator refuses. */
 int profile_tiles_make(struct profile_tiles *t, const struct profile_unit *unit, int random, uint64_t seed,
-                       int overflow, struct fault *f);
+                       int overflow, struct cli_error *f);
 void profile_tiles_free(struct profile_tiles *t);
 /* Result i of the tile, row by row, repeats result i - period: same inputs. A whole tile's, where none do. */
 int profile_tile_period(const struct profile_tiles *t, int tile);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "session.h"
 #include "profile_run.h"
 
 static int is_warpgroup(const struct profile_unit *unit) {
@@ -51,7 +51,7 @@ static void close_memory(struct memory *m) {
     (void)ht_dev_free(m->d);
 }
 
-int profile_run(struct profile_tiles *t, struct fault *f) {
+int profile_run(struct profile_tiles *t, struct cli_error *f) {
     const int tiles = (t->count + PROFILE_IMAGE_TILES - 1) / PROFILE_IMAGE_TILES * PROFILE_IMAGE_TILES;
     const size_t n = (size_t)t->count, d_bytes = n * t->values * sizeof *t->d;
     const size_t b_bytes = n * t->b_bytes, padded = (size_t)tiles * t->values * sizeof *t->d;
@@ -62,7 +62,7 @@ int profile_run(struct profile_tiles *t, struct fault *f) {
         a_bytes = (size_t)(tiles / PROFILE_IMAGE_TILES) * PROFILE_IMAGE_BYTES;
         images = make_images(t, tiles);
         if (images == NULL)
-            return fault_memory(f, (double)a_bytes, "the operands of warpgroups");
+            return cli_error_memory(f, (double)a_bytes, "the operands of warpgroups");
     }
     int code = open_memory(&m, a_bytes, b_bytes, padded);
     code = code == HT_DEV_OK ? ht_dev_upload(m.a, images != NULL ? images : t->a, a_bytes) : code;
@@ -75,7 +75,7 @@ int profile_run(struct profile_tiles *t, struct fault *f) {
         code = ht_dev_check(profile_launch((int)(t->unit - profile_units), &args, launched));
     }
     code = code == HT_DEV_OK ? ht_dev_download(t->d, m.d, d_bytes) : code;
-    const int status = engine_device_check(code, t->unit->name, f); /* before freeing forgets the words */
+    const int status = session_device_check(code, t->unit->name, f); /* before freeing forgets the words */
     close_memory(&m);
     free(images);
     return status;

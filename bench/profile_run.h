@@ -4,6 +4,6 @@
 
 #include "profile_cases.h"
 
-int profile_run(struct profile_tiles *t, struct fault *f); /* fills t->d */
+int profile_run(struct profile_tiles *t, struct cli_error *f); /* fills t->d */
 
 #endif

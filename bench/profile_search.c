@@ -50,13 +50,13 @@ struct judges {
     struct profile_decoded *decoded[THREADS_MOST];
 };
 
-static int open_judges(struct judges *j, struct fault *f) {
+static int open_judges(struct judges *j, struct cli_error *f) {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const int wanted = cores < 1 ? 1 : cores < THREADS_MOST ? (int)cores : THREADS_MOST;
     for (j->count = 0; j->count < wanted; j->count++)
         if ((j->decoded[j->count] = profile_decoded_new()) == NULL)
             break;
-    return j->count > 0 ? 0 : fault_memory(f, 1e5, "a decoded tile");
+    return j->count > 0 ? 0 : cli_error_memory(f, 1e5, "a decoded tile");
 }
 
 static void close_judges(struct judges *j) {
@@ -197,7 +197,7 @@ static void try_neighbours(struct searching *x, const struct profile_model *from
     }
 }
 
-int profile_search(struct profile_search *s, const struct profile_tiles *t, struct fault *f) {
+int profile_search(struct profile_search *s, const struct profile_tiles *t, struct cli_error *f) {
     struct searching x = {s, t, {0, {NULL}}};
     struct profile_model model = {{0}};
     int from = -1;

@@ -25,7 +25,7 @@ struct profile_search {
     struct profile_candidate candidate[PROFILE_CANDIDATES_MOST];
 };
 
-int profile_search(struct profile_search *s, const struct profile_tiles *t, struct fault *f);
+int profile_search(struct profile_search *s, const struct profile_tiles *t, struct cli_error *f);
 /* The simulator's own arithmetic in the candidates' place. */
 void profile_simulator(struct profile_verdict *v, const struct profile_tiles *t,
                        const struct sim_mma_model *model);

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-int shapes_add(struct shape_list *list, int64_t m, int64_t n, int64_t k, struct fault *f) {
+int shapes_add(struct shape_list *list, int64_t m, int64_t n, int64_t k, struct cli_error *f) {
     if (list->count == list->capacity) {
         int capacity = list->capacity > 0 ? 2 * list->capacity : 64;
         struct shape *grown = realloc(list->shape, (size_t)capacity * sizeof *grown);
         if (grown == NULL)
-            return fault_memory(f, (double)capacity * 24, "a list of shapes");
+            return cli_error_memory(f, (double)capacity * 24, "a list of shapes");
         list->shape = grown;
         list->capacity = capacity;
     }
@@ -35,12 +35,12 @@ static int parse_line(const char *line, int64_t out[3]) {
     return at[strspn(at, " \t\r\n")] == '\0' ? 0 : -1;
 }
 
-int shapes_read(struct shape_list *list, const char *path, struct fault *f) {
+int shapes_read(struct shape_list *list, const char *path, struct cli_error *f) {
     char line[256];
     int status = 0, number = 0;
     FILE *in = fopen(path, "r");
     if (in == NULL)
-        return fault_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
+        return cli_error_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
     while (status == 0 && fgets(line, sizeof line, in) != NULL) {
         int64_t extent[3];
         const char *start = line + strspn(line, " \t\r\n");
@@ -52,14 +52,14 @@ int shapes_read(struct shape_list *list, const char *path, struct fault *f) {
             continue;
         }
         if (parse_line(start, extent) != 0)
-            status = fault_set(f, "%s:%d: not a shape; write three numbers 1..%d, `m n k`", path, number,
+            status = cli_error_set(f, "%s:%d: not a shape; write three numbers 1..%d, `m n k`", path, number,
                                (int)SHAPE_EXTENT_MOST);
         else
             status = shapes_add(list, extent[0], extent[1], extent[2], f);
     }
     fclose(in);
     if (status == 0 && list->count == 0)
-        status = fault_set(f, "%s: holds no shape; write lines `m n k`", path);
+        status = cli_error_set(f, "%s: holds no shape; write lines `m n k`", path);
     return status;
 }
 

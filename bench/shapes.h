@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 struct shape {
     int64_t m, n, k;
@@ -15,9 +15,9 @@ struct shape_list {
     int count, capacity;
 };
 
-int shapes_add(struct shape_list *list, int64_t m, int64_t n, int64_t k, struct fault *f);
+int shapes_add(struct shape_list *list, int64_t m, int64_t n, int64_t k, struct cli_error *f);
 /* One "m n k" per line; blank lines and lines that start with # are skipped; every bad line is one fault. */
-int shapes_read(struct shape_list *list, const char *path, struct fault *f);
+int shapes_read(struct shape_list *list, const char *path, struct cli_error *f);
 void shapes_free(struct shape_list *list);
 
 enum { SHAPE_EXTENT_MOST = 1 << 20 };

@@ -15,9 +15,9 @@ struct stamp stamp_built(void) {
     return s;
 }
 
-void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct engine *e,
-                 const struct yardstick *y, const struct device_facts *facts) {
-    int cuda = facts_cuda_version(facts), cublas = yardstick_version(y);
+void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct session *e,
+                 const struct baseline *y, const struct device_info *facts) {
+    int cuda = device_info_cuda_version(facts), cublas = baseline_version(y);
     char versions[96] = "cuBLAS n/a";
     if (cublas > 0)
         snprintf(versions, sizeof versions, "driver's CUDA %d.%d; cuBLAS %d", cuda / 1000, cuda % 1000 / 10,
@@ -26,5 +26,5 @@ void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct engi
              "# halftone: %s, set %s (%s), commit %s\n# device: %s, %d multiprocessors\n"
              "# driver: %s; toolkit %s; %s\n",
              halftone_version(), e->set->gpu, e->set->isa, s->commit, e->device.name, e->device.sms,
-             facts_driver(facts), s->toolkit, versions);
+             device_info_driver(facts), s->toolkit, versions);
 }

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-#include "engine.h"
-#include "facts.h"
-#include "yardstick.h"
+#include "session.h"
+#include "device_info.h"
+#include "baseline_cublas.h"
 
 enum { STAMP_BYTES = 1024 };
 
@@ -16,7 +16,7 @@ struct stamp {
 
 struct stamp stamp_built(void); /* what the build knew */
 /* Comment lines "# key: value"; yardstick and facts may be NULL. */
-void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct engine *e,
-                 const struct yardstick *y, const struct device_facts *facts);
+void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct session *e,
+                 const struct baseline *y, const struct device_info *facts);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "../runtime/ht_dev.h"
 #include "delay.h"
-#include "engine.h"
+#include "session.h"
 #include "progress.h"
 
 enum { BATCHES = 9, CALLS_MOST = 100000, WARM_CALLS = 3 };
@@ -39,25 +39,25 @@ struct batch {
     int ahead;    /* by then the host had queued all of it */
 };
 
-static int time_batch(const struct clockwork *w, int (*call)(void *, struct fault *), void *context, struct batch *b,
-                      const struct device_facts *facts, struct timing *out, double *seconds, struct fault *f) {
+static int time_batch(const struct clockwork *w, int (*call)(void *, struct cli_error *), void *context, struct batch *b,
+                      const struct device_info *facts, struct timing *out, double *seconds, struct cli_error *f) {
     const double start = progress_clock();
     double ms = 0;
     if (b->delay > 0 && delay_start((unsigned)(b->delay * 1e9)) != 0)
-        return fault_set(f, "timing: the delay kernel did not start");
-    if (engine_device_check(ht_dev_event_record(w->start, NULL), "timing", f) != 0)
+        return cli_error_set(f, "timing: the delay kernel did not start");
+    if (session_device_check(ht_dev_event_record(w->start, NULL), "timing", f) != 0)
         return -1;
     for (int i = 0; i < b->calls; i++)
         if (call(context, f) != 0)
             return -1;
-    if (engine_device_check(ht_dev_event_record(w->end, NULL), "timing", f) != 0)
+    if (session_device_check(ht_dev_event_record(w->end, NULL), "timing", f) != 0)
         return -1;
     b->ahead = progress_clock() - start < b->delay;
     if (out != NULL) { /* the queue is still busy: what is read now belongs to this call */
-        out->clock_mhz = facts_clock_mhz(facts);
-        out->power_watts = facts_power_watts(facts);
+        out->clock_mhz = device_info_clock_mhz(facts);
+        out->power_watts = device_info_power_watts(facts);
     }
-    if (engine_device_check(ht_dev_event_elapsed_ms(w->start, w->end, &ms), "timing", f) != 0)
+    if (session_device_check(ht_dev_event_elapsed_ms(w->start, w->end, &ms), "timing", f) != 0)
         return -1;
     *seconds = ms / 1000.0 / b->calls;
     return 0;
@@ -74,8 +74,8 @@ static double warm_up_seconds(const struct timing_plan *plan) {
 }
 
 /* Doubles the calls until the warm-up is long enough to be believed; *once: seconds of one call. */
-static int warm_up(const struct clockwork *w, double least, int (*call)(void *, struct fault *), void *context,
-                   double *once, struct fault *f) {
+static int warm_up(const struct clockwork *w, double least, int (*call)(void *, struct cli_error *), void *context,
+                   double *once, struct cli_error *f) {
     for (int calls = 1;; calls *= 2) {
         struct batch b = {calls, 0, 0};
         if (time_batch(w, call, context, &b, NULL, NULL, once, f) != 0)
@@ -102,8 +102,8 @@ static void idle(double seconds) {
 }
 
 /* Repeats what the host was too slow for with twice the delay; gives up, without a result, where that does not help. */
-static int measure_singles(const struct clockwork *w, int wanted, int (*call)(void *, struct fault *),
-                           void *context, struct timing_spread *out, struct fault *f) {
+static int measure_singles(const struct clockwork *w, int wanted, int (*call)(void *, struct cli_error *),
+                           void *context, struct timing_spread *out, struct cli_error *f) {
     double seconds[TIMING_SINGLES], once = 0;
     struct batch warm = {WARM_CALLS, 0, 0}, b = {1, DELAY_FIRST, 0};
     int count = 0;
@@ -126,7 +126,7 @@ static int measure_singles(const struct clockwork *w, int wanted, int (*call)(vo
 }
 
 static int measure(const struct clockwork *w, const struct timing_plan *plan,
-                   int (*call)(void *, struct fault *), void *context, struct timing *out, struct fault *f) {
+                   int (*call)(void *, struct cli_error *), void *context, struct timing *out, struct cli_error *f) {
     double seconds[BATCHES], once = 0;
     struct batch b = {1, 0, 0};
     const int batches = plan->simulated ? 1 : BATCHES;
@@ -153,13 +153,13 @@ static int measure(const struct clockwork *w, const struct timing_plan *plan,
     return 0;
 }
 
-int timing_measure(const struct timing_plan *plan, int (*call)(void *context, struct fault *f), void *context,
-                   struct timing *out, struct fault *f) {
+int timing_measure(const struct timing_plan *plan, int (*call)(void *context, struct cli_error *f), void *context,
+                   struct timing *out, struct cli_error *f) {
     struct clockwork w = {NULL, NULL};
     *out = timing_none;
-    int status = engine_device_check(ht_dev_event_create(&w.start), "timing", f);
+    int status = session_device_check(ht_dev_event_create(&w.start), "timing", f);
     if (status == 0)
-        status = engine_device_check(ht_dev_event_create(&w.end), "timing", f);
+        status = session_device_check(ht_dev_event_create(&w.end), "timing", f);
     if (status == 0)
         status = measure(&w, plan, call, context, out, f);
     (void)ht_dev_event_destroy(w.start);

@@ -3,8 +3,8 @@
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 
-#include "facts.h"
-#include "fault.h"
+#include "device_info.h"
+#include "cli_error.h"
 
 /* Seconds of one call; negative: not measured. */
 struct timing_spread {
@@ -26,12 +26,12 @@ struct timing_plan {
     int singles;    /* single calls before it, at most TIMING_SINGLES; 0: none */
     int queued;     /* batches of calls that are shorter than the host's launches wait until the host has queued them all */
     int simulated;  /* one call, no warm-up: the result, single and sustained, is CPU time of the simulator */
-    const struct device_facts *facts;
+    const struct device_info *facts;
 };
 
 extern const struct timing timing_none;
 
-int timing_measure(const struct timing_plan *plan, int (*call)(void *context, struct fault *f), void *context,
-                   struct timing *out, struct fault *f);
+int timing_measure(const struct timing_plan *plan, int (*call)(void *context, struct cli_error *f), void *context,
+                   struct timing *out, struct cli_error *f);
 
 #endif

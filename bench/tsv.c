@@ -84,8 +84,8 @@ static int is_number(const char *text) {
     return (end != text && *end == '\0') || strcmp(text, "n/a") == 0;
 }
 
-static int failed(const struct tsv *t, struct fault *f) {
-    return t->failed ? fault_memory(f, (double)t->capacity * 16, "a table") : 0;
+static int failed(const struct tsv *t, struct cli_error *f) {
+    return t->failed ? cli_error_memory(f, (double)t->capacity * 16, "a table") : 0;
 }
 
 /* Words from column `start` on, in lines that end before LINE_COLUMNS where they can. */
@@ -105,7 +105,7 @@ static void print_wrapped(FILE *out, const char *text, int start) {
     fputs(text, out);
 }
 
-int tsv_print(const struct tsv *t, FILE *out, struct fault *f) {
+int tsv_print(const struct tsv *t, FILE *out, struct cli_error *f) {
     int width[TSV_COLUMNS_MOST] = {0}, right[TSV_COLUMNS_MOST] = {0};
     if (failed(t, f) != 0)
         return -1;
@@ -138,7 +138,7 @@ int tsv_print(const struct tsv *t, FILE *out, struct fault *f) {
     return 0;
 }
 
-int tsv_print_raw(const struct tsv *t, FILE *out, const char *comments, struct fault *f) {
+int tsv_print_raw(const struct tsv *t, FILE *out, const char *comments, struct cli_error *f) {
     if (failed(t, f) != 0)
         return -1;
     if (comments != NULL)
@@ -149,7 +149,7 @@ int tsv_print_raw(const struct tsv *t, FILE *out, const char *comments, struct f
     return 0;
 }
 
-int tsv_write(const struct tsv *t, const char *path, const char *comments, struct fault *f) {
+int tsv_write(const struct tsv *t, const char *path, const char *comments, struct cli_error *f) {
     struct outfile o;
     if (outfile_open(&o, path, f) != 0)
         return -1;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "fault.h"
+#include "cli_error.h"
 
 enum { TSV_COLUMNS_MOST = 40 };
 
@@ -31,11 +31,11 @@ void tsv_real(struct tsv *t, double value, int digits);     /* significant digit
 void tsv_measured(struct tsv *t, double value, int digits); /* the same; negative means "n/a" */
 void tsv_end_row(struct tsv *t);
 /* All rows, aligned; text left, numbers right. Long text in the last column goes on below itself. */
-int tsv_print(const struct tsv *t, FILE *out, struct fault *f);
+int tsv_print(const struct tsv *t, FILE *out, struct cli_error *f);
 /* Comment lines (each "# key: value", may be NULL), a header line, the rows with every column, tab-separated. */
-int tsv_print_raw(const struct tsv *t, FILE *out, const char *comments, struct fault *f);
+int tsv_print_raw(const struct tsv *t, FILE *out, const char *comments, struct cli_error *f);
 /* The same into a file, whole or not at all. */
-int tsv_write(const struct tsv *t, const char *path, const char *comments, struct fault *f);
+int tsv_write(const struct tsv *t, const char *path, const char *comments, struct cli_error *f);
 void tsv_free(struct tsv *t);
 
 #endif

@@ -16,12 +16,12 @@ enum { LINE_BYTES = 640 };
 
 /* ---- rows ---- */
 
-static int remember(struct tune_log *log, const struct tune_row *row, struct fault *f) {
+static int remember(struct tune_log *log, const struct tune_row *row, struct cli_error *f) {
     if (log->rows == log->capacity) {
         const int capacity = log->capacity > 0 ? 2 * log->capacity : 256;
         struct tune_row *grown = realloc(log->row, (size_t)capacity * sizeof *grown);
         if (grown == NULL)
-            return fault_memory(f, (double)capacity * (double)sizeof *grown, "a tuning table");
+            return cli_error_memory(f, (double)capacity * (double)sizeof *grown, "a tuning table");
         log->row = grown;
         log->capacity = capacity;
     }
@@ -59,13 +59,13 @@ static void print_row(FILE *out, const struct tune_row *r) {
 
 /* ---- the file ---- */
 
-static int write_failed(const struct tune_log *log, struct fault *f) {
-    return fault_set(f,
+static int write_failed(const struct tune_log *log, struct cli_error *f) {
+    return cli_error_set(f,
                      "%s: writing failed: %s; what was measured is kept, the same command goes on from there",
                      log->path, strerror(errno));
 }
 
-static int start_file(struct tune_log *log, const char *head, struct fault *f) {
+static int start_file(struct tune_log *log, const char *head, struct cli_error *f) {
     if (ftruncate(fileno(log->stream), 0) != 0 || fseek(log->stream, 0, SEEK_SET) != 0)
         return write_failed(log, f);
     fputs(head, log->stream);
@@ -84,7 +84,7 @@ static int starts_with(FILE *in, const char *text, int *is_short) {
     return 1;
 }
 
-static int read_rows(struct tune_log *log, const char *head, struct fault *f) {
+static int read_rows(struct tune_log *log, const char *head, struct cli_error *f) {
     char line[LINE_BYTES];
     int number = 2;
     for (const char *c = head; *c != '\0'; c++)
@@ -98,7 +98,7 @@ static int read_rows(struct tune_log *log, const char *head, struct fault *f) {
         if (newline != NULL)
             *newline = '\0';
         if (newline == NULL || parse_row(line, &row) != 0)
-            return fault_set(f, "%s:%d: not a row of a tuning table; remove the line or the file", log->path,
+            return cli_error_set(f, "%s:%d: not a row of a tuning table; remove the line or the file", log->path,
                              number);
         if (remember(log, &row, f) != 0)
             return -1;
@@ -106,22 +106,22 @@ static int read_rows(struct tune_log *log, const char *head, struct fault *f) {
     }
     if (ferror(log->stream) || fseek(log->stream, end, SEEK_SET) != 0 ||
         ftruncate(fileno(log->stream), end) != 0)
-        return fault_set(f, "%s: cannot be read or changed: %s", log->path, strerror(errno));
+        return cli_error_set(f, "%s: cannot be read or changed: %s", log->path, strerror(errno));
     return 0;
 }
 
-int tune_open(struct tune_log *log, const char *path, const char *head, struct fault *f) {
+int tune_open(struct tune_log *log, const char *path, const char *head, struct cli_error *f) {
     int is_short = 0, status;
     memset(log, 0, sizeof *log);
     log->path = path;
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return fault_set(f, "%s: is no ordinary file, and a table that is continued must be one; name another", path);
+        return cli_error_set(f, "%s: is no ordinary file, and a table that is continued must be one; name another", path);
     log->stream = fopen(path, "r+");
     if (log->stream == NULL && errno == ENOENT)
         log->stream = fopen(path, "w+");
     if (log->stream == NULL)
-        return fault_set(
+        return cli_error_set(
             f, "%s: cannot write here: %s; name a file in a folder that exists and that you may write to",
             path, strerror(errno));
     const int is_ours =
@@ -131,7 +131,7 @@ int tune_open(struct tune_log *log, const char *path, const char *head, struct f
     else if (is_short)
         status = start_file(log, head, f);
     else
-        status = fault_set(
+        status = cli_error_set(
             f,
             "%s: is no table of this set, device and version, so it is not continued; name another file or "
             "move it away",
@@ -141,7 +141,7 @@ int tune_open(struct tune_log *log, const char *path, const char *head, struct f
     return status;
 }
 
-int tune_read(struct tune_log *log, const char *path, char *head, size_t size, struct fault *f) {
+int tune_read(struct tune_log *log, const char *path, char *head, size_t size, struct cli_error *f) {
     char line[LINE_BYTES];
     size_t used = 0;
     int status = 0;
@@ -149,7 +149,7 @@ int tune_read(struct tune_log *log, const char *path, char *head, size_t size, s
     log->path = path;
     log->stream = fopen(path, "r");
     if (log->stream == NULL)
-        return fault_set(f, "%s: cannot be read: %s", path, strerror(errno));
+        return cli_error_set(f, "%s: cannot be read: %s", path, strerror(errno));
     head[0] = '\0';
     for (int number = 1; status == 0 && fgets(line, sizeof line, log->stream) != NULL; number++) {
         struct tune_row row;
@@ -162,14 +162,14 @@ int tune_read(struct tune_log *log, const char *path, char *head, size_t size, s
         line[strcspn(line, "\n")] = '\0';
         status = parse_row(line, &row) == 0
                      ? remember(log, &row, f)
-                     : fault_set(f, "%s:%d: not a row of a tuning table", path, number);
+                     : cli_error_set(f, "%s:%d: not a row of a tuning table", path, number);
     }
     if (status != 0)
         tune_close(log);
     return status;
 }
 
-int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *f) {
+int tune_append(struct tune_log *log, const struct tune_row *row, struct cli_error *f) {
     print_row(log->stream, row);
     if (fflush(log->stream) != 0 || ferror(log->stream) || fsync(fileno(log->stream)) != 0)
         return write_failed(log, f);

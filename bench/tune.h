@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "fault.h"
+#include "cli_error.h"
 #include "shapes.h"
 
 enum { TUNE_NAME_BYTES = 112 };
@@ -31,13 +31,13 @@ extern const char tune_columns[];
 
 /* Opens the table for appending. head: comment lines that a table must begin with to be continued; a new file gets
  * them. A last line without its end, left by an interruption, is cut off. */
-int tune_open(struct tune_log *log, const char *path, const char *head, struct fault *f);
+int tune_open(struct tune_log *log, const char *path, const char *head, struct cli_error *f);
 /* Reads a whole table of whatever set and model and leaves the file as it is; head: its comment lines, cut to size. */
-int tune_read(struct tune_log *log, const char *path, char *head, size_t size, struct fault *f);
+int tune_read(struct tune_log *log, const char *path, char *head, size_t size, struct cli_error *f);
 /* splits 0: in any number of parts. */
 const struct tune_row *tune_find(const struct tune_log *log, const struct shape *shape, const char *kernel, int splits);
 /* On the disk when it returns 0. */
-int tune_append(struct tune_log *log, const struct tune_row *row, struct fault *f);
+int tune_append(struct tune_log *log, const struct tune_row *row, struct cli_error *f);
 /* The rows that the log has now, as a table. */
 void tune_print(const struct tune_log *log, const char *head, FILE *out);
 void tune_close(struct tune_log *log);

@@ -61,7 +61,7 @@ static size_t build(unsigned char *out, int major, const char *header, const voi
 }
 
 static int read_built(const char *header, const void *data, size_t data_bytes, struct npy_matrix *x,
-                      struct fault *f) {
+                      struct cli_error *f) {
     unsigned char file[4096];
     put(file, build(file, 1, header, data, data_bytes));
     return npy_read(path, x, f);
@@ -72,7 +72,7 @@ static void round_trip(void **state) {
     (void)state;
     for (int order = 0; order < 2; order++) {
         struct npy_matrix in = {values, 2, 3, order}, out;
-        struct fault f;
+        struct cli_error f;
         assert_int_equal(npy_write(path, &in, &f), 0);
         assert_int_equal(npy_read(path, &out, &f), 0);
         assert_true(out.rows == 2 && out.cols == 3 && out.column_major == order);
@@ -83,7 +83,7 @@ static void round_trip(void **state) {
         assert_int_equal(info.st_size, 128 + 24); /* data starts at a multiple of 64 */
     }
     struct npy_matrix empty = {values, 0, 7, 0}, out;
-    struct fault f;
+    struct cli_error f;
     assert_int_equal(npy_write(path, &empty, &f), 0);
     assert_int_equal(npy_read(path, &out, &f), 0);
     assert_true(out.rows == 0 && out.cols == 7 && out.data != NULL);
@@ -119,7 +119,7 @@ static void element_types(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char header[128];
         struct npy_matrix x;
-        struct fault f = {EXIT_OK, ""};
+        struct cli_error f = {EXIT_OK, ""};
         snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1, 2), }\n",
                  cases[i].descr);
         assert_int_equal(read_built(header, cases[i].bytes, 2 * cases[i].size, &x, &f), 0);
@@ -132,7 +132,7 @@ static void shapes_and_versions(void **state) {
     const float data[3] = {1, 2, 3};
     unsigned char file[512];
     struct npy_matrix x;
-    struct fault f;
+    struct cli_error f;
     (void)state;
     /* 1-d is one row, also when it says Fortran order; keys in any order, double quotes, no last comma */
     assert_int_equal(
@@ -200,7 +200,7 @@ static void malformed_headers(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct npy_matrix x;
-        struct fault f = {EXIT_OK, ""};
+        struct cli_error f = {EXIT_OK, ""};
         assert_int_equal(read_built(cases[i].header, zeros, cases[i].data_bytes, &x, &f), -1);
         if (strstr(f.text, cases[i].needle) == NULL)
             fail_msg("%s -> %s", cases[i].header, f.text);
@@ -214,7 +214,7 @@ static void malformed_headers(void **state) {
 
 static void malformed_files(void **state) {
     struct npy_matrix x;
-    struct fault f;
+    struct cli_error f;
     (void)state;
     put("", 0);
     assert_int_equal(npy_read(path, &x, &f), -1);
@@ -254,7 +254,7 @@ static int files_in_folder(void) {
 static void failed_write_leaves_nothing(void **state) {
     float one = 1;
     struct npy_matrix x = {&one, 1, 1, 0};
-    struct fault f;
+    struct cli_error f;
     char inside[160];
     (void)state;
     assert_int_equal(npy_write(path, &x, &f), 0);
@@ -303,7 +303,7 @@ static void mutations(void **state) {
             }
         }
         struct npy_matrix x;
-        struct fault f = {EXIT_OK, ""};
+        struct cli_error f = {EXIT_OK, ""};
         put(file, length);
         if (npy_read(path, &x, &f) == 0) {
             double sum = 0;

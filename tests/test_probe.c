@@ -55,18 +55,18 @@ static void set_up(void) {
     fake.drifts = PROBE_L2_GBPS;
 }
 
-static int fake_facts(struct probe_facts *facts, struct fault *f) {
+static int fake_facts(struct probe_facts *facts, struct cli_error *f) {
     (void)f;
     *facts = fake.facts;
     return 0;
 }
 
 /* Repeats of a pass: 1, 1.01, 0.99, 1.004, 0.998 of the value, so their median is the value. */
-static int fake_measure(enum probe_what what, double *value, struct fault *f) {
+static int fake_measure(enum probe_what what, double *value, struct cli_error *f) {
     static const double wobble[PROBE_REPEATS] = {1, 1.01, 0.99, 1.004, 0.998};
     const int call = fake.calls[what]++;
     if (what == fake.fails)
-        return fault_set(f, "measuring: the device fell off the bus");
+        return cli_error_set(f, "measuring: the device fell off the bus");
     if (fake.value[what] == 0)
         return PROBE_ABSENT;
     *value = fake.value[what] * wobble[call % PROBE_REPEATS];
@@ -80,7 +80,7 @@ static void fake_close(void) {
 
 static const struct probe_device device = {fake_facts, fake_measure, fake_close};
 
-static int written(const struct probe_result *r, char **text, struct fault *f) {
+static int written(const struct probe_result *r, char **text, struct cli_error *f) {
     size_t bytes = 0;
     FILE *out = open_memstream(text, &bytes);
     assert_non_null(out);
@@ -98,7 +98,7 @@ static void test_medians(void **state) {
 
 static void test_run_takes_medians_of_two_passes(void **state) {
     struct probe_result r;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     (void)state;
     set_up();
     assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
@@ -113,7 +113,7 @@ static void test_run_takes_medians_of_two_passes(void **state) {
 
 static void test_the_file_is_a_budget(void **state) {
     struct probe_result r;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
     (void)state;
@@ -145,7 +145,7 @@ static void test_the_file_is_a_budget(void **state) {
 /* A clock above boost or a copy above the data sheet would not parse: cut, and said. */
 static void test_impossible_values_are_cut_and_said(void **state) {
     struct probe_result r;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
     (void)state;
@@ -167,7 +167,7 @@ static void test_impossible_values_are_cut_and_said(void **state) {
 /* Hopper: the instruction set's own MMA is wgmma. */
 static void test_the_fastest_shape_is_the_rate(void **state) {
     struct probe_result r;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
     (void)state;
@@ -196,7 +196,7 @@ static void test_what_is_absent_is_zero_or_estimated(void **state) {
     static const enum probe_what gone[] = {PROBE_F16_K16, PROBE_BF16_K16, PROBE_TF32_K4,
                                            PROBE_TF32_K8, PROBE_S8_K16,   PROBE_S8_K32};
     struct probe_result r;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
     (void)state;
@@ -220,7 +220,7 @@ static void test_what_is_absent_is_zero_or_estimated(void **state) {
 
 static void test_failures_are_one_line(void **state) {
     struct probe_result r;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     char *text = NULL;
     (void)state;
     set_up();

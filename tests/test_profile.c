@@ -22,7 +22,7 @@ static const struct profile_unit *unit_of(const char *name) {
 }
 
 static void make_tiles(struct profile_tiles *t, const char *unit) {
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     assert_int_equal(profile_tiles_make(t, unit_of(unit), RANDOM, 7, 1, &f), 0);
     assert_int_equal(t->count, t->directed + RANDOM);
 }
@@ -60,7 +60,7 @@ static struct profile_model changed(const struct profile_unit *u, const struct c
 static struct profile_search search;
 
 static void assert_named(struct profile_tiles *t, const struct profile_model *model, int alone) {
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     char wanted[512], found[512];
     compute(t, model);
     assert_int_equal(profile_search(&search, t, &f), 0);
@@ -140,7 +140,7 @@ static void integer_units_are_named(void **state) {
 static void a_unit_of_no_model_is_refused(void **state) {
     static const struct change none[CHANGES] = {{DIM_KIND, 0}};
     struct profile_tiles t;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     struct profile_verdict v;
     char text[512];
     (void)state;

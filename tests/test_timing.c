@@ -25,7 +25,7 @@ int delay_start(unsigned nanoseconds) {
     return seen.code;
 }
 
-static int call(void *context, struct fault *f) {
+static int call(void *context, struct cli_error *f) {
     (void)context, (void)f;
     seen.calls++;
     if (seen.call_ns > 0)
@@ -35,7 +35,7 @@ static int call(void *context, struct fault *f) {
 
 static int measure(int singles, int simulated, long call_ns, struct timing *out) {
     const struct timing_plan plan = {.seconds = 1e-3, .singles = singles, .simulated = simulated};
-    struct fault f;
+    struct cli_error f;
     seen.delays = seen.calls = 0;
     seen.call_ns = call_ns;
     return timing_measure(&plan, call, NULL, out, &f);
@@ -53,7 +53,7 @@ static void simulated_is_one_run(void **state) {
 static void short_calls_are_queued_before_they_start(void **state) {
     struct timing_plan plan = {.seconds = 1, .queued = 1};
     struct timing t;
-    struct fault f;
+    struct cli_error f;
     (void)state;
     seen.delays = seen.calls = 0;
     seen.call_ns = 0;

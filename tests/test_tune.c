@@ -46,7 +46,7 @@ static struct tune_row row_of(int64_t n, const char *kernel, const char *variant
 
 static void append(struct tune_log *log, int64_t n, const char *kernel, const char *variant, int is_pick,
                    double us) {
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     const struct tune_row r = row_of(n, kernel, variant, is_pick, us);
     assert_int_equal(tune_append(log, &r, &f), 0);
 }
@@ -69,7 +69,7 @@ static void add_text(const char *text) {
 
 static void test_rows_come_back(void **state) {
     struct tune_log log;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     (void)state;
     assert_int_equal(tune_open(&log, path, head, &f), 0);
     append(&log, 64, "k1", "-", 1, 12.25);
@@ -90,7 +90,7 @@ static void test_rows_come_back(void **state) {
 /* Killed inside a row, at every byte: what was whole stays, the rest is cut off, and the next row lands on its own line. */
 static void test_a_torn_row_is_cut_off(void **state) {
     struct tune_log log;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     (void)state;
     assert_int_equal(tune_open(&log, path, head, &f), 0);
     append(&log, 64, "k1", "-", 1, 12);
@@ -123,7 +123,7 @@ static void test_other_files_stay_as_they_are(void **state) {
     struct tune_log log;
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct fault f = {EXIT_OK, ""};
+        struct cli_error f = {EXIT_OK, ""};
         unlink(path);
         add_text(foreign[i]);
         const long before = file_bytes();
@@ -132,7 +132,7 @@ static void test_other_files_stay_as_they_are(void **state) {
         assert_int_equal(file_bytes(), before);
     }
     unlink(path);
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     add_text(head);
     add_text(tune_columns);
     add_text("64\t64\t64\tf16x3\tk1\t-\t1\t0\t10\tfast\t11\t11\tn/a\n");
@@ -146,7 +146,7 @@ static void test_other_files_stay_as_they_are(void **state) {
  * pick yet. Geometric mean: sqrt(0.8). */
 static void test_summary_worked_line(void **state) {
     struct tune_log log;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     int count = 0;
     (void)state;
     assert_int_equal(tune_open(&log, path, head, &f), 0);

@@ -9,7 +9,7 @@ FUZZ_API ?= --seconds 50
 FUZZ_FILES ?= --seconds 20
 FUZZ_GEN ?= out/bin/halftone-gen
 FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth fuzz)
-FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/npy.c bench/outfile.c bench/fault.c
+FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/npy.c bench/outfile.c bench/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%)
 

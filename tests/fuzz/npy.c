@@ -157,7 +157,7 @@ static void note_file(const struct file *f, int64_t index) {
 }
 
 /* One line that names the file and says what to do. */
-static void check_refusal(const struct fault *f) {
+static void check_refusal(const struct cli_error *f) {
     FUZZ_CHECK(strstr(f->text, path) != NULL, "the file is not named: %s", f->text);
     FUZZ_CHECK(strlen(f->text) < sizeof f->text - 1 && strchr(f->text, ';') != NULL, "no cure follows: %s", f->text);
     for (const char *p = f->text; *p != '\0'; p++)
@@ -168,7 +168,7 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
     static struct file file;
     struct totals *totals = context;
     struct npy_matrix x;
-    struct fault f = {EXIT_OK, ""};
+    struct cli_error f = {EXIT_OK, ""};
     snprintf(path, sizeof path, "/tmp/halftone_fuzz_%ld.npy", (long)getppid());
     random_file(r, &file);
     for (int64_t n = fuzz_one_in(r, 2) ? fuzz_below(r, 5) : 0; n > 0; n--)

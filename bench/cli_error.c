@@ -1,10 +1,10 @@
-/* fault: formats the one line a user sees. See fault.h. */
-#include "fault.h"
+/* cli_error: formats the one line a user sees. See cli_error.h. */
+#include "cli_error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-int fault_set(struct fault *f, const char *format, ...) {
+int cli_error_set(struct cli_error *f, const char *format, ...) {
     va_list list;
     va_start(list, format);
     vsnprintf(f->text, sizeof f->text, format, list);
@@ -13,7 +13,7 @@ int fault_set(struct fault *f, const char *format, ...) {
     return -1;
 }
 
-int fault_usage(struct fault *f, const char *format, ...) {
+int cli_error_usage(struct cli_error *f, const char *format, ...) {
     va_list list;
     va_start(list, format);
     vsnprintf(f->text, sizeof f->text, format, list);
@@ -22,7 +22,7 @@ int fault_usage(struct fault *f, const char *format, ...) {
     return -1;
 }
 
-int fault_memory(struct fault *f, double bytes, const char *what) {
-    return fault_set(f, "not enough memory for %s (%.1f MiB); use smaller sizes or close other programs",
+int cli_error_memory(struct cli_error *f, double bytes, const char *what) {
+    return cli_error_set(f, "not enough memory for %s (%.1f MiB); use smaller sizes or close other programs",
                      what, bytes / 1048576.0);
 }

@@ -1,49 +1,49 @@
-/* yardstick: the vendor's own products to measure against (cuBLAS). Everything is looked up
+/* baseline_cublas: the vendor's own products to measure against (cuBLAS). Everything is looked up
  * at run time with dlopen; what is missing is reported as missing. No vendor header, no link-time dependency.
  * Knows nothing of our schemes. */
-#ifndef BENCH_YARDSTICK_H
-#define BENCH_YARDSTICK_H
+#ifndef BENCH_BASELINE_CUBLAS_H
+#define BENCH_BASELINE_CUBLAS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* The last one is cuBLAS' own FP32 emulation: refused by a cuBLAS before 12.9, and native FP32 on GPUs it was not made for
  * (cuBLAS documentation, "Floating Point Emulation"); there is nothing to time then. */
-enum yardstick_mode {
-    YARDSTICK_SGEMM,
-    YARDSTICK_TF32,
-    YARDSTICK_FP16,
-    YARDSTICK_BF16,
-    YARDSTICK_BF16X9,
-    YARDSTICK_MODES,
-    YARDSTICK_TIMED = YARDSTICK_BF16X9
+enum baseline_mode {
+    BASELINE_SGEMM,
+    BASELINE_TF32,
+    BASELINE_FP16,
+    BASELINE_BF16,
+    BASELINE_BF16X9,
+    BASELINE_MODES,
+    BASELINE_TIMED = BASELINE_BF16X9
 };
-extern const char *const yardstick_names[YARDSTICK_MODES];
+extern const char *const baseline_names[BASELINE_MODES];
 
-struct yardstick; /* NULL everywhere below means: not there */
+struct baseline; /* NULL everywhere below means: not there */
 
 /* NULL when cuBLAS cannot be loaded; *why then tells it in a few words. */
-struct yardstick *yardstick_open(const char **why);
-void yardstick_close(struct yardstick *y);
-int yardstick_version(const struct yardstick *y); /* as cublasGetVersion, 0: unknown */
+struct baseline *baseline_open(const char **why);
+void baseline_close(struct baseline *y);
+int baseline_version(const struct baseline *y); /* as cublasGetVersion, 0: unknown */
 
 /* Column-major C(m x n, dense) = op(A) op(B), asynchronous on the default stream. a and b are FP16 for
- * YARDSTICK_FP16, BF16 for YARDSTICK_BF16, else FP32. Returns 0 or cuBLAS' status. */
-int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m,
+ * BASELINE_FP16, BF16 for BASELINE_BF16, else FP32. Returns 0 or cuBLAS' status. */
+int baseline_multiply(struct baseline *y, enum baseline_mode mode, char trans_a, char trans_b, int64_t m,
                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                        float *c);
 
 /* C = alpha op(A) op(B) + beta C in native FP32, everything else as above. */
-int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
                     float *c);
 
 /* `batch` native FP32 products of dense matrices that lie one after the other; alpha 1, beta 0. */
-int yardstick_sgemm_batch(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
+int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
                           int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch);
 
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does; finite numbers to the nearest BF16. */
-void yardstick_to_half(const float *in, uint16_t *out, size_t count);
-void yardstick_to_bf16(const float *in, uint16_t *out, size_t count);
+void baseline_to_half(const float *in, uint16_t *out, size_t count);
+void baseline_to_bf16(const float *in, uint16_t *out, size_t count);
 
 #endif

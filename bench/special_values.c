@@ -1,4 +1,4 @@
-/* special: special values at every place of small products. See special.h.
+/* special_values: special values at every place of small products. See special_values.h.
  *
  * Where NaN or Inf goes in, the result's class must be native FP32's. Where only finite numbers do, some of them the largest,
  * a library may overflow on its way (cuBLAS scales by alpha before it adds): there the exact result rounded to FP32 decides,
@@ -6,7 +6,7 @@
  *
  * A case puts one or two special values into uniform[-1,1] data. Cases of one kind are numbered, places fastest; a kind
  * with more cases than asked for is sampled. */
-#include "special.h"
+#include "special_values.h"
 
 #include <float.h>
 #include <math.h>
@@ -52,7 +52,7 @@ struct place {
 
 /* One batch; operands are 0: A, 1: B, 2: C. */
 struct run {
-    struct special *special;
+    struct special_values *special;
     struct size size;
     struct scalars by;
     const struct pattern *pattern;
@@ -98,17 +98,17 @@ static void fill_case(const struct run *r, int64_t slot) {
             kinds[place[i].kind];
 }
 
-static int upload(const struct run *r, int operand, struct fault *f) {
+static int upload(const struct run *r, int operand, struct cli_error *f) {
     const size_t bytes = (size_t)(r->made * r->elements[operand]) * sizeof(float);
-    return engine_device_check(ht_dev_upload(r->device[operand], r->host[operand], bytes),
+    return session_device_check(ht_dev_upload(r->device[operand], r->host[operand], bytes),
                                "copy to the device", f);
 }
 
-static int download(const struct run *r, float *to, struct fault *f) {
+static int download(const struct run *r, float *to, struct cli_error *f) {
     const size_t bytes = (size_t)(r->made * r->elements[2]) * sizeof(float);
-    if (engine_wait(f) != 0)
+    if (session_wait(f) != 0)
         return -1;
-    return engine_device_check(ht_dev_download(to, r->device[2], bytes), "copy from the device", f);
+    return session_device_check(ht_dev_download(to, r->device[2], bytes), "copy from the device", f);
 }
 
 /* ---- native FP32 */
@@ -129,17 +129,17 @@ static void cpu_product(const struct run *r, int64_t slot) {
 }
 
 /* With alpha 0 the rule is BLAS' own, not what a vendor's library does: A and B are not read. */
-static int native_products(const struct run *r, struct fault *f) {
+static int native_products(const struct run *r, struct cli_error *f) {
     const struct size *z = &r->size;
     const int on_cpu = r->special->yardstick == NULL || r->by.alpha == 0;
     for (int64_t slot = 0; slot < r->made; slot++) {
         if (on_cpu) {
             cpu_product(r, slot);
-        } else if (yardstick_sgemm(r->special->yardstick, 'N', 'N', z->m, z->n, z->k, r->by.alpha,
+        } else if (baseline_sgemm(r->special->yardstick, 'N', 'N', z->m, z->n, z->k, r->by.alpha,
                                    r->device[0] + slot * r->elements[0], z->m,
                                    r->device[1] + slot * r->elements[1], z->k, r->by.beta,
                                    r->device[2] + slot * r->elements[2]) != 0) {
-            return fault_set(f, "cuBLAS SGEMM failed; check that this cuBLAS fits the driver");
+            return cli_error_set(f, "cuBLAS SGEMM failed; check that this cuBLAS fits the driver");
         }
     }
     return on_cpu ? 0 : download(r, r->native, f);
@@ -147,9 +147,9 @@ static int native_products(const struct run *r, struct fault *f) {
 
 /* ---- ours */
 
-static struct engine_problem problem_of(const struct run *r, int64_t slot) {
+static struct session_problem problem_of(const struct run *r, int64_t slot) {
     const struct size *z = &r->size;
-    struct engine_problem p = {
+    struct session_problem p = {
         .trans_a = 'N', .trans_b = 'N', .m = z->m, .n = z->n, .k = z->k, .lda = z->m, .ldb = z->k};
     p.a = r->device[0] + slot * r->elements[0];
     p.b = r->device[1] + slot * r->elements[1];
@@ -160,15 +160,15 @@ static struct engine_problem problem_of(const struct run *r, int64_t slot) {
 }
 
 /* Slots 0, every, 2 every, ... one by one; every 0: all in one batched call. */
-static int our_products(const struct run *r, int64_t every, struct fault *f) {
-    struct engine *e = r->special->engine;
-    struct engine_problem p = problem_of(r, 0);
+static int our_products(const struct run *r, int64_t every, struct cli_error *f) {
+    struct session *e = r->special->session;
+    struct session_problem p = problem_of(r, 0);
     int status = upload(r, 2, f);
     if (status == 0 && every == 0)
-        status = engine_multiply_batch(e, &p, r->made, f);
+        status = session_multiply_batch(e, &p, r->made, f);
     for (int64_t slot = 0; every > 0 && slot < r->made && status == 0; slot += every) {
         p = problem_of(r, slot);
-        status = engine_multiply(e, &p, f);
+        status = session_multiply(e, &p, f);
     }
     return status == 0 ? download(r, r->ours, f) : status;
 }
@@ -211,7 +211,7 @@ static int is_class_of(int class_of, double exact) {
     return class_of == (fabs(exact) < end ? 0 : beyond);
 }
 
-int special_judge(const struct special_inputs *in, float native, float ours) {
+int special_values_judge(const struct special_inputs *in, float native, float ours) {
     const int of_native = metrics_class(native), of_ours = metrics_class(ours);
     if (!in->finite)
         return of_ours != of_native ? SPECIAL_DIFFERS : 0;
@@ -227,7 +227,7 @@ static void compare_one(struct run *r, int64_t slot, int64_t i) {
     const struct special_inputs in =
         special_inputs_of(r->size.m, r->size.k, i, r->by.alpha, r->host[0] + slot * r->elements[0],
                           r->host[1] + slot * r->elements[1], r->by.beta, r->host[2] + slot * r->elements[2]);
-    const int verdict = special_judge(&in, native, ours);
+    const int verdict = special_values_judge(&in, native, ours);
     if ((verdict & (SPECIAL_DIFFERS | SPECIAL_OVERFLOWS)) != 0 && r->differences + r->overflows == 0)
         write_note(r, slot, i);
     r->differences += (verdict & SPECIAL_DIFFERS) != 0;
@@ -243,7 +243,7 @@ static void compare(struct run *r, int64_t every) {
 
 /* ---- runs */
 
-static int run_batch(struct run *r, int64_t every, struct fault *f) {
+static int run_batch(struct run *r, int64_t every, struct cli_error *f) {
     for (int64_t slot = 0; slot < r->made; slot++)
         fill_case(r, slot);
     if (upload(r, 0, f) != 0 || upload(r, 1, f) != 0 || upload(r, 2, f) != 0 || native_products(r, f) != 0 ||
@@ -274,7 +274,7 @@ static void add_row(struct run *r, const char *path, int64_t cases) {
     r->special->native_overflows += r->native_overflows;
 }
 
-static int run_path(struct run *r, const char *path, int64_t every, struct fault *f) {
+static int run_path(struct run *r, const char *path, int64_t every, struct cli_error *f) {
     int64_t cases = 0;
     r->differences = r->overflows = r->native_overflows = 0;
     for (r->first_case = 0; r->first_case < r->cases; r->first_case += BATCH_MOST) {
@@ -294,7 +294,7 @@ static int64_t most_cases(const struct run *r) {
     return r->size.m == sizes[0].m || most < 10 ? most : most / 10;
 }
 
-static int run_patterns(struct run *r, struct fault *f) {
+static int run_patterns(struct run *r, struct cli_error *f) {
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++)
         for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
             r->pattern = &patterns[p];
@@ -309,25 +309,25 @@ static int run_patterns(struct run *r, struct fault *f) {
     return 0;
 }
 
-static int allocate(struct run *r, struct fault *f) {
+static int allocate(struct run *r, struct cli_error *f) {
     const size_t bytes = (size_t)BATCH_MOST * ELEMENTS_MOST * sizeof(float);
     int status = 0;
     for (int i = 0; i < 3 && status == 0; i++) {
         void *memory = NULL;
         r->host[i] = malloc(bytes);
-        status = engine_device_check(ht_dev_alloc(&memory, bytes), "device memory", f);
+        status = session_device_check(ht_dev_alloc(&memory, bytes), "device memory", f);
         r->device[i] = memory;
         if (status == 0 && r->host[i] == NULL)
-            status = fault_memory(f, (double)bytes, "matrices");
+            status = cli_error_memory(f, (double)bytes, "matrices");
     }
     r->native = malloc(bytes);
     r->ours = malloc(bytes);
     if (status == 0 && (r->native == NULL || r->ours == NULL))
-        status = fault_memory(f, (double)bytes, "results");
+        status = cli_error_memory(f, (double)bytes, "results");
     return status;
 }
 
-int special_run(struct special *s, struct fault *f) {
+int special_values_run(struct special_values *s, struct cli_error *f) {
     struct run r = {.special = s};
     tsv_init(&s->table, columns, (int)(sizeof columns / sizeof columns[0]));
     int status = allocate(&r, f);
@@ -347,6 +347,6 @@ int special_run(struct special *s, struct fault *f) {
     return status;
 }
 
-void special_free(struct special *s) {
+void special_values_free(struct special_values *s) {
     tsv_free(&s->table);
 }

@@ -1,4 +1,4 @@
-/* cmd_parts: `halftone parts`: what packing and product of a scheme, and the data check of `auto`, cost, each alone, together and within
+/* cmd_breakdown: `halftone parts`: what packing and product of a scheme, and the data check of `auto`, cost, each alone, together and within
  * calls. Calls the set's launchers as the library does, leaving parts out; results are not looked at. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "../runtime/ht_pick.h"
 #include "args.h"
 #include "cmd.h"
-#include "engine.h"
-#include "facts.h"
+#include "session.h"
+#include "device_info.h"
 #include "families.h"
 #include "timing.h"
-#include "within.h"
+#include "in_loop.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
 enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, FALLS_BACK = 16, INSIDE = 32, COPIES = 64 };
@@ -52,7 +52,7 @@ struct job {
     int fallback, parts;
     int checks, inside; /* rows with the data check, auto's of this scheme; its product falls back */
     const struct family *family;
-    struct device_facts *facts; /* NULL: no driver that copies */
+    struct device_info *facts; /* NULL: no driver that copies */
     void *copy;                 /* room for A and B */
     struct ht_pack_args pack[2];
     struct ht_gemm_args gemm;
@@ -60,26 +60,26 @@ struct job {
     int blocks;
 };
 
-static void *room(struct job *j, int64_t bytes, struct fault *f) {
+static void *room(struct job *j, int64_t bytes, struct cli_error *f) {
     void *memory = NULL;
-    if (engine_device_check(ht_dev_alloc(&memory, (size_t)bytes), "device memory", f) == 0)
+    if (session_device_check(ht_dev_alloc(&memory, (size_t)bytes), "device memory", f) == 0)
         j->block[j->blocks++] = memory;
     return memory;
 }
 
-static float *matrix(struct job *j, char which, int64_t n, struct fault *f) {
+static float *matrix(struct job *j, char which, int64_t n, struct cli_error *f) {
     float *host = malloc((size_t)(n * n) * sizeof *host), *memory = room(j, n * n * 4, f);
-    int status = host == NULL ? fault_memory(f, (double)(n * n) * 4, "a matrix") : memory == NULL ? -1 : 0;
+    int status = host == NULL ? cli_error_memory(f, (double)(n * n) * 4, "a matrix") : memory == NULL ? -1 : 0;
     if (status == 0) {
         family_fill(j->family, 1, which, n, n, n, host, n);
-        status = engine_device_check(ht_dev_upload(memory, host, (size_t)(n * n) * 4), "copy to the device", f);
+        status = session_device_check(ht_dev_upload(memory, host, (size_t)(n * n) * 4), "copy to the device", f);
     }
     free(host);
     return status == 0 ? memory : NULL;
 }
 
 /* An operand's arguments; its meeting place is clean, as the handle's own is after the first call. */
-static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
+static int open_operand(struct job *j, int is_a, int64_t n, struct cli_error *f) {
     const struct ht_scheme_desc *s = j->scheme;
     const int64_t row_blocks = ht_ceil_div(n, HT_ATOM_ROWS), exchange = ht_exchange_ints(s, n, n);
     struct ht_pack_args *p = &j->pack[!is_a];
@@ -98,12 +98,12 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct fault *f) {
     p->k_blocks = (int)ht_k_blocks(s, n);
     p->k_contiguous = !is_a;
     p->batch = p->exchange_is_reset = 1;
-    if (engine_device_check(ht_dev_memset_async(p->any_flag, 0, 8, NULL), "flag", f) != 0)
+    if (session_device_check(ht_dev_memset_async(p->any_flag, 0, 8, NULL), "flag", f) != 0)
         return -1;
-    return engine_device_check(ht_dev_memset_async(p->absmax_exchange, 0xff, (size_t)(exchange + 1) * 4, NULL), "absmax exchange", f);
+    return session_device_check(ht_dev_memset_async(p->absmax_exchange, 0xff, (size_t)(exchange + 1) * 4, NULL), "absmax exchange", f);
 }
 
-static int open_product(struct job *j, int64_t n, struct fault *f) {
+static int open_product(struct job *j, int64_t n, struct cli_error *f) {
     struct ht_gemm_args *g = &j->gemm;
     g->c = room(j, n * n * 4, f);
     const int64_t partial = ht_partial_bytes(n, n, 1, j->choice.splits, ht_partial_size(j->scheme->exact_k));
@@ -129,17 +129,17 @@ static int open_product(struct job *j, int64_t n, struct fault *f) {
     return 0;
 }
 
-static int open_scheme(struct job *j, const char *scheme, int plain, struct fault *f) {
+static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_error *f) {
     for (int i = 0; i < j->set->schemes; i++)
         j->scheme = strcmp(j->set->scheme[i].name, scheme) == 0 ? &j->set->scheme[i] : j->scheme;
     if (j->scheme == NULL || j->scheme->pack == NULL)
-        return fault_usage(f, "this set has no scheme '%s' that packs", scheme);
+        return cli_error_usage(f, "this set has no scheme '%s' that packs", scheme);
     j->fallback = ht_pick_fallback(j->set, j->set->auto_fallback);
     j->checks = !plain && j->scheme->pack_tiles > 0 && j->fallback >= 0;
     return 0;
 }
 
-static int open_job(struct job *j, int64_t n, struct fault *f) {
+static int open_job(struct job *j, int64_t n, struct cli_error *f) {
     j->choice = ht_pick(j->set, j->scheme->name, n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
     j->inside = j->checks && ht_fallback_in_kernel(j->set, &j->choice, n, n, n, 1);
     j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
@@ -148,7 +148,7 @@ static int open_job(struct job *j, int64_t n, struct fault *f) {
     const struct ht_kernel_desc *kernel = j->set->kernel;
     int (*const init[])(void) = {j->scheme->pack_init, kernel[j->choice.kernel].init, j->checks ? kernel[j->fallback].init : NULL};
     for (int i = 0; i < 3 && init[i] != NULL; i++)
-        if (engine_device_check(ht_dev_check(init[i]()), "kernel", f) != 0)
+        if (session_device_check(ht_dev_check(init[i]()), "kernel", f) != 0)
             return -1;
     return 0;
 }
@@ -161,12 +161,12 @@ static void close_job(struct job *j) {
 
 static int copy(const struct job *j) {
     const size_t bytes = (size_t)j->gemm.m * (size_t)j->gemm.k * sizeof(float);
-    const int code = facts_copy(j->facts, j->copy, j->pack[0].src, bytes);
-    return code == 0 ? facts_copy(j->facts, (char *)j->copy + bytes, j->pack[1].src, bytes) : code;
+    const int code = device_info_copy(j->facts, j->copy, j->pack[0].src, bytes);
+    return code == 0 ? device_info_copy(j->facts, (char *)j->copy + bytes, j->pack[1].src, bytes) : code;
 }
 
 /* The parts that `parts` names. */
-static int launch(const struct job *j, int parts, struct fault *f) {
+static int launch(const struct job *j, int parts, struct cli_error *f) {
     struct ht_pack_args pack[2] = {j->pack[0], j->pack[1]};
     struct ht_gemm_args gemm = j->gemm;
     int code = 0;
@@ -182,7 +182,7 @@ static int launch(const struct job *j, int parts, struct fault *f) {
     struct ht_gemm_args fallback = gemm;
     fallback.splits = 1;
     if (parts & COPIES && copy(j) != 0)
-        return fault_set(f, "device copy failed");
+        return cli_error_set(f, "device copy failed");
     if (parts & PACKS)
         code = j->scheme->pack(pack, 2, NULL);
     if (code == 0 && parts & FALLS_BACK)
@@ -191,10 +191,10 @@ static int launch(const struct job *j, int parts, struct fault *f) {
         code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
     if (code == 0 && parts & MULTIPLIES && gemm.splits > 1)
         code = (j->scheme->reduce != NULL ? j->scheme->reduce : j->set->reduce)(&gemm, NULL);
-    return engine_device_check(ht_dev_check(code), "launch", f);
+    return session_device_check(ht_dev_check(code), "launch", f);
 }
 
-static int call(void *context, struct fault *f) {
+static int call(void *context, struct cli_error *f) {
     const struct job *j = context;
     int status = 0;
     if (!(j->parts & APART))
@@ -204,7 +204,7 @@ static int call(void *context, struct fault *f) {
     return status;
 }
 
-static int call_half(void *context, int half, struct fault *f) {
+static int call_half(void *context, int half, struct cli_error *f) {
     const struct job *j = context;
     return launch(j, half ? MULTIPLIES : j->parts & COPIES ? COPIES : PACKS, f);
 }
@@ -231,7 +231,7 @@ struct measured {
     struct timing last;
 };
 
-static int measure_row(struct job *j, const struct timing_plan *plan, int round, struct measured *row, struct fault *f) {
+static int measure_row(struct job *j, const struct timing_plan *plan, int round, struct measured *row, struct cli_error *f) {
     if (timing_measure(plan, call, j, &row->last, f) != 0)
         return -1;
     row->us[round] = row->last.median_s * 1e6 / (j->parts & APART ? APART_CALLS : 1);
@@ -239,9 +239,9 @@ static int measure_row(struct job *j, const struct timing_plan *plan, int round,
 }
 
 /* Two rows: the halves of one loop of calls. */
-static int measure_halves(struct job *j, const struct timing_plan *plan, int round, struct measured *row, struct fault *f) {
+static int measure_halves(struct job *j, const struct timing_plan *plan, int round, struct measured *row, struct cli_error *f) {
     double seconds[2];
-    if (within_measure(call_half, j, plan->seconds, plan->simulated, seconds, f) != 0)
+    if (in_loop_measure(call_half, j, plan->seconds, plan->simulated, seconds, f) != 0)
         return -1;
     for (int half = 0; half < 2; half++) {
         row[half].us[round] = seconds[half] * 1e6;
@@ -251,7 +251,7 @@ static int measure_halves(struct job *j, const struct timing_plan *plan, int rou
 }
 
 /* Rounds over all rows, so that a drifting clock meets all of them. */
-static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct fault *f) {
+static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct cli_error *f) {
     struct measured row[ROW_COUNT];
     const int rounds = plan->simulated ? 1 : ROUNDS;
     j->parts = j->checks ? PACKS | COUNTS : PACKS; /* what rows that do not pack work on */
@@ -278,8 +278,8 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
     return 0;
 }
 
-static int run_sizes(const struct engine *e, const struct timing_plan *plan, const struct job *model, const int64_t *sizes, int count,
-                     struct fault *f) {
+static int run_sizes(const struct session *e, const struct timing_plan *plan, const struct job *model, const int64_t *sizes, int count,
+                     struct cli_error *f) {
     int status = 0;
     printf("# halftone parts: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back; "
            "clock and power as read in the last round, -1: not read\n",
@@ -295,8 +295,8 @@ static int run_sizes(const struct engine *e, const struct timing_plan *plan, con
     return status;
 }
 
-static int run(int argc, char **argv, struct fault *f) {
-    struct engine e;
+static int run(int argc, char **argv, struct cli_error *f) {
+    struct session e;
     struct timing_plan plan = {0};
     const char *sizes = NULL, *seconds = "0.05", *name = "uniform", *scheme = "f16x3", *none[1];
     int64_t size[SIZES_MOST];
@@ -308,21 +308,21 @@ static int run(int argc, char **argv, struct fault *f) {
         return -1;
     const struct family *family = family_find(name);
     if (family == NULL)
-        return fault_usage(f, "no family '%s'; `halftone report --list` prints them", name);
-    int status = engine_open(&e, f);
+        return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", name);
+    int status = session_open(&e, f);
     struct job model = {.set = e.set, .family = family};
     plan.simulated = status == 0 && e.device.simulated;
     if (status == 0)
         status = open_scheme(&model, scheme, plain, f);
     if (status == 0 && !plan.simulated)
-        plan.facts = model.facts = facts_open();
+        plan.facts = model.facts = device_info_open();
     if (status == 0)
         status = args_numbers("--sizes", sizes != NULL ? sizes : plan.simulated ? "64" : "1024,2048,4096,8192", 1, 65536, size,
                               SIZES_MOST, &count, f);
     if (status == 0)
         status = run_sizes(&e, &plan, &model, size, count, f);
-    facts_close(model.facts);
-    engine_close(&e);
+    device_info_close(model.facts);
+    session_close(&e);
     return status;
 }
 

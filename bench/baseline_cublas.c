@@ -1,6 +1,6 @@
-/* yardstick: cuBLAS through dlopen. See yardstick.h. Prototypes and numbers: cuBLAS' documentation
+/* baseline_cublas: cuBLAS through dlopen. See baseline_cublas.h. Prototypes and numbers: cuBLAS' documentation
  * ("cublasGemmEx", "cublasMath_t", "cublasComputeType_t") and CUDA's ("cudaDataType_t"). */
-#include "yardstick.h"
+#include "baseline_cublas.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@ enum {
     GEMM_DEFAULT = -1
 };
 
-const char *const yardstick_names[YARDSTICK_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16",
+const char *const baseline_names[BASELINE_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16",
                                                       "cublas-bf16", "cublas-bf16x9"};
 
-struct yardstick {
+struct baseline {
     void *library, *handle, *workspace;
     int (*create)(void **handle);
     int (*destroy)(void *handle);
@@ -60,16 +60,16 @@ static void *load_first(const char *const *names) {
 }
 
 /* So that cuBLAS may cut k in every call, whatever it allocates by itself; without it cuBLAS does that. */
-static void give_workspace(struct yardstick *y) {
+static void give_workspace(struct baseline *y) {
     if (look_up(y->library, "cublasSetWorkspace_v2", &y->set_workspace) &&
         ht_dev_alloc(&y->workspace, WORKSPACE_BYTES) == HT_DEV_OK)
         (void)y->set_workspace(y->handle, y->workspace, WORKSPACE_BYTES);
 }
 
-struct yardstick *yardstick_open(const char **why) {
+struct baseline *baseline_open(const char **why) {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
                                         "libcublas.so", NULL};
-    struct yardstick *y = calloc(1, sizeof *y);
+    struct baseline *y = calloc(1, sizeof *y);
     *why = "out of memory";
     if (y == NULL)
         return NULL;
@@ -97,7 +97,7 @@ struct yardstick *yardstick_open(const char **why) {
     return NULL;
 }
 
-void yardstick_close(struct yardstick *y) {
+void baseline_close(struct baseline *y) {
     if (y == NULL)
         return;
     y->destroy(y->handle);
@@ -106,26 +106,26 @@ void yardstick_close(struct yardstick *y) {
     free(y);
 }
 
-int yardstick_version(const struct yardstick *y) {
+int baseline_version(const struct baseline *y) {
     int version = 0;
     if (y != NULL && y->version(y->handle, &version) != 0)
         version = 0;
     return version;
 }
 
-int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans_a, char trans_b, int64_t m,
+int baseline_multiply(struct baseline *y, enum baseline_mode mode, char trans_a, char trans_b, int64_t m,
                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                        float *c) {
     const float one = 1.0f, zero = 0.0f;
     int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
-    const int math = mode == YARDSTICK_TF32     ? MATH_TF32
-                     : mode == YARDSTICK_BF16X9 ? MATH_BF16X9
+    const int math = mode == BASELINE_TF32     ? MATH_TF32
+                     : mode == BASELINE_BF16X9 ? MATH_BF16X9
                                                 : MATH_DEFAULT;
     int status = y->set_math(y->handle, math);
     if (status != 0)
         return status;
-    if (mode == YARDSTICK_FP16 || mode == YARDSTICK_BF16) {
-        const int type = mode == YARDSTICK_FP16 ? R_16F : R_16BF;
+    if (mode == BASELINE_FP16 || mode == BASELINE_BF16) {
+        const int type = mode == BASELINE_FP16 ? R_16F : R_16BF;
         return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, type, (int)lda, b, type,
                           (int)ldb, &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
     }
@@ -133,7 +133,7 @@ int yardstick_multiply(struct yardstick *y, enum yardstick_mode mode, char trans
                     (int)m);
 }
 
-int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
                     float *c) {
     int status = y->set_math(y->handle, MATH_DEFAULT);
@@ -143,12 +143,12 @@ int yardstick_sgemm(struct yardstick *y, char trans_a, char trans_b, int64_t m, 
                     (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)m);
 }
 
-int yardstick_sgemm_batch(struct yardstick *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
+int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
                           int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch) {
     const float one = 1.0f, zero = 0.0f;
     const int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
     if (batch <= 1)
-        return yardstick_multiply(y, YARDSTICK_SGEMM, trans_a, trans_b, m, n, k, a, lda, b, ldb, c);
+        return baseline_multiply(y, BASELINE_SGEMM, trans_a, trans_b, m, n, k, a, lda, b, ldb, c);
     const int status = y->set_math(y->handle, MATH_DEFAULT);
     return status != 0 ? status
                        : y->sgemm_batch(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, m * k, b, (int)ldb,
@@ -174,12 +174,12 @@ static uint16_t to_half(float value) {
     return (uint16_t)(sign | kept);
 }
 
-void yardstick_to_half(const float *in, uint16_t *out, size_t count) {
+void baseline_to_half(const float *in, uint16_t *out, size_t count) {
     for (size_t i = 0; i < count; i++)
         out[i] = to_half(in[i]);
 }
 
-void yardstick_to_bf16(const float *in, uint16_t *out, size_t count) {
+void baseline_to_bf16(const float *in, uint16_t *out, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &in[i], sizeof bits);

@@ -1,35 +1,35 @@
-/* contenders: names checked against the library. See contenders.h. */
-#include "contenders.h"
+/* methods: names checked against the library. See methods.h. */
+#include "methods.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int add(struct contenders *c, const char *name, struct fault *f) {
+static int add(struct methods *c, const char *name, struct cli_error *f) {
     if (c->count == CONTENDERS_MOST)
-        return fault_usage(f, "--schemes, --accuracy: more than %d names", (int)CONTENDERS_MOST);
+        return cli_error_usage(f, "--schemes, --accuracy: more than %d names", (int)CONTENDERS_MOST);
     c->name[c->count++] = name;
     return 0;
 }
 
-static int add_schemes(struct contenders *c, const struct engine *e, const char *text, struct fault *f) {
+static int add_schemes(struct methods *c, const struct session *e, const char *text, struct cli_error *f) {
     int status = args_names("--schemes", text, &c->schemes, f);
     for (int i = 0; i < c->schemes.count && status == 0; i++) {
-        status = engine_scheme_known(e, &c->schemes.name[i], f);
+        status = session_scheme_known(e, &c->schemes.name[i], f);
         if (status == 0)
             status = add(c, c->schemes.name[i], f);
     }
     return status;
 }
 
-static int add_accuracies(struct contenders *c, const struct engine *e, const char *text, struct fault *f) {
+static int add_accuracies(struct methods *c, const struct session *e, const char *text, struct cli_error *f) {
     struct name_list list = {NULL, NULL, 0};
     int status = args_names("--accuracy", text, &list, f);
     for (int i = 0; i < list.count && status == 0; i++) {
-        status = engine_accuracy_known(e, list.name[i], f);
+        status = session_accuracy_known(e, list.name[i], f);
         if (status == 0)
             status = add(c, "", f);
         if (status == 0) {
-            snprintf(c->accuracy[i], sizeof c->accuracy[i], ENGINE_ACCURACY "%s", list.name[i]);
+            snprintf(c->accuracy[i], sizeof c->accuracy[i], SESSION_ACCURACY "%s", list.name[i]);
             c->name[c->count - 1] = c->accuracy[i];
         }
     }
@@ -37,8 +37,8 @@ static int add_accuracies(struct contenders *c, const struct engine *e, const ch
     return status;
 }
 
-int contenders_choose(struct contenders *c, const struct engine *e, bool also_auto,
-                      const char *schemes, const char *accuracies, struct fault *f) {
+int methods_choose(struct methods *c, const struct session *e, bool also_auto,
+                      const char *schemes, const char *accuracies, struct cli_error *f) {
     memset(c, 0, sizeof *c);
     int status = schemes != NULL ? add_schemes(c, e, schemes, f) : 0;
     if (status == 0 && accuracies != NULL)
@@ -52,6 +52,6 @@ int contenders_choose(struct contenders *c, const struct engine *e, bool also_au
     return status;
 }
 
-void contenders_free(struct contenders *c) {
+void methods_free(struct methods *c) {
     args_names_free(&c->schemes);
 }

@@ -1,6 +1,6 @@
-/* facts: what the NVIDIA driver and NVML say about the device in use, and the driver's device-to-device copy,
- * through dlopen. See facts.h. Prototypes: CUDA driver API and NVML API references. */
-#include "facts.h"
+/* device_info: what the NVIDIA driver and NVML say about the device in use, and the driver's device-to-device copy,
+ * through dlopen. See device_info.h. Prototypes: CUDA driver API and NVML API references. */
+#include "device_info.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 enum { NVML_CLOCK_SM = 1, PCI_ID_BYTES = 32, DRIVER_TEXT_BYTES = 80 };
 
-struct device_facts {
+struct device_info {
     void *driver, *nvml, *nvml_device;
     int cuda_version;
     char driver_text[DRIVER_TEXT_BYTES];
@@ -28,7 +28,7 @@ static int look_up(void *library, const char *name, void *function) {
 
 /* CUDA_VISIBLE_DEVICES renumbers CUDA's devices but not NVML's: the PCI address is what both agree on. Before the first
  * launch there is no current context; then it is device 0 that will be used. */
-static void find_pci(const struct device_facts *d, char pci[PCI_ID_BYTES]) {
+static void find_pci(const struct device_info *d, char pci[PCI_ID_BYTES]) {
     int (*init)(unsigned flags), (*current)(int *device), (*address)(char *text, int bytes, int device);
     int device = 0;
     pci[0] = '\0';
@@ -41,7 +41,7 @@ static void find_pci(const struct device_facts *d, char pci[PCI_ID_BYTES]) {
         pci[0] = '\0';
 }
 
-static void open_nvml(struct device_facts *d) {
+static void open_nvml(struct device_info *d) {
     int (*init)(void), (*version)(char *text, unsigned bytes), (*handle)(const char *pci, void **device);
     char pci[PCI_ID_BYTES];
     d->nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -61,9 +61,9 @@ static void open_nvml(struct device_facts *d) {
     look_up(d->nvml, "nvmlDeviceGetPowerUsage", &d->power);
 }
 
-struct device_facts *facts_open(void) {
+struct device_info *device_info_open(void) {
     int (*version)(int *number);
-    struct device_facts *d = calloc(1, sizeof *d);
+    struct device_info *d = calloc(1, sizeof *d);
     if (d == NULL)
         return NULL;
     snprintf(d->driver_text, DRIVER_TEXT_BYTES, "n/a");
@@ -79,7 +79,7 @@ struct device_facts *facts_open(void) {
     return d;
 }
 
-void facts_close(struct device_facts *d) {
+void device_info_close(struct device_info *d) {
     if (d == NULL)
         return;
     if (d->shutdown != NULL)
@@ -90,15 +90,15 @@ void facts_close(struct device_facts *d) {
     free(d);
 }
 
-const char *facts_driver(const struct device_facts *d) {
+const char *device_info_driver(const struct device_info *d) {
     return d != NULL ? d->driver_text : "n/a";
 }
 
-int facts_cuda_version(const struct device_facts *d) {
+int device_info_cuda_version(const struct device_info *d) {
     return d != NULL ? d->cuda_version : 0;
 }
 
-double facts_clock_mhz(const struct device_facts *d) {
+double device_info_clock_mhz(const struct device_info *d) {
     unsigned value = 0;
     if (d == NULL || d->nvml_device == NULL || d->clock == NULL ||
         d->clock(d->nvml_device, NVML_CLOCK_SM, &value) != 0)
@@ -106,14 +106,14 @@ double facts_clock_mhz(const struct device_facts *d) {
     return value;
 }
 
-double facts_power_watts(const struct device_facts *d) {
+double device_info_power_watts(const struct device_info *d) {
     unsigned value = 0;
     if (d == NULL || d->nvml_device == NULL || d->power == NULL || d->power(d->nvml_device, &value) != 0)
         return -1;
     return value / 1000.0;
 }
 
-int facts_copy(const struct device_facts *d, void *to, const void *from, size_t bytes) {
+int device_info_copy(const struct device_info *d, void *to, const void *from, size_t bytes) {
     if (d == NULL || d->copy == NULL)
         return -1;
     return d->copy((uintptr_t)to, (uintptr_t)from, bytes, NULL);

@@ -1,11 +1,11 @@
-/* split_call: kernels and the reduction of their set, launched without a handle. See split_call.h. */
-#include "split_call.h"
+/* launch_direct: kernels and the reduction of their set, launched without a handle. See launch_direct.h. */
+#include "launch_direct.h"
 #include "../runtime/ht_cost.h"
 
 #include <string.h>
 
-int split_call_open(struct split_call *c, const struct ht_set_desc *set, const struct ht_kernel_desc *kernel,
-                    const struct engine_problem *p, int splits, struct fault *f) {
+int launch_direct_open(struct launch_direct *c, const struct ht_set_desc *set, const struct ht_kernel_desc *kernel,
+                    const struct session_problem *p, int splits, struct cli_error *f) {
     struct ht_gemm_args *g = &c->args;
     memset(c, 0, sizeof *c);
     c->kernel = kernel;
@@ -14,8 +14,8 @@ int split_call_open(struct split_call *c, const struct ht_set_desc *set, const s
         if (strcmp(set->scheme[i].name, kernel->scheme) == 0)
             g->fma_only = p->k <= set->scheme[i].simt_k_max;
     const int64_t bytes = ht_partial_bytes(p->m, p->n, 1, splits, 4);
-    if (engine_device_check(ht_dev_check(kernel->init()), "kernel", f) != 0 ||
-        (bytes > 0 && engine_device_check(ht_dev_alloc(&c->parts, (size_t)bytes), "device memory", f) != 0))
+    if (session_device_check(ht_dev_check(kernel->init()), "kernel", f) != 0 ||
+        (bytes > 0 && session_device_check(ht_dev_alloc(&c->parts, (size_t)bytes), "device memory", f) != 0))
         return -1;
     g->a_src = p->a;
     g->b_src = p->b;
@@ -34,15 +34,15 @@ int split_call_open(struct split_call *c, const struct ht_set_desc *set, const s
     return 0;
 }
 
-int split_call_run(void *split_call, struct fault *f) {
-    const struct split_call *c = split_call;
+int launch_direct_run(void *split_call, struct cli_error *f) {
+    const struct launch_direct *c = split_call;
     int code = c->kernel->launch(&c->args, NULL);
     if (code == 0 && c->args.splits > 1)
         code = c->reduce(&c->args, NULL);
-    return engine_device_check(ht_dev_check(code), "launch", f);
+    return session_device_check(ht_dev_check(code), "launch", f);
 }
 
-void split_call_close(struct split_call *c) {
+void launch_direct_close(struct launch_direct *c) {
     (void)ht_dev_stream_sync(NULL);
     if (c->parts != NULL)
         (void)ht_dev_free(c->parts);

@@ -1,11 +1,11 @@
-/* trial: one input family at one size. See trial.h. */
-#include "trial.h"
+/* sample_problem: one input family at one size. See sample_problem.h. */
+#include "sample_problem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void trial_close(struct trial *t) {
-    engine_problem_close(&t->problem);
+void sample_problem_close(struct sample_problem *t) {
+    session_problem_close(&t->problem);
     reference_free(&t->reference);
     free(t->a);
     free(t->b);
@@ -14,8 +14,8 @@ void trial_close(struct trial *t) {
     memset(t, 0, sizeof *t);
 }
 
-int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t k, uint64_t seed,
-               int64_t rows_most, struct fault *f) {
+int sample_problem_open(struct sample_problem *t, const struct family *family, int64_t n, int64_t k, uint64_t seed,
+               int64_t rows_most, struct cli_error *f) {
     const int64_t more = n % 2 != 0 ? 2 : 0, lda = n + more, ldb = k + more;
     memset(t, 0, sizeof *t);
     t->family = family;
@@ -32,19 +32,19 @@ int trial_open(struct trial *t, const struct family *family, int64_t n, int64_t 
         status = reference_make(&t->reference, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, rows_most, 0);
     }
     if (status != 0) {
-        trial_close(t);
-        return fault_memory(f, (double)(lda * k + ldb * n) * 8 + (double)n * (double)n * 24,
+        sample_problem_close(t);
+        return cli_error_memory(f, (double)(lda * k + ldb * n) * 8 + (double)n * (double)n * 24,
                             "matrices and reference");
     }
     t->truth = reference_truth(&t->reference);
-    if (engine_problem_open(&t->problem, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, f) == 0)
+    if (session_problem_open(&t->problem, 'N', 'N', n, n, k, t->a, lda, t->b, ldb, f) == 0)
         return 0;
-    trial_close(t);
+    sample_problem_close(t);
     return -1;
 }
 
-int trial_families(const char *text, struct name_list *names, const struct family *out[TRIAL_FAMILIES_MOST],
-                   int *count, struct fault *f) {
+int sample_problem_families(const char *text, struct name_list *names, const struct family *out[SAMPLE_FAMILIES_MOST],
+                   int *count, struct cli_error *f) {
     *count = 0;
     for (int i = 0; text == NULL && i < family_count; i++)
         out[(*count)++] = &family_table[i];
@@ -52,12 +52,12 @@ int trial_families(const char *text, struct name_list *names, const struct famil
         return 0;
     if (args_names("--families", text, names, f) != 0)
         return -1;
-    if (names->count > TRIAL_FAMILIES_MOST)
-        return fault_usage(f, "--families: more than %d names", (int)TRIAL_FAMILIES_MOST);
+    if (names->count > SAMPLE_FAMILIES_MOST)
+        return cli_error_usage(f, "--families: more than %d names", (int)SAMPLE_FAMILIES_MOST);
     for (int i = 0; i < names->count; i++) {
         out[i] = family_find(names->name[i]);
         if (out[i] == NULL)
-            return fault_usage(f, "--families: unknown family '%s'; `halftone report --list` prints them",
+            return cli_error_usage(f, "--families: unknown family '%s'; `halftone report --list` prints them",
                                names->name[i]);
     }
     *count = names->count;
