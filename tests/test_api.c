@@ -1129,7 +1129,8 @@ static struct memory_used call_on(halftone *h, void *stream, const struct proble
     return (struct memory_used){dev.last_args.a_panels, dev.pack_log[1].absmax_exchange};
 }
 
-/* Calls on two streams may run at once, so they share no memory; each stream finds its own again, and nobody waits. */
+/* Calls on two streams may run at once, so they share no memory; each stream finds its own again, and
+ * nobody waits. */
 static void test_streams_share_no_memory(void **state) {
     halftone *h = *state;
     struct problem p = problem_of('N', 'N', 40, 30, 130, 0);
@@ -1147,8 +1148,8 @@ static void test_streams_share_no_memory(void **state) {
     assert_true(dev.syncs == syncs && dev.device_syncs == 0 && dev.allocs == allocs);
 }
 
-/* However many streams come, the handle keeps memory for so many of them; the one that waited longest gives way, when the
- * device is done. */
+/* However many streams come, the handle keeps memory for so many of them; the one that waited longest
+ * gives way, when the device is done. */
 static void test_streams_are_bounded(void **state) {
     enum { KEPT = 32, STREAMS = 100 };
     halftone *h = *state;
@@ -1170,7 +1171,8 @@ static void test_streams_are_bounded(void **state) {
     assert_int_equal(dev.allocs, 2 * KEPT);
 }
 
-/* A stream is not touched when calls have gone on to another: it may be destroyed, before or after the handle. */
+/* A stream is not touched when calls have gone on to another: it may be destroyed, before or after the
+ * handle. */
 static void test_streams_may_be_gone(void **state) {
     halftone *h = NULL;
     struct problem p = problem_of('N', 'N', 20, 20, 130, 0);
@@ -1209,7 +1211,8 @@ static void test_captured_memory_stays_with_its_stream(void **state) {
     assert_int_equal(dev.frees, dev.allocs);
 }
 
-/* The pool serves a capture that comes before any call, and the graph owns what it gave: nothing of the handle's. */
+/* The pool serves a capture that comes before any call, and the graph owns what it gave: nothing of the
+ * handle's. */
 static void test_capture_without_a_call_before(void **state) {
     (void)state;
     halftone *h = NULL;
@@ -1230,14 +1233,17 @@ static void test_capture_without_a_call_before(void **state) {
     call_on(h, &stream, &larger);
     assert_true(dev.pool_allocs == 2 && dev.allocs == 2);
     dev.limit_bytes = 10;
-    assert_int_equal(halftone_sgemm(h, 'N', 'N', 400, 400, 130, &(float){1}, NULL, 400, NULL, 130, &(float){0}, NULL, 400), -7);
+    assert_int_equal(
+        halftone_sgemm(h, 'N', 'N', 400, 400, 130, &(float){1}, NULL, 400, NULL, 130, &(float){0}, NULL, 400),
+        -7);
     float x[400];
     assert_int_equal(halftone_sgemm(h, 'N', 'N', 400, 1, 1, &(float){1}, x, 400, x, 1, &(float){0}, x, 400),
                      HALFTONE_OUT_OF_DEVICE_MEMORY);
     assert_string_equal(halftone_last_detail(h), "fake pool is empty");
     dev.limit_bytes = (size_t)1 << 28;
     dev.elsewhere = true; /* it would spoil the other stream's capture */
-    assert_int_equal(halftone_sgemm(h, 'N', 'N', 400, 1, 1, &(float){1}, x, 400, x, 1, &(float){0}, x, 400), HALFTONE_WORKSPACE);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 400, 1, 1, &(float){1}, x, 400, x, 1, &(float){0}, x, 400),
+                     HALFTONE_WORKSPACE);
     assert_non_null(strstr(halftone_last_detail(h), "capture of another stream"));
     assert_int_equal(dev.pool_allocs, 2);
     dev.elsewhere = dev.capturing = false;
@@ -1279,9 +1285,10 @@ static void test_memory_of_the_pool(void **state) {
     }
     dev.capturing = false;
     assert_true(dev.allocs == 0 && dev.asked == 0 && dev.syncs == 0); /* nor does anything wait */
-    dev.launch_code = HT_DEV_FAILED; /* what was taken is given back */
+    dev.launch_code = HT_DEV_FAILED;                                  /* what was taken is given back */
     float x[16] = {0};
-    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 4, &(float){1}, x, 4, x, 4, &(float){0}, x, 4), HALFTONE_DEVICE_ERROR);
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 4, 4, 4, &(float){1}, x, 4, x, 4, &(float){0}, x, 4),
+                     HALFTONE_DEVICE_ERROR);
     assert_string_equal(halftone_last_detail(h), "fake launch failed");
     assert_int_equal(dev.pool_frees, 4);
     dev.launch_code = 0;
@@ -1298,8 +1305,9 @@ static void test_memory_of_the_pool(void **state) {
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
-/* The driver is asked whether the stream is captured where memory must grow and, since a block may then change hands, where
- * there are several streams. Calls that find what they need on the only stream ask nothing. */
+/* The driver is asked whether the stream is captured where memory must grow and, since a block may then
+ * change hands, where there are several streams. Calls that find what they need on the only stream ask
+ * nothing. */
 static void test_capture_is_asked_where_it_matters(void **state) {
     halftone *h = *state;
     struct problem p = problem_of('N', 'N', 40, 30, 130, 0);
@@ -1349,11 +1357,13 @@ static void test_outgrown_blocks_are_bounded(void **state) {
     assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK); /* nothing but the workspace */
     for (int n = 64; n <= 4096; n += 64)
         for (int twice = 0; twice < 2; twice++) {
-            assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n), HALFTONE_OK);
+            assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n),
+                             HALFTONE_OK);
             assert_true(dev.held_bytes <= 2 * dev.last_alloc_bytes);
         }
     assert_in_range(dev.allocs, 4, 12);
-    /* where the device has no room for more, just what is needed will do, and if not that, the reason is said */
+    /* where the device has no room for more, just what is needed will do, and if not that, the reason is
+     * said */
     size_t need = 0;
     int n = 4096;
     for (; need <= dev.last_alloc_bytes; n += 64)
@@ -1362,14 +1372,17 @@ static void test_outgrown_blocks_are_bounded(void **state) {
     dev.limit_bytes = need;
     for (int more = 0; more < 2; more++) {
         const long frees = dev.frees;
-        assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n), HALFTONE_OK);
+        assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n),
+                         HALFTONE_OK);
         assert_int_equal(dev.last_alloc_bytes, need);
-        assert_int_equal(halftone_sgemm(h, 'N', 'N', n + 64, n + 64, 64, &one, &x, n + 64, &x, 64, &zero, &x, n + 64),
-                         HALFTONE_OUT_OF_DEVICE_MEMORY);
+        assert_int_equal(
+            halftone_sgemm(h, 'N', 'N', n + 64, n + 64, 64, &one, &x, n + 64, &x, 64, &zero, &x, n + 64),
+            HALFTONE_OUT_OF_DEVICE_MEMORY);
         assert_non_null(strstr(halftone_last_detail(h), "fake card is full; the handle keeps "));
         assert_non_null(strstr(halftone_last_detail(h), "halftone_trim"));
         assert_true(more == 0 || dev.frees == frees); /* what a graph may hold is there still */
-        assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n), HALFTONE_OK);
+        assert_int_equal(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n),
+                         HALFTONE_OK);
     }
 }
 

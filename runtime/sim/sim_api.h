@@ -19,24 +19,27 @@ void ht_sim_unregister(void *p);
 const char *ht_sim_error(void);
 void ht_sim_clear_error(void);
 
-/* Streams. What a stream is given runs at once, in the caller, unless the stream is held: then it waits there, in order, until
- * it is told to run, as late as a GPU may be. Streams know nothing of each other, the NULL stream included. Hold: nonzero:
- * no memory. Run: the next `count` pieces of work (a launch, a fill, an allocation given back); returns how many there
- * were. Let go: runs all; from then on work runs at once again. */
+/* Streams. What a stream is given runs at once, in the caller, unless the stream is held: then it waits
+ * there, in order, until it is told to run, as late as a GPU may be. Streams know nothing of each other,
+ * the NULL stream included. Hold: nonzero: no memory. Run: the next `count` pieces of work (a launch, a
+ * fill, an allocation given back); returns how many there were. Let go: runs all; from then on work runs
+ * at once again. */
 int ht_sim_hold(void *stream);
 long ht_sim_run(void *stream, long count);
 void ht_sim_let_go(void *stream);
 void ht_sim_run_all(void);
 
-/* Graphs. Between begin (nonzero: no memory, or the stream is captured already) and end what the stream is given becomes the graph's and
- * does not run. A graph may be run any number of times, on any stream, and is freed with the memory that it owns. */
+/* Graphs. Between begin (nonzero: no memory, or the stream is captured already) and end what the stream is
+ * given becomes the graph's and does not run. A graph may be run any number of times, on any stream, and
+ * is freed with the memory that it owns. */
 int ht_sim_capture_begin(void *stream);
 void *ht_sim_capture_end(void *stream);
 int ht_sim_graph_run(void *graph, void *stream); /* nonzero: no memory */
 void ht_sim_graph_free(void *graph);
 
-/* For the device layer. Later: gives a stream work, with a copy of its data; 1: taken, 0: nothing waits, do it now, -1: no
- * memory. Owns: memory that is dropped with the graph that the stream is captured for; nonzero: no memory. */
+/* For the device layer. Later: gives a stream work, with a copy of its data; 1: taken, 0: nothing waits,
+ * do it now, -1: no memory. Owns: memory that is dropped with the graph that the stream is captured for;
+ * nonzero: no memory. */
 int ht_sim_later(void *stream, void (*run)(void *data, void *stream), const void *data, size_t bytes);
 int ht_sim_is_capturing(void *stream);
 int ht_sim_any_capture(void);

@@ -289,7 +289,8 @@ static void choose_memory(struct fuzz_rng *r) {
         ok(halftone_trim(h), "trim");
 }
 
-/* The product again, as a graph that is run twice: with whatever the handle keeps for the stream, or has not yet. */
+/* The product again, as a graph that is run twice: with whatever the handle keeps for the stream, or has
+ * not yet. */
 static void check_captured(const struct problem *p, const struct scalars *s, const float *want) {
     void *stream = NULL;
     ok(halftone_get_stream(h, &stream), "get_stream");
