@@ -76,6 +76,18 @@ def test_same_bytes_from_another_compiler_folder_and_locale(gpu, emitted, tmp_pa
     assert folder_bytes(emitted(gpu)) == folder_bytes(tmp_path / "set")
 
 
+def test_a_missing_gpu_or_root_is_one_line(tmp_path):
+    (tmp_path / "gen").mkdir()
+    (tmp_path / "gen/gpus").symlink_to(ROOT / "gen/gpus")
+    for said, root, *words in (("--gpu is missing; known budgets: a100, a800, ", ROOT, "explain"),
+                               ("holds none", tmp_path / "gen", "explain", "--gpu", "t4"),
+                               ("runtime/ht_abi.h: cannot read this file; --root ", tmp_path, "emit", "--gpu", "t4", "--out", tmp_path / "o"),
+                               ("runtime/ht_abi.h: cannot read this file; --root ", tmp_path, "vendor", "--gpu", "t4", "--out", tmp_path / "o")):
+        run = gen(*words, root=root, check=False)
+        assert run.returncode == 1 and said in run.stderr and run.stderr.count("\n") == 1 and not run.stdout, run.stderr
+    assert not (tmp_path / "o").exists()
+
+
 def test_bad_requests_say_the_cure_and_leave_nothing(tmp_path):
     run = gen("emit", "--gpu", "h2000", "--out", tmp_path / "x", check=False)
     assert run.returncode == 1 and "a800" in run.stderr and not (tmp_path / "x").exists()

@@ -86,20 +86,14 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
     return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / s->products / 1000;
 }
 
-void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, const struct tile *t) {
-    struct target other = l->on;
-    const bool is_other = !l->on.skeleton->unpacked && target_next(&other) && t->wk == target_mma_k(&other) &&
-                          t->wk != target_mma_k(&l->on);
-    tile_name(name, t, skeleton_has_warpgroup_tiles(l->on.skeleton));
-    const size_t used = strlen(name);
-    if (is_other)
-        snprintf(name + used, EXPLAIN_TILE_MAX - used, " of %dx%d MMAs", other.mma->m, other.mma->n);
-}
-
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t) {
-    char name[EXPLAIN_TILE_MAX];
-    explain_tile_name(name, l, t);
+    struct target other = l->on;
+    char name[TILE_NAME_MAX];
+    tile_name(name, t, skeleton_has_warpgroup_tiles(l->on.skeleton));
     text_add(out, name);
+    if (!l->on.skeleton->unpacked && target_next(&other) && t->wk == target_mma_k(&other) &&
+        t->wk != target_mma_k(&l->on))
+        text_addf(out, " of %dx%d MMAs", other.mma->m, other.mma->n);
 }
 
 /* ---- sentences ---- */
@@ -405,7 +399,7 @@ static bool same_kind(const char *x, const char *y) {
     return length == explain_kind_length(y) && memcmp(x, y, length) == 0;
 }
 
-int explain_count_kind(const struct listing *l, const char *kind) {
+static int count_kind(const struct listing *l, const char *kind) {
     int count = 0;
     for (int i = l->fits; i < l->count; i++)
         count += same_kind(kind, l->item[i].cost.reason);
@@ -413,7 +407,7 @@ int explain_count_kind(const struct listing *l, const char *kind) {
 }
 
 /* Each kind of rejection once, at the first tile that has it. */
-bool explain_is_first_of_kind(const struct listing *l, int at) {
+static bool is_first_of_kind(const struct listing *l, int at) {
     for (int i = l->fits; i < at; i++) {
         if (same_kind(l->item[at].cost.reason, l->item[i].cost.reason))
             return false;
@@ -428,8 +422,8 @@ static void print_no_pick(struct text *out, const struct listing *l) {
               model_name(l->kind), l->s->name);
     for (int i = 0; i < l->count; i++) {
         const char *reason = l->item[i].cost.reason;
-        if (explain_is_first_of_kind(l, i))
-            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", explain_count_kind(l, reason), l->count,
+        if (is_first_of_kind(l, i))
+            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", count_kind(l, reason), l->count,
                       (int)explain_kind_length(reason), reason, reason + explain_kind_length(reason) + 1);
     }
 }
@@ -548,7 +542,7 @@ static void print_fits(struct text *out, const struct listing *l) {
 
 static void print_group(struct text *out, const struct listing *l, const char *kind) {
     text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind,
-              explain_count_kind(l, kind));
+              count_kind(l, kind));
     for (int i = l->fits; i < l->count; i++) {
         const struct cost *c = &l->item[i].cost;
         if (!same_kind(kind, c->reason))
@@ -561,7 +555,7 @@ static void print_group(struct text *out, const struct listing *l, const char *k
 
 static void print_rejects(struct text *out, const struct listing *l) {
     for (int i = l->fits; i < l->count; i++) {
-        if (explain_is_first_of_kind(l, i))
+        if (is_first_of_kind(l, i))
             print_group(out, l, l->item[i].cost.reason);
     }
 }

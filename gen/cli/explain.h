@@ -59,19 +59,14 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
 int64_t explain_milli_tflops(const struct shape *shape, int64_t ns);
 int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s);
 
-/* Rejections "kind: numbers": length of the kind, how many tiles share it, whether item `at` is the first of
- * its kind. */
+/* Rejections read "kind: numbers": length of the kind. */
 size_t explain_kind_length(const char *reason);
-int explain_count_kind(const struct listing *l, const char *kind);
-bool explain_is_first_of_kind(const struct listing *l, int at);
 
 /* Appends before, value / 1000 with three decimals, after. */
 void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after);
 
 /* A tile by the name that --tiles and TILES= take; one of the other MMA shape, which they do not take, says
  * so behind it. */
-enum { EXPLAIN_TILE_MAX = TILE_NAME_MAX + 24 };
-void explain_tile_name(char name[EXPLAIN_TILE_MAX], const struct listing *l, const struct tile *t);
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t);
 
 /* Sentences of text and page: what the kernels multiply with and what is unverified; the ceiling; whether the

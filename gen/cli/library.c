@@ -59,8 +59,12 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
 }
 
 void library_expand_schemes(struct text *out, const char *list) {
-    for (char name[ENTRY_MAX]; text_entry(&list, name, sizeof name); text_add(out, *list ? "," : ""))
-        text_add(out, strcmp(name, "auto") == 0 ? "f16x3,bf16x6u" : name);
+    for (char name[ENTRY_MAX]; text_entry(&list, name, sizeof name); text_add(out, *list ? "," : "")) {
+        if (strcmp(name, "auto") == 0)
+            text_addf(out, "%s,%s", scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
+        else
+            text_add(out, name);
+    }
 }
 
 bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, const struct scheme *s) {

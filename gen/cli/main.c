@@ -49,13 +49,7 @@ static void read_shape(struct shape *shape, const char *s) {
 }
 
 static const struct isa *load_budget(struct gpu *g, const char *root, const char *name) {
-    struct text list = {0};
-    if (name)
-        return gpu_load(g, root, name) ? library_isa(g, name) : NULL;
-    gpu_list(&list, root);
-    err_user(NULL, 0, "--gpu is missing; known budgets:\n%s", list.data ? list.data : "");
-    text_free(&list);
-    return NULL;
+    return gpu_load(g, root, name) ? library_isa(g, name) : NULL;
 }
 
 /* Name, instruction set, compute capability, product; then the other cards that a set for it suits. */
@@ -248,20 +242,21 @@ static void print_left_out(const struct options *o) {
     }
     for (int i = 0; i < library.sets; i++)
         if (plan_lacks_fallback(&library.set[i].plans))
-            printf("%s: no scheme bf16x6u: auto checks no data, and accuracy fp32 is an error\n",
-                   library.set[i].gpu.name);
+            printf("%s: no scheme %s: auto checks no data, and accuracy fp32 is an error\n",
+                   library.set[i].gpu.name, scheme_of_role(AUTO_FALLBACK));
 }
 
 static int run_emit(const struct options *o) {
     char file[FILE_NAME_MAX];
     if (!plan_library(o, "emit"))
         return 1;
-    for (int i = 0; i < library.units; i++) {
+    for (int i = 0; i < library.units && err_count() == 0; i++) {
         const struct unit *u = &library.unit[i];
         snprintf(file, sizeof file, "%s.%s", u->name, u->context->isa->extension);
         unit_emit(files_add(&files, file), u);
     }
-    manifest_header(files_add(&files, "halftone.h"), &library);
+    if (err_count() == 0)
+        manifest_header(files_add(&files, "halftone.h"), &library);
     manifest_dispatch(files_add(&files, "dispatch.c"), &library);
     manifest_rules(files_add(&files, "rules.mk"), &library);
     manifest_table(files_add(&files, "manifest"), &library);

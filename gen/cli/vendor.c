@@ -78,7 +78,7 @@ static bool is_taken(const char *stem) {
     return taken;
 }
 
-bool vendor_prefix_ok(const char *prefix) {
+static bool prefix_ok(const char *prefix) {
     const size_t len = strlen(prefix);
     char stem[RENAME_PREFIX_MAX] = "";
     bool ok = len >= 2 && len < RENAME_PREFIX_MAX && !isdigit((unsigned char)prefix[0]) && prefix[0] != '_' &&
@@ -175,7 +175,7 @@ static void add_folder(struct vendor *v) {
     copy_runtime(v, v->toolchain->device_layer);
     if (v->toolchain->device_body)
         copy_runtime(v, v->toolchain->device_body);
-    for (int i = 0; i < v->library->units; i++) {
+    for (int i = 0; i < v->library->units && err_count() == 0; i++) {
         const struct unit *u = &v->library->unit[i];
         snprintf(name, sizeof name, "%s.%s", u->name, u->context->isa->extension);
         add_kernel(add_file(v, name), v, u);
@@ -525,7 +525,7 @@ static void add_amalgamation(struct vendor *v) {
     inline_runtime(&v->inner, v, v->toolchain->device_layer);
     if (v->toolchain->device_body)
         inline_runtime(&v->inner, v, v->toolchain->device_body);
-    for (int i = 0; i < l->units; i++)
+    for (int i = 0; i < l->units && err_count() == 0; i++)
         add_kernel(&v->inner, v, &l->unit[i]);
     add_dispatch(&dispatch, v);
     inline_lines(&v->inner, &v->system, &dispatch); /* its includes are those of the files above */
@@ -573,7 +573,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
     struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l, r->simulator),
                        .is_one_source = r->amalgamation || r->simulator};
     struct text shared = {0};
-    if (r->prefix && !vendor_prefix_ok(r->prefix))
+    if (r->prefix && !prefix_ok(r->prefix))
         return false;
     if (emit_read_abi(&v.abi, l->set[0].context.root) && read_source(&shared, &v, "runtime", "ht_abi.h") &&
         read_source(&shared, &v, "runtime", "ht_cost.h") &&

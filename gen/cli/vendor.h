@@ -14,9 +14,6 @@
 #include "base/files.h"
 #include "cli/library.h"
 
-/* Whether a prefix can begin C names; err_user if not. */
-bool vendor_prefix_ok(const char *prefix);
-
 /* Adds all files of the folder; the last is "manifest", which also holds the recreating command and every
  * file's checksum. False after err_user. */
 bool vendor_files(struct files *f, const struct library *l, const struct options *r);

@@ -356,15 +356,15 @@ static const char *hook_of(const struct frame *f, const char *name) {
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
-    bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root);
-    ok = read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") && ok;
-    for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
-        const char *hook = hook_of(f, f->skeleton->hooks[i]);
-        ok = (!hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh")) && ok;
-    }
     const char *inlay = f->skeleton->inlay;
-    ok = (!inlay || read_template(&t->file[PART_INLAY], f->c, "skeletons", inlay, "cuh")) && ok;
-    return read_template(&t->file[PART_TEMPLATE], f->c, "skeletons", f->skeleton->file, "cu") && ok;
+    bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root) &&
+              read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh");
+    for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
+        const char *hook = hook_of(f, f->skeleton->hooks[i]);
+        ok = !hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh");
+    }
+    return ok && (!inlay || read_template(&t->file[PART_INLAY], f->c, "skeletons", inlay, "cuh")) &&
+           read_template(&t->file[PART_TEMPLATE], f->c, "skeletons", f->skeleton->file, "cu");
 }
 
 static void free_parts(struct parts *t) {

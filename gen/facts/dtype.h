@@ -5,12 +5,6 @@
 
 enum slice_type { SLICE_F16, SLICE_BF16, SLICE_TF32, SLICE_S8, SLICE_TYPES };
 
-/* "f16": part of file names; "FP16": for people. */
-static inline const char *slice_word(enum slice_type t) {
-    static const char *const words[SLICE_TYPES] = {"f16", "bf16", "tf32", "s8"};
-    return words[t];
-}
-
 static inline const char *slice_title(enum slice_type t) {
     static const char *const titles[SLICE_TYPES] = {"FP16", "BF16", "TF32", "INT8"};
     return titles[t];

@@ -379,21 +379,29 @@ bool gpu_list(struct text *out, const char *root) {
     return count >= 0 && !out->failed;
 }
 
+/* name NULL: none was given. */
 static void unknown_name_report(const char *root, const char *name) {
     struct text list = {0}, known = {0};
     gpu_list(&list, root);
     for (size_t i = 0; i + 1 < list.len; i++) /* without the last newline */
         text_add_bytes(&known, list.data[i] == '\n' ? ", " : &list.data[i], list.data[i] == '\n' ? 2 : 1);
-    if (known.len > 0)
+    if (known.len > 0 && name)
         err_user(NULL, 0, "no budget is called '%s'; known budgets: %s", quote(name).text, known.data);
+    else if (known.len > 0)
+        err_user(NULL, 0, "--gpu is missing; known budgets: %s", known.data);
     else
-        err_user(NULL, 0, "no budget is called '%s', and %s/gen/gpus holds none", quote(name).text, root);
+        err_user(NULL, 0, "no budget is called '%s', and %s/gen/gpus holds none",
+                 quote(name ? name : "").text, root);
     text_free(&list);
     text_free(&known);
 }
 
 bool gpu_load(struct gpu *g, const char *root, const char *name_or_path) {
     struct text path = {0}, bytes = {0};
+    if (!name_or_path) {
+        unknown_name_report(root, NULL);
+        return false;
+    }
     const size_t len = strlen(name_or_path);
     const bool by_path =
         strchr(name_or_path, '/') || (len >= 4 && strcmp(name_or_path + len - 4, ".gpu") == 0);

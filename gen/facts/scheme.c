@@ -125,8 +125,8 @@ const struct scheme scheme_table[] = {
                            "remains, 2^-25 with the other sign"},
     {.name = "egemm",
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
-     .hooks = "scheme/egemm", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
-     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 4,
+     .hooks = "scheme/egemm", .tiles_of = PAPER_EGEMM, OF_FP32, .slice = SLICE_F16, .slices = 2,
+     .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 4,
      .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
      .split_units = 5,
      .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit over all of k",
@@ -136,8 +136,8 @@ const struct scheme scheme_table[] = {
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "legemm",
      .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
-     .hooks = "scheme/legemm", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
-     .split = SPLIT_BIT_CUT, .scale = SCALE_RESIDUAL, .residual_shift = 10, .products = 3,
+     .hooks = "scheme/legemm", .tiles_of = PAPER_LEGEMM, OF_FP32, .slice = SLICE_F16, .slices = 2,
+     .atom_slices = 2, .split = SPLIT_BIT_CUT, .scale = SCALE_RESIDUAL, .residual_shift = 10, .products = 3,
      .product = {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}}, /* algorithm 1, lines 9-11 */
      .accumulators = 2, .promote = {PROMOTE_NEVER, PROMOTE_NEVER}, .split_units = 29,
      .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two chains on the matrix unit over "

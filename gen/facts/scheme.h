@@ -8,6 +8,7 @@
 #include "facts/dtype.h"
 
 enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS };
+enum paper { PAPER_NONE, PAPER_EGEMM, PAPER_LEGEMM };
 enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
 enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW };
 enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
@@ -28,6 +29,7 @@ struct scheme {
     int slices;
     int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
     enum split_rule split;
+    enum paper tiles_of; /* sets with warps' kernels have that paper's tiles and ablations of it too */
     enum scale_rule scale;
     enum number_type scale_type; /* SCALE_ROW: packing's largest magnitude of a row or column is stored so */
     /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room *

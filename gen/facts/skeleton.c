@@ -39,7 +39,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .inlay = "wgmma_rs_bf16x6", FOLDS_TILE,
          .hooks = {"=launch", "frag/simt", "=wgmma", "=wgmma_rs", "accum/promote_wgmma", SUMS, "=scheme",
                    "epilogue/lane_transpose", "stage/global_f32", "stage/split_in_smem"},
-         .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp",
+         .has_slices_alone = true, .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp",
          .workers = "warps of warpgroups", .holds = "fragments",
          .tiles = {{128, 64, 32, 16, 64, 2, ALWAYS,
                     "reads the operands as they are, two warpgroups side by side; many tiles"},

@@ -417,14 +417,14 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
     plan_picks(set, &b);
     if (b.on.skeleton->persistent)
         return; /* the papers' tiles and ablations are of warp-synchronous kernels */
-    if (strcmp(s->name, "egemm") == 0)
+    if (s->tiles_of == PAPER_EGEMM)
         plan_egemm(set, &b);
-    if (strcmp(s->name, "legemm") == 0)
+    if (s->tiles_of == PAPER_LEGEMM)
         plan_legemm(set, &b);
 }
 
 bool plan_takes_k(const struct plan *p, int64_t k) {
-    return p->on.skeleton != &skeleton_table[HT_FAMILY_UNPACKED_WGMMA] || k > p->on.s->simt_k_max;
+    return !p->on.skeleton->has_slices_alone || k > p->on.s->simt_k_max;
 }
 
 static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int64_t k) {
