@@ -1,4 +1,4 @@
-/* cmd_breakdown: `halftone parts`: what packing and product of a scheme, and the data check of `auto`, cost, each alone, together and within
+/* cmd_breakdown: `halftone breakdown`: what packing and product of a scheme, and the data check of `auto`, cost, each alone, together and within
  * calls. Calls the set's launchers as the library does, leaving parts out; results are not looked at. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,7 +281,7 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
 static int run_sizes(const struct session *e, const struct timing_plan *plan, const struct job *model, const int64_t *sizes, int count,
                      struct cli_error *f) {
     int status = 0;
-    printf("# halftone parts: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back; "
+    printf("# halftone breakdown: %s, set %s, scheme %s; device: %s; family %s\n# median, least and most of %d rounds, us a call, back to back; "
            "clock and power as read in the last round, -1: not read\n",
            halftone_version(), e->set->gpu, model->scheme->name, e->device.name, model->family->name, plan->simulated ? 1 : ROUNDS);
     printf("n\tparts\tmedian_us\tleast_us\tmost_us\tclock_mhz\tpower_watts\n");
@@ -326,9 +326,9 @@ static int run(int argc, char **argv, struct cli_error *f) {
     return status;
 }
 
-const struct command cmd_parts = {
-    "parts", "what packing, product and the data check of auto cost, one by one",
-    "Usage: halftone parts [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
+const struct command cmd_breakdown = {
+    "breakdown", "what packing, product and the data check of auto cost, one by one",
+    "Usage: halftone breakdown [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
     "Times packing and product of a scheme on square matrices: each alone, together, in turns of 32 and 32, and both within a\n"
     "loop of calls, by events between them; also with the driver's copy of A and B in the place of packing. Of f16x3 the data\n"
     "check and the fallback of auto as well: blocks that fail it are computed in a launch before the product (fallback) or by the\n"

@@ -34,8 +34,8 @@ int launch_direct_open(struct launch_direct *c, const struct ht_set_desc *set, c
     return 0;
 }
 
-int launch_direct_run(void *split_call, struct cli_error *f) {
-    const struct launch_direct *c = split_call;
+int launch_direct_run(void *launch, struct cli_error *f) {
+    const struct launch_direct *c = launch;
     int code = c->kernel->launch(&c->args, NULL);
     if (code == 0 && c->args.splits > 1)
         code = c->reduce(&c->args, NULL);

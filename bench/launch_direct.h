@@ -16,7 +16,7 @@ struct launch_direct {
 int launch_direct_open(struct launch_direct *c, const struct ht_set_desc *set, const struct ht_kernel_desc *kernel,
                     const struct session_problem *p, int splits, struct cli_error *f);
 /* Asynchronous; as timing_measure wants it. */
-int launch_direct_run(void *split_call, struct cli_error *f);
+int launch_direct_run(void *launch, struct cli_error *f);
 void launch_direct_close(struct launch_direct *c);
 
 #endif

@@ -96,14 +96,14 @@ auto() {
 
 # The same by parts of a call, and where no data suit f16x3. About 40 seconds.
 parts() {
-    { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 1024,2048,4096; } | tee "$out/h200-native-parts.tsv"
-    { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 512,1024,2048 --family dscaled; } | tee "$out/h200-native-parts-wild.tsv"
+    { echo "# commit $commit"; "$bin/h200/halftone" breakdown --sizes 1024,2048,4096; } | tee "$out/h200-native-parts.tsv"
+    { echo "# commit $commit"; "$bin/h200/halftone" breakdown --sizes 512,1024,2048 --family dscaled; } | tee "$out/h200-native-parts-wild.tsv"
 }
 
 # What packing and product take within calls, in which one leaves the clock and the caches to the other: about three minutes.
 within() {
     for scheme in f16x3 i8x6; do
-        { echo "# commit $commit"; "$bin/h200/halftone" parts --sizes 2048,3072,3584,4096,4608,5120,6144,8192 --scheme $scheme --plain --seconds 0.2; } |
+        { echo "# commit $commit"; "$bin/h200/halftone" breakdown --sizes 2048,3072,3584,4096,4608,5120,6144,8192 --scheme $scheme --plain --seconds 0.2; } |
             tee "$out/h200-native-within-$scheme.tsv"
     done
 }

@@ -46,7 +46,7 @@ def test_help_lists_the_input_families():
     names = [line.split()[0] for line in listed.splitlines()]
     real = {"relu", "sparse", "lognormal", "laplace", "cauchy", "outliers", "softmax", "onehotnoise", "dscaled20", "dscaled60", "graded"}
     assert real <= set(names) and len(names) == len(set(names)) and all(len(line) <= 110 for line in listed.splitlines())
-    for command in "bench", "check", "report", "contract", "parts":
+    for command in "bench", "check", "report", "contract", "breakdown":
         assert halftone(command, "--help").stdout.endswith("\nInput families:\n\n" + listed)
     assert "Input families" not in halftone("mm", "--help").stdout
 
@@ -74,7 +74,7 @@ def test_info_fits_a_terminal_and_keeps_every_word(gpu):
 def test_help_says_what_to_take_first_and_every_accuracy():
     first, authors = halftone("--help").stdout.split("For authors")
     assert re.findall(r"(?m)^  (\w+) ", first) == ["mm", "check", "report", "info", "bench", "demo"]
-    assert re.findall(r"(?m)^  (\w+) ", authors) == ["probe", "profile", "tune", "contract", "parts"]
+    assert re.findall(r"(?m)^  (\w+) ", authors) == ["probe", "profile", "tune", "contract", "breakdown"]
     text = halftone("mm", "--help").stdout
     assert all(word in text for word in ("half", "tf32", "fp32-fast", "reproducible", "bits=N", "bound=X", "relative=X:rho=Y"))
 

@@ -51,12 +51,12 @@ def test_parts_of_a_call_are_timed_one_by_one():
     """Checked rows for f16x3 alone, whole calls and their halves for every scheme that packs; nothing is printed of one that there is not."""
     plain = ["packing", "product", "packing, product", "packing, product: 32 and 32", "packing within such calls", "product within such calls"]
     for args, count in (["--scheme", "i8x6"], 6), (["--plain"], 6), ([], 12):
-        run = halftone("parts", "--sizes", "64,300", *args)
+        run = halftone("breakdown", "--sizes", "64,300", *args)
         table = [line.split("\t") for line in run.stdout.splitlines() if not line.startswith(("#", "n\t"))]
         assert run.returncode == 0 and len(table) == 2 * count and all(float(t) > 0 for r in table for t in r[2:5]), run.stdout + run.stderr
         assert set(plain) <= {r[1] for r in table if r[0] == "300"}
     for scheme in "nope", "bf16x6u":
-        run = halftone("parts", "--sizes", "64", "--scheme", scheme)
+        run = halftone("breakdown", "--sizes", "64", "--scheme", scheme)
         assert run.returncode != 0 and run.stdout == "" and f"no scheme '{scheme}' that packs" in run.stderr
 
 

@@ -254,9 +254,9 @@ def test_a_page_on_a_full_disk_keeps_the_old_one(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["p.html"] and (tmp_path / "p.html").read_text() == "old"
 
 
-@pytest.mark.parametrize("args", [["contract", "--scheme", "nope"], ["parts", "--scheme", "nope"], ["report", "--schemes", "nope"],
+@pytest.mark.parametrize("args", [["contract", "--scheme", "nope"], ["breakdown", "--scheme", "nope"], ["report", "--schemes", "nope"],
                                   ["bench", "--schemes", "nope"], ["tune", "--shapes", ROOT / "bench/shapes.txt", "--out", "t", "--schemes", "nope"],
-                                  ["report", "--accuracy", "nope"], ["contract", "--families", "nope"], ["parts", "--family", "nope"]],
+                                  ["report", "--accuracy", "nope"], ["contract", "--families", "nope"], ["breakdown", "--family", "nope"]],
                          ids=lambda v: v[0] + "-" + v[-2].strip("-"))
 def test_an_unknown_name_is_wrong_usage(args, tmp_path):
     run = command(*args, cwd=tmp_path)

@@ -179,7 +179,7 @@ def test_a_scheme_without_packing_under_another_prefix(tmp_path, compilers):
     """Its kernels call a function of the ABI text, which has the prefix too."""
     vendor(tmp_path / "set", "--scheme", "bf16x6u", "--lean", "--amalgamation", "--prefix", "myproj_")
     text = (tmp_path / "set/myproj.cu").read_text()
-    assert "myproj_ht_direct_swaps(" in text and not re.search(r"\bht_direct_swaps", text) and "pack_launch" not in text
+    assert "myproj_ht_swap_ab(" in text and not re.search(r"\bht_swap_ab", text) and "pack_launch" not in text
     build(tmp_path / "set", tmp_path / "copy", compilers["simulator"])
 
 

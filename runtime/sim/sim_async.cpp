@@ -175,7 +175,7 @@ static bool wait(engine &e, const access &who, unsigned s, unsigned parity) {
     }
     unsigned index = index_of(e, *b);
     while ((b->phase & 1u) == parity) {
-        thread_state *t = come_to(CALL_MBAR_WAIT, who.line, nullptr);
+        thread_state *t = block_at(CALL_MBAR_WAIT, who.line, nullptr);
         t->at.s = b->offset;
         t->at.value = static_cast<int>(parity);
         wait_here(*t);

@@ -39,7 +39,7 @@ static fiber *enter(engine &e, unsigned thread) {
 }
 
 /* The next lane to run in the warp of the running thread, else the scheduler. */
-static void give_way(engine &e, thread_state &self) {
+static void yield_fiber(engine &e, thread_state &self) {
     const unsigned size = warp_size(e), warp = warp_of(e, self.index);
     uint64_t &ready = e.warps[warp].ready;
     ready &= ~(uint64_t{1} << (self.index & (size - 1)));
@@ -53,7 +53,7 @@ static void give_way(engine &e, thread_state &self) {
 void abandon_thread(engine &e) {
     thread_state &self = *e.running;
     for (;;) /* the block has failed: nobody comes back */
-        give_way(e, self);
+        yield_fiber(e, self);
 }
 
 /* A fiber's life: one block after the other, parked between them. */
@@ -70,12 +70,12 @@ static void thread_main(void *arg) {
         self.at.kind = CALL_EXIT;
         self.at.line = 0;
         self.parked = true;
-        give_way(*self.owner, self);
+        yield_fiber(*self.owner, self);
     }
 }
 
 /* Waits with the call's operands until the warp, or for a barrier the block, has come together. */
-thread_state *come_to(call_kind kind, int line, const void *site) {
+thread_state *block_at(call_kind kind, int line, const void *site) {
     engine *e = current_engine;
     if (e == nullptr) {
         error_keep(
@@ -90,7 +90,7 @@ thread_state *come_to(call_kind kind, int line, const void *site) {
 }
 
 void wait_here(thread_state &self) {
-    give_way(*self.owner, self);
+    yield_fiber(*self.owner, self);
 }
 
 /* ---- divergence ---- */
@@ -662,45 +662,45 @@ int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {
 }
 
 void ht_barrier(int line) {
-    thread_state *t = come_to(CALL_BARRIER, line, nullptr);
+    thread_state *t = block_at(CALL_BARRIER, line, nullptr);
     if (t == nullptr)
         return;
     t->at.value = 0;
-    give_way(*t->owner, *t);
+    yield_fiber(*t->owner, *t);
 }
 
 bool ht_barrier_any(bool yes, int line) {
-    thread_state *t = come_to(CALL_BARRIER, line, nullptr);
+    thread_state *t = block_at(CALL_BARRIER, line, nullptr);
     if (t == nullptr)
         return yes;
     t->at.value = yes;
-    give_way(*t->owner, *t);
+    yield_fiber(*t->owner, *t);
     return t->at.value != 0;
 }
 
 void ht_sim_group_barrier(int group, int threads, int line) {
-    thread_state *t = come_to(CALL_GROUP_BARRIER, line, nullptr);
+    thread_state *t = block_at(CALL_GROUP_BARRIER, line, nullptr);
     if (t == nullptr)
         return;
     async_begin(*t->owner);
     t->at.value = group;
     t->at.lane_mask = threads;
-    give_way(*t->owner, *t);
+    yield_fiber(*t->owner, *t);
 }
 
 void ht_cluster_barrier(int line) {
-    thread_state *t = come_to(CALL_CLUSTER_BARRIER, line, nullptr);
+    thread_state *t = block_at(CALL_CLUSTER_BARRIER, line, nullptr);
     if (t != nullptr)
-        give_way(*t->owner, *t);
+        yield_fiber(*t->owner, *t);
 }
 
 static void ldmatrix(call_kind kind, unsigned *r, unsigned s, int line, const void *site) {
-    thread_state *t = come_to(kind, line, site);
+    thread_state *t = block_at(kind, line, site);
     if (t == nullptr)
         return;
     t->at.r = r;
     t->at.s = s;
-    give_way(*t->owner, *t);
+    yield_fiber(*t->owner, *t);
 }
 void ht_ldmatrix_x4(unsigned r[4], unsigned s, int line) {
     ldmatrix(CALL_LDMATRIX, r, s, line, __builtin_return_address(0));
@@ -710,13 +710,13 @@ void ht_ldmatrix_x4_trans(unsigned r[4], unsigned s, int line) {
 }
 
 static void mma(call_kind kind, void *d, const void *a, const void *b, int line, const void *site) {
-    thread_state *t = come_to(kind, line, site);
+    thread_state *t = block_at(kind, line, site);
     if (t == nullptr)
         return;
     t->at.d = d;
     t->at.a = static_cast<const unsigned *>(a);
     t->at.b = static_cast<const unsigned *>(b);
-    give_way(*t->owner, *t);
+    yield_fiber(*t->owner, *t);
 }
 
 void ht_mma_f16_16816(float d[4], const unsigned a[4], const unsigned b[2], int line) {
@@ -758,20 +758,20 @@ HT_SIM_MFMA_CALLS(HT_SIM_MFMA)
 #undef HT_SIM_MFMA
 
 int ht_shfl_xor(int v, int lane_mask, int line) {
-    thread_state *t = come_to(CALL_SHFL, line, __builtin_return_address(0));
+    thread_state *t = block_at(CALL_SHFL, line, __builtin_return_address(0));
     if (t == nullptr)
         return v;
     t->at.value = v;
     t->at.lane_mask = lane_mask;
-    give_way(*t->owner, *t);
+    yield_fiber(*t->owner, *t);
     return t->at.value;
 }
 
 int ht_uniform(int v, int line) {
-    thread_state *t = come_to(CALL_UNIFORM, line, __builtin_return_address(0));
+    thread_state *t = block_at(CALL_UNIFORM, line, __builtin_return_address(0));
     if (t == nullptr)
         return v;
     t->at.value = v;
-    give_way(*t->owner, *t);
+    yield_fiber(*t->owner, *t);
     return v;
 }

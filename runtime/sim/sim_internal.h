@@ -191,7 +191,7 @@ extern __thread engine *current_engine;
 /* sim_core: never returns to a thread whose block has failed. */
 [[noreturn]] void abandon_thread(engine &e);
 /* The running thread waits with its call's operands until the scheduler has done it; NULL outside kernels. */
-thread_state *come_to(call_kind kind, int line, const void *site);
+thread_state *block_at(call_kind kind, int line, const void *site);
 void wait_here(thread_state &self);
 uint64_t next_random(uint64_t &state);
 

@@ -454,7 +454,7 @@ void wgmma_block_ends(engine &e) {
 using namespace ht_sim;
 
 void ht_sim_wgmma_issue(const ht_sim_wgmma *asked, int line) {
-    thread_state *t = come_to(CALL_WGMMA, line, __builtin_return_address(0));
+    thread_state *t = block_at(CALL_WGMMA, line, __builtin_return_address(0));
     if (t == nullptr)
         return;
     t->at.wgmma = asked;
@@ -462,7 +462,7 @@ void ht_sim_wgmma_issue(const ht_sim_wgmma *asked, int line) {
 }
 
 static void group_collective(call_kind kind, int value, int give, int line, const void *site) {
-    thread_state *t = come_to(kind, line, site);
+    thread_state *t = block_at(kind, line, site);
     if (t == nullptr)
         return;
     t->at.value = value;
