@@ -35,12 +35,12 @@ HT_WGMMA(f16, float, "k16.f32.f16.f16", ", 1, 1, 0, 0", 8, "4", "5", "6", LIST, 
 HT_WGMMA(bf16, float, "k16.f32.bf16.bf16", ", 1, 1, 0, 0", 8, "4", "5", "6", LIST, HT_D4("+f", d, 0))
 HT_WGMMA(tf32, float, "k8.f32.tf32.tf32", ", 1, 1", 8, "4", "5", "6", LIST, HT_D4("+f", d, 0))
 HT_WGMMA(s8, int, "k32.s32.s8.s8", "", 8, "4", "5", "6", LIST, HT_D4("+r", d, 0))
-template <int COUNT> HT_DEVICE void ht_wgmma_pin(float *d) {
+template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(float *d) {
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
         asm volatile("" : "+f"(d[i])::"memory");
 }
-template <int COUNT> HT_DEVICE void ht_wgmma_pin(int *d) {
+template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(int *d) {
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
         asm volatile("" : "+r"(d[i])::"memory");
@@ -158,7 +158,7 @@ HT_DEVICE void fetch(unsigned smem, const int *images) {
     }
     ht_barrier();
     if (threadIdx.x == 0) {
-        ht_mbar_expect(bar, PROFILE_IMAGE_BYTES);
+        ht_mbar_arrive_expect_tx(bar, PROFILE_IMAGE_BYTES);
         ht_bulk_copy(smem, (const char *)images + (long long)blockIdx.x * PROFILE_IMAGE_BYTES, PROFILE_IMAGE_BYTES, bar);
     }
     ht_mbar_wait(bar, 0);
@@ -185,7 +185,7 @@ template <class UNIT> __global__ void __launch_bounds__(WARPGROUP) one_wgmma(pro
     ht_wgmma_wait<0>();
     UNROLL
     for (int q = 0; q < PROFILE_IMAGE_TILES; q++)
-        ht_wgmma_pin<4>(d[q]);
+        ht_wgmma_fence_operand<4>(d[q]);
     UNROLL
     for (int i = 0; i < 4 * PROFILE_IMAGE_TILES; i++)
         ht_stg_i32(p.d + out + i / 4 * 512 + i / 2 % 2 * 64 + i % 2, to_word(d[i / 4][i % 4]));

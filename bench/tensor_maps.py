@@ -37,8 +37,8 @@ def main(source, target):
     copies = re.compile(r"(            ht_bulk_copy\(.*\n)+")
     if len(copies.findall(rest)) != 1:
         sys.exit("tensor_maps.py: no run of bulk copies found; the template has changed")
-    rest = copies.sub("            tensor_copy(to, a_map, w.first * CHUNK_SLOTS + k, w.m0 / 64, full);\n"
-                      "            tensor_copy(to + A_BYTES, b_map, w.first * CHUNK_SLOTS + k, w.n0 / 64, full);\n", rest)
+    rest = copies.sub("            tensor_copy(to, a_map, w.first * PROMOTE_STAGES + k, w.m0 / 64, full);\n"
+                      "            tensor_copy(to + A_BYTES, b_map, w.first * PROMOTE_STAGES + k, w.n0 / 64, full);\n", rest)
     text = head + COPY + "HT_DEVICE void produce(const ht_gemm_args &g, const CUtensorMap *a_map, const CUtensorMap *b_map, unsigned smem)\n" + rest
     text = replace_once(text, "gemm(const ht_gemm_args g)\n{", "gemm(const __grid_constant__ mapped_args x)\n{\n    const ht_gemm_args &g = x.g;")
     text = replace_once(text, "produce(g, smem);", "produce(g, &x.a, &x.b, smem);")

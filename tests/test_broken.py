@@ -43,7 +43,7 @@ def nth(text, pattern, n, replacement):
 PACKED_BREAKS = {
     "no barrier in the ring": (r"ht_barrier\(\);", 0, ";"),
     "a missing MMA": (r"ht_mma\(acc[^\n]*\n", 5, ""),
-    "a copy left out": (r"ht_stage_issue\(&staged\[1\][^\n]*\n", 0, ";\n"),
+    "a copy left out": (r"ht_stage_copy_issue\(&staged\[1\][^\n]*\n", 0, ";\n"),
 }
 LANES = {  # what the types of MFMA share
     "A's chunks exchanged": (r"HT_DEVICE int ht_a_chunk\(int lane\)\s*{\s*return lane / MMA_M;", 0,
@@ -67,8 +67,8 @@ BREAKS_OF = {
         **PACKED_BREAKS,
         "a copy to the wrong place": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + 4096,"),
         "a copy beyond the buffer": (r"copy_to \+ write \+ 0,", 0, "copy_to + write + SMEM_BYTES,"),
-        "no wait for the copies": (r"ht_stage_wait<LOOKAHEAD - 1 - REFILLS>\(\);", 0, ";"),
-        "waits for one group too few": (r"ht_stage_wait<LOOKAHEAD - 1 - REFILLS>\(\);", 0, "ht_stage_wait<LOOKAHEAD - 1>();"),
+        "no wait for the copies": (r"ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);", 0, ";"),
+        "waits for one group too few": (r"ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);", 0, "ht_stage_wait<PREFETCH_STAGES - 1>();"),
         "refills a stage that is read": (r"ht_barrier\(\);\n((\s+if \(fetch\)\n[^\n]*\n)+\s+ht_stage_commit\(\);\n)", 0, r"\g<1>ht_barrier();\n"),
         "a wrong fragment": (r"b\[0\]\[0\]\[0\]\);", 0, "b[0][0][1]);"),
         "a fragment from the wrong place": (r"(ht_load_a\(a\[1\]\[0\]\[0\], a_at\[1\] \+ read \+ )0\)", 0, r"\g<1>2048)"),
@@ -76,18 +76,18 @@ BREAKS_OF = {
         "half a warp leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 16) ht_mma(acc[0][0][0]"),
     },
     "a800-direct": {
-        "a missing MMA": (r"ht_mma\(small[^\n]*\n", 8, ""),
+        "a missing MMA": (r"ht_mma\(corrections[^\n]*\n", 8, ""),
         "two slices exchanged": (r"a\[0\]\[1\], b\[0\]\[2\]\)", 0, "a[0][0], b[1][2])"),
         "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
-        "the stage that is read is written": (r"(ht_cut_parts<BM, A_PARTS, THREADS, P_K>\()write", 0, r"\g<1>read"),
+        "the stage that is read is written": (r"(ht_split_vectors<BM, A_PARTS, THREADS, P_K_MAJOR>\()write", 0, r"\g<1>read"),
         "a chain left out": (r"ht_promote\(sum\[1\][^\n]*\n", 0, ""),
         "one row too far": (r"HT_DEVICE ht_source ht_open_source([^}]*?)rows - row;", 0,
                             r"HT_DEVICE ht_source ht_open_source\g<1>rows - row + 1;"),
-        "the last lines are loaded whole": (r"HT_DEVICE uint4 ht_load_some([^}]*?)there > 3", 0,
-                                            r"HT_DEVICE uint4 ht_load_some\g<1>there > -9"),
-        "slices too close": (r"constexpr int ht_cut_bytes = SLICES", 0, "constexpr int ht_cut_bytes = 2"),
-        "a piece beside the one that is meant": (r"HT_DEVICE unsigned ht_piece_on([^}]*?)across \* 2", 0,
-                                                 r"HT_DEVICE unsigned ht_piece_on\g<1>across * 4"),
+        "the last lines are loaded whole": (r"HT_DEVICE uint4 ht_load_guarded([^}]*?)there > 3", 0,
+                                            r"HT_DEVICE uint4 ht_load_guarded\g<1>there > -9"),
+        "slices too close": (r"constexpr int ht_slices_bytes = SLICES", 0, "constexpr int ht_slices_bytes = 2"),
+        "a piece beside the one that is meant": (r"HT_DEVICE unsigned ht_matrix_on([^}]*?)across \* 2", 0,
+                                                 r"HT_DEVICE unsigned ht_matrix_on\g<1>across * 4"),
         "a column beside its own": (r"own % 2 : own \* -2;", 0, "own % 2 : own * 2;"),
     },
     "a800-fma": {
@@ -101,12 +101,12 @@ BREAKS_OF = {
         "the last column is left out": (r"columns = args\.q\.rows - col - ", 1, "columns = args.q.rows - col - 1 - "),
         "halves that keep their rows": (r"exchange_halves\(sum\[2\]", 0, "if (own.row < 0) exchange_halves(sum[2]"),
         "a half in the other's rows": (r"half \* ROW_LANES : ", 0, "(1 - half) * ROW_LANES : "),
-        "numbers traded with a neighbour": (r"HT_DEVICE void ht_trade([^}]*?)STEP \* LANES\)\);", 0, r"HT_DEVICE void ht_trade\g<1>1));"),
+        "numbers traded with a neighbour": (r"HT_DEVICE void ht_lane_exchange([^}]*?)STEP \* LANES\)\);", 0, r"HT_DEVICE void ht_lane_exchange\g<1>1));"),
     },
     "a800-thin": {  # k contiguous in P alone: line by line
         "no barrier before warps are added": (r"ht_barrier\(\);", 0, ";"),
         "lanes of a line are not added": (r"HT_DEVICE void leave_line_sums([\s\S]*?)v = add_lanes\(v, lanes\);", 0, r"HT_DEVICE void leave_line_sums\g<1>;"),
-        "a warp left out": (r"for \(int spread = 0; spread < SPREAD;", 0, "for (int spread = 1; spread < SPREAD;"),
+        "a warp left out": (r"for \(int k_warp = 0; k_warp < K_WARPS;", 0, "for (int k_warp = 1; k_warp < K_WARPS;"),
         "a block's rows beyond the matrix": (r"own < args\.p\.rows \? own : args\.p\.rows - 1", 0, "own"),
         "a warp's rows beyond the matrix": (r"from \+= 0 \+ 1 < t\.rows", 0, "from += 99 > t.rows"),
         "a column beyond the matrix": (r"column \+= 1 \+ 1 < t\.cols", 0, "column += 99 > t.cols"),
@@ -121,7 +121,7 @@ BREAKS_OF = {
     "a800-thin-rows": {  # rows contiguous
         "warps that read the same k": (r"warp \* LINES \+ lane / LANES :", 0, "lane / LANES :"),
         "groups of lines in one place": (r"group = \(warp \* LINES \+ line\) / 4", 0, "group = line / 4"),
-        "sums of the other half of k": (r"sum\[1 % SETS<P_K>\]", 0, "sum[0]"),
+        "sums of the other half of k": (r"sum\[1 % SETS<P_K_MAJOR>\]", 0, "sum[0]"),
     },
     "a800-thin-past": {  # the same, where lines begin anywhere
         "the last line read beyond the matrix": (r"if \(ends\)\n +t\.end--;", 0, ";"),
@@ -129,7 +129,7 @@ BREAKS_OF = {
         "the last line in another's sums": (r"if \(1 == set\)", 0, "if (2 == set)"),
         "numbers in their neighbours' rows": (r"v\[e\] = past & 2 \? w\[e \+ 2\] : w\[e\]", 0, "v[e] = w[e]"),
         "nothing from the next lane": (r"lane \^ next\)", 0, "0)"),
-        "rows that a line has not": (r"rows <= FEW_ROWS \? ROWS<P_K> : WINDOW", 0, "rows <= FEW_ROWS ? ROWS<P_K> : ROWS<P_K>"),
+        "rows that a line has not": (r"rows <= FEW_ROWS \? ROWS<P_K_MAJOR> : MISALIGNED_ROWS", 0, "rows <= FEW_ROWS ? ROWS<P_K_MAJOR> : ROWS<P_K_MAJOR>"),
     },
     "a800-thin-any": {  # k contiguous, lines that begin anywhere
         "the same k again": (r"from \+ u \* NEXT<true>", 0, "from"),
@@ -140,7 +140,7 @@ BREAKS_OF = {
     "a800-tall": {  # loads of rows side by side, and one by one at the end
         "no barrier before classes are added": (r"ht_barrier\(\);", 0, ";"),
         "a class left out": (r"v\[i\] = __fadd_rn\(v\[i\], v\[i \+ half\]\);", 0, "v[i] = half < 2 ? v[i] : __fadd_rn(v[i], v[i + half]);"),
-        "classes that share their place": (r"own_class \* PITCH<SETS>", 0, "own_class / 2 * PITCH<SETS>"),
+        "classes that share their place": (r"k_lane \* PITCH<SETS>", 0, "k_lane / 2 * PITCH<SETS>"),
         "a row beyond the matrix": (r"return row < t\.rows \? row : t\.rows - 1;", 0, "return row;"),
         "a column beyond the matrix": (r"column \+= 1 \+ 1 < t\.cols", 0, "column += 99 > t.cols"),
         "a multiply-add left out": (r"chain\[1\] = __fmaf_rn[^\n]*\n", 2, ""),
@@ -148,14 +148,14 @@ BREAKS_OF = {
         "the same line twice": (r"own \+ 1 \* LINE", 0, "own"),
     },
     "a800-tall-k": {  # k contiguous
-        "a row in another's place": (r"near_row<P_K, WIDE>\(t, set, 1\) \* t\.p_line", 0, "near_row<P_K, WIDE>(t, set, 0) * t.p_line"),
-        "threads of a row that read the same k": (r"t\.own_k = own_class \* OWN;", 0, "t.own_k = own_class / 2 * OWN;"),
+        "a row in another's place": (r"near_row<P_K_MAJOR, WIDE>\(t, set, 1\) \* t\.p_line", 0, "near_row<P_K_MAJOR, WIDE>(t, set, 0) * t.p_line"),
+        "threads of a row that read the same k": (r"t\.lane_k = k_lane \* PER_THREAD;", 0, "t.lane_k = k_lane / 2 * PER_THREAD;"),
     },
     "mi210": {  # copies travel through registers: no wait to forget, it is the landing that has an address
         **PACKED_BREAKS,
-        "a copy to the wrong place": (r"(ht_stage_land\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>4096"),
-        "a copy beyond the buffer": (r"(ht_stage_land\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>SMEM_BYTES"),
-        "a landing left out": (r"ht_stage_land\(&staged\[1\][^\n]*\n", 0, ";\n"),
+        "a copy to the wrong place": (r"(ht_stage_copy_complete\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>4096"),
+        "a copy beyond the buffer": (r"(ht_stage_copy_complete\(&staged\[0\], copy_to \+ write \+ )0", 0, r"\g<1>SMEM_BYTES"),
+        "a landing left out": (r"ht_stage_copy_complete\(&staged\[1\][^\n]*\n", 0, ";\n"),
         "a wrong fragment": (r"b\[0\]\[0\]\[0\]\);", 0, "b[0][1][0]);"),
         "a fragment from the wrong place": (r"(ht_load_a\(a\[1\]\[0\]\[0\], a_at\[1\] \+ read \+ )0\)", 0, r"\g<1>2048)"),
         "half a wavefront leaves": (r"ht_mma\(acc\[0\]\[0\]\[0\]", 0, "if (lane < 32) ht_mma(acc[0][0][0]"),
@@ -168,7 +168,7 @@ BREAKS_OF = {
         "the other accumulator": (r"ht_mma\(acc\[1\]", 0, "ht_mma(acc[0]"),
     },
 }
-STEP = r"(HT_DEVICE void multiply_cut[\s\S]*?steps; step \+= 2[\s\S]*?)"  # inside the loop
+STEP = r"(HT_DEVICE void multiply_sliced[\s\S]*?steps; step \+= 2[\s\S]*?)"  # inside the loop
 BREAKS_OF["h200-direct"] = {  # Q's lines are of k
     "no fence before what was stored is multiplied": (STEP + r"ht_async_fence\(\);", 0, r"\g<1>;"),
     "no barrier between the stages": (STEP + r"ht_group_barrier[^;]*;", 0, r"\g<1>;"),
@@ -176,67 +176,67 @@ BREAKS_OF["h200-direct"] = {  # Q's lines are of k
     "fragments of the step that is multiplied": (STEP + r"a\[1 - set\]", 0, r"\g<1>a[set]"),
     "large sums are taken too early": (STEP + r"ht_wgmma_wait<1>\(\);", 0, r"\g<1>;"),
     "two stages in the ring": (r"constexpr int RING = 3", 0, "constexpr int RING = 2"),
-    "a product left out": (r"HT_DEVICE void multiply_step([\s\S]*?)ht_wgmma_rows<BN, Q_K>\(sum->by_q, a\[i\]\[0\], b \+ 2[^\n]*\n", 0, r"HT_DEVICE void multiply_step\g<1>\n"),
+    "a product left out": (r"HT_DEVICE void multiply_step([\s\S]*?)ht_wgmma_rows<BN, Q_K_MAJOR>\(sum->corr_q, a\[i\]\[0\], b \+ 2[^\n]*\n", 0, r"HT_DEVICE void multiply_step\g<1>\n"),
     "a slice in another's place": (r"HT_DEVICE void multiply_step([\s\S]*?)b \+ 2 \* PLANE", 0, r"HT_DEVICE void multiply_step\g<1>b + PLANE"),
     "chains that go on": (r"HT_DEVICE void multiply_step([\s\S]*?)PLANE, i > 0\)", 0, r"HT_DEVICE void multiply_step\g<1>PLANE, 1)"),
-    "the groups are not added up": (r"(HT_DEVICE void multiply_cut[\s\S]*?)join_groups\(total[^\n]*\n", 0, r"\g<1>;\n"),
-    "both groups take the same steps": (r"(HT_DEVICE void multiply_cut[\s\S]*?)own.k0 \+= group \* BK", 0, r"\g<1>own.k0 += 0"),
-    "k in another order": (r"HT_DEVICE unsigned place_of_columns([\s\S]*?)\(line >> 1 & 1\) << 3", 0, r"HT_DEVICE unsigned place_of_columns\g<1>(line >> 1 & 1) << 2"),
+    "the groups are not added up": (r"(HT_DEVICE void multiply_sliced[\s\S]*?)join_groups\(total[^\n]*\n", 0, r"\g<1>;\n"),
+    "both groups take the same steps": (r"(HT_DEVICE void multiply_sliced[\s\S]*?)own.k0 \+= group \* BK", 0, r"\g<1>own.k0 += 0"),
+    "k in another order": (r"HT_DEVICE unsigned offset_of_columns([\s\S]*?)\(line >> 1 & 1\) << 3", 0, r"HT_DEVICE unsigned offset_of_columns\g<1>(line >> 1 & 1) << 2"),
     "rows of P in another order": (r"HT_DEVICE int ht_d_row([^}]*?)\(lane >> 2\) \* 2 \+ i", 0, r"HT_DEVICE int ht_d_row\g<1>(lane >> 2) * 2 + 1 - i"),
     "one row too far": (r"HT_DEVICE ht_reader open_reader([\s\S]*?)rows - row;", 0, r"HT_DEVICE ht_reader open_reader\g<1>rows - row + 1;"),
-    "the last lines are loaded whole": (r"HT_DEVICE void load_some([\s\S]*?)i < there", 0, r"HT_DEVICE void load_some\g<1>i < there + 9"),
+    "the last lines are loaded whole": (r"HT_DEVICE void load_guarded([\s\S]*?)i < there", 0, r"HT_DEVICE void load_guarded\g<1>i < there + 9"),
 }
 BREAKS_OF["h200-direct-k"] = {  # of rows
-    "k in another order": (r"HT_DEVICE void cut_columns([\s\S]*?)pair\[2\]\[s\]", 0, r"HT_DEVICE void cut_columns\g<1>pair[1][s]"),
-    "pieces that are not exchanged": (r"HT_DEVICE unsigned place_of_columns([\s\S]*?)\^ ht_turn<PITCH>\(line\)", 0, r"HT_DEVICE unsigned place_of_columns\g<1>"),
+    "k in another order": (r"HT_DEVICE void split_columns([\s\S]*?)pair\[2\]\[s\]", 0, r"HT_DEVICE void split_columns\g<1>pair[1][s]"),
+    "pieces that are not exchanged": (r"HT_DEVICE unsigned offset_of_columns([\s\S]*?)\^ ht_bank_swizzle<PITCH>\(line\)", 0, r"HT_DEVICE unsigned offset_of_columns\g<1>"),
     "a descriptor of wider lines": (r"HT_DEVICE unsigned long long ht_columns([^}]*?)LINE_BYTES == 128 \? 1 : 2", 0, r"HT_DEVICE unsigned long long ht_columns\g<1>1"),
 }
 BREAKS_OF["h200-direct-rows"] = {  # P's lines are of k as well
-    "rows exchanged": (r"HT_DEVICE void cut_rows([\s\S]*?)v\[i\]\[h \* 4 \+ x\]", 0, r"HT_DEVICE void cut_rows\g<1>v[i][h * 4 + 1 - x]"),
+    "rows exchanged": (r"HT_DEVICE void split_rows([\s\S]*?)v\[i\]\[h \* 4 \+ x\]", 0, r"HT_DEVICE void split_rows\g<1>v[i][h * 4 + 1 - x]"),
     "the same line of k again": (r"HT_DEVICE void load_rows([\s\S]*?)from \+ line \* ld", 0, r"HT_DEVICE void load_rows\g<1>from"),
 }
-EARLY = (r"(ht_grid_wait\(\); // what comes before[^\n]*\n)((?:    if[^\n]*\n    )?    ht_grid_release\(\);[^\n]*\n)(    \w[^\n]*\n)", 0, r"\3\1\2")
+EARLY = (r"(ht_pdl_wait\(\); // what comes before[^\n]*\n)((?:    if[^\n]*\n    )?    ht_pdl_trigger\(\);[^\n]*\n)(    \w[^\n]*\n)", 0, r"\3\1\2")
 BREAKS_OF["h200-thin"] = {"numbers before the launch before has ended": EARLY}
-COPIES = r"HT_DEVICE void ht_copy_pieces([\s\S]*?)"
+COPIES = r"HT_DEVICE void ht_copy_vectors([\s\S]*?)"
 BREAKS_OF["h200-dmma"] = {  # lines of P are of rows, of Q of k
-    "numbers before the launch before has ended": (r"(    ht_grid_wait\(\); // what comes before[^\n]*\n    ht_grid_release\(\);\n)([\s\S]*?)"
+    "numbers before the launch before has ended": (r"(    ht_pdl_wait\(\); // what comes before[^\n]*\n    ht_pdl_trigger\(\);\n)([\s\S]*?)"
                                                    r"(#pragma unroll 1\n    for \(int k = range)", 0, r"\2\1\3"),
-    "nobody waits": (r"ht_grid_wait\(\);", 0, ";"),
+    "nobody waits": (r"ht_pdl_wait\(\);", 0, ";"),
     "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
     "waits for one copy too few": (r"ht_cp_async_wait<STAGES - 2>", 0, "ht_cp_async_wait<STAGES - 1>"),
-    "the stage that is read is written": (r"copy_step<P_K, Q_K>\(write", 1, "copy_step<P_K, Q_K>(read"),
+    "the stage that is read is written": (r"copy_step<P_K_MAJOR, Q_K_MAJOR>\(write", 1, "copy_step<P_K_MAJOR, Q_K_MAJOR>(read"),
     "an MMA left out": (r"ht_mma_f64_1688\(sum\[1\]\[2\][^\n]*\n", 0, ""),
     "the other k of a lane": (r"\+ 1 \* 4 \* P_DEEP", 0, "+ 0 * 4 * P_DEEP"),
     "half a step left out": (r"range\.end - k > MMA_K\)", 0, "range.end - k > BK)"),
-    "lines too close": (r"constexpr int ht_copy_pitch = K_CONTIGUOUS \? BK \+ 4 : ROWS \+ 8", 0, "constexpr int ht_copy_pitch = K_CONTIGUOUS ? BK + 4 : ROWS - 8"),
-    "a line beyond the matrix": (COPIES + r"i \* AT_ONCE < lines", 0, r"HT_DEVICE void ht_copy_pieces\g<1>i * AT_ONCE <= lines"),
-    "zeros for what exists": (COPIES + r"i \* AT_ONCE < lines", 0, r"HT_DEVICE void ht_copy_pieces\g<1>(i + 1) * AT_ONCE < lines"),
+    "lines too close": (r"constexpr int ht_copy_pitch = K_MAJOR \? BK \+ 4 : ROWS \+ 8", 0, "constexpr int ht_copy_pitch = K_MAJOR ? BK + 4 : ROWS - 8"),
+    "a line beyond the matrix": (COPIES + r"i \* AT_ONCE < lines", 0, r"HT_DEVICE void ht_copy_vectors\g<1>i * AT_ONCE <= lines"),
+    "zeros for what exists": (COPIES + r"i \* AT_ONCE < lines", 0, r"HT_DEVICE void ht_copy_vectors\g<1>(i + 1) * AT_ONCE < lines"),
     "no barrier before the tile is stored": (r"ht_barrier\(\); // all sums are there", 0, ";"),
-    "columns of sums that share their place": (r"constexpr int SUM_PITCH = SWAPPED \? BN \+ 8 : BM \+ 4", 0, "constexpr int SUM_PITCH = SWAPPED ? BN + 8 : BM - 4"),
+    "columns of sums that share their place": (r"constexpr int SUM_PITCH = SWAP_AB \? BN \+ 8 : BM \+ 4", 0, "constexpr int SUM_PITCH = SWAP_AB ? BN + 8 : BM - 4"),
     "lines beyond C": (r"lines < LINES \? lines : LINES", 0, "LINES"),
     "a lane's columns side by side with the next one's": (r"HT_DEVICE void share_sums([\s\S]*?)lane % 4 \* 2", 0, r"HT_DEVICE void share_sums\g<1>lane % 4"),
 }
 BREAKS_OF["h200-dmma-k"] = {  # of k, both
     "the other k of a lane": (r"\+ 1 \* 4 \* Q_DEEP", 0, "+ 0 * 4 * Q_DEEP"),
-    "k as rows": (r"P_K \? row \* P_PITCH \+ own", 0, "P_K ? own * P_PITCH + row"),
+    "k as rows": (r"P_K_MAJOR \? row \* P_PITCH \+ own", 0, "P_K_MAJOR ? own * P_PITCH + row"),
 }
 BREAKS_OF["h200-dmma-past"] = {  # where P's lines begin anywhere
     "lines as if they began at 16 bytes": (r"own \* P_PITCH \+ row\) \+ past\) \* 4", 0, "own * P_PITCH + row)) * 4"),
-    "no copy more": (r"HT_DEVICE void ht_copy_past([\s\S]*?)own < ROWS && over != 0", 0, r"HT_DEVICE void ht_copy_past\g<1>own < 0"),
-    "copied from where a line begins": (r"HT_DEVICE void ht_copy_past([\s\S]*?)at -= past;", 0, r"HT_DEVICE void ht_copy_past\g<1>;"),
-    "behind the matrix": (r"HT_DEVICE void ht_copy_four([\s\S]*?)lines < 4 && some", 0, r"HT_DEVICE void ht_copy_four\g<1>lines < 1 && some"),
-    "zeros for what exists": (r"HT_DEVICE void ht_copy_four([\s\S]*?)there < 4 \? there : 4", 0, r"HT_DEVICE void ht_copy_four\g<1>there < 4 ? there : 3"),
+    "no copy more": (r"HT_DEVICE void ht_copy_misaligned([\s\S]*?)own < ROWS && over != 0", 0, r"HT_DEVICE void ht_copy_misaligned\g<1>own < 0"),
+    "copied from where a line begins": (r"HT_DEVICE void ht_copy_misaligned([\s\S]*?)at -= past;", 0, r"HT_DEVICE void ht_copy_misaligned\g<1>;"),
+    "behind the matrix": (r"HT_DEVICE void ht_copy_vec4([\s\S]*?)lines < 4 && some", 0, r"HT_DEVICE void ht_copy_vec4\g<1>lines < 1 && some"),
+    "zeros for what exists": (r"HT_DEVICE void ht_copy_vec4([\s\S]*?)there < 4 \? there : 4", 0, r"HT_DEVICE void ht_copy_vec4\g<1>there < 4 ? there : 3"),
 }
 BREAKS_OF["h200-dmma-rows"] = {  # of rows, both
-    "k that the stage has not": (COPIES + r"line \+ i \* AT_ONCE < used", 0, r"HT_DEVICE void ht_copy_pieces\g<1>line + i * AT_ONCE < 4"),
+    "k that the stage has not": (COPIES + r"line \+ i \* AT_ONCE < used", 0, r"HT_DEVICE void ht_copy_vectors\g<1>line + i * AT_ONCE < 4"),
     "the second half of the first one's k": (r"read \+ at_q \+ MMA_K \*", 0, "read + at_q + 0 *"),
 }
 BREAKS_OF["h200-pair"] = {  # two chunks in flight
-    "panels before packing has ended": (r"ht_grid_wait\(\); // for packing", 0, "; //"),
-    "scales before packing has ended": (r"(HT_DEVICE void find_scales[\s\S]*?)ht_grid_wait\(\);", 0, r"\g<1>;"),
+    "panels before packing has ended": (r"ht_pdl_wait\(\); // for packing", 0, "; //"),
+    "scales before packing has ended": (r"(HT_DEVICE void load_scales[\s\S]*?)ht_pdl_wait\(\);", 0, r"\g<1>;"),
     "the first chain is used too early": (r"ht_wgmma_wait<1>\(\);", 0, ";"),
     "the second chain is used too early": (r"ht_wgmma_wait<0>\(\);", 0, ";"),
-    "the second chain is lost": (r"ht_promote_chain<REGS>\(acc\[0\]\[0\], other\);", 0, ";"),
+    "the second chain is lost": (r"ht_promote_chain<ACC_REGS>\(acc\[0\]\[0\], other\);", 0, ";"),
     "the second chunk from the first one's slots": (r"\n +at = \(unsigned\)slot[^\n]*", 0, ""),
 }
 BREAKS_OF["h200-half"] = {  # half of an atom
@@ -248,16 +248,16 @@ BREAKS_OF["h200-half"] = {  # half of an atom
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},
     "a missing MMA": (r"ht_multiply\(rest[^\n]*\n", 5, ""),
-    "a chain left out": (r"ht_close\(sum\[1\][^\n]*\n", 0, ""),
+    "a chain left out": (r"ht_promote_compensation\(sum\[1\][^\n]*\n", 0, ""),
     "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
-    "the stage that is read is written": (r"(ht_store_parts<BM, A_PARTS>\()write", 0, r"\g<1>read"),
+    "the stage that is read is written": (r"(ht_store_vectors<BM, A_PARTS>\()write", 0, r"\g<1>read"),
     # lane layouts of v_mfma_f32_16x16x4f32
-    "lanes hold four k, as FP16's do": (r"HT_DEVICE int ht_own_k\(int lane\)\s*{\s*return lane / 16;", 0,
-                                        "HT_DEVICE int ht_own_k(int lane)\n{\n    return lane / 16 * 4 % 16;"),
-    "four rows to a lane's k": (r"HT_DEVICE int ht_own_row\(int lane, int\)\s*{\s*return lane % 16;", 0,
-                                   "HT_DEVICE int ht_own_row(int lane, int)\n{\n    return lane / 4;"),
-    "columns as on 32 x 32 tiles": (r"HT_DEVICE int ht_own_col\(int lane, int\)\s*{\s*return lane % 16;", 0,
-                                    "HT_DEVICE int ht_own_col(int lane, int)\n{\n    return lane % 32;"),
+    "lanes hold four k, as FP16's do": (r"HT_DEVICE int ht_lane_k\(int lane\)\s*{\s*return lane / 16;", 0,
+                                        "HT_DEVICE int ht_lane_k(int lane)\n{\n    return lane / 16 * 4 % 16;"),
+    "four rows to a lane's k": (r"HT_DEVICE int ht_lane_row\(int lane, int\)\s*{\s*return lane % 16;", 0,
+                                   "HT_DEVICE int ht_lane_row(int lane, int)\n{\n    return lane / 4;"),
+    "columns as on 32 x 32 tiles": (r"HT_DEVICE int ht_lane_col\(int lane, int\)\s*{\s*return lane % 16;", 0,
+                                    "HT_DEVICE int ht_lane_col(int lane, int)\n{\n    return lane % 32;"),
     "C's columns 16 lanes apart": (r"HT_DEVICE int ht_d_col[^}]*}", 0,
                                    "HT_DEVICE int ht_d_col(int lane, int j)\n{\n    return j * 4 + lane / 16;\n}"),
     "C transposed in the tile": (r"HT_DEVICE void ht_multiply([^}]*?)\(d, &b, &a\)", 0,
@@ -269,7 +269,7 @@ LAYOUTS = {  # the other types, on both shapes: BF16 on 32 x 32 tiles, INT8 on 1
         "C transposed in the tile": mma("float", "ht_mma_half(d, a, b);", "ht_mma_half(d, a + 2, b + 2);"),
         "halves of a chunk mixed": mma("float", "ht_mma_half(d, b, a + 2);", "ht_mma_half(d, b + 2, a);"),
         # one buffer: a barrier before the next stage lands in it, one after
-        "lands in a stage that is read": (r"ht_stage_free\(\);", 0, ";"),
+        "lands in a stage that is read": (r"ht_stage_release\(\);", 0, ";"),
         "reads a stage before it landed": (r"ht_barrier\(\);", 0, ";"),
         "two k of a lane, as before _1k": mma("float", "ht_mma_half(d, b, a);", "ht_mma_half(d, b + 1, a + 1);"),
     },

@@ -12,13 +12,13 @@ TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", FALLBACK: "t
 BREAKS = {
     "no threshold": (GEMM, "return spare >= 0;", "return true;"),
     "the last piece is not looked at": (REDUCE, "p < g.k_segments; p += 32) {\n        const int x", "p < g.k_segments - 1; p += 32) {\n        const int x"),
-    "smaller elements count": (PACK, "TALLY_LEAST = 0x58005800u", "TALLY_LEAST = 0x57ff57ffu"),
+    "smaller elements count": (PACK, "LARGE_LEAST = 0x58005800u", "LARGE_LEAST = 0x57ff57ffu"),
     "one shortage decides, whatever makes up for it": (GEMM, "if (least >= 0 || least == RANGE_NONFINITE)", "if (least < 1)"),
-    "NaN goes unseen": (PACK, "seen < 0x10000 ? seen : NONFINITE", "seen & 0xffff"),
+    "NaN goes unseen": (PACK, "counted < 0x10000 ? counted : NONFINITE", "counted & 0xffff"),
     "padding counts as k": (PACK, "left < at.tiles * 64 ? left : at.tiles * 64", "at.tiles * 64"),
     "the first look passes B over": (FALLBACK, "count = a_count + (g.n + 63) / 64 * numbers;", "count = a_count;"),
-    "the first look is at the first entry": (FALLBACK, "ht_sees_wild(g, entry, THREADS)", "ht_sees_wild(g, 0, THREADS)"),
-    "one alarm is enough": (FALLBACK, "ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0", "ht_has_alarm(g.a_any_flag)"),
+    "the first look is at the first entry": (FALLBACK, "ht_any_out_of_range(g, entry, THREADS)", "ht_any_out_of_range(g, 0, THREADS)"),
+    "one alarm is enough": (FALLBACK, "ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0", "ht_flag_is_set(g.a_any_flag)"),
     "no alarm for what is short": (PACK, "if (number < 0)", "if (number < -999999)"),
     "one number of four": (GEMM, "return first < second ? first : second;", "return first;"),
     "numbers of 16 rows as of 64": (FALLBACK, "numbers = g.k_segments * g.counts_per_block", "numbers = g.k_segments"),
@@ -26,8 +26,8 @@ BREAKS = {
     "a strip's rows are counted together": (PACK, "at.row0 % 64 / ROWS_OF_BLOCK;", "0;"),
     "a strip looks at its own rows only": (PACK, "write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>", "write_rows<shape, CHECK, ROOM_MEASURED, shape::PARTS>"),
     "half of a long row is not measured": (PACK, "p < PARTS; p++)\n        most =", "p < 1; p++)\n        most ="),
-    "half of a long row is not counted": (PACK, "for (int p = 0; p < SHAPE::PARTS; p++)\n        seen +=", "for (int p = 0; p < 1; p++)\n        seen +="),
-    "zeros behind the matrix count": (PACK, "at.row0 + row < g.rows ? count_of(seen)", "at.row0 + row < g.rows + 64 ? count_of(seen)"),
+    "half of a long row is not counted": (PACK, "for (int p = 0; p < SHAPE::PARTS; p++)\n        counted +=", "for (int p = 0; p < 1; p++)\n        counted +="),
+    "zeros behind the matrix count": (PACK, "at.row0 + row < g.rows ? count_of(counted)", "at.row0 + row < g.rows + 64 ? count_of(counted)"),
     "the last tile is not walked to": (FALLBACK, "tile < tiles;", "tile < tiles - 1;"),
 }
 # in a kernel of h200, the first that test_check runs in all layouts
@@ -46,20 +46,20 @@ INSIDE = {
 }
 LAUNCH = {
     "the last tile is not walked to": ("tile < tiles;", "tile < tiles - 1;"),
-    "the first look is at the first entry": ("ht_sees_wild(g, entry, THREADS)", "ht_sees_wild(g, 0, THREADS)"),
-    "one alarm is enough": ("ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0", "ht_has_alarm(g.a_any_flag)"),
+    "the first look is at the first entry": ("ht_any_out_of_range(g, entry, THREADS)", "ht_any_out_of_range(g, 0, THREADS)"),
+    "one alarm is enough": ("ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0", "ht_flag_is_set(g.a_any_flag)"),
     "rows and columns exchanged": ("row = tile % high, col = tile / high", "row = tile / high, col = tile % high"),
 }
 SHIFTS = {
     "a word of the wrong piece": ("by_two ? x.high.z : x.high.x", "x.high.x"),
-    "all columns begin alike": ("shift = K_CONTIGUOUS ? 0 : (int)g.ld", "shift = 0"),
+    "all columns begin alike": ("shift = K_MAJOR ? 0 : (int)g.ld", "shift = 0"),
     "read beyond the end of a column": ("start + 64 + 4 <= length", "start + 60 <= length"),
     "one element too many at the end": ("left > 3 ?", "left > 2 ?"),
     "rows read beyond the matrix": ("SHAPE::BY_K ? rows > 0 ? k : 0 :", "SHAPE::BY_K ? k :"),
     "k read beyond the matrix": ("k > 0 ? rows : 0", "rows"),
     "aligned loads of what begins anywhere": ("whole = is_aligned(g, at.src) && at.row0 + SHAPE", "whole = at.row0 + SHAPE"),
     "the rows' last k is left out": ("if (i * SHAPE::FAR < at.padded - at.k)", "if (i * SHAPE::FAR < at.padded - 64 - at.k)"),
-    "a strip's numbers go to another row": ("meeting.published + meeting.piece * STRIP_ROWS + row,", "meeting.published + meeting.piece * STRIP_ROWS + (row ^ 1),"),
+    "a strip's numbers go to another row": ("exchange.published + exchange.piece * STRIP_ROWS + row,", "exchange.published + exchange.piece * STRIP_ROWS + (row ^ 1),"),
     "strips leave the meeting half clean": ("i < at.pieces * ROWS; i += 32", "i < at.pieces * ROWS / 2; i += 32"),
 }
 
@@ -73,7 +73,7 @@ WHOLE = {
 # of who waits for other blocks and does not get their numbers; in the simulator all but the last wait in vain where none may begin
 IN_VAIN = {
     "half of a piece is measured": ("k - k0 < at.piece_k && k < g.k", "k - k0 < at.piece_k / 2 && k < g.k"),
-    "nobody measures": ("return vain ? measure_pieces(g, src, row0 + row, at, share, BESIDE) : most;", "return most;"),
+    "nobody measures": ("return vain ? measure_pieces(g, src, row0 + row, at, share, THREADS_PER_ROW) : most;", "return most;"),
 }
 ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
 
@@ -121,7 +121,7 @@ def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
 
 @pytest.mark.mutation
 def test_columns_stored_by_fours_are_caught(tmp_path):
-    run_broken("h200", "ht_f16x3_*_32x64x32_*", "i * WIDE_COLUMNS + first", "i * 2 + first", ["test_product", "every_kernel"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_32x64x32_*", "i * VEC4_COLUMNS + first", "i * 2 + first", ["test_product", "every_kernel"], tmp_path)
 
 
 @pytest.mark.mutation

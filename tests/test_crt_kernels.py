@@ -14,8 +14,8 @@ SMALL = (("BM = 128, BN = 128, BK = 128, WM = 64, WN = 32", "BM = 64, BN = 64, B
 # architecture: what differs from the sample, and whose arithmetic it is
 ARCHS = {
     "sm80": (SMALL, "sm80"),
-    "sm75": ((*SMALL, ("STAGES = 3", "STAGES = 2"), ("REFILLS = 1", "REFILLS = 0"), ("stage/cp_async", "stage/via_registers"), ("arch/sm80_s8", "arch/sm75_s8")), "sm75"),
-    "gfx90a": (((SMALL[0][0], "BM = 64, BN = 128, BK = 128, WM = 32, WN = 64"), ("STAGES = 3", "STAGES = 2"), ("REFILLS = 1", "REFILLS = 0"),
+    "sm75": ((*SMALL, ("STAGES = 3", "STAGES = 2"), ("REFILL_AFTER_BARRIER = 1", "REFILL_AFTER_BARRIER = 0"), ("stage/cp_async", "stage/via_registers"), ("arch/sm80_s8", "arch/sm75_s8")), "sm75"),
+    "gfx90a": (((SMALL[0][0], "BM = 64, BN = 128, BK = 128, WM = 32, WN = 64"), ("STAGES = 3", "STAGES = 2"), ("REFILL_AFTER_BARRIER = 1", "REFILL_AFTER_BARRIER = 0"),
                 ("WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 32, B_TILES = 2, D_COLS = 2", "WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 32, B_TILES = 1, D_COLS = 16"),
                 ("stage/cp_async", "stage/via_registers"), ("frag/ldmatrix", "frag/mfma"), ("arch/sm80_s8", "arch/gfx90a_s8")), "gfx90a"),
     "sm90a": ((("BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RASTER = 8, SMS = 132", "BM = 64, BN = 256, BK = 128, WM = 64, WN = 128, STAGES = 2, RASTER = 8, SMS = 5"),),
@@ -154,7 +154,7 @@ BREAKS = {
     "digits without their signs": ("crt_pack", "hooks/pack/crt_element.cuh", r"\+ HALVES\) \^ HALVES", ")", 1),
     "quotients without their bias": ("crt_pack", "hooks/pack/crt_element.cuh", r"12582912\.0f", "16777216.0f", 1),
     "no swizzle": ("crt_pack", "skeletons/crt_pack.cu", r"\(c \^ \(own & 7\)\)", "c", 1),
-    "rows and k exchanged": ("crt_pack", "skeletons/crt_pack.cu", r"K_CONTIGUOUS \? thread % SPLIT_K : thread / 4;\n        x", "K_CONTIGUOUS ? thread / 4 : thread % SPLIT_K;\n        x", 1),
+    "rows and k exchanged": ("crt_pack", "skeletons/crt_pack.cu", r"K_MAJOR \? thread % SPLIT_K : thread / 4;\n        x", "K_MAJOR ? thread / 4 : thread % SPLIT_K;\n        x", 1),
     "rows beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r"row >= g\.rows \|\| k >= g\.k\)\n        return 0;\n    const long long at = [^\n]*\n    return \(unsigned long", "k >= g.k)\n        return 0;\n    const long long at = g.k_contiguous ? row * g.ld + k : k * g.ld + row;\n    return (unsigned long", 1),
     "no exponents": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(g\.exponents[^\n]*", ";", 1),
     "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.exponents \+ entry \* g\.exponent_stride", "g.exponents", 17),
@@ -162,7 +162,7 @@ BREAKS = {
     "residues of one modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"p = CRT_MODULUS\[modulus\]", "p = CRT_MODULUS[1]", 1),
     "panels of the first modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r" \+ modulus \* g\.b_modulus_stride", "", 1),
     "tiles by rows of tiles": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 1),
-    "no barrier in the ring": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"(ht_stage_wait<LOOKAHEAD - 1 - REFILLS>\(\);)\s*ht_barrier\(\);", r"\1", 3),
+    "no barrier in the ring": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 3),
     "no wait for a full slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ FULL[^\n]*", "", 3),
     "no wait for an empty slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ EMPTY[^\n]*", "", 3),
     "a slot given back too early": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_wgmma_wait<1>", "ht_wgmma_wait<2>", 3),

@@ -91,7 +91,7 @@ HT_DEVICE void set_up(void) {
 }
 
 HT_DEVICE void fetch(int slot, const unsigned char *from, int barrier) {
-    ht_mbar_expect(bar(barrier), ATOM);
+    ht_mbar_arrive_expect_tx(bar(barrier), ATOM);
     ht_bulk_copy(ht_smem_base() + (unsigned)slot * ATOM, from, ATOM, bar(barrier));
 }
 
@@ -149,7 +149,7 @@ __global__ void barriers(probe_args args) {
     switch (args.what) {
     case ARRIVES_TOO_OFTEN:
         if (i == 0) {
-            ht_mbar_expect(bar(0), 16);
+            ht_mbar_arrive_expect_tx(bar(0), 16);
             ht_mbar_arrive(bar(0));
         }
         break;
@@ -274,16 +274,16 @@ HT_DEVICE void copies_by_one(const probe_args &args) {
         ht_mbar_arrive(bar(0));
         break;
     case TOO_FEW_ANNOUNCED:
-        ht_mbar_expect(bar(0), 16);
+        ht_mbar_arrive_expect_tx(bar(0), 16);
         ht_bulk_copy(to, args.atoms, 32, bar(0));
         break;
     case TOO_MANY_ANNOUNCED:
-        ht_mbar_expect(bar(0), 48);
+        ht_mbar_arrive_expect_tx(bar(0), 48);
         ht_bulk_copy(to, args.atoms, 32, bar(0));
         ht_mbar_wait(bar(0), 0);
         break;
     case NEGATIVE_ANNOUNCED:
-        ht_mbar_expect(bar(0), -16);
+        ht_mbar_arrive_expect_tx(bar(0), -16);
         break;
     case NOBODY_WAITS_AGAIN:
         fetch(0, args.atoms, 0);
@@ -403,7 +403,7 @@ static void copy_rules(void **) {
          "phase 0 of the mbarrier at shared byte 24576 completes without this ht_bulk_copy of 8192 bytes"},
         {TOO_FEW_ANNOUNCED, "copies have brought 16 bytes more than were announced"},
         {TOO_MANY_ANNOUNCED, "(phase 0: 0 of 1 arrivals and 16 bytes missing)"},
-        {NEGATIVE_ANNOUNCED, "ht_mbar_expect of -16 bytes"},
+        {NEGATIVE_ANNOUNCED, "ht_mbar_arrive_expect_tx of -16 bytes"},
         {NOBODY_WAITS_AGAIN, "nobody has waited for the copies of phase 1"},
         {NOBODY_WAITS, "nobody has waited for the copies of phase 0 of the mbarrier at shared byte 24576"},
     };
@@ -429,7 +429,7 @@ __global__ void ring(probe_args args) {
             ht_mbar_wait(bar(2 + slot), step / 2 % 2 == 0);
             ht_bulk_copy(base + (unsigned)slot * ATOM, args.atoms + step % 4 * ATOM, ATOM / 2,
                          bar(slot)); /* before it is announced */
-            ht_mbar_expect(bar(slot), ATOM);
+            ht_mbar_arrive_expect_tx(bar(slot), ATOM);
             ht_bulk_copy(base + (unsigned)slot * ATOM + ATOM / 2, args.atoms + step % 4 * ATOM + ATOM / 2,
                          ATOM / 2, bar(slot));
         }
@@ -631,7 +631,7 @@ HT_DEVICE void break_order(const probe_args &args, float *d) {
         ht_stg4(args.out + i, d[0]);
         break;
     case PINS_IN_FLIGHT:
-        ht_wgmma_pin<32>(d);
+        ht_wgmma_fence_operand<32>(d);
         break;
     case COPY_OVER_OPERAND:
         if (i == 0)
@@ -644,16 +644,16 @@ HT_DEVICE void break_order(const probe_args &args, float *d) {
 
 HT_DEVICE void break_registers(const probe_args &args) {
     if (args.what == ODD_REGISTERS && threadIdx.x < 128)
-        ht_take_registers<100>();
+        ht_reg_alloc<100>();
     if (args.what == TAKES_LESS && threadIdx.x < 128) {
-        ht_give_registers<64>();
-        ht_take_registers<56>();
+        ht_reg_dealloc<64>();
+        ht_reg_alloc<56>();
     }
     if (args.what == TOO_MANY_REGISTERS) {
         if (threadIdx.x < 128)
-            ht_take_registers<256>();
+            ht_reg_alloc<256>();
         else
-            ht_give_registers<256>();
+            ht_reg_dealloc<256>();
     }
 }
 
@@ -668,7 +668,7 @@ __global__ void product(probe_args args) {
     for (unsigned at = i * 16; args.what == PLAIN_OPERAND && at < ATOM; at += 128 * 16)
         ht_sts16(base + 2 * ATOM + at, make_uint4(0, 0, 0, 0));
     if (i == 0) {
-        ht_mbar_expect(bar(0), 2 * ATOM);
+        ht_mbar_arrive_expect_tx(bar(0), 2 * ATOM);
         ht_bulk_copy(base, args.atoms, ATOM, bar(0));
         ht_bulk_copy(base + ATOM, args.atoms + ATOM, ATOM, bar(0));
     }
@@ -691,7 +691,7 @@ __global__ void product(probe_args args) {
         ht_wgmma_wait<1>();
     else
         ht_wgmma_wait<0>();
-    ht_wgmma_pin<32>(d);
+    ht_wgmma_fence_operand<32>(d);
     if (args.what == COPY_AFTER_WAIT && i == 0) /* the other warps may still read */
         fetch(1, args.atoms, 2);
     if (args.what == NO_THIRD_FENCE) {
@@ -717,12 +717,12 @@ static void wgmma_rules(void **) {
         {NO_FENCE_FOR_OTHERS, "ht_wgmma without ht_wgmma_fence"},
         {NO_FENCE_AFTER_WAIT, "ht_wgmma without ht_wgmma_fence"},
         {NO_COMMIT, "ht_wgmma_wait with 4 wgmmas not committed"},
-        {WAIT_TOO_FEW, "ht_wgmma_pin of accumulators in flight"},
+        {WAIT_TOO_FEW, "ht_wgmma_fence_operand of accumulators in flight"},
         {ENDS_IN_FLIGHT, "ends with 4 wgmmas in flight, 0 of them not committed"},
         {ENDS_UNCOMMITTED, "ends with 4 wgmmas in flight, 4 of them not committed"},
         {WRITES_ACCUMULATORS,
          "accumulator register 3 was written between the issue of its wgmma and the wait"},
-        {PINS_IN_FLIGHT, "ht_wgmma_pin of accumulators in flight"},
+        {PINS_IN_FLIGHT, "ht_wgmma_fence_operand of accumulators in flight"},
         {OTHER_SHAPE, "shares accumulator registers with a wgmma in flight of another shape"},
         {WARP_LEAVES, "divergent ht_wgmma: other warps of the warpgroup made the call, this one has exited"},
         {WARP_MISSES_LAST, "ends with 4 wgmmas in flight"},
@@ -738,7 +738,7 @@ static void wgmma_rules(void **) {
         {BASE_OFFSET, "the base offset (bits 49 to 51) in the descriptor of operand A is 1"},
         {STRAY_BIT, "a bit that no field has in the descriptor of operand B"},
         {ODD_REGISTERS, "100 registers"},
-        {TAKES_LESS, "ht_take_registers: 56 registers, the warpgroup has 64 of a thread"},
+        {TAKES_LESS, "ht_reg_alloc: 56 registers, the warpgroup has 64 of a thread"},
     };
     expect_violations(product, list, sizeof list / sizeof list[0]);
 }
@@ -829,7 +829,7 @@ template <int SLICE, class D> __global__ void typed_product(probe_args args) {
     if (i >= 128)
         return;
     if (i == 0) {
-        ht_mbar_expect(bar(0), 2 * ATOM);
+        ht_mbar_arrive_expect_tx(bar(0), 2 * ATOM);
         ht_bulk_copy(base, args.atoms, ATOM, bar(0));
         ht_bulk_copy(base + ATOM, args.atoms + ATOM, ATOM, bar(0));
     }
@@ -842,10 +842,10 @@ template <int SLICE, class D> __global__ void typed_product(probe_args args) {
         ht_wgmma_commit();
     }
     ht_wgmma_wait<1>();
-    ht_wgmma_pin<16>(d[0]);
+    ht_wgmma_fence_operand<16>(d[0]);
     store(args.out, d[0]);
     ht_wgmma_wait<0>();
-    ht_wgmma_pin<16>(d[1]);
+    ht_wgmma_fence_operand<16>(d[1]);
     store(args.out + 32, d[1]);
 }
 

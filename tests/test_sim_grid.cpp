@@ -26,11 +26,11 @@ static void perform(const plan p) {
         if (act == END || (act == BLOCK_0 && blockIdx.x != 0))
             return;
         if (act == WAIT)
-            ht_grid_wait();
+            ht_pdl_wait();
         else if (act == RELEASE)
-            ht_grid_release();
+            ht_pdl_trigger();
         else if (act == VOUCHED)
-            ht_grid_vouched();
+            ht_pdl_assume_complete();
         else if (act == READ)
             (void)ht_ldg_i32(p.data + own);
         else if (act == WRITE)
@@ -80,7 +80,7 @@ static void behind_the_wait_all_is_allowed(void **) {
 }
 
 static void nothing_is_allowed_before_it(void **) {
-    static const char text[] = "before ht_grid_wait: the launch before this one may still be running; call ht_grid_wait first";
+    static const char text[] = "before ht_pdl_wait: the launch before this one may still be running; call ht_pdl_wait first";
     void *stream = new_stream();
     const int touches[] = {READ, WRITE, ADD};
     for (int act : touches)
@@ -90,7 +90,7 @@ static void nothing_is_allowed_before_it(void **) {
 
 static void somebody_waits(void **) {
     void *stream = new_stream();
-    expect_violation(dependent(stream, {{RELEASE}, data}), "no thread has called ht_grid_wait");
+    expect_violation(dependent(stream, {{RELEASE}, data}), "no thread has called ht_pdl_wait");
     expect_ok(dependent(stream, {{BLOCK_0, WAIT, WRITE}, data})); /* the others have nothing to do */
 }
 
@@ -104,7 +104,7 @@ static void what_was_vouched_for_may_be_read(void **) {
     expect_violation(dependent(stream, {{VOUCHED}, data}), "released before it waited");
     expect_ok(dependent(stream, {{WAIT}, data})); /* releases at its end */
     expect_ok(dependent(stream, {{VOUCHED, READ, WAIT}, data}));
-    expect_violation(dependent(stream, {{VOUCHED, WRITE, WAIT}, data}), "ht_stg_i32 before ht_grid_wait");
+    expect_violation(dependent(stream, {{VOUCHED, WRITE, WAIT}, data}), "ht_stg_i32 before ht_pdl_wait");
     expect_ok(ht_launch(perform, BLOCKS, 1, 1, THREADS, 0, stream, (plan{{RELEASE}, data})));
     expect_ok(dependent(stream, {{VOUCHED, READ, WAIT}, data}));
 }

@@ -109,12 +109,12 @@ static void add_params(struct params *p, const char *names, const struct scheme 
         {"PRODUCT_B", product_slices(s, 1)}, {"BM", t->bm}, {"BN", t->bn}, {"BK", t->bk}, {"WM", t->wm},
         {"WN", t->wn}, {"STAGES", t->stages}, {"CLUSTER", t->cluster},
         {"SHARES_A", plan && tile_cluster_n(t) > 1}, {"SHARES_B", plan && tile_cluster_m(t) > 1},
-        {"PROMOTE_STEPS", l->promote_steps}, {"PROMOTES", l->promoted[0]}, {"CHUNK", l->chunk},
-        {"ELECTS", l->hurries_copies}, {"RASTER", l->raster}, {"REFILLS", l->refills},
+        {"PROMOTE_STEPS", l->promote_steps}, {"PROMOTES", l->promoted[0]}, {"PROMOTE_TILES", l->chunk},
+        {"ELECT_PRODUCER", l->hurries_copies}, {"RASTER", l->raster}, {"REFILL_AFTER_BARRIER", l->refills},
         {"MIN_BLOCKS", l->min_blocks}, {"IS_FALLBACK", l->variant == VARIANT_FALLBACK},
-        {"SWAP_SHARE", l->cost.coefficients.swap_share}, {"GROUPS", plan ? tile_groups(t, &l->on) : 0},
+        {"SWAP_AB_MIN_GAIN", l->cost.coefficients.swap_share}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
         {"FAST", plan && l->on.skeleton->searched && l->on.isa->mma_bf16},
-        {"ROWS_BESIDE", plan && l->on.skeleton->inlay}, /* fragments of rows in registers */
+        {"A_FROM_REGISTERS", plan && l->on.skeleton->inlay}, /* fragments of rows in registers */
         {"WAVE", plan ? l->on.isa->wave_size : 0}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
         {"MMA_M", mma ? mma->m : 0}, {"MMA_N", mma ? mma->n : 0}, {"B_TILES", mma ? mma->b_tiles : 0},
         {"D_COLS", mma ? mma->d_cols : 0}, {"SMS", g ? (long)g->sms : 0},
@@ -141,7 +141,7 @@ static void add_params(struct params *p, const char *names, const struct scheme 
 #define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
 #define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
 #define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS"
-#define PARAMS_UNPACKED_TILE PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B ROWS_BESIDE GROUPS"
+#define PARAMS_UNPACKED_TILE PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B A_FROM_REGISTERS PINGPONG_GROUPS"
 
 static void write_params(struct text *out, const struct params *p) {
     if (p->count == 0)
@@ -166,8 +166,8 @@ static bool hole_slices(struct text *out, const struct hole_context *h) {
     }
     if (h->plan->on.isa->mma_bf16)
         return false;
-    text_add(out, "template <bool P_K, bool Q_K>\nHT_DEVICE void multiply_cut(ht_acc (*)[NI][D_REGS], ht_acc "
-                  "(*)[NI][D_REGS], ht_span *, const ht_task &, "
+    text_add(out, "template <bool P_K_MAJOR, bool Q_K_MAJOR>\nHT_DEVICE void multiply_sliced(ht_acc (*)[NI][D_REGS], ht_acc "
+                  "(*)[NI][D_REGS], ht_value_range *, const ht_task &, "
                   "unsigned)\n{\n}\n"); /* FAST is 0: multiply-adds only */
     return true;
 }
@@ -212,13 +212,13 @@ static const struct family_emit {
     void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
 } families[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE
-                            "PROMOTE_STEPS PROMOTES CHUNK SMS CLUSTER SHARES_A SHARES_B ELECTS RASTER",
+                            "PROMOTE_STEPS PROMOTES PROMOTE_TILES SMS CLUSTER SHARES_A SHARES_B ELECT_PRODUCER RASTER",
                             "*SUM_ROWS", holes_wgmma_ss, NULL, banner_wgmma_ss},
-    [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILLS", "*MASTERS",
+    [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "*MASTERS",
                             holes_mma_warp, sched_plan, banner_mma_warp},
     [HT_FAMILY_UNPACKED_WGMMA] = {PARAMS_UNPACKED_TILE, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_UNPACKED_MMA] = {PARAMS_UNPACKED_TILE, "", holes_unpacked, NULL, NULL},
-    [HT_FAMILY_DMMA] = {PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_SHARE", "", holes_unpacked, NULL,
+    [HT_FAMILY_DMMA] = {PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN", "", holes_unpacked, NULL,
                         NULL},
     [HT_FAMILY_SIMT_SMALL_K] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
@@ -523,7 +523,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     struct params written = {0};
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, PARAMS_OF_SCHEME, s, NULL);
-    param(&written, "POISONS_ROWS", scheme_is_fixed_point(s)); /* fixed point has no place for NaN and Inf */
+    param(&written, "HAS_NAN_ROWS", scheme_is_fixed_point(s)); /* fixed point has no place for NaN and Inf */
     /* nothing to exchange */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu, s) : 1);
     param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu, s));

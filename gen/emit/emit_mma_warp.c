@@ -38,25 +38,25 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
     const struct product *q = &p->on.s->product[s->x];
     const bool outside = p->on.s->promote[q->acc] == PROMOTE_EACH_MMA;
     text_line(out, indent, "%s(acc[%d][%d][%d], a[%d][%d][%d], b[%d][%d][%d]);",
-         outside ? "ht_mma_outside" : "ht_mma", q->acc, s->y, s->z, s->fragment % 2, q->a, s->y,
+         outside ? "ht_mma_accumulate_outside" : "ht_mma", q->acc, s->y, s->z, s->fragment % 2, q->a, s->y,
          s->fragment % 2, q->b, s->z);
 }
 
 static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to) {
     const int at = part * tile_threads(&p->tile, &p->on) * 16, atoms = k_atoms(p);
-    text_line(out, indent, "ht_stage_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
+    text_line(out, indent, "ht_stage_copy_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
          at / 8192 / atoms, at / 8192 % atoms * 8192 + at % 8192);
 }
 
 static void write_land(struct text *out, int indent, const struct plan *p, const char *to) {
     for (int part = 0; part < sched_parts(p); part++)
-        text_line(out, indent, "ht_stage_land(&staged[%d], %s + %d);", part, to,
+        text_line(out, indent, "ht_stage_copy_complete(&staged[%d], %s + %d);", part, to,
              part * tile_threads(&p->tile, &p->on) * 16);
 }
 
 static void write_advance(struct text *out, int indent, const struct plan *p) {
     text_line(out, indent, "// the ring advances: the next stage has landed and everyone may read it");
-    text_line(out, indent, "ht_stage_free();");
+    text_line(out, indent, "ht_stage_release();");
     if (!p->on.isa->async_copy) {
         text_line(out, indent, "if (fetch) {");
         write_land(out, indent + 4, p, "copy_to + write");
@@ -64,7 +64,7 @@ static void write_advance(struct text *out, int indent, const struct plan *p) {
     }
     if (!p->refills)
         text_line(out, indent, "ht_stage_commit();");
-    text_line(out, indent, "ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();");
+    text_line(out, indent, "ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>();");
     text_line(out, indent, "ht_barrier();");
 }
 

@@ -21,15 +21,15 @@ static int k_steps(const struct plan *p) {
 }
 
 /* Slots of a chunk, and which of one k block holds a slice. */
-static int chunk_slots(const struct plan *p) {
+static int chunk_stages(const struct plan *p) {
     return p->chunk * scheme_atom_group(p->on.s);
 }
 
-static int slot_of(const struct plan *p, int slice) {
+static int stage_of(const struct plan *p, int slice) {
     return slice / p->on.s->atom_slices;
 }
 
-static int slot_units(const struct plan *p) {
+static int stage_units(const struct plan *p) {
     return tile_stage_bytes(&p->tile, p->on.s) / scheme_atom_group(p->on.s) / 16;
 }
 
@@ -37,10 +37,10 @@ int emit_wgmma_count(const struct plan *p) {
     return p->chunk * k_steps(p) * p->on.s->products * tile_parts(&p->tile);
 }
 
-/* Where k step `k` of a slice lies, k block's first slot `first`. */
+/* Where k step `k` of a slice lies, k block's first stage `first`. */
 static int slice_units(const struct plan *p, int first, int k, int slice) {
     const int beside = slice % p->on.s->atom_slices * (ROW_BYTES / p->on.s->atom_slices);
-    return (first + slot_of(p, slice)) * slot_units(p) + beside / 16 + k * MMA_UNITS;
+    return (first + stage_of(p, slice)) * stage_units(p) + beside / 16 + k * MMA_UNITS;
 }
 
 /* `chain`: where promoted products go. */
@@ -56,18 +56,18 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
         text_addf(out, "acc[%d][%d], rows + at + %d, cols + at + %d, 1);\n", q->acc, part, b, a);
 }
 
-/* Whether a product can be formed when slot `slot` of its k block has come, and not before. */
-static bool is_ready(const struct plan *p, int product, int slot) {
-    const int a = slot_of(p, p->on.s->product[product].a), b = slot_of(p, p->on.s->product[product].b);
-    return (a > b ? a : b) == slot;
+/* Whether a product can be formed when stage `stage` of its k block has come, and not before. */
+static bool is_ready(const struct plan *p, int product, int stage) {
+    const int a = stage_of(p, p->on.s->product[product].a), b = stage_of(p, p->on.s->product[product].b);
+    return (a > b ? a : b) == stage;
 }
 
-/* Products of one k step that slot `slot` of the k block completes; those into promoted accumulators start
+/* Products of one k step that stage `stage` of the k block completes; those into promoted accumulators start
  * `from_zero`. */
 static void write_k_step(struct text *out, int indent, const struct plan *p, const char *chain, int part,
-                         int first, int slot, int k, bool from_zero) {
+                         int first, int stage, int k, bool from_zero) {
     for (int i = 0; i < p->on.s->products; i++) {
-        if (!is_ready(p, i, slot))
+        if (!is_ready(p, i, stage))
             continue;
         const bool promoted = p->promoted[p->on.s->product[i].acc];
         write_mma(out, indent, p, chain, part, first, k, i, promoted && from_zero);
@@ -81,17 +81,17 @@ static void write_wait(struct text *out, int indent, const struct plan *p, const
     text_line(out, indent, "ht_wgmma_wait<%d>();", pending);
     for (int l = 0; l < p->on.s->accumulators; l++) {
         if (p->promoted[l])
-            text_line(out, indent, "ht_wgmma_pin<REGS>(%s);", chain);
+            text_line(out, indent, "ht_wgmma_fence_operand<ACC_REGS>(%s);", chain);
         else if (pending == 0)
-            text_line(out, indent, "ht_wgmma_pin<REGS>(acc[%d][%d]);", l, part);
+            text_line(out, indent, "ht_wgmma_fence_operand<ACC_REGS>(acc[%d][%d]);", l, part);
     }
 }
 
-/* Before the first MMA on a slot; the slots of a chunk stay until its last part is done. */
-static void write_slot_wait(struct text *out, int indent, int part, int slot) {
+/* Before the first MMA on a stage; the slots of a chunk stay until its last part is done. */
+static void write_stage_wait(struct text *out, int indent, int part, int stage) {
     if (part == 0)
-        text_line(out, indent, "ht_mbar_wait(smem + FULL + (slot + %d) * 8, phase);", slot);
-    if (part == 0 || slot == 0)
+        text_line(out, indent, "ht_mbar_wait(smem + FULL + (stage + %d) * 8, phase);", stage);
+    if (part == 0 || stage == 0)
         text_line(out, indent, "ht_wgmma_fence();");
 }
 
@@ -100,28 +100,28 @@ static bool is_alone(const struct plan *p) {
     return tile_warpgroups(&p->tile) == 1;
 }
 
-static void write_turn(struct text *out, int indent, const struct plan *p, int part) {
+static void write_order_wait(struct text *out, int indent, const struct plan *p, int part) {
     if (is_alone(p))
         return;
     text_line(out, indent, "// -- columns %d to %d: the warpgroup's turn", part * 64,
               part * 64 + 63);
-    text_addf(out, "%*sht_mbar_wait(turn, turn_phase);\n%*sturn_phase ^= 1;\n", indent, "", indent, "");
+    text_addf(out, "%*sht_mbar_wait(order_barrier, order_phase);\n%*sorder_phase ^= 1;\n", indent, "", indent, "");
 }
 
-static void write_pass(struct text *out, int indent, const struct plan *p) {
+static void write_order_arrive(struct text *out, int indent, const struct plan *p) {
     if (!is_alone(p))
-        text_addf(out, "%*sif (lane == 0)\n%*sht_mbar_arrive(next_turn);\n", indent, "", indent + 4, "");
+        text_addf(out, "%*sif (lane == 0)\n%*sht_mbar_arrive(next_order_barrier);\n", indent, "", indent + 4, "");
 }
 
-/* `first`: the chunk's first slot. */
+/* `first`: the chunk's first stage. */
 static void write_release(struct text *out, int indent, const struct plan *p, const char *first, int part) {
     if (part + 1 < tile_parts(&p->tile))
         return;
     text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n",
               indent, "", indent + 4, "");
-    for (int slot = 0; slot < chunk_slots(p); slot++)
+    for (int stage = 0; stage < chunk_stages(p); stage++)
         text_line(out, indent + 4, "ht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);", first,
-                  slot);
+                  stage);
     text_line(out, indent, "}");
 }
 
@@ -129,21 +129,21 @@ static void write_release(struct text *out, int indent, const struct plan *p, co
 static void write_carry(struct text *out, int indent, const struct plan *p, int part, int chunks) {
     text_line(out, indent, "if (chain + %d > PROMOTE_STEPS) {", chunks);
     for (int l = p->on.s->accumulators - 1; l > 0; l--)
-        text_line(out, indent + 4, "ht_carry_chain<REGS>(acc[%d][%d], acc[%d][%d]);", l - 1, part, l,
+        text_line(out, indent + 4, "ht_carry_chain<ACC_REGS>(acc[%d][%d], acc[%d][%d]);", l - 1, part, l,
                   part);
     if (part + 1 == tile_parts(&p->tile))
         text_line(out, indent + 4, "chain = 0;");
     text_line(out, indent, "}");
 }
 
-/* Slot by slot as they come. */
-static void write_by_slot(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
+/* Slot by stage as they come. */
+static void write_by_stage(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
     const int group = scheme_atom_group(p->on.s);
-    for (int slot = 0; slot < chunk_slots(p); slot++) {
-        write_slot_wait(out, indent, part, slot);
+    for (int stage = 0; stage < chunk_stages(p); stage++) {
+        write_stage_wait(out, indent, part, stage);
         for (int k = 0; k < k_steps(p); k++)
-            write_k_step(out, indent, p, chain, part, slot / group * group, slot % group, k,
-                         slot == 0 && k == 0);
+            write_k_step(out, indent, p, chain, part, stage / group * group, stage % group, k,
+                         stage == 0 && k == 0);
     }
 }
 
@@ -153,17 +153,17 @@ static void write_by_slot(struct text *out, int indent, const struct plan *p, co
 static void write_main_last(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
     const int group = scheme_atom_group(p->on.s), last = p->on.s->products - 1;
     bool from_zero = true;
-    for (int slot = 0; slot < chunk_slots(p); slot += group) {
+    for (int stage = 0; stage < chunk_stages(p); stage += group) {
         for (int g = 0; g < group; g++)
-            write_slot_wait(out, indent, part, slot + g);
+            write_stage_wait(out, indent, part, stage + g);
         for (int k = 0; k < k_steps(p); k++) {
             for (int i = 0; i < last; i++, from_zero = false)
-                write_mma(out, indent, p, chain, part, slot, k, i, from_zero);
+                write_mma(out, indent, p, chain, part, stage, k, i, from_zero);
         }
     }
-    for (int slot = 0; slot < chunk_slots(p); slot += group) {
+    for (int stage = 0; stage < chunk_stages(p); stage += group) {
         for (int k = 0; k < k_steps(p); k++, from_zero = false)
-            write_mma(out, indent, p, chain, part, slot, k, last, from_zero);
+            write_mma(out, indent, p, chain, part, stage, k, last, from_zero);
     }
 }
 
@@ -173,7 +173,7 @@ static void write_promotion(struct text *out, int indent, const struct plan *p, 
     if (chunks > 1)
         text_addf(out, "%*sif (++chain == %d || chunk + 1 == w.chunks) {\n%*schain = 0;\n", indent, "",
                   chunks, indent + 4, "");
-    text_line(out, chunks > 1 ? indent + 4 : indent, "ht_promote_chain<REGS>(acc[0][%d], %s);", part,
+    text_line(out, chunks > 1 ? indent + 4 : indent, "ht_promote_chain<ACC_REGS>(acc[0][%d], %s);", part,
               chain);
     if (chunks > 1)
         text_line(out, indent, "}");
@@ -184,7 +184,7 @@ static void write_chunk_mmas(struct text *out, int indent, const struct plan *p,
                              int part) {
     if (part == 0 && scheme_is_fixed_point(p->on.s))
         text_line(out, indent, "chain++;");
-    (p->promoted[0] ? write_main_last : write_by_slot)(out, indent, p, chain, part);
+    (p->promoted[0] ? write_main_last : write_by_stage)(out, indent, p, chain, part);
     text_line(out, indent, "ht_wgmma_commit();");
 }
 
@@ -197,39 +197,39 @@ static void write_chunk_end(struct text *out, int indent, const struct plan *p, 
 }
 
 static void write_chunk_part(struct text *out, int indent, const struct plan *p, int part) {
-    write_turn(out, indent, p, part);
+    write_order_wait(out, indent, p, part);
     write_chunk_mmas(out, indent, p, "temp", part);
-    write_pass(out, indent, p);
-    write_chunk_end(out, indent, p, "temp", "slot", part, 0);
+    write_order_arrive(out, indent, p);
+    write_chunk_end(out, indent, p, "temp", "stage", part, 0);
     if (scheme_is_fixed_point(p->on.s))
         write_carry(out, indent, p, part, 1);
 }
 
 /* Every main product is added up outside the unit (Ootomo & Yokota 2022): one k step in flight. */
 static void write_each_mma_part(struct text *out, int indent, const struct plan *p, int part) {
-    write_turn(out, indent, p, part);
-    write_slot_wait(out, indent, part, 0);
+    write_order_wait(out, indent, p, part);
+    write_stage_wait(out, indent, part, 0);
     for (int k = 0; k < k_steps(p); k++) {
         if (k > 0)
             text_line(out, indent, "ht_wgmma_fence();");
         write_k_step(out, indent, p, "temp", part, 0, 0, k, true);
         text_line(out, indent, "ht_wgmma_commit();");
         if (k + 1 == k_steps(p))
-            write_pass(out, indent, p);
+            write_order_arrive(out, indent, p);
         write_wait(out, indent, p, "temp", part, 0);
         if (k + 1 == k_steps(p))
-            write_release(out, indent, p, "slot", part);
-        text_line(out, indent, "ht_promote_chain<REGS>(acc[0][%d], temp);", part);
+            write_release(out, indent, p, "stage", part);
+        text_line(out, indent, "ht_promote_chain<ACC_REGS>(acc[0][%d], temp);", part);
     }
 }
 
 static void write_start(struct text *out, int indent, const char *type) {
-    text_line(out, indent, "%sat = (unsigned)slot * (SLOT_BYTES / 16);", type);
+    text_line(out, indent, "%sat = (unsigned)stage * (STAGE_BYTES / 16);", type);
 }
 
 static void write_next(struct text *out, int indent) {
     text_addf(out,
-              "%*sslot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;\n%*sphase ^= slot == 0;\n",
+              "%*sstage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;\n%*sphase ^= stage == 0;\n",
               indent, "", indent, "");
 }
 
@@ -245,12 +245,12 @@ static void write_chunk(struct text *out, int indent, const struct plan *p) {
 static void write_pair(struct text *out, int indent, const struct plan *p) {
     const bool promoted = p->promoted[0];
     if (promoted)
-        text_line(out, indent, "ht_acc other[REGS]; // the second chunk's chain");
-    text_line(out, indent, "const int first = slot;");
+        text_line(out, indent, "ht_acc other[ACC_REGS]; // the second chunk's chain");
+    text_line(out, indent, "const int first = stage;");
     write_start(out, indent, "unsigned ");
     write_chunk_mmas(out, indent, p, "temp", 0);
     write_next(out, indent);
-    text_line(out, indent, "const int second = slot;");
+    text_line(out, indent, "const int second = stage;");
     write_start(out, indent, "");
     write_chunk_mmas(out, indent, p, "other", 0);
     write_next(out, indent);

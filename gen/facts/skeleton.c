@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define SUMS "scheme/row_scale", "=partial", "check/range_check"
-#define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS AHEAD SPREAD OWN FEW"
+#define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS"
 #define FOLDS_TILE                                                                                           \
-    .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_OWN B_OWN "      \
-             "FMA_ROWS TURNED"
+    .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE B_PER_LANE "      \
+             "FMA_ROWS TRANSPOSED"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
 #define UNPACKED(file_, label_)                                                                              \
@@ -25,7 +25,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .cost_form = COST_RING, .persistent = true, .has_dmma_fallback = true,
          .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
                    "=fallback_inside", "=scheme"},
-         .folds = "WGS SUBS REGS PART_ROWS WIDE_COLUMNS A_BLOCKS PARTS B_BLOCKS",
+         .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS PART_ROWS VEC4_COLUMNS A_BLOCKS PARTS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain"},
     [HT_FAMILY_MMA_WARP] =
@@ -33,7 +33,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .cost_form = COST_PIPES, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
          .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
-                  "STAGE_BYTES PARTS LOOKAHEAD"},
+                  "STAGE_BYTES PARTS PREFETCH_STAGES"},
     [HT_FAMILY_UNPACKED_WGMMA] =
         {UNPACKED("unpacked_tile", "_wgmma"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
          .inlay = "wgmma_rs_bf16x6", FOLDS_TILE,
@@ -60,7 +60,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                     "reads the operands as they are; a matrix and up to eight vectors"}}},
     [HT_FAMILY_DMMA] =
         {UNPACKED("dmma", "dmma"), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS,
-         ROUNDED_ONCE, .folds = "MI NI ROW_TILES OWN_K",
+         ROUNDED_ONCE, .folds = "MI NI ROW_TILES K_PER_LANE",
          .hooks = {"=launch", "=dmma", SUMS, "stage/operand_view", "stage/cp_async_tile"},
          .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
                    {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
@@ -89,7 +89,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {UNPACKED("fallback_dmma", "dmma"), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
          .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
     [HT_FAMILY_PACK] =
-        {.file = "pack", .has_init = true, .folds = "LOADS_AHEAD CHUNK_K UNITS",
+        {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",
                    "pack/row_resident", "pack/strip_32x512"}},
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},

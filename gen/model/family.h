@@ -42,7 +42,7 @@ struct fp32_work {
 };
 struct fp32_work model_fp32_work(const struct target *on, const struct tile *t);
 int model_unpacked_parts(const struct target *on, const struct tile *t); /* 16-byte vectors a thread moves */
-int model_gemv_spread(const struct target *on, const struct tile *t);  /* warps of a block that have the same rows: SPREAD of the template */
+int model_gemv_spread(const struct target *on, const struct tile *t);  /* warps of a block that have the same rows: K_WARPS of the template */
 int model_simt_operands(const struct target *on, const struct tile *t); /* numbers that a lane reads from shared memory for each k */
 
 #endif

@@ -28,7 +28,7 @@ enum {
     BARRIER_BYTES = 16, /* full and empty of a slot */
     TURN_BYTES = 8,
     SLAB_ROW_BYTES = 64 * 4, /* of a warpgroup: results on their way to C, up to 64 rows */
-    BESIDE_BYTES = 2048, /* two blocks' shared memory that is the driver's, and what packing takes more than half (pack_rows, even_share) */
+    BESIDE_BYTES = 2048, /* two blocks' shared memory that is the driver's, and what packing takes more than half (pack_rows, smem_for_even_spread) */
     SCALES_BYTES = 8 + 16, /* beside scales of rows and columns: what they say together, two barriers */
     /* unpacked_mma, unpacked_wgmma */
     TILE_OTHER_REGISTERS = 52, /* 44 to 74 in ptxas' code where there is room */

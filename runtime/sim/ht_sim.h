@@ -110,7 +110,7 @@ static inline float ht_f16_value(unsigned short bits) {
     return sim_f16_value(bits);
 }
 
-static inline void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least) {
+static inline void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least) {
     for (int half = 0; half < 32; half += 16) {
         const unsigned bits = pair >> half & 0x7fffu;
         const float one = bits <= 0x7c00u && bits >= (least >> half & 0x7fffu) ? 1.0f : 0.0f;
@@ -161,13 +161,13 @@ int ht_ld_relaxed_i32(const int *p, int line = __builtin_LINE());
 void ht_st_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 int ht_add_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 
-template <class T> static inline const T &ht_args_again(const T &args) {
+template <class T> static inline const T &ht_reload_args(const T &args) {
     return args;
 }
 static inline uint4 ht_ld16_once(const void *p, bool there, int line = __builtin_LINE()) {
     return there ? ht_ld16(p, line) : make_uint4(0x7fc00000u, 0x7fc00000u, 0x7fc00000u, 0x7fc00000u); // any: NaNs
 }
-static inline long long ht_anew(long long x) {
+static inline long long ht_opaque(long long x) {
     return x;
 }
 static inline void ht_prefetch(const void *p) {
@@ -224,7 +224,7 @@ static inline __attribute__((always_inline, unused)) bool ht_elect(int line = __
 /* ---- Hopper's asynchronous units (templates/hooks/arch/sm90.cuh; what is modelled and what not: sim_async.h) ---- */
 void ht_mbar_init(unsigned bar, int count, int line = __builtin_LINE());
 void ht_mbar_init_done(void);
-void ht_mbar_expect(unsigned bar, int bytes, int line = __builtin_LINE());
+void ht_mbar_arrive_expect_tx(unsigned bar, int bytes, int line = __builtin_LINE());
 void ht_mbar_arrive(unsigned bar, int line = __builtin_LINE());
 void ht_mbar_wait(unsigned bar, unsigned parity, int line = __builtin_LINE());
 void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
@@ -235,7 +235,7 @@ int ht_cluster_rank(void);
 unsigned ht_cluster_address(unsigned s, int rank);
 HT_SIM_COLLECTIVE void ht_cluster_barrier(int line = __builtin_LINE());
 void ht_mbar_arrive_cluster(unsigned bar, int line = __builtin_LINE());
-void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
+void ht_bulk_copy_multicast(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
 
 /* One wgmma as a lane asks for it. */
 enum ht_sim_slice { HT_SIM_F16, HT_SIM_BF16, HT_SIM_TF32, HT_SIM_S8 };
@@ -291,13 +291,13 @@ template <int PENDING> HT_SIM_INLINE void ht_wgmma_wait(int line = __builtin_LIN
     static_assert(PENDING >= 0 && PENDING <= 7, "number of groups that may stay pending");
     ht_sim_wgmma_wait(PENDING, line);
 }
-template <int COUNT, class T> HT_SIM_INLINE void ht_wgmma_pin(T *d, int line = __builtin_LINE()) {
+template <int COUNT, class T> HT_SIM_INLINE void ht_wgmma_fence_operand(T *d, int line = __builtin_LINE()) {
     ht_sim_wgmma_pin(d, line);
 }
-template <int REGISTERS> HT_SIM_INLINE void ht_give_registers(int line = __builtin_LINE()) {
+template <int REGISTERS> HT_SIM_INLINE void ht_reg_dealloc(int line = __builtin_LINE()) {
     ht_sim_registers(REGISTERS, 1, line);
 }
-template <int REGISTERS> HT_SIM_INLINE void ht_take_registers(int line = __builtin_LINE()) {
+template <int REGISTERS> HT_SIM_INLINE void ht_reg_alloc(int line = __builtin_LINE()) {
     ht_sim_registers(REGISTERS, 0, line);
 }
 /* Launches are synchronous: the predecessor is always done; sim_grid.cpp checks that kernels do not rely on it. Templates, as
@@ -305,13 +305,13 @@ template <int REGISTERS> HT_SIM_INLINE void ht_take_registers(int line = __built
 void ht_sim_grid_wait(void);
 void ht_sim_grid_release(void);
 void ht_sim_grid_vouched(int line);
-template <class = void> HT_SIM_INLINE void ht_grid_wait(void) {
+template <class = void> HT_SIM_INLINE void ht_pdl_wait(void) {
     ht_sim_grid_wait();
 }
-template <class = void> HT_SIM_INLINE void ht_grid_release(void) {
+template <class = void> HT_SIM_INLINE void ht_pdl_trigger(void) {
     ht_sim_grid_release();
 }
-template <class = void> HT_SIM_INLINE void ht_grid_vouched(int line = __builtin_LINE()) {
+template <class = void> HT_SIM_INLINE void ht_pdl_assume_complete(int line = __builtin_LINE()) {
     ht_sim_grid_vouched(line);
 }
 

@@ -87,7 +87,7 @@ static bool check_phase(engine &e, const access &who, mbarrier &b) {
     if (b.missing != 0 || b.announced > 0)
         return true;
     if (b.announced < 0) {
-        engine_fail(e, who.thread, who.line, "announce with ht_mbar_expect what the copies bring",
+        engine_fail(e, who.thread, who.line, "announce with ht_mbar_arrive_expect_tx what the copies bring",
                     "copies have brought %lld bytes more than were announced to the mbarrier at shared byte "
                     "%u (phase %u)",
                     static_cast<long long>(-b.announced), b.offset, b.phase);
@@ -97,7 +97,7 @@ static bool check_phase(engine &e, const access &who, mbarrier &b) {
         if (copy.barrier != index_of(e, b) || copy.phase != b.phase)
             continue;
         engine_fail(
-            e, copy.thread, copy.line, "announce the bytes of all copies with ht_mbar_expect",
+            e, copy.thread, copy.line, "announce the bytes of all copies with ht_mbar_arrive_expect_tx",
             "phase %u of the mbarrier at shared byte %u completes without this ht_bulk_copy of %u bytes",
             b.phase, b.offset, copy.bytes);
         return false;
@@ -363,12 +363,12 @@ void ht_mbar_init_done(void) {
         b.published = b.published || b.maker == r.who.thread;
 }
 
-void ht_mbar_expect(unsigned bar, int bytes, int line) {
-    request r("ht_mbar_expect", line);
+void ht_mbar_arrive_expect_tx(unsigned bar, int bytes, int line) {
+    request r("ht_mbar_arrive_expect_tx", line);
     if (r.e == nullptr)
         return;
     if (bytes < 0) {
-        engine_fail(*r.e, r.who.thread, line, "announce 0 to 1048575 bytes", "ht_mbar_expect of %d bytes",
+        engine_fail(*r.e, r.who.thread, line, "announce 0 to 1048575 bytes", "ht_mbar_arrive_expect_tx of %d bytes",
                     bytes);
         abandon_thread(*r.e);
     }
@@ -425,8 +425,8 @@ void ht_mbar_arrive_cluster(unsigned bar, int line) {
         abandon_thread(*r.e);
 }
 
-void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar, int line) {
-    request r("ht_bulk_copy_all", line);
+void ht_bulk_copy_multicast(unsigned to, const void *from, int bytes, unsigned bar, int line) {
+    request r("ht_bulk_copy_multicast", line);
     for (unsigned rank = 0; r.e != nullptr && rank < r.e->blocks; rank++)
         if (!bulk_copy_issue(*r.e, r.who, rank, to, from, bytes, bar))
             abandon_thread(*r.e);

@@ -23,7 +23,7 @@
  *              start is not known here)
  * Not modelled: time; larger clusters; ordinary accesses to a partner's memory (refused); an accumulator read between issue and wait (its reader gets NaN); a fence that comes
  * before the last ordinary use of the registers instead of after it; dependent launch, since launches are
- * synchronous; which registers the compiler moves across ht_wgmma_pin. */
+ * synchronous; which registers the compiler moves across ht_wgmma_fence_operand. */
 #ifndef HT_SIM_ASYNC_H
 #define HT_SIM_ASYNC_H
 

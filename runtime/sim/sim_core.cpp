@@ -594,7 +594,7 @@ static int launch_checked(const ht_sim_launch_info &info) {
     if (p.no_memory)
         throw std::bad_alloc();
     if (!waited && p.failed_block == UINT64_MAX)
-        why = kernel_label(info) + ": no thread has called ht_grid_wait, so the end of this launch says nothing of the one before it";
+        why = kernel_label(info) + ": no thread has called ht_pdl_wait, so the end of this launch says nothing of the one before it";
     else
         why = p.error;
     if (why.empty())

@@ -41,7 +41,7 @@ const char *call_name(call_kind kind) {
         "ht_wgmma_fence",
         "ht_wgmma_commit",
         "ht_wgmma_wait",
-        "ht_give_registers or ht_take_registers"};
+        "ht_reg_dealloc or ht_reg_alloc"};
     return kind >= CALL_MFMA ? sim_mfma_table[kind - CALL_MFMA].name : names[kind];
 }
 

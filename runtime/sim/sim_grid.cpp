@@ -1,6 +1,6 @@
 /* sim_grid: launches that may begin before the one before them has ended (ht_launch_dependent). Here that one always has, so what
  * is checked is that nobody could tell:
- *   a thread touches global memory only behind its ht_grid_wait; behind ht_grid_vouched it may read, which is for what was there
+ *   a thread touches global memory only behind its ht_pdl_wait; behind ht_pdl_assume_complete it may read, which is for what was there
  *   before the launch before this one, if that one waited before it let this one begin;
  *   somebody waits, else the end of this launch would say nothing of the one before it. */
 #include "sim_internal.h"
@@ -38,8 +38,8 @@ void grid_block_ends(engine &e) {
 bool grid_allows(engine &e, const access &who, grid_reach needed) {
     if (e.threads[who.thread]->reach >= needed)
         return true;
-    engine_fail(e, who.thread, who.line, "call ht_grid_wait first",
-                "%s before ht_grid_wait: the launch before this one may still be running", who.name);
+    engine_fail(e, who.thread, who.line, "call ht_pdl_wait first",
+                "%s before ht_pdl_wait: the launch before this one may still be running", who.name);
     return false;
 }
 
@@ -67,12 +67,12 @@ void ht_sim_grid_release(void) {
 }
 
 void ht_sim_grid_vouched(int line) {
-    request r("ht_grid_vouched", line);
+    request r("ht_pdl_assume_complete", line);
     if (r.e == nullptr)
         return;
     if (!r.e->launch->vouched) {
-        engine_fail(*r.e, r.who.thread, line, "let that launch wait first, or call ht_grid_wait here",
-                    "ht_grid_vouched, but the launch before this one released before it waited");
+        engine_fail(*r.e, r.who.thread, line, "let that launch wait first, or call ht_pdl_wait here",
+                    "ht_pdl_assume_complete, but the launch before this one released before it waited");
         abandon_thread(*r.e);
     }
     if (r.e->running->reach == REACHES_NOTHING)

@@ -377,7 +377,7 @@ static bool perform_registers(engine &e, unsigned warp, const access &who) {
     if (held != 0 && (give ? at.value > held : at.value < held)) {
         engine_fail(e, who.thread, who.line, "giving lowers the number and taking raises it",
                     "%s: %d registers, the warpgroup has %d of a thread",
-                    give ? "ht_give_registers" : "ht_take_registers", at.value, held);
+                    give ? "ht_reg_dealloc" : "ht_reg_alloc", at.value, held);
         return false;
     }
     held = at.value;
@@ -495,14 +495,14 @@ void ht_sim_registers(int count, int give, int line) {
 }
 
 void ht_sim_wgmma_pin(const void *d, int line) {
-    request r("ht_wgmma_pin", line);
+    request r("ht_wgmma_fence_operand", line);
     if (r.e == nullptr || !async_on(*r.e))
         return;
     for (const wgmma_chain &c : r.e->async->matrix[r.who.thread / WARP_SIZE].chains) {
         if (!c.flying || c.d[r.who.thread % WARP_SIZE] != d)
             continue;
         engine_fail(*r.e, r.who.thread, line, "ht_wgmma_wait for them first",
-                    "ht_wgmma_pin of accumulators in flight");
+                    "ht_wgmma_fence_operand of accumulators in flight");
         abandon_thread(*r.e);
     }
 }

@@ -13,7 +13,7 @@
 #endif
 constexpr int BM = 128, BN = 128, BK = 128, WM = 64, WN = 32, STAGES = 3;
 constexpr int WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 32, B_TILES = 2, D_COLS = 2;
-constexpr int MIN_BLOCKS = 1, REFILLS = 1, RASTER = 8;
+constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 1, RASTER = 8;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/stage/cp_async.cuh"
 #include "../hooks/frag/ldmatrix.cuh"
@@ -23,7 +23,7 @@ constexpr int MIN_BLOCKS = 1, REFILLS = 1, RASTER = 8;
 #include "../hooks/prim/crt_hip.cuh"
 constexpr int BM = 128, BN = 128, BK = 128, WM = 64, WN = 64, STAGES = 2;
 constexpr int WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 32, B_TILES = 1, D_COLS = 16;
-constexpr int MIN_BLOCKS = 1, REFILLS = 0, RASTER = 8;
+constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/stage/via_registers.cuh"
 #include "../hooks/frag/mfma.cuh"

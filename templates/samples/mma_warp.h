@@ -13,8 +13,8 @@
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3;
 constexpr int WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 2, D_COLS = 2;
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 1;
-constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, POISONS_ROWS = 0, SCALES_SUMS = 0;
-constexpr int MIN_BLOCKS = 1, REFILLS = 1, RASTER = 8, PACK_TILES = 4, PACK_BLOCKS_PER_SM = 2, SMS = 108, CHECKS = 1;
+constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, HAS_NAN_ROWS = 0, SCALES_SUMS = 0;
+constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 1, RASTER = 8, PACK_TILES = 4, PACK_BLOCKS_PER_SM = 2, SMS = 108, CHECKS = 1;
 constexpr int SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 166912, SMEM_RESERVED = 1024, L2_BYTES = 41943040;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/stage/cp_async.cuh"
@@ -25,8 +25,8 @@ constexpr int SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 166912, SMEM_RESERVED = 102
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 2;
 constexpr int WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 16;
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 2;
-constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, POISONS_ROWS = 0, SCALES_SUMS = 0;
-constexpr int MIN_BLOCKS = 1, REFILLS = 0, RASTER = 8, PACK_TILES = 3, PACK_BLOCKS_PER_SM = 1, SMS = 104, CHECKS = 0;
+constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, HAS_NAN_ROWS = 0, SCALES_SUMS = 0;
+constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8, PACK_TILES = 3, PACK_BLOCKS_PER_SM = 1, SMS = 104, CHECKS = 0;
 constexpr int SMEM_PER_SM = 65536, SMEM_PER_BLOCK = 65536, SMEM_RESERVED = 0, L2_BYTES = 8388608;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/stage/via_registers.cuh"

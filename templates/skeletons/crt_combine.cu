@@ -33,7 +33,7 @@ struct scalars {
     unsigned sign;
 };
 
-HT_DEVICE scalars read_scalars(const ht_crt_combine_args &g)
+HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g)
 {
     scalars by = {read_scalar(g.alpha_ptr, g.alpha), read_scalar(g.beta_ptr, g.beta), 0, 0, 0};
     const int field = (int)(by.alpha >> 52 & 0x7ff);
@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combi
     const int row0 = tile % tiles_m * BM, col0 = tile / tiles_m * BN;
     const unsigned char *from =
         g.planes + entry * g.plane_stride + (long long)tile * (BM * BN) + (piece * CRT_THREADS + thread) * 16;
-    const scalars by = read_scalars(g);
+    const scalars by = load_alpha_beta(g);
     unsigned x[4][GROUPS * 4]; // four elements to a word, by moduli
 #pragma unroll
     for (int l = 0; l < GROUPS * 4; l++) {

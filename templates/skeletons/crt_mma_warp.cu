@@ -20,14 +20,14 @@ constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
 constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
-constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 + REFILLS : 1;
+constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
 constexpr int EXACT_STEPS = CRT_EXACT_K / BK; // after which INT32 could overflow
 constexpr int SUMS = MI * NI * D_REGS;        // of a thread
 static_assert(SUMS % 16 == 0, "a thread stores whole 16 bytes");
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that
 // run together share panels in L2.
-HT_DEVICE void place_tile(const ht_crt_gemm_args &g, int *tile_m, int *tile_n)
+HT_DEVICE void raster_tile(const ht_crt_gemm_args &g, int *tile_m, int *tile_n)
 {
     const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
     const int per_group = RASTER * tiles_n;
@@ -55,7 +55,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
-    place_tile(g, &tile_m, &tile_n);
+    raster_tile(g, &tile_m, &tile_n);
 
     const int modulus = (int)blockIdx.z % CRT_MODULI, entry = (int)blockIdx.z / CRT_MODULI;
     const int steps = g.k_blocks / K_ATOMS;
@@ -106,31 +106,31 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
 
-    // ---- prologue: LOOKAHEAD stages on their way, the first one landed
+    // ---- prologue: PREFETCH_STAGES stages on their way, the first one landed
     //@emit prologue
 #pragma unroll
-    for (int s = 0; s < LOOKAHEAD; s++) {
+    for (int s = 0; s < PREFETCH_STAGES; s++) {
         if (s < steps) {
 #pragma unroll
             for (int p = 0; p < PARTS; p++) {
-                ht_stage_issue(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16,
+                ht_stage_copy_issue(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16,
                                src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
                                    p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
             }
 #pragma unroll
             for (int p = 0; p < PARTS; p++) {
-                ht_stage_land(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16);
+                ht_stage_copy_complete(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16);
             }
         }
         ht_stage_commit();
         copy_from += K_ATOMS * 8192;
     }
-    ht_stage_wait<LOOKAHEAD - 1>();
+    ht_stage_wait<PREFETCH_STAGES - 1>();
     ht_barrier();
     //@end
 
     unsigned read = 0;                                             // offset of the stage being multiplied
-    unsigned write = (unsigned)(LOOKAHEAD % STAGES) * STAGE_BYTES; // offset of the stage being filled
+    unsigned write = (unsigned)(PREFETCH_STAGES % STAGES) * STAGE_BYTES; // offset of the stage being filled
     int exact = 0;                                                 // steps since sums were zero or residues
 
     //@emit first
@@ -148,42 +148,42 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     // between the MMAs.
     for (int step = 0; step < steps; step++) {
         const bool more = step + 1 < steps;          // there is a next stage to read
-        const bool fetch = step + LOOKAHEAD < steps; // there is a stage to copy
+        const bool fetch = step + PREFETCH_STAGES < steps; // there is a stage to copy
         const unsigned wrapped = read + STAGE_BYTES == SMEM_BYTES ? 0 : read + STAGE_BYTES;
         const unsigned next = more ? wrapped : read; // the last turn reloads what it has: valid, and unused
                                                      //@emit step
 #pragma unroll
         for (int s = 0; s < K_STEPS; s++) {
-            if (s == 0 && fetch && !REFILLS) {
+            if (s == 0 && fetch && !REFILL_AFTER_BARRIER) {
 #pragma unroll
                 for (int p = 0; p < PARTS; p++) {
-                    ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
+                    ht_stage_copy_issue(&staged[p], copy_to + write + p * THREADS * 16,
                                    src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
                                        p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
                 }
             }
             if (s == K_STEPS - 1) {
-                ht_stage_free();
+                ht_stage_release();
                 if (fetch) {
 #pragma unroll
                     for (int p = 0; p < PARTS; p++) {
-                        ht_stage_land(&staged[p], copy_to + write + p * THREADS * 16);
+                        ht_stage_copy_complete(&staged[p], copy_to + write + p * THREADS * 16);
                     }
                 }
-                if (!REFILLS)
+                if (!REFILL_AFTER_BARRIER)
                     ht_stage_commit();
-                ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();
+                ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>();
                 ht_barrier();
-                if (fetch && REFILLS) {
+                if (fetch && REFILL_AFTER_BARRIER) {
 #pragma unroll
                     for (int p = 0; p < PARTS; p++) {
-                        ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
+                        ht_stage_copy_issue(&staged[p], copy_to + write + p * THREADS * 16,
                                        src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
                                            p * THREADS * 16 / 8192 % K_ATOMS * 8192 +
                                            p * THREADS * 16 % 8192);
                     }
                 }
-                if (REFILLS)
+                if (REFILL_AFTER_BARRIER)
                     ht_stage_commit();
             }
             const int n = (s + 1) % K_STEPS, half = (s + 1) % 2;

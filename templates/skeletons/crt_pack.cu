@@ -58,17 +58,17 @@ HT_DEVICE unsigned load_shared(unsigned s)
 
 // ---- measure
 // -----------------------------------------------------------------------------------------------------------
-// A row of a block is measured by eight threads: `share` is which. K_CONTIGUOUS: neighbouring lanes, which
+// A row of a block is measured by eight threads: `share` is which. K_MAJOR: neighbouring lanes, which
 // take neighbouring k; else one of each warp (two of each wavefront of 64), whose lanes take neighbouring
 // rows.
-template <bool K_CONTIGUOUS> HT_DEVICE int row_of_thread(void)
+template <bool K_MAJOR> HT_DEVICE int row_of_thread(void)
 {
-    return K_CONTIGUOUS ? (int)threadIdx.x / 8 : (int)threadIdx.x % MEASURE_ROWS;
+    return K_MAJOR ? (int)threadIdx.x / 8 : (int)threadIdx.x % MEASURE_ROWS;
 }
 
-template <bool K_CONTIGUOUS> HT_DEVICE int share_of_thread(void)
+template <bool K_MAJOR> HT_DEVICE int share_of_thread(void)
 {
-    return K_CONTIGUOUS ? (int)threadIdx.x % 8 : (int)threadIdx.x / MEASURE_ROWS;
+    return K_MAJOR ? (int)threadIdx.x % 8 : (int)threadIdx.x / MEASURE_ROWS;
 }
 
 // The same from the matrix once more, where all that a thread has seen is subnormal: the binade of the
@@ -96,14 +96,14 @@ HT_DEVICE unsigned long long sum_of_subnormal(const ht_crt_pack_args &g, const d
     return sum;
 }
 
-template <bool K_CONTIGUOUS>
+template <bool K_MAJOR>
 HT_DEVICE void measure_segment(const ht_crt_pack_args &g, long long entry, int block)
 {
     const unsigned smem = ht_smem_base<MEASURE_BYTES>();
     const double *const src = g.src + entry * g.src_stride;
     const int strips = (g.rows + MEASURE_ROWS - 1) / MEASURE_ROWS, segment = block / strips,
               k0 = segment * CRT_SEGMENT;
-    const int own = row_of_thread<K_CONTIGUOUS>(), share = share_of_thread<K_CONTIGUOUS>(),
+    const int own = row_of_thread<K_MAJOR>(), share = share_of_thread<K_MAJOR>(),
               row = block % strips * MEASURE_ROWS + own;
     const unsigned at = smem + (unsigned)(own * 8 + share) * 4;
     unsigned high[MEASURE_HELD];
@@ -174,21 +174,21 @@ HT_DEVICE unsigned word_at(int row, int k)
 
 // A block's elements into shared memory. Where rows are contiguous a warp takes pieces of four, 32 bytes:
 // of neighbouring k they are in banks of their own.
-template <bool K_CONTIGUOUS>
+template <bool K_MAJOR>
 HT_DEVICE void load_block(const ht_crt_pack_args &g, const double *src, int row0, int k0, unsigned smem)
 {
     const int thread = (int)threadIdx.x;
     unsigned long long x[SPLIT_ELEMENTS];
 #pragma unroll
     for (int i = 0; i < SPLIT_ELEMENTS; i++) {
-        const int row = K_CONTIGUOUS ? thread / SPLIT_K + i * 4 : thread % 4 + i * 4,
-                  k = K_CONTIGUOUS ? thread % SPLIT_K : thread / 4;
+        const int row = K_MAJOR ? thread / SPLIT_K + i * 4 : thread % 4 + i * 4,
+                  k = K_MAJOR ? thread % SPLIT_K : thread / 4;
         x[i] = load_element(g, src, row0 + row, k0 + k);
     }
 #pragma unroll
     for (int i = 0; i < SPLIT_ELEMENTS; i++) {
-        const int row = K_CONTIGUOUS ? thread / SPLIT_K + i * 4 : thread % 4 + i * 4,
-                  k = K_CONTIGUOUS ? thread % SPLIT_K : thread / 4;
+        const int row = K_MAJOR ? thread / SPLIT_K + i * 4 : thread % 4 + i * 4,
+                  k = K_MAJOR ? thread % SPLIT_K : thread / 4;
         ht_sts4(smem + word_at(row, k), ht_as_float((unsigned)x[i]));
         ht_sts4(smem + PLANE_BYTES + word_at(row, k), ht_as_float((unsigned)(x[i] >> 32)));
     }

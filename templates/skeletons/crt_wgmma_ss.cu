@@ -1,7 +1,7 @@
 #include "../samples/crt_wgmma_ss.h" //@drop
 // ---- geometry: INT8 products of residues by wgmma, one for each modulus A block computes BM x BN sums of
 // one modulus at a time; its last warpgroup copies panels into a ring of STAGES slots, the others multiply,
-// each WN columns, in SUBS parts of 64, and all BM rows. As in wgmma_ss the unit sees C transposed. Blocks
+// each WN columns, in N_SUBTILES parts of 64, and all BM rows. As in wgmma_ss the unit sees C transposed. Blocks
 // are persistent: work items are tiles, modulus after modulus, so that panels of one stay in L2, and copies
 // of the next item begin while sums of the last become residues.
 //
@@ -10,16 +10,16 @@
 //   producer     copy slot 0 | copy 1 | ...            waits for `empty`, announces `full`
 //   warpgroups   [slot 0][slot 1] ...                  one slot's MMAs in flight while the next one's are issued:
 //                                                      a slot is given back when the slot behind it is under way
-constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: sums of a thread in 64 columns
-constexpr int THREADS = (WGS + 1) * 128;
+constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64, ACC_REGS = BM / 2; // ACC_REGS: sums of a thread in 64 columns
+constexpr int THREADS = (CONSUMER_WARPGROUPS + 1) * 128;
 constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
-constexpr int A_BYTES = BM * 128, SLOT_BYTES = (BM + BN) * 128;
-constexpr int FULL = STAGES * SLOT_BYTES, EMPTY = FULL + STAGES * 8, SMEM_BYTES = EMPTY + STAGES * 8;
-constexpr int PRODUCER_REGISTERS = WGS == 2 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = WGS > 2 ? 160 : WGS > 1 ? 232 : 248;
+constexpr int A_BYTES = BM * 128, STAGE_BYTES = (BM + BN) * 128;
+constexpr int FULL = STAGES * STAGE_BYTES, EMPTY = FULL + STAGES * 8, SMEM_BYTES = EMPTY + STAGES * 8;
+constexpr int PRODUCER_REGISTERS = CONSUMER_WARPGROUPS == 2 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = CONSUMER_WARPGROUPS > 2 ? 160 : CONSUMER_WARPGROUPS > 1 ? 232 : 248;
 constexpr int EXACT_SLOTS = CRT_EXACT_K / 128; // after which INT32 could overflow
-static_assert((PRODUCER_REGISTERS + WGS * CONSUMER_REGISTERS) * 128 <= 65536, "what a block may have");
-static_assert(SUBS * REGS % 16 == 0, "a thread stores whole 16 bytes");
+static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536, "what a block may have");
+static_assert(N_SUBTILES * ACC_REGS % 16 == 0, "a thread stores whole 16 bytes");
 
 struct work {
     int m0, n0, modulus, entry;
@@ -28,7 +28,7 @@ struct work {
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run
 // together share panels in L2.
-HT_DEVICE work find_work(const ht_crt_gemm_args &g, int item)
+HT_DEVICE work next_tile(const ht_crt_gemm_args &g, int item)
 {
     const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN, tiles = tiles_m * tiles_n;
     const int whole = item / tiles, inside_all = item - whole * tiles, per_group = RASTER * tiles_n;
@@ -44,7 +44,7 @@ HT_DEVICE work find_work(const ht_crt_gemm_args &g, int item)
     return w;
 }
 
-HT_DEVICE int count_work(const ht_crt_gemm_args &g)
+HT_DEVICE int tile_count(const ht_crt_gemm_args &g)
 {
     return ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * CRT_MODULI * g.batch;
 }
@@ -60,10 +60,10 @@ HT_DEVICE void produce(const ht_crt_gemm_args &g, unsigned smem)
 {
     int slot = 0;
     unsigned phase = 1; // nobody has to empty the first round
-    ht_grid_wait();
-    ht_grid_release();
-    for (int item = (int)blockIdx.x; item < count_work(g); item += (int)gridDim.x) {
-        const work w = find_work(g, item);
+    ht_pdl_wait();
+    ht_pdl_trigger();
+    for (int item = (int)blockIdx.x; item < tile_count(g); item += (int)gridDim.x) {
+        const work w = next_tile(g, item);
         const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
@@ -77,9 +77,9 @@ HT_DEVICE void produce(const ht_crt_gemm_args &g, unsigned smem)
         }
 #pragma unroll 1
         for (int k = 0; k < g.k_blocks; k++) {
-            const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
+            const unsigned to = smem + (unsigned)slot * STAGE_BYTES, full = smem + FULL + (unsigned)slot * 8;
             ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
-            ht_mbar_expect(full, SLOT_BYTES);
+            ht_mbar_arrive_expect_tx(full, STAGE_BYTES);
 #pragma unroll
             for (int i = 0; i < A_BLOCKS + B_BLOCKS; i++) {
                 ht_bulk_copy(to + i * 8192, src[i] + k * 8192ll, 8192, full);
@@ -97,8 +97,8 @@ HT_DEVICE void store_residues(const ht_crt_gemm_args &g, const work &w, const in
     unsigned char *to = g.planes + w.entry * g.plane_stride + w.modulus * g.plane_modulus_stride +
                         w.tile * (BM * BN) + (int)threadIdx.x * 16;
 #pragma unroll
-    for (int i = 0; i < SUBS * REGS; i += 16) {
-        ht_stg16(to + i * (WGS * 128), make_uint4(ht_crt_residue_word(sum + i, p, barrett),
+    for (int i = 0; i < N_SUBTILES * ACC_REGS; i += 16) {
+        ht_stg16(to + i * (CONSUMER_WARPGROUPS * 128), make_uint4(ht_crt_residue_word(sum + i, p, barrett),
                                                   ht_crt_residue_word(sum + i + 4, p, barrett),
                                                   ht_crt_residue_word(sum + i + 8, p, barrett),
                                                   ht_crt_residue_word(sum + i + 12, p, barrett)));
@@ -114,22 +114,22 @@ HT_DEVICE void give_back(unsigned smem, int slot)
 HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
 {
     const int wg = ht_uniform((int)threadIdx.x / 128);
-    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
+    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int slot = 0;
     unsigned phase = 0;
-    int acc[SUBS][REGS];
-    ht_grid_wait();
-    ht_grid_release();
-    for (int item = (int)blockIdx.x; item < count_work(g); item += (int)gridDim.x) {
-        const work w = find_work(g, item);
+    int acc[N_SUBTILES][ACC_REGS];
+    ht_pdl_wait();
+    ht_pdl_trigger();
+    for (int item = (int)blockIdx.x; item < tile_count(g); item += (int)gridDim.x) {
+        const work w = next_tile(g, item);
         int exact = 0,
             last = -1; // slots since sums began or were residues; the slot whose MMAs are in flight
         for (int k = 0; k < g.k_blocks; k++) {
-            const unsigned at = (unsigned)slot * (SLOT_BYTES / 16);
+            const unsigned at = (unsigned)slot * (STAGE_BYTES / 16);
             ht_mbar_wait(smem + FULL + (unsigned)slot * 8, phase);
             ht_wgmma_fence();
 #pragma unroll
-            for (int s = 0; s < SUBS; s++) {
+            for (int s = 0; s < N_SUBTILES; s++) {
 #pragma unroll
                 for (int i = 0; i < 4; i++) { // 32 k
                     ht_wgmma(ht_width<BM>(), acc[s], rows + at + s * 512 + i * 2, cols + at + i * 2,
@@ -146,10 +146,10 @@ HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
                 exact = 0;
                 ht_wgmma_wait<0>();
 #pragma unroll
-                for (int s = 0; s < SUBS; s++) {
-                    ht_wgmma_pin<REGS>(acc[s]);
+                for (int s = 0; s < N_SUBTILES; s++) {
+                    ht_wgmma_fence_operand<ACC_REGS>(acc[s]);
 #pragma unroll
-                    for (int i = 0; i < REGS; i++) {
+                    for (int i = 0; i < ACC_REGS; i++) {
                         acc[s][i] = ht_crt_residue(acc[s][i], CRT_MODULUS[w.modulus], CRT_BARRETT[w.modulus]);
                     }
                 }
@@ -159,8 +159,8 @@ HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
         }
         ht_wgmma_wait<0>();
 #pragma unroll
-        for (int s = 0; s < SUBS; s++) {
-            ht_wgmma_pin<REGS>(acc[s]);
+        for (int s = 0; s < N_SUBTILES; s++) {
+            ht_wgmma_fence_operand<ACC_REGS>(acc[s]);
         }
         give_back(smem, last);
         store_residues(g, w, acc[0]);
@@ -173,19 +173,19 @@ static __global__ void __launch_bounds__(THREADS, 1) residues(const ht_crt_gemm_
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; s++) {
             ht_mbar_init(smem + FULL + s * 8, 1);
-            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4); // one arrival of each consumer warp
+            ht_mbar_init(smem + EMPTY + s * 8, CONSUMER_WARPGROUPS * 4); // one arrival of each consumer warp
         }
         ht_mbar_init_done();
     }
     ht_barrier();
-    if (ht_uniform((int)threadIdx.x / 128) == WGS) {
-        ht_give_registers<PRODUCER_REGISTERS>();
-        if (ht_uniform((int)threadIdx.x / 32) == WGS * 4) {
+    if (ht_uniform((int)threadIdx.x / 128) == CONSUMER_WARPGROUPS) {
+        ht_reg_dealloc<PRODUCER_REGISTERS>();
+        if (ht_uniform((int)threadIdx.x / 32) == CONSUMER_WARPGROUPS * 4) {
             if (threadIdx.x % 32 == 0)
                 produce(g, smem);
         }
     } else {
-        ht_take_registers<CONSUMER_REGISTERS>();
+        ht_reg_alloc<CONSUMER_REGISTERS>();
         consume(g, smem);
     }
 }

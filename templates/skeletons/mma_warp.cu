@@ -5,7 +5,7 @@
 //
 //   stage: [ A atoms: BM/64 row blocks x K_ATOMS ][ B atoms: BN/64 row blocks x K_ATOMS ]     8192 bytes each
 //
-// STAGES buffers form a ring; copies are issued for the stage LOOKAHEAD steps ahead: where a step begins, or with REFILLS behind
+// STAGES buffers form a ring; copies are issued for the stage PREFETCH_STAGES steps ahead: where a step begins, or with REFILL_AFTER_BARRIER behind
 // the barrier where everyone has read a stage, into that stage.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
 constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
@@ -22,14 +22,14 @@ constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
 constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
-constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 + REFILLS : 1;
+constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
 constexpr int M_BLOCKS = (WM + 63) / 64, N_BLOCKS = (WN + 63) / 64; // 64 x 64 blocks of C that a warp has part of
 constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
 // share panels in L2.
-HT_DEVICE void place_tile(const ht_gemm_args &g, int *tile_m, int *tile_n)
+HT_DEVICE void raster_tile(const ht_gemm_args &g, int *tile_m, int *tile_n)
 {
     const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
     const int per_group = RASTER * tiles_n;
@@ -54,30 +54,30 @@ HT_DEVICE unsigned stage_row(int row)
 
 // The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Parts of k are stored
 // in any case, the reduction asks again.
-HT_DEVICE unsigned tame_blocks(const ht_gemm_args &g, int row0, int col0)
+HT_DEVICE unsigned blocks_in_range(const ht_gemm_args &g, int row0, int col0)
 {
-    const bool asks = CHECKS && g.splits == 1 && ht_asks(g);
-    unsigned tame = asks ? 0 : ~0u;
-    for (int i = 0; asks && i < M_BLOCKS * N_BLOCKS; i++) {
+    const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g);
+    unsigned in_range = check_needed ? 0 : ~0u;
+    for (int i = 0; check_needed && i < M_BLOCKS * N_BLOCKS; i++) {
         const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
-        if (row < g.m && col < g.n && ht_is_tame(g, blockIdx.z, row / 64, col / 64))
-            tame |= 1u << i;
+        if (row < g.m && col < g.n && ht_block_in_range(g, blockIdx.z, row / 64, col / 64))
+            in_range |= 1u << i;
     }
-    return tame;
+    return in_range;
 }
 
-HT_DEVICE bool is_in_tame_block(unsigned tame, int row, int col)
+HT_DEVICE bool block_in_range(unsigned in_range, int row, int col)
 {
-    return M_BLOCKS * N_BLOCKS == 1 || (tame >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
+    return M_BLOCKS * N_BLOCKS == 1 || (in_range >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
 }
 
 // One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
 HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta,
-                            unsigned tame)
+                            unsigned in_range)
 {
-    if (row >= g.m || col >= g.n || !is_in_tame_block(tame, row, col))
+    if (row >= g.m || col >= g.n || !block_in_range(in_range, row, col))
         return;
-    sum = ht_part(sum, exponent);
+    sum = ht_partial(sum, exponent);
     if (g.splits > 1) {
         const long long part = (long long)blockIdx.z * g.splits + blockIdx.y;
         ht_stg_sum(g.partial, (part * g.n + col) * g.m + row, sum);
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
-    place_tile(g, &tile_m, &tile_n);
+    raster_tile(g, &tile_m, &tile_n);
 
     // This split's share of the k steps.
     const int total = g.k_blocks / K_ATOMS;
@@ -148,7 +148,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     }
 
     if (CHECKS)
-        ht_prefetch_alarms(g);
+        ht_prefetch_flags(g);
 
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
     unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step
@@ -173,31 +173,31 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
 
-    // ---- prologue: LOOKAHEAD stages on their way, the first one landed
+    // ---- prologue: PREFETCH_STAGES stages on their way, the first one landed
     //@emit prologue
 #pragma unroll
-    for (int s = 0; s < LOOKAHEAD; s++) {
+    for (int s = 0; s < PREFETCH_STAGES; s++) {
         if (s < steps) {
 #pragma unroll
             for (int p = 0; p < PARTS; p++) {
-                ht_stage_issue(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16,
+                ht_stage_copy_issue(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16,
                                src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
                                    p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
             }
 #pragma unroll
             for (int p = 0; p < PARTS; p++) {
-                ht_stage_land(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16);
+                ht_stage_copy_complete(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16);
             }
         }
         ht_stage_commit();
         copy_from += K_ATOMS * 8192;
     }
-    ht_stage_wait<LOOKAHEAD - 1>();
+    ht_stage_wait<PREFETCH_STAGES - 1>();
     ht_barrier();
     //@end
 
     unsigned read = 0;                                         // offset of the stage being multiplied
-    unsigned write = (unsigned)(LOOKAHEAD % STAGES) * STAGE_BYTES; // offset of the stage being filled
+    unsigned write = (unsigned)(PREFETCH_STAGES % STAGES) * STAGE_BYTES; // offset of the stage being filled
     int chain = 0;                                             // steps since the last promotion
 
     //@emit first
@@ -217,41 +217,41 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     // ---- steady state: one stage per turn. The next fragments are loaded and the next stage is copied between the MMAs.
     for (int step = 0; step < steps; step++) {
         const bool more = step + 1 < steps;         // there is a next stage to read
-        const bool fetch = step + LOOKAHEAD < steps; // there is a stage to copy
+        const bool fetch = step + PREFETCH_STAGES < steps; // there is a stage to copy
         const unsigned wrapped = read + STAGE_BYTES == SMEM_BYTES ? 0 : read + STAGE_BYTES;
         const unsigned next = more ? wrapped : read; // the last turn reloads what it has: valid, and unused
         //@emit step
 #pragma unroll
         for (int s = 0; s < K_STEPS; s++) {
-            if (s == 0 && fetch && !REFILLS) {
+            if (s == 0 && fetch && !REFILL_AFTER_BARRIER) {
 #pragma unroll
                 for (int p = 0; p < PARTS; p++) {
-                    ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
+                    ht_stage_copy_issue(&staged[p], copy_to + write + p * THREADS * 16,
                                    src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
                                        p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
                 }
             }
             if (s == K_STEPS - 1) {
-                ht_stage_free();
+                ht_stage_release();
                 if (fetch) {
 #pragma unroll
                     for (int p = 0; p < PARTS; p++) {
-                        ht_stage_land(&staged[p], copy_to + write + p * THREADS * 16);
+                        ht_stage_copy_complete(&staged[p], copy_to + write + p * THREADS * 16);
                     }
                 }
-                if (!REFILLS)
+                if (!REFILL_AFTER_BARRIER)
                     ht_stage_commit();
-                ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();
+                ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>();
                 ht_barrier();
-                if (fetch && REFILLS) {
+                if (fetch && REFILL_AFTER_BARRIER) {
 #pragma unroll
                     for (int p = 0; p < PARTS; p++) {
-                        ht_stage_issue(&staged[p], copy_to + write + p * THREADS * 16,
+                        ht_stage_copy_issue(&staged[p], copy_to + write + p * THREADS * 16,
                                        src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
                                            p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
                     }
                 }
-                if (REFILLS)
+                if (REFILL_AFTER_BARRIER)
                     ht_stage_commit();
             }
             const int n = (s + 1) % K_STEPS, half = (s + 1) % 2;
@@ -311,8 +311,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
-    const unsigned tame = tame_blocks(g, row0, col0);
-    if (tame == 0)
+    const unsigned in_range = blocks_in_range(g, row0, col0);
+    if (in_range == 0)
         return;
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
 #pragma unroll
@@ -333,7 +333,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             for (int q = 0; q < D_REGS; q++) {
                 store_result(g, result_of(&acc[0][i][j][q]), row0 + i * MMA_M + ht_d_row(lane, q / D_COLS),
                              col0 + j * MMA_N + ht_d_col(lane, q % D_COLS),
-                             ea[i * D_ROWS + q / D_COLS] + eb[j * D_COLS + q % D_COLS], alpha, beta, tame);
+                             ea[i * D_ROWS + q / D_COLS] + eb[j * D_COLS + q % D_COLS], alpha, beta, in_range);
             }
         }
     }

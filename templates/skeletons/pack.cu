@@ -37,41 +37,41 @@ constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all
 constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a thread writes of each tile
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
-constexpr int LOADS_AHEAD = 1;                                  // tiles under way from device memory
+constexpr int PREFETCH_LOADS = 1;                                  // tiles under way from device memory
 
 // Everything a block must know about its place.
-struct pack_place {
+struct pack_tile {
     const float *src;
     int *exponents;
     int *tame;                             // with CHECK: this block's number
     float *copy;                           // with CHECK 2: of this row block
     int copy_ld;
-    pack_meeting meeting;                  // of this row block
+    absmax_exchange exchange;                  // of this row block
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
     int k_tile, tiles;
     unsigned tile, room;                   // shared memory: tiles, and numbers for each row
 };
 
-HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles, int pieces)
+HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles, int pieces)
 {
-    pack_place at;
+    pack_tile at;
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.row_absmax + entry * g.absmax_stride;
-    at.meeting.pieces = pieces;
-    at.meeting.piece_k = tiles * 64;
+    at.exchange.pieces = pieces;
+    at.exchange.piece_k = tiles * 64;
     at.row_blocks = row_blocks_of(g);
     at.row_block = (int)blockIdx.x / pieces;
     at.row0 = at.row_block * 64;
     at.rows = g.rows - at.row0;
-    at.meeting.piece = (int)blockIdx.x - at.row_block * pieces;
-    at.k_tile = at.meeting.piece * tiles;
+    at.exchange.piece = (int)blockIdx.x - at.row_block * pieces;
+    at.k_tile = at.exchange.piece * tiles;
     at.tame = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.meeting.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
-    at.meeting.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
+    at.exchange.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
+    at.exchange.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
@@ -86,9 +86,9 @@ HT_DEVICE unsigned unit_at(int row, int k4)
 
 // The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' largest magnitudes so far.
 // k contiguous: x[i] is row slow + 16 i, k fast .. fast + 3; else x[i] is k 4 slow + i, rows fast .. fast + 3.
-template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uint4 *x, int fast, int slow, unsigned *most)
+template <bool K_MAJOR> HT_DEVICE void store_block(unsigned tile, const uint4 *x, int fast, int slow, unsigned *most)
 {
-    if (K_CONTIGUOUS) {
+    if (K_MAJOR) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             ht_sts16(tile + unit_at(slow + i * 16, fast / 4), x[i]);
@@ -96,19 +96,19 @@ template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uin
                 most[i] = larger_key(most[i], key_of_four(x[i]));
         }
     } else {
-        const uint4 turned[4] = {make_uint4(x[0].x, x[1].x, x[2].x, x[3].x), make_uint4(x[0].y, x[1].y, x[2].y, x[3].y),
+        const uint4 transposed[4] = {make_uint4(x[0].x, x[1].x, x[2].x, x[3].x), make_uint4(x[0].y, x[1].y, x[2].y, x[3].y),
                                  make_uint4(x[0].z, x[1].z, x[2].z, x[3].z), make_uint4(x[0].w, x[1].w, x[2].w, x[3].w)};
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            ht_sts16(tile + unit_at(fast + i, slow), turned[i]);
+            ht_sts16(tile + unit_at(fast + i, slow), transposed[i]);
             if (SCALES_ROWS)
-                most[i] = larger_key(most[i], key_of_four(turned[i]));
+                most[i] = larger_key(most[i], key_of_four(transposed[i]));
         }
     }
 }
 
 // What the threads have found to be their rows' largest magnitudes into at.room; in how many parts.
-template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at, unsigned *most)
+template <bool K_MAJOR> HT_DEVICE int leave_magnitudes(const pack_tile &at, unsigned *most)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
     if (!SCALES_ROWS)
@@ -116,7 +116,7 @@ template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at
     // k contiguous: a row's 16 threads are neighbours; else a row has two in each of the eight warps
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        if (K_CONTIGUOUS) {
+        if (K_MAJOR) {
             most[i] = larger_key_across(most[i], 8);
             most[i] = larger_key_across(most[i], 4);
             most[i] = larger_key_across(most[i], 2);
@@ -125,29 +125,29 @@ template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at
             most[i] = larger_key_across(most[i], 16);
         }
     }
-    if (K_CONTIGUOUS ? lane % 16 == 0 : lane < 16) {
+    if (K_MAJOR ? lane % 16 == 0 : lane < 16) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const int row = K_CONTIGUOUS ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
+            const int row = K_MAJOR ? slow + i * 16 : (int)threadIdx.x / 32 * 64 + fast + i;
             ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[i])));
         }
     }
-    return K_CONTIGUOUS ? 1 : 8;
+    return K_MAJOR ? 1 : 8;
 }
 
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
-// direction, LOADS_AHEAD tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
-template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at)
+// direction, PREFETCH_LOADS tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
+template <bool K_MAJOR> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_tile &at)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
-    const long long step = K_CONTIGUOUS ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
-    const long long tile_step = K_CONTIGUOUS ? 64 : 64 * g.ld;
-    const float *corner = K_CONTIGUOUS ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
+    const long long step = K_MAJOR ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
+    const long long tile_step = K_MAJOR ? 64 : 64 * g.ld;
+    const float *corner = K_MAJOR ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
                                        : at.src + at.row0 + fast + (at.k_tile * 64 + slow * 4) * g.ld;
-    uint4 x[LOADS_AHEAD + 1][4];
+    uint4 x[PREFETCH_LOADS + 1][4];
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int t = 0; t < LOADS_AHEAD; t++) {
+    for (int t = 0; t < PREFETCH_LOADS; t++) {
         if (t < at.tiles) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
@@ -157,34 +157,34 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
     }
 #pragma unroll
     for (int t = 0; t < PACK_TILES; t++) {
-        if (t + LOADS_AHEAD < at.tiles) {
+        if (t + PREFETCH_LOADS < at.tiles) {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                x[(t + LOADS_AHEAD) % (LOADS_AHEAD + 1)][i] = ht_ldg16(corner + (t + LOADS_AHEAD) * tile_step + i * step);
+                x[(t + PREFETCH_LOADS) % (PREFETCH_LOADS + 1)][i] = ht_ldg16(corner + (t + PREFETCH_LOADS) * tile_step + i * step);
             }
         }
         if (t < at.tiles)
-            store_block<K_CONTIGUOUS>(at.tile + t * TILE_BYTES, x[t % (LOADS_AHEAD + 1)], fast, slow, most);
+            store_block<K_MAJOR>(at.tile + t * TILE_BYTES, x[t % (PREFETCH_LOADS + 1)], fast, slow, most);
     }
-    return leave_magnitudes<K_CONTIGUOUS>(at, most);
+    return leave_magnitudes<K_MAJOR>(at, most);
 }
 
 // Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
 // the matrix is contiguous.
-struct four_ahead {
+struct misaligned_vec4 {
     uint4 low, high;
 };
 
 // From word `first` of a piece on. Both pieces must lie in the line; the second is not read where the first has all.
-HT_DEVICE four_ahead load_four(const float *p, int first)
+HT_DEVICE misaligned_vec4 load_four(const float *p, int first)
 {
-    four_ahead x;
+    misaligned_vec4 x;
     x.low = ht_ldg16(p - first);
     x.high = first != 0 ? ht_ldg16(p - first + 4) : x.low;
     return x;
 }
 
-HT_DEVICE uint4 shifted(const four_ahead &x, int first)
+HT_DEVICE uint4 shifted(const misaligned_vec4 &x, int first)
 {
     const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
     const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
@@ -194,21 +194,21 @@ HT_DEVICE uint4 shifted(const four_ahead &x, int first)
 
 // The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
 // element outside a line is read, though it may lie in the same 16 bytes: tiles at the ends of lines are read one by one.
-template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
+template <bool K_MAJOR> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_tile &at)
 {
-    constexpr int FURTHER = K_CONTIGUOUS ? 16 : 1; // lines from one of a thread's four to the next: 16 shift alike
+    constexpr int FURTHER = K_MAJOR ? 16 : 1; // lines from one of a thread's four to the next: 16 shift alike
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
-    const int length = K_CONTIGUOUS ? g.k : g.rows, lines = K_CONTIGUOUS ? g.rows : g.k;
+    const int length = K_MAJOR ? g.k : g.rows, lines = K_MAJOR ? g.rows : g.k;
     unsigned most[4] = {0, 0, 0, 0};
     for (int t = 0; t < at.tiles; t++) {
-        const int k0 = (at.k_tile + t) * 64, start = K_CONTIGUOUS ? k0 : at.row0, line0 = K_CONTIGUOUS ? at.row0 : k0;
+        const int k0 = (at.k_tile + t) * 64, start = K_MAJOR ? k0 : at.row0, line0 = K_MAJOR ? at.row0 : k0;
         const bool inside = start > 0 && start + 64 + 4 <= length && line0 + 64 <= lines;
-        const int line = line0 + (K_CONTIGUOUS ? slow : slow * 4), left = length - start - fast;
+        const int line = line0 + (K_MAJOR ? slow : slow * 4), left = length - start - fast;
         const float *from = at.src + line * g.ld + start + fast;
         uint4 four[4];
         if (inside) {
-            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_CONTIGUOUS ? 0 : (int)g.ld;
-            four_ahead x[4];
+            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_MAJOR ? 0 : (int)g.ld;
+            misaligned_vec4 x[4];
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 x[i] = load_four(from + i * FURTHER * g.ld, (first + i * shift) & 3);
@@ -220,17 +220,17 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args 
         } else {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                four[i] = load_some(from + i * FURTHER * g.ld, line + i * FURTHER < lines ? left : 0);
+                four[i] = load_guarded(from + i * FURTHER * g.ld, line + i * FURTHER < lines ? left : 0);
             }
         }
-        store_block<K_CONTIGUOUS>(at.tile + (unsigned)(t * TILE_BYTES), four, fast, slow, most);
+        store_block<K_MAJOR>(at.tile + (unsigned)(t * TILE_BYTES), four, fast, slow, most);
     }
-    return leave_magnitudes<K_CONTIGUOUS>(at, most);
+    return leave_magnitudes<K_MAJOR>(at, most);
 }
 
 // For the row threadIdx.x % 64: publishes what this block has found, in `parts` parts in room, and leaves in room what this
 // thread's quarter of the block has collected.
-HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_place &at, int parts)
+HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_tile &at, int parts)
 {
     const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
     int most = 0;
@@ -238,15 +238,15 @@ HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_place &at, 
         most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)(p * 64 + row) * 4)));
     if (quarter == 0) {
         ht_sts4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4, ht_as_float((unsigned)most));
-        if (at.meeting.pieces > 1)
-            ht_st_relaxed_i32(at.meeting.published + at.meeting.piece * 64 + row, most);
+        if (at.exchange.pieces > 1)
+            ht_st_relaxed_i32(at.exchange.published + at.exchange.piece * 64 + row, most);
     }
-    const int found = at.meeting.pieces > 1 ? collect<64, PACK_THREADS, 8>(g, at.src, at.row0, at.meeting) : most;
+    const int found = at.exchange.pieces > 1 ? collect<64, PACK_THREADS, 8>(g, at.src, at.row0, at.exchange) : most;
     ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
 }
 
 // A row's largest magnitude over all of k, from what the quarters have collected.
-HT_DEVICE int magnitude_of_row(const pack_place &at, int row)
+HT_DEVICE int magnitude_of_row(const pack_tile &at, int row)
 {
     int most = 0;
 #pragma unroll
@@ -258,8 +258,8 @@ HT_DEVICE int magnitude_of_row(const pack_place &at, int row)
 
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
 template <int CHECK>
-HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
-                           float factor, pack_tally *tally)
+HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
+                           float factor, large_counts *large_count)
 {
     unsigned packed[SLICES][4];
 #pragma unroll
@@ -271,7 +271,7 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
         ht_split_four<4>(packed, u * SLICE_BYTES, x);
     }
     for (int i = 0; CHECK > 0 && i < 4; i++)
-        ht_tally_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
+        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -283,27 +283,27 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
 // The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
 // side by side in a warp: each store covers whole sectors. factor: of the rows that this thread writes.
 template <int CHECK>
-HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
-                          pack_tally *tally)
+HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
+                          large_counts *large_count)
 {
 #pragma unroll
     for (int i = 0; i < UNITS; i++) {
         const int unit = i * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[i % ROWS], tally);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[i % ROWS], large_count);
     }
 }
 
 // The block's number for the data check, from what its threads have seen.
-HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pack_tally &tally)
+HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, const large_counts &large_count)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
-    int seen = seen_by(tally);
+    int counted = counted_by(large_count);
     int live = ht_lds4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4) != 0.0f;
     for (int m = 1; m < LANES; m *= 2)
-        seen += ht_shfl_xor(seen, m);
-    int count = row >= at.rows ? 64 * PACK_TILES : count_of(seen); // rows beyond the matrix do not matter
+        counted += ht_shfl_xor(counted, m);
+    int count = row >= at.rows ? 64 * PACK_TILES : count_of(counted); // rows beyond the matrix do not matter
     for (int m = LANES; m < 32; m *= 2) {
         const int other = ht_shfl_xor(count, m);
         count = other < count ? other : count;
@@ -321,7 +321,7 @@ HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pac
         both |= other;
     }
     const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind
-    store_number(g, at.tame, least, both & 1, depth);
+    store_count(g, at.tame, least, both & 1, depth);
 }
 
 template <int CHECK>
@@ -331,14 +331,14 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const pack_place at = find_place(g, entry, p.tiles, p.pieces);
+    const pack_tile at = find_tile(g, entry, p.tiles, p.pieces);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
     if (!SCALES_ROWS || g.exchange_is_reset)
-        ht_grid_wait();
+        ht_pdl_wait();
     else
-        ht_grid_vouched(); // clean has waited for all before it
-    ht_grid_release();
+        ht_pdl_assume_complete(); // clean has waited for all before it
+    ht_pdl_trigger();
     const bool whole = is_aligned(g, at.src) && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
     const int parts = whole ? g.k_contiguous ? load_whole_tiles<true>(g, at) : load_whole_tiles<false>(g, at)
                       : g.k_contiguous ? load_ragged_tiles<true>(g, at)
@@ -348,11 +348,11 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     ht_barrier();
     if (SCALES_ROWS) {
         if (!g.exchange_is_reset)
-            ht_grid_wait();
+            ht_pdl_wait();
         exchange_magnitudes(g, at, parts);
         ht_barrier();
-        if (at.meeting.pieces > 1 && threadIdx.x == 0)
-            order = ht_add_relaxed_i32(at.meeting.arrived, 1);
+        if (at.exchange.pieces > 1 && threadIdx.x == 0)
+            order = ht_add_relaxed_i32(at.exchange.arrived, 1);
         for (int i = 0; i < ROWS; i++) {
             const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
             factor[i] = ht_pow2(-ht_row_exponent(most));
@@ -361,22 +361,22 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         }
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
-    pack_tally tally = {0, 0};
+    large_counts large_count = {0, 0};
     for (int t = 0; t < at.tiles; t++)
-        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &tally);
+        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
     if (CHECK > 0)
-        store_tame(g, at, tally);
-    if (SCALES_ROWS && at.meeting.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
-        const pack_place again = WAVE == 32 ? at : find_place(ht_args_again(p).operand[second], entry, p.tiles, p.pieces);
-        leave_meeting<64>(again.meeting, order);
+        store_range_count(g, at, large_count);
+    if (SCALES_ROWS && at.exchange.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
+        const pack_tile again = WAVE == 32 ? at : find_tile(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
+        leave_exchange<64>(again.exchange, order);
     }
 }
 
 // A meeting that may hold anything becomes a clean one.
 static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
 {
-    ht_grid_wait();
-    ht_grid_release();
+    ht_pdl_wait();
+    ht_pdl_trigger();
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);

@@ -34,26 +34,26 @@ struct ht_line {
     int across, line, lines;
 };
 
-template <int ROWS> HT_DEVICE ht_line line_of(const ht_side &s)
+template <int ROWS> HT_DEVICE ht_line line_of(const ht_operand_view &s)
 {
     const int tid = (int)threadIdx.x;
-    return s.k_contiguous ? ht_line{tid % BK, tid / BK, THREADS / BK} : ht_line{tid % ROWS, tid / ROWS, THREADS / ROWS};
+    return s.k_major ? ht_line{tid % BK, tid / BK, THREADS / BK} : ht_line{tid % ROWS, tid / ROWS, THREADS / ROWS};
 }
 
 // How many parts exist where `left` k are left.
-template <int ROWS> HT_DEVICE int parts_there(const ht_side &s, int row0, int left)
+template <int ROWS> HT_DEVICE int parts_there(const ht_operand_view &s, int row0, int left)
 {
     const ht_line own = line_of<ROWS>(s);
     const int rows = s.rows - row0 < ROWS ? s.rows - row0 : ROWS, depth = left < BK ? left : BK;
-    const int last = (s.k_contiguous ? rows : depth) - 1 - own.line; // lines from the first on
-    const int more = s.k_contiguous ? last / (THREADS / BK) : last / (THREADS / ROWS);
-    return last < 0 || own.across >= (s.k_contiguous ? depth : rows) ? 0 : more + 1;
+    const int last = (s.k_major ? rows : depth) - 1 - own.line; // lines from the first on
+    const int more = s.k_major ? last / (THREADS / BK) : last / (THREADS / ROWS);
+    return last < 0 || own.across >= (s.k_major ? depth : rows) ? 0 : more + 1;
 }
 
-template <int ROWS> HT_DEVICE source open_source(const ht_side &s, int row0, ht_part_k k)
+template <int ROWS> HT_DEVICE source open_source(const ht_operand_view &s, int row0, ht_k_range k)
 {
     const ht_line own = line_of<ROWS>(s);
-    const int row = s.k_contiguous ? own.line : own.across, l = s.k_contiguous ? own.across : own.line;
+    const int row = s.k_major ? own.line : own.across, l = s.k_major ? own.across : own.line;
     source from;
     from.at = s.src + (long long)blockIdx.z * s.stride + (row0 + row) * s.row_step + (k.begin + l) * s.k_step;
     from.there = parts_there<ROWS>(s, row0, k.end - k.begin);
@@ -61,9 +61,9 @@ template <int ROWS> HT_DEVICE source open_source(const ht_side &s, int row0, ht_
 }
 
 // Loads this thread's numbers of a step and moves on to the next one, of which `left` k are there. Beyond the matrix are zeros.
-template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_side &s, int row0, int left)
+template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_operand_view &s, int row0, int left)
 {
-    const long long stride = ht_anew(line_of<ROWS>(s).lines * (s.k_contiguous ? s.row_step : s.k_step));
+    const long long stride = ht_opaque(line_of<ROWS>(s).lines * (s.k_major ? s.row_step : s.k_step));
     const float *at = from->at;
     for (int i = 0; i < PARTS; i++) {
         part[i] = i < from->there ? ht_ldg4(at) : 0.0f;
@@ -74,11 +74,11 @@ template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *fr
         from->there = parts_there<ROWS>(s, row0, left);
 }
 
-template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const ht_side &s)
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const ht_operand_view &s)
 {
     const ht_line own = line_of<ROWS>(s);
-    const unsigned to = stage + (unsigned)(s.k_contiguous ? own.across * PITCH + own.line : own.line * PITCH + own.across) * 4;
-    const int step = s.k_contiguous ? THREADS / BK : THREADS / ROWS * PITCH;
+    const unsigned to = stage + (unsigned)(s.k_major ? own.across * PITCH + own.line : own.line * PITCH + own.across) * 4;
+    const int step = s.k_major ? THREADS / BK : THREADS / ROWS * PITCH;
     for (int i = 0; i < PARTS; i++) {
         if (ROWS * BK % THREADS == 0 || (int)threadIdx.x + i * THREADS < ROWS * BK)
             ht_sts4(to + (unsigned)(i * step) * 4, part[i]);
@@ -86,12 +86,12 @@ template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned st
 }
 
 // A lane's first row and column in the block's tile.
-HT_DEVICE int own_row(int tid)
+HT_DEVICE int lane_row(int tid)
 {
     return tid / WAVE % WARPS_M * WM + tid % ROW_LANES;
 }
 
-HT_DEVICE int own_column(int tid)
+HT_DEVICE int lane_column(int tid)
 {
     return tid / WAVE / WARPS_M * WN + tid % WAVE / ROW_LANES * NI;
 }
@@ -154,21 +154,21 @@ HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool k
 }
 
 // All of the block's k: the product is in `sum` afterwards.
-HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, unsigned smem)
+HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned smem)
 {
-    const ht_place place = ht_place_of(args, 0);
+    const ht_tile_coord place = ht_tile_coord_of(args, 0);
     const int row0 = place.p_tile * BM, col0 = place.q_tile * BN;
-    const ht_part_k range = ht_part_of(args, place.split);
+    const ht_k_range range = ht_k_range_of(args, place.split);
     const int tid = (int)threadIdx.x;
-    const unsigned at_p = (unsigned)own_row(tid) * 4, at_q = P_BYTES + (unsigned)own_column(tid) * 4;
+    const unsigned at_p = (unsigned)lane_row(tid) * 4, at_q = P_BYTES + (unsigned)lane_column(tid) * 4;
     const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
     unsigned read = smem;
     float part_p[P_PARTS], part_q[Q_PARTS];
     source p = open_source<BM>(args.p, row0, range), q = open_source<BN>(args.q, col0, range);
     int left = range.end - range.begin; // k, from the stage that is multiplied on
     const int depth = args.chain_k < BK ? args.chain_k : BK;
-    ht_grid_wait(); // what comes before is worked out while the launch before this one ends
-    ht_grid_release();
+    ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
+    ht_pdl_trigger();
     load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - BK);
     load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - BK);
     store_parts<BM, P_PARTS, P_PITCH>(read, part_p, args.p);
@@ -200,15 +200,15 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const direct_args &args, unsigned sme
 }
 
 // Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
-HT_DEVICE bool stores_fours(const ht_target &to)
+HT_DEVICE bool stores_fours(const ht_output_view &to)
 {
     return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
 }
 
 // A lane's NI numbers of C, `count` of which exist, `step` apart from c on. A branch for each row, not for each element: those took longer than multiplying a few k.
-HT_DEVICE void store_some(const ht_target &to, float *c, ht_acc *sum, int count, bool fours, long long apart)
+HT_DEVICE void store_some(const ht_output_view &to, float *c, ht_acc *sum, int count, bool fours, long long apart)
 {
-    const long long step = ht_anew(apart); // else multiples of it are kept from row to row
+    const long long step = ht_opaque(apart); // else multiples of it are kept from row to row
 #pragma unroll
     for (int j = 0; j < NI; j++) {
         sum[j] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[j]) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -239,19 +239,19 @@ HT_DEVICE void store_some(const ht_target &to, float *c, ht_acc *sum, int count,
 // two rows' numbers, so that each has 16 of the same 32 rows and all store 128 bytes of a column at once, not 64 bytes of two: sectors that are
 // stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by fours: NI lanes turn theirs, so that
 // each has one column of NI rows; one by one, each in a line of its own, they took four times as long.
-struct ht_own {
+struct ht_lane_tile {
     int row, col;   // in the block's tile, of the lane's first number
-    bool halves, turned;
+    bool halves, transposed;
 };
 
-HT_DEVICE ht_own own_numbers(const ht_target &to, int tid)
+HT_DEVICE ht_lane_tile lane_tile_of(const ht_output_view &to, int tid)
 {
-    ht_own own;
+    ht_lane_tile own;
     own.halves = to.row_step == 1 && (to.col_step % 8 != 0 || (unsigned long long)to.c % 32 != 0);
-    own.turned = !own.halves && to.col_step == 1 && !stores_fours(to);
+    own.transposed = !own.halves && to.col_step == 1 && !stores_fours(to);
     const int half = tid / ROW_LANES & 1, lane = tid % NI;
-    own.row = own_row(tid) + (own.halves ? half * ROW_LANES : own.turned ? -lane : 0);
-    own.col = own_column(tid) + (own.halves ? -half * NI : own.turned ? lane : 0);
+    own.row = lane_row(tid) + (own.halves ? half * ROW_LANES : own.transposed ? -lane : 0);
+    own.col = lane_column(tid) + (own.halves ? -half * NI : own.transposed ? lane : 0);
     return own;
 }
 
@@ -260,13 +260,13 @@ HT_DEVICE void exchange_halves(ht_acc *v, ht_acc *w)
 #pragma unroll
     for (int j = 0; j < NI; j++) {
         float both[2] = {v[j], w[j]};
-        ht_turn_numbers<2, ROW_LANES>(both);
+        ht_lane_transpose<2, ROW_LANES>(both);
         v[j] = both[0];
         w[j] = both[1];
     }
 }
 
-HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_own &own)
+HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_lane_tile &own)
 {
     if (own.halves) {
 #pragma unroll
@@ -274,20 +274,20 @@ HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_own &own)
             exchange_halves(sum[2 * i], sum[2 * i + 1]);
         }
     }
-    if (own.turned) {
+    if (own.transposed) {
 #pragma unroll
         for (int i = 0; i < MI; i++) {
-            ht_turn_numbers<NI, 1>(sum[i]);
+            ht_lane_transpose<NI, 1>(sum[i]);
         }
     }
 }
 
-HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
+HT_DEVICE void store_sums(const unpacked_args &args, ht_acc (*sum)[NI])
 {
-    const int zero = (int)ht_anew(0), tid = (int)threadIdx.x + zero; // worked out once more: a place is not kept meanwhile
-    const ht_place place = ht_place_of(args, zero);
-    const ht_target to = ht_target_of(args, place.split);
-    const ht_own own = own_numbers(to, tid);
+    const int zero = (int)ht_opaque(0), tid = (int)threadIdx.x + zero; // worked out once more: a place is not kept meanwhile
+    const ht_tile_coord place = ht_tile_coord_of(args, zero);
+    const ht_output_view to = ht_output_view_of(args, place.split);
+    const ht_lane_tile own = lane_tile_of(to, tid);
     const int row = place.p_tile * BM + own.row, col = place.q_tile * BN + own.col;
     const bool fours = stores_fours(to) && args.q.rows - col >= NI;
     float *const c = to.c + row * to.row_step + col * to.col_step;
@@ -296,12 +296,12 @@ HT_DEVICE void store_sums(const direct_args &args, ht_acc (*sum)[NI])
     for (int i = 0; i < MI; i++) {
         const int down = (own.halves ? i / 2 * 2 : i) * ROW_LANES, across = own.halves ? i % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across; // that are left
-        const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[i], count, fours, own.turned ? to.row_step : to.col_step);
+        const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[i], count, fours, own.transposed ? to.row_step : to.col_step);
     }
 }
 
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     ht_acc sum[MI][NI];
 #pragma unroll
@@ -322,7 +322,7 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
+    unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     args.chain_k = g.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));
     const int bytes = g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;

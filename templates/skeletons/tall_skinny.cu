@@ -7,55 +7,55 @@
 //                  row 0   thread 0 1 ... 7                                               k 0-3   thread 0    1   ...  31
 //                  row 1   thread 8 9 ... 15                                              k 4-7   thread 32  33   ...  63
 //
-// Either way a line is read in pieces of 16 bytes by threads side by side, AHEAD lines of 32 k at once. Results are the same bits: a class has
+// Either way a line is read in pieces of 16 bytes by threads side by side, PREFETCH lines of 32 k at once. Results are the same bits: a class has
 // a chain of multiply-adds for each BK of k, the chains are added up, then the eight classes through shared memory.
-constexpr int THREADS = 256, CLASSES = 8, OWN = 4; // OWN: rows of a thread, k of a class
-constexpr int LINE = CLASSES * OWN, AHEAD = BK / LINE;
-constexpr int BESIDE = THREADS / CLASSES;          // threads of a class
+constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 4; // PER_THREAD: rows of a thread, k of a class
+constexpr int LINE = K_LANES * PER_THREAD, PREFETCH = BK / LINE;
+constexpr int THREADS_PER_K_LANE = THREADS / K_LANES;          // threads of a class
 // Of a block of SETS sets of rows: rows, a class's sums in shared memory (4: classes of neighbouring threads in other banks), bytes of all.
 template <int SETS> constexpr int ROWS = SETS * BM;
 template <int SETS> constexpr int PITCH = BN * ROWS<SETS> + 4;
-template <int SETS> constexpr int SMEM_BYTES = 4 * CLASSES * PITCH<SETS>;
-static_assert(BM == BESIDE * OWN, "each class has all rows");
+template <int SETS> constexpr int SMEM_BYTES = 4 * K_LANES * PITCH<SETS>;
+static_assert(BM == THREADS_PER_K_LANE * PER_THREAD, "each class has all rows");
 
 // What a thread reads.
-struct tall_task {
+struct tall_skinny_task {
     const float *p, *q;           // of the batch entry, the block's first row and column
     long long p_line, q_k, q_col; // elements from line to line of P, from k to k and from column to column of Q
     int rows, cols;               // of P and Q, from there on
-    int member, own_k;            // which of its class it is; its first k of each 32
+    int lane_in_group, lane_k;            // which of its class it is; its first k of each 32
     int end;                      // k
 };
 
 // The thread's row i of a set, from the block's first on. Where rows lie side by side and are loaded by fours they are neighbours.
-template <bool P_K, bool WIDE> HT_DEVICE int row_of(const tall_task &t, int set, int i)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int row_of(const tall_skinny_task &t, int set, int i)
 {
-    return set * BM + (!P_K && WIDE ? t.member * OWN + i : t.member + i * BESIDE);
+    return set * BM + (!P_K_MAJOR && WIDE ? t.lane_in_group * PER_THREAD + i : t.lane_in_group + i * THREADS_PER_K_LANE);
 }
 
 // The same, or the last that is there instead: its result is not stored.
-template <bool P_K, bool WIDE> HT_DEVICE int near_row(const tall_task &t, int set, int i)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int near_row(const tall_skinny_task &t, int set, int i)
 {
-    const int row = row_of<P_K, WIDE>(t, set, i);
+    const int row = row_of<P_K_MAJOR, WIDE>(t, set, i);
     return row < t.rows ? row : t.rows - 1;
 }
 
 // Four k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by fours.
-template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const tall_task &t, int set, int k, int there)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(float (*v)[PER_THREAD], const tall_skinny_task &t, int set, int k, int there)
 {
 #pragma unroll
-    for (int i = 0; i < OWN; i++) {
+    for (int i = 0; i < PER_THREAD; i++) {
         v[i][0] = v[i][1] = v[i][2] = v[i][3] = 0.0f;
         if (WIDE) {
-            const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
-            if (there > (P_K ? 0 : i))
-                ht_numbers_of(v[i], ht_ld16_once(from, true));
+            const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+            if (there > (P_K_MAJOR ? 0 : i))
+                ht_unpack4(v[i], ht_ld16_once(from, true));
         } else {
 #pragma unroll
-            for (int e = 0; e < OWN; e++) {
-                const int row = near_row<P_K, WIDE>(t, set, P_K ? i : e), at = P_K ? e : i;
+            for (int e = 0; e < PER_THREAD; e++) {
+                const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? i : e), at = P_K_MAJOR ? e : i;
                 if (there > at)
-                    v[i][e] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                    v[i][e] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
             }
         }
     }
@@ -65,39 +65,39 @@ template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const t
 HT_DEVICE void load_column(float *v, const float *from, long long q_k, int there)
 {
 #pragma unroll
-    for (int e = 0; e < OWN; e++) {
+    for (int e = 0; e < PER_THREAD; e++) {
         v[e] = there > e ? ht_ldg4(from) : 0.0f;
         from += q_k;
     }
 }
 
-// A step: AHEAD lines of P from k on, times Q, in a chain for each result. WHOLE: all of their k are there.
-template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (*sum)[OWN], const tall_task &t, int k)
+// A step: PREFETCH lines of P from k on, times Q, in a chain for each result. WHOLE: all of their k are there.
+template <bool P_K_MAJOR, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (*sum)[PER_THREAD], const tall_skinny_task &t, int k)
 {
-    float x[AHEAD][OWN][OWN];
-    const int own = k + t.own_k;
+    float x[PREFETCH][PER_THREAD][PER_THREAD];
+    const int own = k + t.lane_k;
 #pragma unroll
-    for (int l = 0; l < AHEAD; l++) {
-        load_rows<P_K, WIDE>(x[l], t, 0, own + l * LINE, WHOLE ? OWN : t.end - own - l * LINE);
+    for (int l = 0; l < PREFETCH; l++) {
+        load_rows<P_K_MAJOR, WIDE>(x[l], t, 0, own + l * LINE, WHOLE ? PER_THREAD : t.end - own - l * LINE);
     }
     const float *column = t.q + own * t.q_k;
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        float chain[OWN] = {0.0f, 0.0f, 0.0f, 0.0f};
+        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
-        for (int l = 0; l < AHEAD; l++) {
-            float y[OWN];
-            load_column(y, column + l * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - l * LINE);
+        for (int l = 0; l < PREFETCH; l++) {
+            float y[PER_THREAD];
+            load_column(y, column + l * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - l * LINE);
 #pragma unroll
-            for (int e = 0; e < OWN; e++) {
+            for (int e = 0; e < PER_THREAD; e++) {
 #pragma unroll
-                for (int i = 0; i < OWN; i++) {
-                    chain[i] = __fmaf_rn(P_K ? x[l][i][e] : x[l][e][i], y[e], chain[i]);
+                for (int i = 0; i < PER_THREAD; i++) {
+                    chain[i] = __fmaf_rn(P_K_MAJOR ? x[l][i][e] : x[l][e][i], y[e], chain[i]);
                 }
             }
         }
 #pragma unroll
-        for (int i = 0; i < OWN; i++) {
+        for (int i = 0; i < PER_THREAD; i++) {
             sum[c][i] = __fadd_rn(sum[c][i], chain[i]);
         }
         column += c + 1 < t.cols ? t.q_col : 0; // of one too many the result is not stored
@@ -105,9 +105,9 @@ template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (
 }
 
 // All k, then a class's sums of the thread's rows into shared memory.
-template <bool P_K, bool WIDE> HT_DEVICE void multiply_steps(const tall_task &t, unsigned to)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void multiply_steps(const tall_skinny_task &t, unsigned to)
 {
-    ht_acc sum[BN][OWN];
+    ht_acc sum[BN][PER_THREAD];
 #pragma unroll
     for (int c = 0; c < BN; c++) {
         sum[c][0] = sum[c][1] = sum[c][2] = sum[c][3] = 0.0f;
@@ -115,38 +115,38 @@ template <bool P_K, bool WIDE> HT_DEVICE void multiply_steps(const tall_task &t,
     int k = 0;
 #pragma unroll 1
     for (; k + BK <= t.end; k += BK)
-        multiply_step<P_K, WIDE, true>(sum, t, k);
+        multiply_step<P_K_MAJOR, WIDE, true>(sum, t, k);
     if (k < t.end)
-        multiply_step<P_K, WIDE, false>(sum, t, k);
+        multiply_step<P_K_MAJOR, WIDE, false>(sum, t, k);
 #pragma unroll
     for (int c = 0; c < BN; c++) {
 #pragma unroll
-        for (int i = 0; i < OWN; i++) {
-            ht_sts4(to + (unsigned)(c * BM + row_of<P_K, WIDE>(t, 0, i)) * 4, sum[c][i]);
+        for (int i = 0; i < PER_THREAD; i++) {
+            ht_sts4(to + (unsigned)(c * BM + row_of<P_K_MAJOR, WIDE>(t, 0, i)) * 4, sum[c][i]);
         }
     }
 }
 
-// The same where k is one line at most, in a block of AHEAD sets of rows: COUNT of them at once from set `first` on.
-template <bool P_K, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tall_task &t, int first, unsigned to)
+// The same where k is one line at most, in a block of PREFETCH sets of rows: COUNT of them at once from set `first` on.
+template <bool P_K_MAJOR, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tall_skinny_task &t, int first, unsigned to)
 {
-    float x[COUNT][OWN][OWN];
+    float x[COUNT][PER_THREAD][PER_THREAD];
     for (int s = 0; s < COUNT; s++)
-        load_rows<P_K, WIDE>(x[s], t, first + s, t.own_k, t.end - t.own_k);
-    const float *column = t.q + t.own_k * t.q_k;
+        load_rows<P_K_MAJOR, WIDE>(x[s], t, first + s, t.lane_k, t.end - t.lane_k);
+    const float *column = t.q + t.lane_k * t.q_k;
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        float y[OWN];
-        load_column(y, column, t.q_k, t.end - t.own_k);
+        float y[PER_THREAD];
+        load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
 #pragma unroll
-            for (int i = 0; i < OWN; i++) {
+            for (int i = 0; i < PER_THREAD; i++) {
                 float chain = 0.0f;
 #pragma unroll
-                for (int e = 0; e < OWN; e++) {
-                    chain = __fmaf_rn(P_K ? x[s][i][e] : x[s][e][i], y[e], chain);
+                for (int e = 0; e < PER_THREAD; e++) {
+                    chain = __fmaf_rn(P_K_MAJOR ? x[s][i][e] : x[s][e][i], y[e], chain);
                 }
-                ht_sts4(to + (unsigned)(c * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, i)) * 4, chain);
+                ht_sts4(to + (unsigned)(c * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, i)) * 4, chain);
             }
         }
         column += c + 1 < t.cols ? t.q_col : 0;
@@ -154,12 +154,12 @@ template <bool P_K, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tal
 }
 
 // One result from the sums of its classes.
-template <int SETS> HT_DEVICE float add_classes(unsigned from)
+template <int SETS> HT_DEVICE float add_k_lanes(unsigned from)
 {
-    float v[CLASSES];
-    for (int i = 0; i < CLASSES; i++)
+    float v[K_LANES];
+    for (int i = 0; i < K_LANES; i++)
         v[i] = ht_lds4(from + (unsigned)(i * PITCH<SETS>) * 4);
-    for (int half = CLASSES / 2; half > 0; half /= 2)
+    for (int half = K_LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
             v[i] = __fadd_rn(v[i], v[i + half]);
     return v[0];
@@ -167,69 +167,69 @@ template <int SETS> HT_DEVICE float add_classes(unsigned from)
 
 // The first row of P and column of Q of a block. args.folded counts tiles of Q here: the next block has the next columns, so that it reads from
 // L2 what this one has read of P. zero: added to what says which block it is.
-struct tall_place {
+struct tall_skinny_tile {
     int row0, col0;
 };
 
-template <int SETS> HT_DEVICE tall_place find_place(const direct_args &args, int zero)
+template <int SETS> HT_DEVICE tall_skinny_tile find_tile(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, q_tiles = args.folded, p_tile = q_tiles > 1 ? x / q_tiles : x;
     return {p_tile * ROWS<SETS>, (x - p_tile * q_tiles) * BN};
 }
 
 // From a class's sums to C.
-template <int SETS> HT_DEVICE void store_tile(const direct_args &args, const tall_place &place, unsigned smem)
+template <int SETS> HT_DEVICE void store_tile(const unpacked_args &args, const tall_skinny_tile &place, unsigned smem)
 {
-    const ht_target to = ht_target_of(args, 0);
+    const ht_output_view to = ht_output_view_of(args, 0);
     const int rows = args.p.rows - place.row0, cols = args.q.rows - place.col0;
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < ROWS<SETS> * BN; i += THREADS) {
         const int row = i % ROWS<SETS>, col = i / ROWS<SETS>;
         if (row < rows && col < cols) {
             float *at = to.c + (place.row0 + row) * to.row_step + (place.col0 + col) * to.col_step;
-            ht_stg4(at, ht_element(to, at, add_classes<SETS>(smem + (unsigned)i * 4)));
+            ht_stg4(at, ht_element(to, at, add_k_lanes<SETS>(smem + (unsigned)i * 4)));
         }
     }
 }
 
-template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
+template <bool P_K_MAJOR, int SETS> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
 {
-    const tall_place place = find_place<SETS>(args, 0);
-    const int tid = (int)threadIdx.x, own_class = P_K ? tid % CLASSES : tid / BESIDE;
-    tall_task t;
-    t.p_line = P_K ? args.p.row_step : args.p.k_step;
+    const tall_skinny_tile place = find_tile<SETS>(args, 0);
+    const int tid = (int)threadIdx.x, k_lane = P_K_MAJOR ? tid % K_LANES : tid / THREADS_PER_K_LANE;
+    tall_skinny_task t;
+    t.p_line = P_K_MAJOR ? args.p.row_step : args.p.k_step;
     t.q_k = args.q.k_step;
     t.q_col = args.q.row_step;
-    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + place.row0 * (P_K ? t.p_line : 1);
+    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + place.row0 * (P_K_MAJOR ? t.p_line : 1);
     t.q = args.q.src + (long long)blockIdx.z * args.q.stride + place.col0 * t.q_col;
     t.rows = args.p.rows - place.row0;
     t.cols = args.q.rows - place.col0;
-    t.member = P_K ? tid / CLASSES : tid % BESIDE;
-    t.own_k = own_class * OWN;
+    t.lane_in_group = P_K_MAJOR ? tid / K_LANES : tid % THREADS_PER_K_LANE;
+    t.lane_k = k_lane * PER_THREAD;
     t.end = args.k;
-    const unsigned to = smem + (unsigned)(own_class * PITCH<SETS>) * 4;
-    const bool wide = args.p.wide != 0 && (P_K ? t.end % OWN == 0 : t.rows >= ROWS<SETS>);
-    ht_grid_wait(); // what comes before is worked out while the launch before this one ends
-    ht_grid_release();
+    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * 4;
+    const bool wide = args.p.wide != 0 && (P_K_MAJOR ? t.end % PER_THREAD == 0 : t.rows >= ROWS<SETS>);
+    ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
+    ht_pdl_trigger();
     if constexpr (SETS > 1) {
         if (wide)
-            multiply_sets<P_K, true, SETS>(t, 0, to);
+            multiply_sets<P_K_MAJOR, true, SETS>(t, 0, to);
         for (int set = 0; !wide && set < SETS; set++)
-            multiply_sets<P_K, false, 1>(t, set, to);
+            multiply_sets<P_K_MAJOR, false, 1>(t, set, to);
     } else {
         if (wide)
-            multiply_steps<P_K, true>(t, to);
+            multiply_steps<P_K_MAJOR, true>(t, to);
         else
-            multiply_steps<P_K, false>(t, to);
+            multiply_steps<P_K_MAJOR, false>(t, to);
     }
     ht_barrier();
-    store_tile<SETS>(args, find_place<SETS>(args, (int)ht_anew(0)), smem); // found again: no registers for it in between
+    store_tile<SETS>(args, find_tile<SETS>(args, (int)ht_opaque(0)), smem); // found again: no registers for it in between
 }
 
-template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES<SETS>>();
-    if (args.p.k_contiguous)
+    if (args.p.k_major)
         multiply_tile<true, SETS>(args, smem);
     else
         multiply_tile<false, SETS>(args, smem);
@@ -238,10 +238,10 @@ template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(T
 static int init(void)
 {
     const int code = ht_allow_smem(gemm<1>, SMEM_BYTES<1>);
-    return code != 0 ? code : ht_allow_smem(gemm<AHEAD>, SMEM_BYTES<AHEAD>);
+    return code != 0 ? code : ht_allow_smem(gemm<PREFETCH>, SMEM_BYTES<PREFETCH>);
 }
 
-template <int SETS> static int launch_sets(direct_args args, unsigned batch, void *stream)
+template <int SETS> static int launch_sets(unpacked_args args, unsigned batch, void *stream)
 {
     const unsigned p_tiles = (unsigned)((args.p.rows + ROWS<SETS> - 1) / ROWS<SETS>), q_tiles = (unsigned)((args.q.rows + BN - 1) / BN);
     args.folded = (int)q_tiles;
@@ -251,7 +251,7 @@ template <int SETS> static int launch_sets(direct_args args, unsigned batch, voi
 static int launch(const ht_gemm_args &g, void *stream)
 {
     constexpr long long MANY_ROWS = 2LL * BM * SMS; // two blocks an SM: more come one after the other
-    const direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
-    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<AHEAD>(args, (unsigned)g.batch, stream)
+    const unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
+    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<PREFETCH>(args, (unsigned)g.batch, stream)
                                                      : launch_sets<1>(args, (unsigned)g.batch, stream);
 }

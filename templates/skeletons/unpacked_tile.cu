@@ -6,51 +6,51 @@
 //
 //   device memory -> registers, SETS steps ahead -> cut into slices, in one of two stages -> fragments
 //
-// (ROWS_BESIDE: by warpgroups, as drawn further down; here is what both do alike.)
+// (A_FROM_REGISTERS: by warpgroups, as drawn further down; here is what both do alike.)
 //
 // The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
 // multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
-constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * GROUPS;
-constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / GROUPS; // groups share a tile: its steps, or all but the first look on
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * PINGPONG_GROUPS;
+constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / PINGPONG_GROUPS; // groups share a tile: its steps, or all but the first look on
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
-constexpr int KEEPS = IS_FALLBACK;                  // keep beside each sum what it rounds off
+constexpr int COMPENSATED = IS_FALLBACK;                  // keep beside each sum what it rounds off
 constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
 constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
 constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
-constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
-constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ROWS_BESIDE ? 0 : ht_cut_bytes<BM>; // P is cut in shared memory, or in registers
-constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
-constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
-constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
+constexpr int SETS = A_PARTS + B_PARTS > 8 || COMPENSATED ? 1 : 2; // steps that are on their way in registers, where these suffice
+constexpr int A_BYTES = ht_stage_bytes<BM>, A_SLICES_BYTES = A_FROM_REGISTERS ? 0 : ht_slices_bytes<BM>; // P is cut in shared memory, or in registers
+constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, SLICES_BYTES = A_SLICES_BYTES + ht_slices_bytes<BN>;
+constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTES;
+constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
-static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
+static_assert(STAGE_BYTES % 128 == 0 && A_SLICES_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
 // One operand: element (row, k) is src[row * ld + k] where k is contiguous, else src[k * ld + row].
-struct ht_side {
+struct ht_matrix_view {
     const float *src;
     long long ld, stride; // elements; from batch entry to batch entry
-    int rows, k_contiguous;
+    int rows, k_major;
 };
 
 // What each block asks for first lies together: each further line of constants comes late.
-struct direct_args {
+struct unpacked_args {
     int k, splits;                // as g has them
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
-    ht_side p, q;
+    ht_matrix_view p, q;
     ht_gemm_args g;
 };
 
 // Which part of C: the tile's row and column among the tiles of P and Q, the part of k, the entry of the batch.
-struct ht_spot {
+struct ht_tile_coord {
     int row, col, split, entry;
 };
 
@@ -58,19 +58,19 @@ struct ht_spot {
 struct ht_task {
     const float *p, *q;
     long long p_ld, q_ld;
-    bool p_k_contiguous, q_k_contiguous;
+    bool p_k_major, q_k_major;
     int row0, rows, col0, cols, k0, k, steps;
     int tid, lane, warp_row, warp_col;
 };
 
-HT_DEVICE ht_source open_p(const ht_task &t, bool k_contiguous)
+HT_DEVICE ht_source open_p(const ht_task &t, bool k_major)
 {
-    return ht_open_source<BM, THREADS>(t.p, t.p_ld, k_contiguous, t.row0, t.rows, t.k0, t.k, t.tid);
+    return ht_open_source<BM, THREADS>(t.p, t.p_ld, k_major, t.row0, t.rows, t.k0, t.k, t.tid);
 }
 
-HT_DEVICE ht_source open_q(const ht_task &t, bool k_contiguous)
+HT_DEVICE ht_source open_q(const ht_task &t, bool k_major)
 {
-    return ht_open_source<BN, THREADS>(t.q, t.q_ld, k_contiguous, t.col0, t.cols, t.k0, t.k, t.tid);
+    return ht_open_source<BN, THREADS>(t.q, t.q_ld, k_major, t.col0, t.cols, t.k0, t.k, t.tid);
 }
 
 HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
@@ -87,13 +87,13 @@ HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
     }
 }
 
-HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS])
+HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS])
 {
 #pragma unroll
     for (int i = 0; i < MI; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            ht_close(sum[i][j], rest[i][j]);
+            ht_promote_compensation(sum[i][j], compensation[i][j]);
         }
     }
 }
@@ -101,13 +101,13 @@ HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
 //@emit slices
 // A step of 16 k of a few rows of a warp's tiles: the scheme's products, that of the high slices last, in chains of their own.
 // Each MMA cuts what lies below its sum's last bits, so a chain may meet its leading product once: nothing that grows with k is
-// cut. KEEPS: the leading product has the chain to itself, which joins `sum` with nothing lost; the others go to `rest`, behind
+// cut. COMPENSATED: the leading product has the chain to itself, which joins `sum` with nothing lost; the others go to `compensation`, behind
 // what was rounded off.
-HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned (*a)[SLICES][4],
+HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], unsigned (*a)[SLICES][4],
                              unsigned (*b)[2 * B_PAIRS][2])
 {
     ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
-    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // of all products but the leading one
+    ht_acc(*const corrections)[NI][D_REGS] = COMPENSATED ? compensation : chain; // of all products but the leading one
 #pragma unroll
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
@@ -121,7 +121,7 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
         for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
             for (int j = 0; j < NI; j++) {
-                ht_mma(small[i][j], a[i][PRODUCT_A >> 2 * p & 3], b[PRODUCT_B >> 2 * p & 3][j]);
+                ht_mma(corrections[i][j], a[i][PRODUCT_A >> 2 * p & 3], b[PRODUCT_B >> 2 * p & 3][j]);
             }
         }
     }
@@ -136,8 +136,8 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll
         for (int j = 0; j < NI; j++) {
-            if (KEEPS)
-                ht_join(sum[i][j], rest[i][j], chain[i][j]);
+            if (COMPENSATED)
+                ht_twosum_join(sum[i][j], compensation[i][j], chain[i][j]);
             else
                 ht_promote(sum[i][j], chain[i][j]);
         }
@@ -145,58 +145,58 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
 }
 
 // 16 k of a stage, from `k` on. a and b: this lane's pieces of the warp's first fragments.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
+template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
 {
     unsigned b[SLICES][2 * B_PAIRS][2];
 #pragma unroll
     for (int j = 0; j < B_PAIRS; j++) {
-        ht_load_pieces<BN, Q_K, 4 * B_PAIRS>(&b[0][2 * j][0], ht_piece_on<BN, Q_K>(at_b, j * 2 * MMA_N, k));
+        ht_load_matrices<BN, Q_K_MAJOR, 4 * B_PAIRS>(&b[0][2 * j][0], ht_matrix_on<BN, Q_K_MAJOR>(at_b, j * 2 * MMA_N, k));
     }
 #pragma unroll
     for (int g = 0; g < ROW_GROUPS; g++) {
         unsigned a[ROWS_AT_ONCE][SLICES][4];
 #pragma unroll
         for (int i = 0; i < ROWS_AT_ONCE; i++) {
-            ht_load_pieces<BM, P_K, 4>(&a[i][0][0], ht_piece_on<BM, P_K>(at_a, (g * ROWS_AT_ONCE + i) * MMA_M, k));
+            ht_load_matrices<BM, P_K_MAJOR, 4>(&a[i][0][0], ht_matrix_on<BM, P_K_MAJOR>(at_a, (g * ROWS_AT_ONCE + i) * MMA_M, k));
         }
-        multiply_rows(sum + g * ROWS_AT_ONCE, rest + g * ROWS_AT_ONCE, a, b);
+        multiply_rows(sum + g * ROWS_AT_ONCE, compensation + g * ROWS_AT_ONCE, a, b);
     }
 }
 
-// All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `seen` has seen every number. P_K, Q_K: k is
+// All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `value_range` covers every number. P_K_MAJOR, Q_K_MAJOR: k is
 // contiguous.
-template <bool P_K, bool Q_K>
-HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
+template <bool P_K_MAJOR, bool Q_K_MAJOR>
+HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], ht_value_range *value_range, const ht_task &t, unsigned smem)
 {
     uint4 part_p[SETS][A_PARTS], part_q[SETS][B_PARTS];
-    ht_source p = open_p(t, P_K), q = open_q(t, Q_K);
+    ht_source p = open_p(t, P_K_MAJOR), q = open_q(t, Q_K_MAJOR);
     const int m = t.lane >> 3, r = t.lane & 7; // ldmatrix: this lane's matrix, and row of it
-    const unsigned at_a = ht_piece_at<BM, P_K>(t.warp_row + (m & 1) * 8 + (P_K ? r : 0), (m >> 1) * 8 + (P_K ? 0 : r));
-    const unsigned at_b = A_CUT_BYTES + ht_piece_at<BN, Q_K>(t.warp_col + (NI > 1 ? m >> 1 : 0) * 8 + (Q_K ? r : 0),
-                                                             (m & 1) * 8 + (Q_K ? 0 : r));
+    const unsigned at_a = ht_matrix_at<BM, P_K_MAJOR>(t.warp_row + (m & 1) * 8 + (P_K_MAJOR ? r : 0), (m >> 1) * 8 + (P_K_MAJOR ? 0 : r));
+    const unsigned at_b = A_SLICES_BYTES + ht_matrix_at<BN, Q_K_MAJOR>(t.warp_col + (NI > 1 ? m >> 1 : 0) * 8 + (Q_K_MAJOR ? r : 0),
+                                                             (m & 1) * 8 + (Q_K_MAJOR ? 0 : r));
     unsigned read = smem, write = smem + STAGE_BYTES;
-    ht_load_parts<BM, A_PARTS>(part_p[0], &p);
-    ht_load_parts<BN, B_PARTS>(part_q[0], &q);
-    ht_cut_parts<BM, A_PARTS, THREADS, P_K>(read, part_p[0], p, seen);
-    ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(read + A_CUT_BYTES, part_q[0], q, seen);
+    ht_load_vectors<BM, A_PARTS>(part_p[0], &p);
+    ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
+    ht_split_vectors<BM, A_PARTS, THREADS, P_K_MAJOR>(read, part_p[0], p, value_range);
+    ht_split_vectors<BN, B_PARTS, THREADS, Q_K_MAJOR>(read + A_SLICES_BYTES, part_q[0], q, value_range);
     if (SETS > 1) {
-        ht_load_parts<BM, A_PARTS>(part_p[0], &p);
-        ht_load_parts<BN, B_PARTS>(part_q[0], &q);
+        ht_load_vectors<BM, A_PARTS>(part_p[0], &p);
+        ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
     }
     for (int step = 0; step < t.steps; step += SETS) {
 #pragma unroll
         for (int set = 0; set < SETS; set++) {
             if (step + set < t.steps) {
                 ht_barrier(); // the stage is there, and everyone has read the other one
-                ht_load_parts<BM, A_PARTS>(part_p[(set + 1) % SETS], &p);
+                ht_load_vectors<BM, A_PARTS>(part_p[(set + 1) % SETS], &p);
                 if (SETS > 1)
-                    ht_load_parts<BN, B_PARTS>(part_q[(set + 1) % SETS], &q);
-                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, 0);
-                ht_cut_parts<BM, A_PARTS, THREADS, P_K>(write, part_p[set], p, seen); // beyond the last step zeros
+                    ht_load_vectors<BN, B_PARTS>(part_q[(set + 1) % SETS], &q);
+                multiply_slices<P_K_MAJOR, Q_K_MAJOR>(sum, compensation, read + at_a, read + at_b, 0);
+                ht_split_vectors<BM, A_PARTS, THREADS, P_K_MAJOR>(write, part_p[set], p, value_range); // beyond the last step zeros
                 if (SETS == 1) // in the registers that P has left
-                    ht_load_parts<BN, B_PARTS>(part_q[0], &q);
-                multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, FRAGMENT_K);
-                ht_cut_parts<BN, B_PARTS, THREADS, Q_K>(write + A_CUT_BYTES, part_q[set], q, seen);
+                    ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
+                multiply_slices<P_K_MAJOR, Q_K_MAJOR>(sum, compensation, read + at_a, read + at_b, FRAGMENT_K);
+                ht_split_vectors<BN, B_PARTS, THREADS, Q_K_MAJOR>(write + A_SLICES_BYTES, part_q[set], q, value_range);
                 const unsigned other = read;
                 read = write;
                 write = other;
@@ -207,26 +207,26 @@ HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
 //@end
 
 // Where a lane's first row and column are in a stage of FP32, and how far it is to the next row and k, in bytes.
-struct ht_place {
+struct ht_smem_offsets {
     unsigned a, b;
     int a_row, a_k, b_row, b_k;
 };
 
-HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_task &t)
+HT_DEVICE ht_smem_offsets smem_offsets_of(const ht_source &p, const ht_source &q, const ht_task &t)
 {
-    ht_place at;
+    ht_smem_offsets at;
     at.a_row = p.row_bytes;
     at.a_k = p.k_bytes;
     at.b_row = q.row_bytes;
     at.b_k = q.k_bytes;
-    at.a = (unsigned)((t.warp_row + ht_own_row(t.lane, 0)) * p.row_bytes + ht_own_k(t.lane) * p.k_bytes);
-    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_own_col(t.lane, 0)) * q.row_bytes + ht_own_k(t.lane) * q.k_bytes);
+    at.a = (unsigned)((t.warp_row + ht_lane_row(t.lane, 0)) * p.row_bytes + ht_lane_k(t.lane) * p.k_bytes);
+    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_lane_col(t.lane, 0)) * q.row_bytes + ht_lane_k(t.lane) * q.k_bytes);
     return at;
 }
 
 // `depth` k of a stage in FP32, k in its order, in chains of `chain_k` that begin with what was rounded off when the one before
 // joined `sum`.
-HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned stage, const ht_place &at,
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], unsigned stage, const ht_smem_offsets &at,
                               int depth, int chain_k)
 {
     unsigned from_a = stage + at.a, from_b = stage + at.b;
@@ -235,20 +235,20 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_RE
     for (int k = 0; k < end; k += FP32_STEPS * FP32_K) {
 #pragma unroll
         for (int h = 0; h < FP32_STEPS; h++) {
-            float x[MI * A_OWN], y[NI * B_OWN];
+            float x[MI * A_PER_LANE], y[NI * B_PER_LANE];
 #pragma unroll
-            for (int i = 0; i < MI * A_OWN; i++) {
-                x[i] = ht_lds4(from_a + (unsigned)((i / A_OWN * MMA_M + ht_own_row(0, i % A_OWN)) * at.a_row + h * FP32_K * at.a_k));
+            for (int i = 0; i < MI * A_PER_LANE; i++) {
+                x[i] = ht_lds4(from_a + (unsigned)((i / A_PER_LANE * MMA_M + ht_lane_row(0, i % A_PER_LANE)) * at.a_row + h * FP32_K * at.a_k));
             }
 #pragma unroll
-            for (int j = 0; j < NI * B_OWN; j++) {
-                y[j] = ht_lds4(from_b + (unsigned)((j / B_OWN * MMA_N + ht_own_col(0, j % B_OWN)) * at.b_row + h * FP32_K * at.b_k));
+            for (int j = 0; j < NI * B_PER_LANE; j++) {
+                y[j] = ht_lds4(from_b + (unsigned)((j / B_PER_LANE * MMA_N + ht_lane_col(0, j % B_PER_LANE)) * at.b_row + h * FP32_K * at.b_k));
             }
 #pragma unroll
             for (int i = 0; i < MI; i++) {
 #pragma unroll
                 for (int j = 0; j < NI; j++) {
-                    ht_multiply(rest[i][j], x + i * A_OWN, y + j * B_OWN);
+                    ht_multiply(compensation[i][j], x + i * A_PER_LANE, y + j * B_PER_LANE);
                 }
             }
         }
@@ -256,39 +256,39 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_RE
         from_b += (unsigned)(FP32_STEPS * FP32_K * at.b_k);
         const int done = k + FP32_STEPS * FP32_K;
         if (done % chain_k == 0 || done >= end)
-            close_chains(sum, rest);
+            close_chains(sum, compensation);
     }
 }
 
 // All of this block's k in FP32.
 HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p_k, bool q_k, unsigned smem, int chain_k)
 {
-    ht_acc rest[MI][NI][D_REGS];
-    clear_sums(rest);
+    ht_acc compensation[MI][NI][D_REGS];
+    clear_sums(compensation);
     uint4 part_p[A_PARTS], part_q[B_PARTS];
     ht_source p = open_p(t, p_k), q = open_q(t, q_k);
-    const ht_place at = place_of(p, q, t);
+    const ht_smem_offsets at = smem_offsets_of(p, q, t);
     unsigned read = smem, write = smem + STAGE_BYTES;
-    ht_load_parts<BM, A_PARTS>(part_p, &p);
-    ht_load_parts<BN, B_PARTS>(part_q, &q);
-    ht_store_parts<BM, A_PARTS>(read, part_p, p);
-    ht_store_parts<BN, B_PARTS>(read + A_BYTES, part_q, q);
+    ht_load_vectors<BM, A_PARTS>(part_p, &p);
+    ht_load_vectors<BN, B_PARTS>(part_q, &q);
+    ht_store_vectors<BM, A_PARTS>(read, part_p, p);
+    ht_store_vectors<BN, B_PARTS>(read + A_BYTES, part_q, q);
     for (int step = 0; step < t.steps; step++) {
         const bool more = step + 1 < t.steps;
         const int left = t.k - t.k0 - step * BK;
         ht_barrier(); // the stage is there, and everyone has read the other one
         if (!FAST && more) { // beside slices this is for special data and one step, and registers are short
-            ht_load_parts<BM, A_PARTS>(part_p, &p);
-            ht_load_parts<BN, B_PARTS>(part_q, &q);
+            ht_load_vectors<BM, A_PARTS>(part_p, &p);
+            ht_load_vectors<BN, B_PARTS>(part_q, &q);
         }
-        multiply_stage(sum, rest, read, at, left < BK ? left : BK, chain_k);
+        multiply_stage(sum, compensation, read, at, left < BK ? left : BK, chain_k);
         if (FAST && more) {
-            ht_load_parts<BM, A_PARTS>(part_p, &p);
-            ht_load_parts<BN, B_PARTS>(part_q, &q);
+            ht_load_vectors<BM, A_PARTS>(part_p, &p);
+            ht_load_vectors<BN, B_PARTS>(part_q, &q);
         }
         if (more) {
-            ht_store_parts<BM, A_PARTS>(write, part_p, p);
-            ht_store_parts<BN, B_PARTS>(write + A_BYTES, part_q, q);
+            ht_store_vectors<BM, A_PARTS>(write, part_p, p);
+            ht_store_vectors<BN, B_PARTS>(write + A_BYTES, part_q, q);
         }
         const unsigned other = read;
         read = write;
@@ -300,12 +300,12 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p
 HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem, int chain_k)
 {
     if (!FP32_APART)
-        multiply_fp32(sum, t, t.p_k_contiguous, t.q_k_contiguous, smem, chain_k);
-    else if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_fp32(sum, t, t.p_k_major, t.q_k_major, smem, chain_k);
+    else if (t.p_k_major && t.q_k_major)
         multiply_fp32(sum, t, true, true, smem, chain_k);
-    else if (t.p_k_contiguous)
+    else if (t.p_k_major)
         multiply_fp32(sum, t, true, false, smem, chain_k);
-    else if (t.q_k_contiguous)
+    else if (t.q_k_major)
         multiply_fp32(sum, t, false, true, smem, chain_k);
     else
         multiply_fp32(sum, t, false, false, smem, chain_k);
@@ -315,23 +315,23 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
 HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
 {
     const int row = t.row0 / 64, col = t.col0 / 64;
-    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_is_tame(g, entry, swap_ab ? col : row, swap_ab ? row : col);
+    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_block_in_range(g, entry, swap_ab ? col : row, swap_ab ? row : col);
 }
 
 // Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
-struct ht_target {
+struct ht_output_view {
     float *c; // of the first one
     long long ld;
     int rows, cols; // that there are, from the first one on
 };
 
-HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const ht_spot &spot)
+HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task &t, const ht_tile_coord &spot)
 {
     const ht_gemm_args &g = args.g;
     const bool whole = g.splits == 1;
     const int row = t.row0 + t.warp_row + ht_d_row(t.lane, 0), col = t.col0 + t.warp_col + ht_d_col(t.lane, 0);
-    ht_target to;
-    to.ld = ht_anew(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
+    ht_output_view to;
+    to.ld = ht_opaque(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
     to.rows = t.rows - row;
     to.cols = t.cols - col;
     to.c = whole ? g.c + (long long)spot.entry * g.c_stride
@@ -340,13 +340,13 @@ HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const h
     return to;
 }
 
-template <bool SWAPPED> HT_DEVICE float *place_in(const ht_target &to, int row, int col)
+template <bool SWAP_AB> HT_DEVICE float *address_of(const ht_output_view &to, int row, int col)
 {
-    return to.c + (SWAPPED ? row * to.ld + col : row + col * to.ld);
+    return to.c + (SWAP_AB ? row * to.ld + col : row + col * to.ld);
 }
 
 // What the launch adds the product to. All of it is asked for before it is added to.
-template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS], float beta)
+template <bool SWAP_AB> HT_DEVICE void add_to_sums(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS], float beta)
 {
 #pragma unroll
     for (int j = 0; j < NI; j++) {
@@ -356,7 +356,7 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
 #pragma unroll
             for (int i = 0; i < FMA_ROWS; i++) {
                 const int row = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS);
-                const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+                const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
                 ht_acc *const v = &sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h];
                 *v = __fmaf_rn(beta, old, *v);
             }
@@ -364,26 +364,26 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
     }
 }
 
-// Two neighbours in memory at once where they can be: of a row of Q (SWAPPED), or of P where a lane has such rows.
-constexpr bool HAS_PAIRS = ROWS_BESIDE && D_ROWS == 2 && D_COLS == 2;
+// Two neighbours in memory at once where they can be: of a row of Q (SWAP_AB), or of P where a lane has such rows.
+constexpr bool HAS_PAIRS = A_FROM_REGISTERS && D_ROWS == 2 && D_COLS == 2;
 
-template <bool SWAPPED> HT_DEVICE void put_pairs(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+template <bool SWAP_AB> HT_DEVICE void put_pairs(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
 #pragma unroll
     for (int j = 0; j < NI; j++) {
 #pragma unroll
         for (int i = 0; i < FMA_ROWS; i++) {
-            const int row = SWAPPED ? i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS) : i / D_ROWS * MMA_M;
-            const int col = j * MMA_N + (SWAPPED ? 0 : i % D_ROWS);
+            const int row = SWAP_AB ? i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS) : i / D_ROWS * MMA_M;
+            const int col = j * MMA_N + (SWAP_AB ? 0 : i % D_ROWS);
             const ht_acc *const v = sum[i / D_ROWS][j];
-            const ht_pair two = {v[SWAPPED ? i % D_ROWS * 2 : i % D_ROWS], v[SWAPPED ? i % D_ROWS * 2 + 1 : i % D_ROWS + 2]};
+            const ht_pair two = {v[SWAP_AB ? i % D_ROWS * 2 : i % D_ROWS], v[SWAP_AB ? i % D_ROWS * 2 + 1 : i % D_ROWS + 2]};
             if (row < to.rows && col < to.cols)
-                ht_stg8(place_in<SWAPPED>(to, row, col), two);
+                ht_stg8(address_of<SWAP_AB>(to, row, col), two);
         }
     }
 }
 
-template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
 #pragma unroll
     for (int j = 0; j < NI; j++) {
@@ -394,28 +394,28 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
             for (int i = 0; i < FMA_ROWS; i++) {
                 const int row = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS);
                 if (row < to.rows && col < to.cols)
-                    ht_stg4(place_in<SWAPPED>(to, row, col), sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h]);
+                    ht_stg4(address_of<SWAP_AB>(to, row, col), sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h]);
             }
         }
     }
 }
 
 // What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
-// both their columns. Columns of Q side by side (SWAPPED): as many rows' lanes as there are columns, which turn them into one row after the other.
-constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
-constexpr int TURNED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
+// both their columns. Columns of Q side by side (SWAP_AB): as many rows' lanes as there are columns, which turn them into one row after the other.
+constexpr bool HAS_TRANSPOSE = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
+constexpr int TRANSPOSED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
 
-template <bool SWAPPED> HT_DEVICE ht_target turned_target(ht_target to, int lane)
+template <bool SWAP_AB> HT_DEVICE ht_output_view transposed_view(ht_output_view to, int lane)
 {
-    const int own = SWAPPED ? (lane >> 2) % TURNED : lane & 1;
-    const int row = SWAPPED ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAPPED ? own / 2 * MMA_N + own % 2 : own * -2;
+    const int own = SWAP_AB ? (lane >> 2) % TRANSPOSED : lane & 1;
+    const int row = SWAP_AB ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAP_AB ? own / 2 * MMA_N + own % 2 : own * -2;
     to.rows -= row;
     to.cols -= col;
-    to.c += SWAPPED ? row * to.ld + col : row + col * to.ld;
+    to.c += SWAP_AB ? row * to.ld + col : row + col * to.ld;
     return to;
 }
 
-HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+HT_DEVICE void put_transposed_rows(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -424,35 +424,35 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 float v[2] = {sum[i][j][h], sum[i][j][2 + h]};
-                ht_turn_numbers<2, 1>(v);
+                ht_lane_transpose<2, 1>(v);
 #pragma unroll
                 for (int x = 0; x < 2; x++) {
                     if (i * MMA_M < to.rows && j * MMA_N + 2 * x + h < to.cols)
-                        ht_stg4(place_in<false>(to, i * MMA_M, j * MMA_N + 2 * x + h), v[x]);
+                        ht_stg4(address_of<false>(to, i * MMA_M, j * MMA_N + 2 * x + h), v[x]);
                 }
             }
         }
     }
 }
 
-HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+HT_DEVICE void put_transposed_columns(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
 #pragma unroll
     for (int i = 0; i < MI; i++) {
 #pragma unroll
         for (int x = 0; x < 2; x++) {
 #pragma unroll
-            for (int j = 0; j < NI * 2 / TURNED; j++) {
-                float v[TURNED];
+            for (int j = 0; j < NI * 2 / TRANSPOSED; j++) {
+                float v[TRANSPOSED];
 #pragma unroll
-                for (int e = 0; e < TURNED; e++) {
-                    v[e] = sum[i][j * TURNED / 2 + e / 2][x * 2 + e % 2];
+                for (int e = 0; e < TRANSPOSED; e++) {
+                    v[e] = sum[i][j * TRANSPOSED / 2 + e / 2][x * 2 + e % 2];
                 }
-                ht_turn_numbers<TURNED, 4>(v);
+                ht_lane_transpose<TRANSPOSED, 4>(v);
 #pragma unroll
-                for (int e = 0; e < TURNED; e++) {
-                    if (i * MMA_M + ht_d_row(e * 4, x) < to.rows && j * TURNED * MMA_N / 2 < to.cols)
-                        ht_stg4(place_in<true>(to, i * MMA_M + ht_d_row(e * 4, x), j * TURNED * MMA_N / 2), v[e]);
+                for (int e = 0; e < TRANSPOSED; e++) {
+                    if (i * MMA_M + ht_d_row(e * 4, x) < to.rows && j * TRANSPOSED * MMA_N / 2 < to.cols)
+                        ht_stg4(address_of<true>(to, i * MMA_M + ht_d_row(e * 4, x), j * TRANSPOSED * MMA_N / 2), v[e]);
                 }
             }
         }
@@ -460,10 +460,10 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
 }
 
 // C's tile, or a part of it. beta == 0 does not read C; alpha == 0 ignores A and B, NaN included.
-HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_spot &spot)
+HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_tile_coord &spot)
 {
     const ht_gemm_args &g = args.g;
-    const ht_target to = target_of(args, t, spot);
+    const ht_output_view to = output_view_of(args, t, spot);
     if (g.splits == 1) {
         const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
         const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
@@ -488,10 +488,10 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
         put_pairs<true>(to, sum);
     else if (pairs)
         put_pairs<false>(to, sum);
-    else if (HAS_TURNS && args.swap_ab)
-        put_turned_columns(turned_target<true>(to, t.lane), sum);
-    else if (HAS_TURNS)
-        put_turned_rows(turned_target<false>(to, t.lane), sum);
+    else if (HAS_TRANSPOSE && args.swap_ab)
+        put_transposed_columns(transposed_view<true>(to, t.lane), sum);
+    else if (HAS_TRANSPOSE)
+        put_transposed_rows(transposed_view<false>(to, t.lane), sum);
     else if (args.swap_ab)
         put_sums<true>(to, sum);
     else
@@ -501,30 +501,30 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
 // By slices; no: they could not hold it, and `sum` is worth nothing.
 HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
-    ht_span seen = {~0u};
-    ht_acc rest[MI][NI][D_REGS];
-    clear_sums(rest);
-    if (t.p_k_contiguous && t.q_k_contiguous)
-        multiply_cut<true, true>(sum, rest, &seen, t, smem);
-    else if (t.p_k_contiguous)
-        multiply_cut<true, false>(sum, rest, &seen, t, smem);
-    else if (t.q_k_contiguous)
-        multiply_cut<false, true>(sum, rest, &seen, t, smem);
+    ht_value_range value_range = {~0u};
+    ht_acc compensation[MI][NI][D_REGS];
+    clear_sums(compensation);
+    if (t.p_k_major && t.q_k_major)
+        multiply_sliced<true, true>(sum, compensation, &value_range, t, smem);
+    else if (t.p_k_major)
+        multiply_sliced<true, false>(sum, compensation, &value_range, t, smem);
+    else if (t.q_k_major)
+        multiply_sliced<false, true>(sum, compensation, &value_range, t, smem);
     else
-        multiply_cut<false, false>(sum, rest, &seen, t, smem);
-    if (KEEPS)
-        close_chains(sum, rest);
-    return !ht_any_of_block<WARPS>(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+        multiply_sliced<false, false>(sum, compensation, &value_range, t, smem);
+    if (COMPENSATED)
+        close_chains(sum, compensation);
+    return !ht_any_of_block<WARPS>(!ht_is_safe_range(value_range) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
 // The step that part `split` begins with; no division, which would take longer than some products.
-HT_DEVICE int first_step(const direct_args &args, int split)
+HT_DEVICE int first_step(const unpacked_args &args, int split)
 {
     return args.part_steps * split + (split < args.longer_parts ? split : args.longer_parts);
 }
 
 // This block's share; `zero` is added to what says which it is.
-HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero)
+HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_tile_coord &spot, int zero)
 {
     const int tid = (int)threadIdx.x + zero, split = spot.split + zero, warp = tid / WAVE;
     const int begin = first_step(args, split), end = first_step(args, split + 1);
@@ -533,8 +533,8 @@ HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero
     t.q = args.q.src + (spot.entry + zero) * args.q.stride;
     t.p_ld = args.p.ld;
     t.q_ld = args.q.ld;
-    t.p_k_contiguous = args.p.k_contiguous;
-    t.q_k_contiguous = args.q.k_contiguous;
+    t.p_k_major = args.p.k_major;
+    t.q_k_major = args.q.k_major;
     t.rows = args.p.rows;
     t.cols = args.q.rows;
     t.row0 = (spot.row + zero) * BM;
@@ -549,13 +549,13 @@ HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero
     return t;
 }
 
-HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
+HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot)
 {
     const ht_gemm_args &g = args.g;
-    const ht_task task = task_of(args, spot, IS_FALLBACK ? (int)ht_anew(0) : 0); // not kept from tile to tile
+    const ht_task task = task_of(args, spot, IS_FALLBACK ? (int)ht_opaque(0) : 0); // not kept from tile to tile
     if (!IS_FALLBACK) { // only now: which numbers are whose does not hang on what is still being written
-        ht_grid_wait();
-        ht_grid_release();
+        ht_pdl_wait();
+        ht_pdl_trigger();
     }
     if (!is_wanted(g, args.swap_ab, task, spot.entry))
         return;
@@ -563,32 +563,32 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
     const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
-    const ht_task again = ROWS_BESIDE ? task : task_of(args, spot, (int)ht_anew(0)); // else it would wait in registers meanwhile
+    const ht_task again = A_FROM_REGISTERS ? task : task_of(args, spot, (int)ht_opaque(0)); // else it would wait in registers meanwhile
     if (!done) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
-    if (GROUPS == 1 || again.tid < GROUP_THREADS)
+    if (PINGPONG_GROUPS == 1 || again.tid < GROUP_THREADS)
         store_sums(args, again, sum, spot);
 }
 
 //@emit fallback
 // ---- the fallback: the launch between packing and a product with a data check, which computes what the product will leave out.
 
-HT_DEVICE void fallback(const direct_args &args)
+HT_DEVICE void fallback(const unpacked_args &args)
 {
     const ht_gemm_args &g = args.g;
     const int tiles = ((args.p.rows + BM - 1) / BM) * ((args.q.rows + BN - 1) / BN);
-    ht_grid_release();
-    ht_grid_wait(); // every block: the product relies on packing's end through this launch's
-    if (g.a_range_counts && !ht_asks(g))
+    ht_pdl_trigger();
+    ht_pdl_wait(); // every block: the product relies on packing's end through this launch's
+    if (g.a_range_counts && !ht_range_check_needed(g))
         return;
     for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
-        const bool skipped = !ht_any_of_block<WARPS>(ht_sees_wild(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
+        const bool skipped = !ht_any_of_block<WARPS>(ht_any_out_of_range(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
         for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
-            const direct_args &again = ht_args_again(args);
+            const unpacked_args &again = ht_reload_args(args);
             const int high = (again.p.rows + BM - 1) / BM;
-            const ht_spot spot = {tile % high, tile / high, 0, entry};
+            const ht_tile_coord spot = {tile % high, tile / high, 0, entry};
             ht_barrier(); // the tile before has been read
             compute_tile(again, spot);
         }
@@ -596,7 +596,7 @@ HT_DEVICE void fallback(const direct_args &args)
 }
 
 //@end
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     //@emit fallback
     if (IS_FALLBACK) {
@@ -606,7 +606,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     //@end
     const int splits = args.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
     const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
-    const ht_spot spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
+    const ht_tile_coord spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
     compute_tile(args, spot);
 }
 
@@ -622,7 +622,7 @@ constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 static int swaps(const ht_gemm_args &g)
 {
     const bool same = ht_swap_ab(g.m, g.n, BM, BN, 0) == 0 && ht_swap_ab(g.n, g.m, BM, BN, 0) == 0;
-    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_swap_ab(g.m, g.n, BM, BN, 0);
+    const int best = A_FROM_REGISTERS && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_swap_ab(g.m, g.n, BM, BN, 0);
     const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
     return IS_FALLBACK || wide * g.splits <= GRID_HIGH ? best : !best;
 }
@@ -630,17 +630,17 @@ static int swaps(const ht_gemm_args &g)
 static int launch(const ht_gemm_args &g, void *stream)
 {
     const int swap_ab = swaps(g);
-    const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
-    const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
+    const ht_matrix_view a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
+    const ht_matrix_view b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
+    const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
     if (tiles > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     //@emit fallback
     if (IS_FALLBACK) {
-        const ht_walkers by = ht_walkers_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
+        const ht_fallback_grid by = ht_fallback_grid_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
         return ht_launch_dependent(gemm, by.blocks, by.groups, 1, THREADS, SMEM_BYTES, stream, args);
     }
     //@end

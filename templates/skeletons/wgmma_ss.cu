@@ -1,15 +1,15 @@
 #include "../samples/wgmma_ss.h" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
-// A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of SLOTS slots, the others multiply:
-// warpgroup w has WN columns of C, in SUBS parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
+// A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of RING_STAGES stages, the others multiply:
+// warpgroup w has WN columns of C, in N_SUBTILES parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
 // C by BM rows, so that a thread's results are neighbours in memory.
 //
-//   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP slots hold all slices of BK
+//   stage: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP stages hold all slices of BK
 //         BM 32: half of an A atom, 4096 bytes
 //
-//   producer     copy slot 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
+//   producer     copy stage 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
 //   beside it    scales of the tile's rows and columns |           one warp; waits for `spent`, announces `scaled`
-//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is CHUNK times BK: one chain of the matrix unit,
+//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is PROMOTE_TILES times BK: one chain of the matrix unit,
 //   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
@@ -19,52 +19,52 @@
 // CLUSTER 2: two blocks take neighbouring tiles together and share the panels that both need, those of B (SHARES_B: the tiles
 // are neighbours along m) or of A (along n). Each copies half of every shared atom to both:
 //
-//   block 0, slot: [ own A ][ B, upper halves: own copy | lower halves: from block 1 ]
-//   block 1, slot: [ own A ][ B, upper halves: from block 0 | lower halves: own copy ]
+//   block 0, stage: [ own A ][ B, upper halves: own copy | lower halves: from block 1 ]
+//   block 1, stage: [ own A ][ B, upper halves: from block 0 | lower halves: own copy ]
 //
-// so a slot is full when both have copied, and empty when the consumers of both have said so to both (lane r of a warp to
+// so a stage is full when both have copied, and empty when the consumers of both have said so to both (lane r of a warp to
 // block r). A block that has no tile, at an odd edge, takes part with the last panels and stores nothing.
-constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: results of a thread in 64 columns
-constexpr int THREADS = (WGS + 1) * 128;
+constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64, ACC_REGS = BM / 2; // ACC_REGS: results of a thread in 64 columns
+constexpr int THREADS = (CONSUMER_WARPGROUPS + 1) * 128;
 constexpr int A_BLOCKS = (BM + 63) / 64, B_BLOCKS = BN / 64;
 constexpr int PART_ROWS = BM < 64 ? BM : 64; // of an atom, and of 64 columns of results
 constexpr int A_BYTES = BM * 128;
-constexpr int SLOT_BYTES = (BM + BN) * 128;
+constexpr int STAGE_BYTES = (BM + BN) * 128;
 constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
-constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
-constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
-constexpr int SLAB_BYTES = 16 * PART_ROWS * 4; // 16 columns of FP32: the epilogue
-constexpr int SLABS = SLOTS * SLOT_BYTES;       // offset: one for each warp that multiplies
-constexpr int SCALES = SLABS + WGS * 4 * SLAB_BYTES; // of BM rows, BN columns, FP32, and two words: find_scales
+constexpr int GROUP = SLICES / ATOM_SLICES;     // stages of one BK
+constexpr int RING_STAGES = STAGES * GROUP, PROMOTE_STAGES = PROMOTE_TILES * GROUP;
+constexpr int EPI_BUFFER_BYTES = 16 * PART_ROWS * 4; // 16 columns of FP32: the epilogue
+constexpr int EPI_BUFFERS = RING_STAGES * STAGE_BYTES;       // offset: one for each warp that multiplies
+constexpr int SCALES = EPI_BUFFERS + CONSUMER_WARPGROUPS * 4 * EPI_BUFFER_BYTES; // of BM rows, BN columns, FP32, and two words: load_scales
 constexpr int FULL = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // offsets of the barriers, 8 bytes each
-constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8, SCALED = TURN + WGS * 8, SPENT = SCALED + SCALES_ROWS * 8;
-constexpr int SMEM_BYTES = SPENT + SCALES_ROWS * 8;
+constexpr int EMPTY = FULL + RING_STAGES * 8, ORDER = EMPTY + RING_STAGES * 8, SCALES_FULL = ORDER + CONSUMER_WARPGROUPS * 8, SCALES_EMPTY = SCALES_FULL + SCALES_ROWS * 8;
+constexpr int SMEM_BYTES = SCALES_EMPTY + SCALES_ROWS * 8;
 // The smallest blocks leave room beside them for one of packing, which then starts while the product before it ends, and is followed by
 // blocks that are there already; but not for another of their own, which would share an SM while others are idle.
 constexpr int BOUND = BM < 64 ? 384 : THREADS; // threads among which registers are shared out
-constexpr int PRODUCER_REGISTERS = WGS == 2 || BM < 64 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : WGS > 2 ? 160 : WGS > 1 ? 232 : 248; //@mutate registers
-static_assert((PRODUCER_REGISTERS + WGS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with"); //@mutate registers-fit
-constexpr int TEMPS = PROMOTES ? REGS : 1;
+constexpr int PRODUCER_REGISTERS = CONSUMER_WARPGROUPS == 2 || BM < 64 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : CONSUMER_WARPGROUPS > 2 ? 160 : CONSUMER_WARPGROUPS > 1 ? 232 : 248; //@mutate registers
+static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with"); //@mutate registers-fit
+constexpr int CHAIN_REGS = PROMOTES ? ACC_REGS : 1;
 
 // One work item: a tile of C, or one split's part of it; of a cluster, its blocks' tiles.
-struct work {
+struct work_tile {
     int m0, n0, entry, split, first, chunks;
 };
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
 // share panels in L2.
-HT_DEVICE work find_work(const ht_gemm_args &g, int item)
+HT_DEVICE work_tile next_tile(const ht_gemm_args &g, int item)
 {
-    const int none = (int)ht_anew(0); // so that nothing is kept from item to item: the producer has few registers
+    const int none = (int)ht_opaque(0); // so that nothing is kept from item to item: the producer has few registers
     const int tiles_m = (g.m + none + CLUSTER_M - 1) / CLUSTER_M, tiles_n = (g.n + none + CLUSTER_N - 1) / CLUSTER_N;
     const int tiles = tiles_m * tiles_n;
     const int whole = g.splits > 1 ? item / g.splits : item, entry = g.batch > 1 ? whole / tiles : 0;
     const int tile = whole - entry * tiles, per_group = RASTER * tiles_n;
     const int row = tile / per_group * RASTER, inside = tile % per_group;
     const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
-    const int total = g.k_blocks / CHUNK_SLOTS;
-    work w;
+    const int total = g.k_blocks / PROMOTE_STAGES;
+    work_tile w;
     w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0); //@mutate tile-of-block
     w.n0 = inside / height * CLUSTER_N + (SHARES_A ? ht_cluster_rank() * BN : 0);
     w.entry = entry;
@@ -78,9 +78,9 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
     return w;
 }
 
-HT_DEVICE int count_work(const ht_gemm_args &g)
+HT_DEVICE int tile_count(const ht_gemm_args &g)
 {
-    const int none = (int)ht_anew(0);
+    const int none = (int)ht_opaque(0);
     return ((g.m + none + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + none + CLUSTER_N - 1) / CLUSTER_N) * g.splits * g.batch;
 }
 
@@ -92,43 +92,43 @@ HT_DEVICE unsigned panel_row(int block, int rows, int k_blocks)
     return (unsigned)((block < last ? block : last) * k_blocks); //@mutate last-panel
 }
 
-// An atom of a slot, BYTES of it; of one that the cluster shares this block's part, for all.
+// An atom of a stage, BYTES of it; of one that the cluster shares this block's part, for all.
 template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const unsigned char *from, unsigned full)
 {
     constexpr int PART = BYTES / CLUSTER;
     if (shared)
-        ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full); //@mutate half-of-panel
+        ht_bulk_copy_multicast(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full); //@mutate half-of-panel
     else
         ht_bulk_copy(to, from, BYTES, full);
 }
 
 // ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
-// ELECTS: as fast as it can, where the unit is done with a slot before the copies of the next could be given out at their usual pace,
+// ELECT_PRODUCER: as fast as it can, where the unit is done with a stage before the copies of the next could be given out at their usual pace,
 // some 100 clocks apart (arch/sm90). Where it is not that pace is better: copies that arrive all at once take shared memory from the unit.
 HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 {
-    int slot = 0;
+    int stage = 0;
     unsigned phase = 1; // nobody has to empty the first round //@mutate producer-phase
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item); //@mutate producer-work
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item); //@mutate producer-work
         const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0);
         const unsigned char *const b_panels = g.b_panels + w.entry * g.b_stride;
         unsigned src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
-            src[i] = panel_row(w.m0 / 64 + i, g.m, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
+            src[i] = panel_row(w.m0 / 64 + i, g.m, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
         }
 #pragma unroll
         for (int i = 0; i < B_BLOCKS; i++) {
-            src[A_BLOCKS + i] = panel_row(w.n0 / 64 + i, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
+            src[A_BLOCKS + i] = panel_row(w.n0 / 64 + i, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
         }
-        ht_grid_wait(); // for packing, only the first time; what comes before is worked out while it ends
-        ht_grid_release();
+        ht_pdl_wait(); // for packing, only the first time; what comes before is worked out while it ends
+        ht_pdl_trigger();
 #pragma unroll 1
-        for (int k = 0; k < w.chunks * CHUNK_SLOTS; k++) {
-            const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8; //@mutate slot
-            ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase); //@mutate wait-empty
-            ht_mbar_expect(full, SLOT_BYTES); //@mutate announce
+        for (int k = 0; k < w.chunks * PROMOTE_STAGES; k++) {
+            const unsigned to = smem + (unsigned)stage * STAGE_BYTES, full = smem + FULL + (unsigned)stage * 8; //@mutate stage
+            ht_mbar_wait(smem + EMPTY + (unsigned)stage * 8, phase); //@mutate wait-empty
+            ht_mbar_arrive_expect_tx(full, STAGE_BYTES); //@mutate announce
 #pragma unroll
             for (int i = 0; i < A_BLOCKS; i++) {
                 copy_atom<PART_ROWS * 128>(SHARES_A, to + i * 8192, a_panels + (src[i] + (unsigned)k) * 8192ull, full);
@@ -137,26 +137,26 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
             for (int i = 0; i < B_BLOCKS; i++) { //@mutate copies
                 copy_atom<8192>(SHARES_B, to + A_BYTES + i * 8192, b_panels + (src[A_BLOCKS + i] + (unsigned)k) * 8192ull, full); //@mutate copy
             }
-            slot = slot + 1 == SLOTS ? 0 : slot + 1;
-            phase ^= slot == 0;
+            stage = stage + 1 == RING_STAGES ? 0 : stage + 1;
+            phase ^= stage == 0;
         }
     }
 #pragma unroll 1
-    for (int s = 0; CLUSTER > 1 && s < SLOTS; s++) { // the block stays until the other has arrived for the last time //@mutate stay
-        ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase); //@mutate wait-empty
-        slot = slot + 1 == SLOTS ? 0 : slot + 1;
-        phase ^= slot == 0;
+    for (int s = 0; CLUSTER > 1 && s < RING_STAGES; s++) { // the block stays until the other has arrived for the last time //@mutate stay
+        ht_mbar_wait(smem + EMPTY + (unsigned)stage * 8, phase); //@mutate wait-empty
+        stage = stage + 1 == RING_STAGES ? 0 : stage + 1;
+        phase ^= stage == 0;
     }
 }
 
 // ---- scales: what the epilogue undoes, found by a warp beside the producer while the others multiply ---------------------
-// Exponents between -CALM and CALM are far from the ends of FP32's range: multiplying by one scale after the other cannot
+// Exponents between -SAFE_EXPONENT and SAFE_EXPONENT are far from the ends of FP32's range: multiplying by one scale after the other cannot
 // lose anything.
-constexpr int CALM = 62;
+constexpr int SAFE_EXPONENT = 62;
 
-HT_DEVICE bool is_calm(int exponent)
+HT_DEVICE bool is_safe_exponent(int exponent)
 {
-    return exponent >= -CALM && exponent <= CALM;
+    return exponent >= -SAFE_EXPONENT && exponent <= SAFE_EXPONENT;
 }
 
 // Whether it holds for all lanes of the warp.
@@ -178,93 +178,93 @@ HT_DEVICE int exponent_of(const int *magnitudes, long long entry, int at, int ro
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
-// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns that are calm, if all rows are, and one that says
+// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one that says
 // whether the data check has left blocks to others.
-HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
+HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 {
     const int lane = (int)threadIdx.x & 31;
     const unsigned rows = smem + SCALES, columns = rows + BM * 4, words = columns + BN * 4;
     unsigned phase = 1; // nobody has to use the first //@mutate producer-phase
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
-        ht_grid_wait();
-        ht_grid_release();
-        bool all_calm = true;
-        unsigned calm = 0;
-        const bool asks = CHECKS && g.splits == 1 && ht_asks(g); // parts of k are stored in any case, the reduction asks again
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item);
+        ht_pdl_wait();
+        ht_pdl_trigger();
+        bool all_safe_exponent = true;
+        unsigned safe_exponent = 0;
+        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // parts of k are stored in any case, the reduction asks again
         if (lane == 0)
-            ht_mbar_wait(smem + SPENT, phase); // most of a tile's time: one lane asks //@mutate wait-spent
+            ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks //@mutate wait-spent
         ht_warp_sync();
         phase ^= 1;
 #pragma unroll 1
         for (int i = 0; i < BM; i += 32) {
             const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m); //@mutate scales-of-rows
-            all_calm = all_calm && is_calm(e);
+            all_safe_exponent = all_safe_exponent && is_safe_exponent(e);
             ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
         }
 #pragma unroll 1
         for (int i = 0; i < BN; i += 32) {
             const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n); //@mutate scales-of-columns
-            calm |= all_lanes(is_calm(e) || lane >= 16) ? 1u << i / 16 : 0;
-            calm |= all_lanes(is_calm(e) || lane < 16) ? 2u << i / 16 : 0;
+            safe_exponent |= all_lanes(is_safe_exponent(e) || lane >= 16) ? 1u << i / 16 : 0;
+            safe_exponent |= all_lanes(is_safe_exponent(e) || lane < 16) ? 2u << i / 16 : 0;
             ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
         }
-        all_calm = all_lanes(all_calm);
+        all_safe_exponent = all_lanes(all_safe_exponent);
         if (lane == 0)
-            ht_sts8(words, all_calm ? calm : 0, asks);
-        ht_mbar_arrive(smem + SCALED); // each lane, for what it has stored
+            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, check_needed);
+        ht_mbar_arrive(smem + SCALES_FULL); // each lane, for what it has stored
     }
 }
 
 // ---- the epilogue -----------------------------------------------------------------------------------------------
-// A warp holds 16 columns of each 64, in a matrix unit's order. They go through a slab of shared memory, 64 rows at a time, and
+// A warp holds 16 columns of each 64, in a matrix unit's order. They go through an epilogue buffer of shared memory, 64 rows at a time, and
 // leave it as they lie in C. The way out is there once, for all parts of a tile: code that runs once a tile takes longer to be
 // fetched than to run.
 //
-//   slab: 16 columns of PART_ROWS; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
+//   buffer: 16 columns of PART_ROWS; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
 //   a lane) nor the loads (rows in sequence) meet a bank twice; columns of 16 64-bit sums have two places only
-constexpr int PARTS = SUBS * A_BLOCKS;                   // of a warpgroup's results: 64 columns x PART_ROWS
-constexpr int SUM_ROWS = SLAB_BYTES / 16 / (int)sizeof(ht_sum); // of a slab of sums, where they leave as they are
-constexpr int WIDE_LANES = PART_ROWS / 4, WIDE_COLUMNS = 32 / WIDE_LANES; // four rows a lane: of a column, that a warp stores at once
+constexpr int PARTS = N_SUBTILES * A_BLOCKS;                   // of a warpgroup's results: 64 columns x PART_ROWS
+constexpr int SUM_ROWS = EPI_BUFFER_BYTES / 16 / (int)sizeof(ht_sum); // of an epilogue buffer of sums, where they leave as they are
+constexpr int VEC4_LANES = PART_ROWS / 4, VEC4_COLUMNS = 32 / VEC4_LANES; // four rows a lane: of a column, that a warp stores at once
 
-struct scalars {
+struct alpha_beta {
     float alpha, beta;
 };
 
-HT_DEVICE scalars read_scalars(const ht_gemm_args &g)
+HT_DEVICE alpha_beta load_alpha_beta(const ht_gemm_args &g)
 {
-    scalars by;
+    alpha_beta by;
     by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     return by;
 }
 
-template <class NUMBER> HT_DEVICE unsigned slab_address(unsigned slab, int column, int row)
+template <class NUMBER> HT_DEVICE unsigned epi_buffer_address(unsigned epi_buffer, int column, int row)
 {
-    constexpr int PLACES = SLAB_BYTES / 16 / (int)sizeof(NUMBER) < 32 ? 1 : 3;
-    return slab + (unsigned)(column * (SLAB_BYTES / 16) + (row ^ (column & PLACES) * 8) * (int)sizeof(NUMBER));
+    constexpr int PLACES = EPI_BUFFER_BYTES / 16 / (int)sizeof(NUMBER) < 32 ? 1 : 3;
+    return epi_buffer + (unsigned)(column * (EPI_BUFFER_BYTES / 16) + (row ^ (column & PLACES) * 8) * (int)sizeof(NUMBER));
 }
 
-// One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS elements after l - 1.
+// One element of all accumulators, combined as the scheme says; accumulator l lies N_SUBTILES * ACC_REGS elements after l - 1.
 HT_DEVICE ht_sum result_of(const ht_acc *acc)
 {
     ht_acc v[ACCS];
     for (int l = 0; l < ACCS; l++)
-        v[l] = acc[l * SUBS * REGS];
+        v[l] = acc[l * N_SUBTILES * ACC_REGS];
     return ht_combine(v);
 }
 
 // What a warp needs to know while its results leave.
-struct leaving {
+struct epilogue_ctx {
     const ht_gemm_args &g;
-    const work &w;
-    scalars by;
-    unsigned slab, scales; // this warp's, the tile's
+    const work_tile &w;
+    alpha_beta by;
+    unsigned epi_buffer, scales; // this warp's, the tile's
     int lane;
 };
 
-// Where a slab belongs: its first row and column of C.
-struct place {
+// Where an epilogue buffer belongs: its first row and column of C.
+struct tile_coord {
     int row, col;
 };
 
@@ -275,41 +275,41 @@ HT_DEVICE float scaled(float v, float scale)
 
 // PART_ROWS rows from registers, scaled by their columns: lane (q = lane / 4, t = lane % 4) holds columns q and q + 8, whose scales are
 // across[0] and [1], and in each group of eight rows rows 2t and 2t + 1.
-HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
+HT_DEVICE void fill_safe_exponent(const epilogue_ctx &o, const float *v, const float *across)
 {
     const int column = o.lane / 4, row = o.lane % 4 * 2; //@mutate rows-of-lane
 #pragma unroll
     for (int i = 0; i < PART_ROWS / 8; i++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            ht_sts_two(slab_address<float>(o.slab, column + h * 8, i * 8 + row), scaled(v[i * 4 + h * 2], across[h]), //@mutate columns-of-half
+            ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + h * 8, i * 8 + row), scaled(v[i * 4 + h * 2], across[h]), //@mutate columns-of-half
                        scaled(v[i * 4 + h * 2 + 1], across[h]));
         }
     }
 }
 
 // SUM_ROWS rows as they are.
-HT_DEVICE void fill_sums(const leaving &o, const ht_acc *acc)
+HT_DEVICE void fill_sums(const epilogue_ctx &o, const ht_acc *acc)
 {
     const int column = o.lane / 4, row = o.lane % 4 * 2; //@mutate rows-of-lane
 #pragma unroll
     for (int i = 0; i < SUM_ROWS / 8; i++) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            ht_sts_two(slab_address<ht_sum>(o.slab, column + h * 8, i * 8 + row), result_of(acc + i * 4 + h * 2), //@mutate columns-of-half
+            ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + h * 8, i * 8 + row), result_of(acc + i * 4 + h * 2), //@mutate columns-of-half
                        result_of(acc + i * 4 + h * 2 + 1));
         }
     }
 }
 
 // Where a tile's results go: C, or a part of k of its own.
-struct target {
+struct output_view {
     float *c;
     long long ld;
     float alpha;
 };
 
-HT_DEVICE target target_of(const leaving &o)
+HT_DEVICE output_view output_view_of(const epilogue_ctx &o)
 {
     const ht_gemm_args &g = o.g;
     if (g.splits > 1)
@@ -317,13 +317,13 @@ HT_DEVICE target target_of(const leaving &o)
     return {g.c + (long long)o.w.entry * g.c_stride, g.ldc, o.by.alpha};
 }
 
-// What find_scales has left of a row or column of C, or of four rows.
-HT_DEVICE float scale_of_row(const leaving &o, int row)
+// What load_scales has left of a row or column of C, or of four rows.
+HT_DEVICE float scale_of_row(const epilogue_ctx &o, int row)
 {
     return SCALES_ROWS ? ht_lds4(o.scales + (unsigned)(row - o.w.m0) * 4) : 1.0f;
 }
 
-HT_DEVICE float scale_of_column(const leaving &o, int col)
+HT_DEVICE float scale_of_column(const epilogue_ctx &o, int col)
 {
     return SCALES_ROWS ? ht_lds4(o.scales + (unsigned)(BM + col - o.w.n0) * 4) : 1.0f;
 }
@@ -332,7 +332,7 @@ struct row_scales {
     float of[4];
 };
 
-HT_DEVICE row_scales scales_of_rows(const leaving &o, int row)
+HT_DEVICE row_scales scales_of_rows(const epilogue_ctx &o, int row)
 {
     row_scales s = {{1.0f, 1.0f, 1.0f, 1.0f}};
     if (SCALES_ROWS)
@@ -341,39 +341,39 @@ HT_DEVICE row_scales scales_of_rows(const leaving &o, int row)
 }
 
 // Exponent of the scale of any row or column of C.
-HT_DEVICE int row_exponent(const leaving &o, int row)
+HT_DEVICE int row_exponent(const epilogue_ctx &o, int row)
 {
     return exponent_of(o.g.a_row_absmax, o.w.entry * o.g.a_absmax_stride, row, o.g.m);
 }
 
-HT_DEVICE int column_exponent(const leaving &o, int col)
+HT_DEVICE int column_exponent(const epilogue_ctx &o, int col)
 {
     return exponent_of(o.g.b_col_absmax, o.w.entry * o.g.b_absmax_stride, col, o.g.n);
 }
 
-// Calm scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the slab inside C, columns that begin at
+// Safe scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the epilogue buffer inside C, columns that begin at
 // multiples of 16 bytes: four rows a lane.
-HT_DEVICE void store_wide(const leaving &o, const target &to, const place &at)
+HT_DEVICE void store_vec4(const epilogue_ctx &o, const output_view &to, const tile_coord &at)
 {
-    const int row = o.lane % WIDE_LANES * 4, first = o.lane / WIDE_LANES;
+    const int row = o.lane % VEC4_LANES * 4, first = o.lane / VEC4_LANES;
     float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
     const row_scales along = scales_of_rows(o, at.row + row);
 #pragma unroll
-    for (int column = 0; column < 16; column += 4 * WIDE_COLUMNS) { // four of each lane's columns on their way
+    for (int column = 0; column < 16; column += 4 * VEC4_COLUMNS) { // four of each lane's columns on their way
         float v[4][4];
         for (int i = 0; i < 4; i++)
-            ht_lds_four(slab_address<float>(o.slab, column + i * WIDE_COLUMNS + first, row), v[i]);
+            ht_lds_four(epi_buffer_address<float>(o.epi_buffer, column + i * VEC4_COLUMNS + first, row), v[i]);
         for (int i = 0; i < 4; i++) {
             for (int q = 0; q < 4; q++)
                 v[i][q] = __fmul_rn(to.alpha, scaled(v[i][q], along.of[q]));
             ht_stg16(c, make_uint4(ht_as_uint(v[i][0]), ht_as_uint(v[i][1]), ht_as_uint(v[i][2]), ht_as_uint(v[i][3])));
-            c += WIDE_COLUMNS * to.ld;
+            c += VEC4_COLUMNS * to.ld;
         }
     }
 }
 
 // The same at C's edges and wherever a column begins: a row a lane, columns by fours, so that one does not wait for the other's loads.
-HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
+HT_DEVICE void store_scalar(const epilogue_ctx &o, const output_view &to, const tile_coord &at)
 {
     const int columns = o.g.n - at.col;
 #pragma unroll 1
@@ -384,7 +384,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
         for (int column = 0; column < 16; column += 4) {
             float v[4];
             for (int q = 0; q < 4; q++)
-                ht_lds_one(slab_address<float>(o.slab, column + q, row), &v[q]);
+                ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column + q, row), &v[q]);
             for (int q = 0; q < 4; q++) {
                 if (column + q < columns) //@mutate columns-of-part
                     ht_stg4(c, __fmul_rn(to.alpha, scaled(v[q], along)));
@@ -396,10 +396,10 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
 
 // One element, stored as a split-K part or combined with C. beta == 0 does not read C. exponent: of the row's and the column's
 // scale together.
-HT_DEVICE void store_one(const leaving &o, ht_sum sum, int exponent, int row, int col)
+HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int row, int col)
 {
     const ht_gemm_args &g = o.g;
-    const ht_sum part = ht_part(sum, exponent);
+    const ht_sum part = ht_partial(sum, exponent);
     if (g.splits > 1) {
         ht_stg_sum(g.partial, (((long long)o.w.entry * g.splits + o.w.split) * g.n + col) * g.m + row, part);
         return;
@@ -409,8 +409,8 @@ HT_DEVICE void store_one(const leaving &o, ht_sum sum, int exponent, int row, in
     ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else, as store_narrow goes, from a slab of sums.
-HT_DEVICE void store_sums(const leaving &o, const place &at)
+// Everything else, as store_scalar goes, from an epilogue buffer of sums.
+HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
 {
 #pragma unroll 1
     for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) { //@mutate rows-of-c
@@ -421,7 +421,7 @@ HT_DEVICE void store_sums(const leaving &o, const place &at)
             ht_sum v[4];
             for (int q = 0; q < 4; q++) {
                 exponent[q] = along + column_exponent(o, at.col + column + q); //@mutate scale-of-column
-                ht_lds_one(slab_address<ht_sum>(o.slab, column + q, row), &v[q]);
+                ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
             for (int q = 0; q < 4; q++) {
                 if (at.col + column + q < o.g.n) //@mutate columns-of-sums
@@ -432,77 +432,77 @@ HT_DEVICE void store_sums(const leaving &o, const place &at)
 }
 
 // PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
-HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, int part, const place &at)
+HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at)
 {
     const int column = at.col + o.lane / 4; //@mutate first-column
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
 #pragma unroll
     for (int p = 0; p < PARTS; p++) { // registers have no addresses
         if (p == part)
-            fill_calm(o, v + p * (PART_ROWS / 2), across); //@mutate part-calm
+            fill_safe_exponent(o, v + p * (PART_ROWS / 2), across); //@mutate part-calm
     }
     ht_warp_sync();
     if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
-        store_wide(o, to, at);
+        store_vec4(o, to, at);
     else
-        store_narrow(o, to, at);
+        store_scalar(o, to, at);
     ht_warp_sync(); //@mutate part-written
 }
 
 // Where part `part` of a warpgroup's results begins, its first row and column of C; n0: of the warpgroup's columns.
-HT_DEVICE place part_at(const work &w, int n0, int part)
+HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
 {
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
 // Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Parts of k are stored in any case, the
 // reduction asks again.
-HT_DEVICE bool is_ours(const ht_gemm_args &g, const work &w, const place &at, bool asks)
+HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
 {
-    return !asks || at.row >= g.m || at.col >= g.n || ht_is_tame(g, w.entry, at.row / 64, at.col / 64);
+    return !check_needed || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
 }
 
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
 // from C. One row that is not calm sends all of the tile the general way.
-HT_DEVICE bool leave_calm(const leaving &o, unsigned calm, int first)
+HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent, int first)
 {
-    for (int s = 0; s < SUBS; s++) {
-        if (!(calm >> ((first - o.w.n0) / 16 + s * 4) & 1))
+    for (int s = 0; s < N_SUBTILES; s++) {
+        if (!(safe_exponent >> ((first - o.w.n0) / 16 + s * 4) & 1))
             return false;
     }
     return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
 }
 
 // A warpgroup's results. phase: of the tile's scales.
-HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem, unsigned phase, const ht_acc *acc)
+HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
-    const int thread = (int)threadIdx.x + (int)ht_anew(0), warp = thread / 32; // worked out here, not kept in registers before
-    const leaving o = {g, w, read_scalars(g), smem + SLABS + (unsigned)warp * SLAB_BYTES, smem + SCALES, thread % 32}; //@mutate slab
+    const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
+    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32}; //@mutate epi_buffer
     const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
-    unsigned calm = 0xffffffffu;
-    bool asks = false;
+    unsigned safe_exponent = 0xffffffffu;
+    bool check_needed = false;
     if (SCALES_ROWS) {
-        ht_mbar_wait(smem + SCALED, phase); //@mutate wait-scaled
-        calm = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
-        asks = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
+        ht_mbar_wait(smem + SCALES_FULL, phase); //@mutate wait-scaled
+        safe_exponent = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
+        check_needed = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
     }
-    if (leave_calm(o, calm, n0 + column)) {
-        const target to = target_of(o);
-        float v[SUBS * REGS];
-        for (int i = 0; i < SUBS * REGS; i++)
+    if (leave_safe_exponent(o, safe_exponent, n0 + column)) {
+        const output_view to = output_view_of(o);
+        float v[N_SUBTILES * ACC_REGS];
+        for (int i = 0; i < N_SUBTILES * ACC_REGS; i++)
             v[i] = ht_round(result_of(acc + i));
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
-            const place at = part_at(w, n0, part);
-            if (is_ours(g, w, at, asks))
-                store_calm(o, to, v, part, {at.row, at.col + column});
+            const tile_coord at = part_at(w, n0, part);
+            if (stores_block(g, w, at, check_needed))
+                store_safe_exponent(o, to, v, part, {at.row, at.col + column});
         }
         return;
     }
 #pragma unroll
     for (int p = 0; p < PARTS * PART_ROWS / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
-        const place at = part_at(w, n0, p * SUM_ROWS / PART_ROWS);
-        if (is_ours(g, w, at, asks)) {
+        const tile_coord at = part_at(w, n0, p * SUM_ROWS / PART_ROWS);
+        if (stores_block(g, w, at, check_needed)) {
             fill_sums(o, acc + p * (SUM_ROWS / 2)); //@mutate part-sums
             ht_warp_sync();
             store_sums(o, {at.row + p * SUM_ROWS % PART_ROWS, at.col + column});
@@ -516,13 +516,13 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
 HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 {
 #pragma unroll 1
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item);
 #pragma unroll 1
         for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) {
-            const place at = part_at(w, w.n0 + wg * WN, part);
-            if (!is_ours(g, w, at, true)) {
-                const scalars by = read_scalars(g);
+            const tile_coord at = part_at(w, w.n0 + wg * WN, part);
+            if (!stores_block(g, w, at, true)) {
+                const alpha_beta by = load_alpha_beta(g);
                 ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
             }
         }
@@ -533,82 +533,82 @@ HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
     const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31;
-    const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
-    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
-    int slot = 0;
-    unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's //@mutate consumer-phase
+    const unsigned order_barrier = smem + ORDER + (unsigned)wg * 8, next_order_barrier = smem + ORDER + (unsigned)((wg + 1) % CONSUMER_WARPGROUPS) * 8;
+    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
+    int stage = 0;
+    unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's //@mutate consumer-phase
     if (CHECKS && g.fallback_in_kernel) {
-        ht_grid_wait();
-        if (ht_uniform(ht_asks(g)))
+        ht_pdl_wait();
+        if (ht_uniform(ht_range_check_needed(g)))
             fallback(g, wg);
     }
-    ht_acc acc[ACCS][SUBS][REGS];
-    ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item); //@mutate consumer-work
+    ht_acc acc[ACCS][N_SUBTILES][ACC_REGS];
+    ht_acc temp[CHAIN_REGS]; // the chain of a chunk, where chains are promoted
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item); //@mutate consumer-work
 #pragma unroll
         for (int l = 0; l < ACCS; l++) {
 #pragma unroll
-            for (int s = 0; s < SUBS; s++) {
-                for (int i = 0; i < REGS; i++)
+            for (int s = 0; s < N_SUBTILES; s++) {
+                for (int i = 0; i < ACC_REGS; i++)
                     acc[l][s][i] = 0;
             }
         }
         int chain = 0; // chunks since exact sums were carried
-        ht_grid_wait();
-        ht_grid_release();
+        ht_pdl_wait();
+        ht_pdl_trigger();
         //@emit chunks
         for (int chunk = 0; chunk < w.chunks; chunk++) {
-            const unsigned at = (unsigned)slot * (SLOT_BYTES / 16);
+            const unsigned at = (unsigned)stage * (STAGE_BYTES / 16);
 #pragma unroll
-            for (int s = 0; s < SUBS; s++) {
-                ht_mbar_wait(turn, turn_phase);
-                turn_phase ^= 1;
+            for (int s = 0; s < N_SUBTILES; s++) {
+                ht_mbar_wait(order_barrier, order_phase);
+                order_phase ^= 1;
 #pragma unroll
-                for (int c = 0; c < CHUNK; c++) { // corrections of the whole chunk first, while the sum is small
+                for (int c = 0; c < PROMOTE_TILES; c++) { // corrections of the whole chunk first, while the sum is small
                     if (s == 0) //@mutate wait-full
-                        ht_mbar_wait(smem + FULL + (slot + c) * 8, phase); //@mutate wait-full
+                        ht_mbar_wait(smem + FULL + (stage + c) * 8, phase); //@mutate wait-full
                     ht_wgmma_fence(); //@mutate fence
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
-                        const unsigned a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
+                        const unsigned a = cols + at + c * (STAGE_BYTES / 16) + k * 2;
+                        const unsigned b = rows + at + c * (STAGE_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
                         ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0); //@mutate mma-ab
                         ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1); //@mutate mma-ba
                     }
                 }
 #pragma unroll
-                for (int c = 0; c < CHUNK; c++) {
+                for (int c = 0; c < PROMOTE_TILES; c++) {
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
-                        const unsigned a = cols + at + c * (SLOT_BYTES / 16) + k * 2;
-                        const unsigned b = rows + at + c * (SLOT_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
+                        const unsigned a = cols + at + c * (STAGE_BYTES / 16) + k * 2;
+                        const unsigned b = rows + at + c * (STAGE_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
                         ht_wgmma(ht_width<BM>(), temp, b, a, 1); //@mutate mma-hi
                     }
                 }
                 ht_wgmma_commit(); //@mutate commit
                 if (lane == 0) //@mutate turn-lane
-                    ht_mbar_arrive(next_turn); //@mutate turn
+                    ht_mbar_arrive(next_order_barrier); //@mutate turn
                 ht_wgmma_wait<0>(); //@mutate wait-chain
-                ht_wgmma_pin<REGS>(temp); //@mutate pin
-                if (s == SUBS - 1 && lane < CLUSTER) { //@mutate who-releases
+                ht_wgmma_fence_operand<ACC_REGS>(temp); //@mutate pin
+                if (s == N_SUBTILES - 1 && lane < CLUSTER) { //@mutate who-releases
                     const unsigned block = ht_cluster_address(smem, lane); //@mutate release-to
 #pragma unroll
-                    for (int c = 0; c < CHUNK; c++) {
-                        ht_mbar_arrive_cluster(block + EMPTY + (slot + c) * 8); //@mutate release
+                    for (int c = 0; c < PROMOTE_TILES; c++) {
+                        ht_mbar_arrive_cluster(block + EMPTY + (stage + c) * 8); //@mutate release
                     }
                 }
-                ht_promote_chain<REGS>(acc[0][s], temp); //@mutate promote
+                ht_promote_chain<ACC_REGS>(acc[0][s], temp); //@mutate promote
             }
-            slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
-            phase ^= slot == 0; //@mutate consumer-parity
+            stage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;
+            phase ^= stage == 0; //@mutate consumer-parity
         }
         //@end
         store_results(g, w, smem, scales_phase, acc[0][0]);
         scales_phase ^= 1; //@mutate scales-parity
         ht_warp_sync();
         if (SCALES_ROWS && lane == 0)
-            ht_mbar_arrive(smem + SPENT); //@mutate spent
+            ht_mbar_arrive(smem + SCALES_EMPTY); //@mutate spent
     }
 }
 
@@ -616,29 +616,29 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     if (threadIdx.x == 0) {
-        for (int s = 0; s < SLOTS; s++) {
+        for (int s = 0; s < RING_STAGES; s++) {
             ht_mbar_init(smem + FULL + s * 8, 1);
-            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4 * CLUSTER); // one arrival of each consumer warp //@mutate arrivals-of-slot
+            ht_mbar_init(smem + EMPTY + s * 8, CONSUMER_WARPGROUPS * 4 * CLUSTER); // one arrival of each consumer warp //@mutate arrivals-of-stage
         }
-        for (int w = 0; w < WGS; w++)
-            ht_mbar_init(smem + TURN + w * 8, 4);
+        for (int w = 0; w < CONSUMER_WARPGROUPS; w++)
+            ht_mbar_init(smem + ORDER + w * 8, 4);
         if (SCALES_ROWS) {
-            ht_mbar_init(smem + SCALED, 32);
-            ht_mbar_init(smem + SPENT, WGS * 4);
+            ht_mbar_init(smem + SCALES_FULL, 32);
+            ht_mbar_init(smem + SCALES_EMPTY, CONSUMER_WARPGROUPS * 4);
         }
         ht_mbar_init_done(); //@mutate published
     }
     ht_cluster_barrier(); //@mutate meet
-    if (ht_uniform((int)threadIdx.x / 128) == WGS) {
-        ht_give_registers<PRODUCER_REGISTERS>();
-        const int warp = ht_uniform((int)threadIdx.x / 32) - WGS * 4;
+    if (ht_uniform((int)threadIdx.x / 128) == CONSUMER_WARPGROUPS) {
+        ht_reg_dealloc<PRODUCER_REGISTERS>();
+        const int warp = ht_uniform((int)threadIdx.x / 32) - CONSUMER_WARPGROUPS * 4;
         if (warp == 0) {
-            if (ELECTS ? ht_elect() : threadIdx.x % 32 == 0)
+            if (ELECT_PRODUCER ? ht_elect() : threadIdx.x % 32 == 0)
                 produce(g, smem);
         } else if (SCALES_ROWS && warp == 1)
-            find_scales(g, smem);
+            load_scales(g, smem);
     } else {
-        ht_take_registers<CONSUMER_REGISTERS>();
+        ht_reg_alloc<CONSUMER_REGISTERS>();
         consume(g, smem); //@mutate consumers
     }
 }

@@ -13,14 +13,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -40,7 +40,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 }
 
 // What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
 }
@@ -52,7 +52,7 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
 // column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {

@@ -3,15 +3,15 @@
 typedef int ht_acc;       // element of a chain
 typedef long long ht_sum; // element of a part
 
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    (void)rest;
+    (void)compensation;
     *sum += part;
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    (void)rest;
+    (void)compensation;
     return sum;
 }
 
@@ -31,7 +31,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
     ht_stg_i64((long long *)(void *)parts + at, v);
 }
 
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     (void)exponent;
     return v;
@@ -40,7 +40,7 @@ HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
 // One rounding, to nearest even; the powers of two are exact unless the result is subnormal or overflows.
 HT_DEVICE float ht_finish(ht_sum v, int exponent)
 {
-    if (exponent >= HT_POISONED / 2) // the other exponent may be negative
+    if (exponent >= HT_NAN_ROW / 2) // the other exponent may be negative
         return ht_as_float(0x7fffffffu);
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
 }

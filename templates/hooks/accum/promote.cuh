@@ -8,7 +8,7 @@ HT_DEVICE void ht_clear(float *d)
 
 // d += a * b with the product formed on the matrix unit from zero and added in FP32, round to nearest
 // (Ootomo & Yokota 2022: accumulation outside the tensor core).
-HT_DEVICE void ht_mma_outside(float *d, const unsigned *a, const unsigned *b)
+HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsigned *b)
 {
     float t[D_REGS];
     ht_clear(t);

@@ -22,19 +22,19 @@ HT_DEVICE int ht_d_col(int lane, int j)
 
 constexpr int FP32_K = 4, FP32_STEPS = BK / FP32_K; // k of an MFMA, and MFMAs of a tile whose loads are in one run of code
 constexpr bool FP32_APART = true;
-constexpr int A_OWN = 1, B_OWN = 1;       // numbers that a lane loads for one
+constexpr int A_PER_LANE = 1, B_PER_LANE = 1;       // numbers that a lane loads for one
 
-HT_DEVICE int ht_own_k(int lane)
+HT_DEVICE int ht_lane_k(int lane)
 {
     return lane / 16;
 }
 
-HT_DEVICE int ht_own_row(int lane, int)
+HT_DEVICE int ht_lane_row(int lane, int)
 {
     return lane % 16;
 }
 
-HT_DEVICE int ht_own_col(int lane, int)
+HT_DEVICE int ht_lane_col(int lane, int)
 {
     return lane % 16;
 }

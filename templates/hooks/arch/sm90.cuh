@@ -15,7 +15,7 @@ HT_DEVICE void ht_mbar_init_done(void)
 }
 
 // Arrives and announces bytes that copies will bring.
-HT_DEVICE void ht_mbar_expect(unsigned bar, int bytes)
+HT_DEVICE void ht_mbar_arrive_expect_tx(unsigned bar, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
@@ -72,12 +72,12 @@ HT_DEVICE void ht_warp_sync(void)
 }
 
 // ---- registers move between the roles of a block
-template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
+template <int REGISTERS> HT_DEVICE void ht_reg_dealloc(void)
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
-template <int REGISTERS> HT_DEVICE void ht_take_registers(void)
+template <int REGISTERS> HT_DEVICE void ht_reg_alloc(void)
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
@@ -140,7 +140,7 @@ template <int N> struct ht_width {
 // All that a slice type needs: its MMA for each N, and after a wait a pin, before which the compiler must not move uses of
 // d. C: asm constraint of an accumulator; SHAPE, TAIL: the instruction's k and types, and its operands after `use`.
 #define HT_WGMMA_TYPE(KIND, ELEMENT, C, SHAPE, TAIL)                                                                   \
-    template <int COUNT> HT_DEVICE void ht_wgmma_pin(ELEMENT *d)                                                       \
+    template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(ELEMENT *d)                                                       \
     {                                                                                                                  \
         _Pragma("unroll") for (int i = 0; i < COUNT; i++)                                                              \
         {                                                                                                              \
@@ -179,7 +179,7 @@ HT_DEVICE void ht_sts_two(unsigned s, long long x, long long y)
     ht_sts16(s, make_uint4((unsigned)x, (unsigned)(x >> 32), (unsigned)y, (unsigned)(y >> 32)));
 }
 
-HT_DEVICE long long ht_join(unsigned low, unsigned high)
+HT_DEVICE long long ht_make_i64(unsigned low, unsigned high)
 {
     return (long long)((unsigned long long)high << 32 | low);
 }
@@ -191,7 +191,7 @@ HT_DEVICE void ht_lds_one(unsigned s, float *v)
 
 HT_DEVICE void ht_lds_one(unsigned s, long long *v)
 {
-    *v = ht_join(ht_as_uint(ht_lds4(s)), ht_as_uint(ht_lds4(s + 4)));
+    *v = ht_make_i64(ht_as_uint(ht_lds4(s)), ht_as_uint(ht_lds4(s + 4)));
 }
 
 HT_DEVICE void ht_lds_four(unsigned s, float *v)
@@ -206,8 +206,8 @@ HT_DEVICE void ht_lds_four(unsigned s, float *v)
 HT_DEVICE void ht_lds_four(unsigned s, long long *v)
 {
     const uint4 x = ht_lds16(s), y = ht_lds16(s + 16);
-    v[0] = ht_join(x.x, x.y);
-    v[1] = ht_join(x.z, x.w);
-    v[2] = ht_join(y.x, y.y);
-    v[3] = ht_join(y.z, y.w);
+    v[0] = ht_make_i64(x.x, x.y);
+    v[1] = ht_make_i64(x.z, x.w);
+    v[2] = ht_make_i64(y.x, y.y);
+    v[3] = ht_make_i64(y.z, y.w);
 }

@@ -14,7 +14,7 @@ HT_DEVICE void ht_async_fence(void)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-template <int COUNT> HT_DEVICE void ht_wgmma_pin(float *d)
+template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(float *d)
 {
     _Pragma("unroll") for (int i = 0; i < COUNT; i++)
     {
@@ -41,9 +41,9 @@ HT_WGMMA_ROWS(64, "%32, %33, %34, %35", "36", "37", "38", HT_R32, HT_D32("+f", d
 #endif
 
 // From a stage of B at shared address `at` to k of it, a multiple of 16.
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_columns_on(unsigned at, int k)
+template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_columns_on(unsigned at, int k)
 {
-    return at + (unsigned)(k * (K_CONTIGUOUS ? 2 : ROWS * 2));
+    return at + (unsigned)(k * (K_MAJOR ? 2 : ROWS * 2));
 }
 
 // B's descriptor: lines of 128 or 64 bytes, swizzled as far as they are long, in groups of eight.
@@ -56,8 +56,8 @@ template <int LINE_BYTES> HT_DEVICE unsigned long long ht_columns(unsigned at)
 
 // d(64 x N) += a(64 x 16) * b(N x 16)^T. a: this lane's four registers; b: shared address of B's stage, lines of k where that is
 // contiguous, else lines of its rows.
-template <int N, bool K_CONTIGUOUS> HT_DEVICE void ht_wgmma_rows(float *d, const unsigned *a, unsigned b, int use)
+template <int N, bool K_MAJOR> HT_DEVICE void ht_wgmma_rows(float *d, const unsigned *a, unsigned b, int use)
 {
-    constexpr int LINE_BYTES = (K_CONTIGUOUS ? BK : N) * 2;
-    ht_wgmma_bf16_rows<K_CONTIGUOUS ? 0 : 1>(ht_width<N>(), d, a, ht_columns<LINE_BYTES>(b), use);
+    constexpr int LINE_BYTES = (K_MAJOR ? BK : N) * 2;
+    ht_wgmma_bf16_rows<K_MAJOR ? 0 : 1>(ht_width<N>(), d, a, ht_columns<LINE_BYTES>(b), use);
 }

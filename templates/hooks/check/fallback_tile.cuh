@@ -11,7 +11,7 @@
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
 constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
-constexpr int FALLBACK_K = 16, FALLBACK_OWN = 4;                        // k of a step, and a lane's of them
+constexpr int FALLBACK_K = 16, FALLBACK_K_PER_LANE = 4;                        // k of a step, and a lane's of them
 
 // A lane's rows of A, or columns of B, eight apart.
 struct ht_lines {
@@ -42,7 +42,7 @@ HT_DEVICE const float *ht_line(const ht_lines &l, int i)
 }
 
 // Line 8 i's numbers of this step, of wide lines.
-HT_DEVICE void ht_load_wide(float *v, const ht_lines &l, int i)
+HT_DEVICE void ht_load_vec4(float *v, const ht_lines &l, int i)
 {
     if (l.k_contiguous) {
         const uint4 four = ht_ld16(l.at + i * 8 * l.line_step);
@@ -52,34 +52,34 @@ HT_DEVICE void ht_load_wide(float *v, const ht_lines &l, int i)
         v[3] = ht_as_float(four.w);
     } else {
 #pragma unroll
-        for (int h = 0; h < FALLBACK_OWN; h++)
+        for (int h = 0; h < FALLBACK_K_PER_LANE; h++)
             v[h] = ht_ldg4(l.at + h * l.k_step + i * 8);
     }
 }
 
 // The same of any line. left: k that there are from the lane's first one on; behind them are zeros.
-HT_DEVICE void ht_load_any(float *v, const ht_lines &l, int i, int left)
+HT_DEVICE void ht_load_strided(float *v, const ht_lines &l, int i, int left)
 {
     const float *from = ht_line(l, i);
-    const long long k_step = ht_anew(l.k_step); // else its multiples wait in registers
+    const long long k_step = ht_opaque(l.k_step); // else its multiples wait in registers
 #pragma unroll
-    for (int h = 0; h < FALLBACK_OWN; h++, from += k_step)
+    for (int h = 0; h < FALLBACK_K_PER_LANE; h++, from += k_step)
         v[h] = h < left ? ht_ldg4(from) : 0.0f;
 }
 
 // A lane's rows in FP64, as MMAs take them.
-HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_OWN], float (*x)[FALLBACK_OWN])
+HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_K_PER_LANE], float (*x)[FALLBACK_K_PER_LANE])
 {
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS; i++) {
 #pragma unroll
-        for (int h = 0; h < FALLBACK_OWN; h++)
+        for (int h = 0; h < FALLBACK_K_PER_LANE; h++)
             p[i / 2][h * 2 + i % 2] = (double)x[i][h];
     }
 }
 
 // A step of one column.
-HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_OWN], const double *q, int j)
+HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_K_PER_LANE], const double *q, int j)
 {
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS / 2; i++)
@@ -90,27 +90,27 @@ HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2
 // of registers, so that nothing is moved, and waited for, before it is needed.
 template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps)
 {
-    float x[FALLBACK_ROWS][FALLBACK_OWN], y[FALLBACK_COLS][FALLBACK_OWN];
+    float x[FALLBACK_ROWS][FALLBACK_K_PER_LANE], y[FALLBACK_COLS][FALLBACK_K_PER_LANE];
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS; i++)
-        ht_load_wide(x[i], *a, i);
+        ht_load_vec4(x[i], *a, i);
 #pragma unroll
     for (int j = 0; j < FALLBACK_COLS; j++)
-        ht_load_wide(y[j], *b, j);
+        ht_load_vec4(y[j], *b, j);
 #pragma unroll UNROLL
     for (int step = 1; step <= steps; step++) {
         const int on = step < steps ? FALLBACK_K : 0;
-        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_K_PER_LANE];
         a->at += on * a->k_step;
         b->at += on * b->k_step;
         ht_widen_rows(p, x);
 #pragma unroll
         for (int i = 0; i < FALLBACK_ROWS; i++)
-            ht_load_wide(x[i], *a, i);
+            ht_load_vec4(x[i], *a, i);
 #pragma unroll
         for (int j = 0; j < FALLBACK_COLS; j++) {
-            const double q[FALLBACK_OWN] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
-            ht_load_wide(y[j], *b, j);
+            const double q[FALLBACK_K_PER_LANE] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
+            ht_load_vec4(y[j], *b, j);
             ht_multiply_column(sum, p, q, j);
         }
     }
@@ -126,17 +126,17 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
         ht_multiply_wide<UNROLL>(sum, a, b, steps);
 #pragma unroll 1
     for (int left = length - steps * FALLBACK_K; left > 0; left -= FALLBACK_K) {
-        float x[FALLBACK_ROWS][FALLBACK_OWN];
-        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
+        float x[FALLBACK_ROWS][FALLBACK_K_PER_LANE];
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_K_PER_LANE];
 #pragma unroll
         for (int i = 0; i < FALLBACK_ROWS; i++)
-            ht_load_any(x[i], *a, i, left - own);
+            ht_load_strided(x[i], *a, i, left - own);
         ht_widen_rows(p, x);
 #pragma unroll
         for (int j = 0; j < FALLBACK_COLS; j++) {
-            float y[FALLBACK_OWN];
-            ht_load_any(y, *b, j, left - own);
-            const double q[FALLBACK_OWN] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
+            float y[FALLBACK_K_PER_LANE];
+            ht_load_strided(y, *b, j, left - own);
+            const double q[FALLBACK_K_PER_LANE] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
             ht_multiply_column(sum, p, q, j);
         }
         a->at += FALLBACK_K * a->k_step;
@@ -147,7 +147,7 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
 // Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
 template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
 {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_OWN;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
     const int row = row0 + warp % 2 * FALLBACK_HEIGHT, col = col0 + warp / 2 * FALLBACK_WIDTH;
     ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row0 + 64, g.m, own);
     ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * FALLBACK_WIDTH, g.n, own);

@@ -2,7 +2,7 @@
 
 // COUNT lanes, LANES apart, turn their COUNT numbers: v[j] of the l-th of them becomes v[l] of the j-th. STEP: how far apart those are who
 // trade half of what they have; less and less.
-template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_trade(float *v)
+template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float *v)
 {
     const bool upper = (int)threadIdx.x & STEP * LANES;
 #pragma unroll
@@ -16,12 +16,12 @@ template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_trade(float *v)
     }
 }
 
-template <int COUNT, int LANES> HT_DEVICE void ht_turn_numbers(float *v)
+template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
 {
     static_assert(COUNT == 2 || COUNT == 4 || COUNT == 8, "one to three trades");
     if (COUNT > 4)
-        ht_trade<COUNT, LANES, COUNT / 2>(v);
+        ht_lane_exchange<COUNT, LANES, COUNT / 2>(v);
     if (COUNT > 2)
-        ht_trade<COUNT, LANES, 2>(v);
-    ht_trade<COUNT, LANES, 1>(v);
+        ht_lane_exchange<COUNT, LANES, 2>(v);
+    ht_lane_exchange<COUNT, LANES, 1>(v);
 }

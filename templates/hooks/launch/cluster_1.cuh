@@ -20,7 +20,7 @@ HT_DEVICE void ht_mbar_arrive_cluster(unsigned bar)
     ht_mbar_arrive(bar);
 }
 
-HT_DEVICE void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar)
+HT_DEVICE void ht_bulk_copy_multicast(unsigned to, const void *from, int bytes, unsigned bar)
 {
     ht_bulk_copy(to, from, bytes, bar);
 }

@@ -34,7 +34,7 @@ HT_DEVICE void ht_mbar_arrive_cluster(unsigned bar)
 }
 
 // ht_bulk_copy to the same place of both blocks; completes on bar of each.
-HT_DEVICE void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar)
+HT_DEVICE void ht_bulk_copy_multicast(unsigned to, const void *from, int bytes, unsigned bar)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], "
                  "%4;" ::"r"(to),

@@ -1,13 +1,13 @@
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 

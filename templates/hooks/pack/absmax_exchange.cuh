@@ -6,14 +6,14 @@ constexpr int PACK_THREADS = 256;
 constexpr int WAIT_TURNS = 4096; // a few milliseconds
 
 // Of one block.
-struct pack_meeting {
+struct absmax_exchange {
     int *published, *arrived; // of its rows: their magnitudes for each piece, and who has read them
     int pieces, piece;        // of k
     int piece_k;
 };
 
 // Largest magnitude of every `step`th piece of a row from `first` on, from the matrix: for a thread that waited in vain.
-HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const pack_meeting &at, int first, int step)
+HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const absmax_exchange &at, int first, int step)
 {
     unsigned most = 0;
     for (int piece = first; piece < at.pieces && row < g.rows; piece += step) {
@@ -26,37 +26,37 @@ HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long 
     return magnitude_of_key(most);
 }
 
-// Collects numbers for row row0 + threadIdx.x % ROWS: every (THREADS / ROWS)th piece, this thread's share of a block's THREADS. AHEAD loads are
+// Collects numbers for row row0 + threadIdx.x % ROWS: every (THREADS / ROWS)th piece, this thread's share of a block's THREADS. PREFETCH loads are
 // under way at once: one after the other, their latencies would add up to more than the block's own loads take.
-template <int ROWS, int THREADS, int AHEAD> HT_DEVICE int collect(const ht_pack_args &g, const float *src, int row0, const pack_meeting &at)
+template <int ROWS, int THREADS, int PREFETCH> HT_DEVICE int collect(const ht_pack_args &g, const float *src, int row0, const absmax_exchange &at)
 {
-    constexpr int BESIDE = THREADS / ROWS;
+    constexpr int THREADS_PER_ROW = THREADS / ROWS;
     const int row = (int)threadIdx.x % ROWS, share = (int)threadIdx.x / ROWS;
     const int *own = at.published + row;
     int most = 0, turns = 0;
     bool vain = false;
-    for (int first = share; first < at.pieces; first += BESIDE * AHEAD) {
-        int one[AHEAD];
+    for (int first = share; first < at.pieces; first += THREADS_PER_ROW * PREFETCH) {
+        int one[PREFETCH];
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            one[i] = first + i * BESIDE < at.pieces ? ht_ld_relaxed_i32(own + (first + i * BESIDE) * ROWS) : 0;
+        for (int i = 0; i < PREFETCH; i++) {
+            one[i] = first + i * THREADS_PER_ROW < at.pieces ? ht_ld_relaxed_i32(own + (first + i * THREADS_PER_ROW) * ROWS) : 0;
         }
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
+        for (int i = 0; i < PREFETCH; i++) {
             while (one[i] < 0 && turns < WAIT_TURNS) {
                 turns++;
-                one[i] = ht_ld_relaxed_i32(own + (first + i * BESIDE) * ROWS);
+                one[i] = ht_ld_relaxed_i32(own + (first + i * THREADS_PER_ROW) * ROWS);
             }
             vain = vain || one[i] < 0;
             most = larger(most, one[i]);
         }
     }
-    return vain ? measure_pieces(g, src, row0 + row, at, share, BESIDE) : most;
+    return vain ? measure_pieces(g, src, row0 + row, at, share, THREADS_PER_ROW) : most;
 }
 
 // The last block to have read the published magnitudes leaves the meeting as it was before: 32 threads of its first warp do, while the
 // others end. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
-template <int ROWS> HT_DEVICE void leave_meeting(const pack_meeting &at, int order)
+template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int order)
 {
     if (threadIdx.x >= WAVE)
         return;

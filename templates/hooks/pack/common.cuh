@@ -2,7 +2,7 @@
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
-constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
+constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
 constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
@@ -52,7 +52,7 @@ HT_DEVICE int larger(int x, int y)
 // Magnitudes are the bits of a float without its sign, which compare like the floats; Inf and NaN do not count, or poison
 // the row. While maxima are taken, a magnitude is a key that needs one instruction: shifted left and, where Inf and NaN do
 // not count, raised by one exponent, so that they wrap around to less than what zero becomes.
-constexpr unsigned KEY_OF_ZERO = POISONS_ROWS ? 0u : 0x01000000u;
+constexpr unsigned KEY_OF_ZERO = HAS_NAN_ROWS ? 0u : 0x01000000u;
 
 HT_DEVICE unsigned larger_key(unsigned x, unsigned y)
 {
@@ -83,32 +83,32 @@ HT_DEVICE float scaled(unsigned bits, float factor)
 }
 
 // Four elements of a line, of which only the first `left` are there: one by one, zeros behind.
-HT_DEVICE uint4 load_some(const float *p, int left)
+HT_DEVICE uint4 load_guarded(const float *p, int left)
 {
     return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
                       left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
 }
 
-// What a thread has seen of its row: pairs of ht_tally_f16x2.
-struct pack_tally {
-    unsigned count, odd;
+// What a thread has seen of its row: pairs of ht_count_large_f16x2.
+struct large_counts {
+    unsigned count, nonfinite;
 };
 
-// What it has seen: large elements and, above the counts, how many have met NaN or Inf: `odd` is NaN there, else still 0.
-HT_DEVICE int seen_by(const pack_tally &tally)
+// What it has seen: large elements and, above the counts, how many have met NaN or Inf: `nonfinite` is NaN there, else still 0.
+HT_DEVICE int counted_by(const large_counts &large_count)
 {
-    const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
-    return (int)large + (((tally.odd | tally.odd >> 16) & 0x7c00u) != 0 ? 0x10000 : 0);
+    const float large = ht_f16_value((unsigned short)large_count.count) + ht_f16_value((unsigned short)(large_count.count >> 16));
+    return (int)large + (((large_count.nonfinite | large_count.nonfinite >> 16) & 0x7c00u) != 0 ? 0x10000 : 0);
 }
 
-HT_DEVICE int count_of(int seen)
+HT_DEVICE int count_of(int counted)
 {
-    return seen < 0x10000 ? seen : NONFINITE;
+    return counted < 0x10000 ? counted : NONFINITE;
 }
 
 // A block's number for the data check, at `to`. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
 // has an element that is not zero; depth: its k.
-HT_DEVICE void store_number(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
+HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
 {
     const int count = (int)(least / 2) + NONFINITE;
     const int number = count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO;

@@ -13,22 +13,22 @@ constexpr int ROWS_LOADS = 16, FEW_LOADS = 8; // the latter up to 512 k: half as
 constexpr int ROWS_WARPS = 8, SM_WARPS = 16;  // of a block; on an SM, by their registers
 
 // How a block of WARPS warps divides ROWS rows, each thread with LOADS loads. A run: k of a thread, one after another.
-template <bool K_CONTIGUOUS, int WARPS, int ROWS, int NUMBER> struct rows_shape {
-    static constexpr bool BY_K = K_CONTIGUOUS;
+template <bool K_MAJOR, int WARPS, int ROWS, int NUMBER> struct rows_shape {
+    static constexpr bool BY_K = K_MAJOR;
     static constexpr int HEIGHT = ROWS, LOADS = NUMBER;
-    static constexpr int LANES = K_CONTIGUOUS ? (ROWS < 4 ? ROWS : 4) : ROWS / 4; // lanes of a load across rows
+    static constexpr int LANES = K_MAJOR ? (ROWS < 4 ? ROWS : 4) : ROWS / 4; // lanes of a load across rows
     static constexpr int ALONG = 32 / LANES;                  // and along k
-    static constexpr int STEP = K_CONTIGUOUS ? 1 : LANES;     // from a lane to its neighbour along k
-    static constexpr int PARTS = K_CONTIGUOUS && ROWS > 4 ? WARPS / (ROWS / 4) : WARPS; // of a row, each of ALONG lanes: warps that share it
-    static constexpr int LOAD_K = K_CONTIGUOUS ? 4 : 1;       // of a load
-    static constexpr int RUN = CHUNK_K > 8 && (K_CONTIGUOUS || LOADS < CHUNK_K) ? 8 : CHUNK_K; // k
+    static constexpr int STEP = K_MAJOR ? 1 : LANES;     // from a lane to its neighbour along k
+    static constexpr int PARTS = K_MAJOR && ROWS > 4 ? WARPS / (ROWS / 4) : WARPS; // of a row, each of ALONG lanes: warps that share it
+    static constexpr int LOAD_K = K_MAJOR ? 4 : 1;       // of a load
+    static constexpr int RUN = CHUNK_K > 8 && (K_MAJOR || LOADS < CHUNK_K) ? 8 : CHUNK_K; // k
     static constexpr int RUN_LOADS = RUN / LOAD_K, RUNS = LOADS / RUN_LOADS;
     static constexpr int FAR = PARTS * ALONG * RUN;           // k from a thread's run to its next
-    static constexpr int PER = K_CONTIGUOUS ? 1 : 4;          // rows of a thread
+    static constexpr int PER = K_MAJOR ? 1 : 4;          // rows of a thread
 };
 
 // A block's place, and a thread's.
-struct rows_place {
+struct rows_tile {
     const float *src, *from;          // from: the thread's first element
     unsigned char *to;                // where its first run goes, but for its chunk
     long long entry;
@@ -39,11 +39,11 @@ struct rows_place {
     unsigned room;                    // shared memory
 };
 
-// Numbers for each row in shared memory: what parts of it have measured; what they have seen; what others have found.
-constexpr int ROOM_MEASURED = 0, ROOM_SEEN = 1, ROOM_OTHERS = 2;
+// Numbers for each row in shared memory: what parts of it have measured; what they have counted; what others have found.
+constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_OTHERS = 2;
 constexpr int ROOM_PARTS = 8;
 
-template <class SHAPE> HT_DEVICE unsigned room_at(const rows_place &at, int kind, int part, int row)
+template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
 {
     return at.room + (unsigned)((kind * ROOM_PARTS + part) * SHAPE::HEIGHT + row % SHAPE::HEIGHT) * 4;
 }
@@ -51,10 +51,10 @@ template <class SHAPE> HT_DEVICE unsigned room_at(const rows_place &at, int kind
 constexpr int ROWS_BYTES = 2 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
 
 // Of the rows from row0 on, k from k0 on.
-template <class SHAPE> HT_DEVICE rows_place find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
+template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    rows_place at;
+    rows_tile at;
     at.entry = entry;
     at.src = g.src + entry * g.src_stride;
     at.row0 = row0;
@@ -78,13 +78,13 @@ template <class SHAPE> HT_DEVICE int load_k(int i)
     return i / SHAPE::RUN_LOADS * SHAPE::FAR + i % SHAPE::RUN_LOADS * SHAPE::LOAD_K;
 }
 
-template <class SHAPE> HT_DEVICE const float *load_from(const ht_pack_args &g, const rows_place &at, int i)
+template <class SHAPE> HT_DEVICE const float *load_from(const ht_pack_args &g, const rows_tile &at, int i)
 {
     return at.from + (SHAPE::BY_K ? load_k<SHAPE>(i) : load_k<SHAPE>(i) * g.ld);
 }
 
 // Where all rows are there and aligned: x[i] as it is loaded. INSIDE: all k are there as well; else zeros behind them.
-template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args &g, const rows_place &at, bool passes, uint4 *x)
+template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args &g, const rows_tile &at, bool passes, uint4 *x)
 {
     const int left = g.k - at.k;
     const unsigned long long policy = ht_l2_policy(passes);
@@ -99,18 +99,18 @@ template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args 
 
 // Anywhere, element by element: all are on their way at once, and each goes where it stays. Those of a line are neighbours in time as well,
 // so L1 has the others when the first has come.
-template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, const rows_place &at, uint4 *x)
+template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, const rows_tile &at, uint4 *x)
 {
     const int row = at.row0 / 64 * 64 + at.row;
 #pragma unroll
     for (int i = 0; i < SHAPE::LOADS; i++) {
         const int k = g.k - at.k - load_k<SHAPE>(i), rows = g.rows - row; // there, from here on
-        x[i] = load_some(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
+        x[i] = load_guarded(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
     }
 }
 
 // Largest magnitudes of the thread's rows, as far as the lanes of its part know, into shared memory.
-template <class SHAPE> HT_DEVICE void measure_rows(const rows_place &at, const uint4 *x)
+template <class SHAPE> HT_DEVICE void measure_rows(const rows_tile &at, const uint4 *x)
 {
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
@@ -134,7 +134,7 @@ template <class SHAPE> HT_DEVICE void measure_rows(const rows_place &at, const u
 }
 
 // Of one of the block's rows, from all parts.
-template <class SHAPE, int KIND, int PARTS> HT_DEVICE int magnitude_of_parts(const rows_place &at, int row)
+template <class SHAPE, int KIND, int PARTS> HT_DEVICE int magnitude_of_parts(const rows_tile &at, int row)
 {
     int most = 0;
 #pragma unroll
@@ -151,7 +151,7 @@ HT_DEVICE unsigned word_of(uint4 v, int i)
 // Run `run` of the thread's row j, from the loads that hold it, in all slices. All that moves a chunk within a row is a power of two that
 // the thread's own chunk has not: exclusive or adds it.
 template <class SHAPE, int CHECK>
-HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, float factor, pack_tally *tally)
+HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, float factor, large_counts *large_count)
 {
     constexpr int WORDS = SHAPE::RUN * SLICE_BYTES / 4; // of the run in a slice: 2 or 4
     const int k = run * SHAPE::FAR;
@@ -167,7 +167,7 @@ HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, f
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
     for (int i = 0; CHECK > 0 && i < WORDS; i++)
-        ht_tally_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
+        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
     for (int s = 0; s < SLICES; s++) {
         const int chunk = at.chunk ^ j ^ k % ATOM_K / CHUNK_K ^ s % ATOM_SLICES * ATOM_CHUNKS;
         unsigned char *to = at.to + chunk * 16 + (k / ATOM_K * GROUP + s / ATOM_SLICES) * 8192 + j * 128;
@@ -181,39 +181,39 @@ HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, f
 
 // Scales and writes what a thread holds, and leaves what it has seen of its rows beside their magnitudes, which KIND and PARTS tell.
 template <class SHAPE, int CHECK, int KIND, int PARTS>
-HT_DEVICE void write_rows(const ht_pack_args &g, const rows_place &at, const uint4 *x)
+HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint4 *x)
 {
 #pragma unroll
     for (int j = 0; j < SHAPE::PER; j++) { // row by row: factors and tallies of all would not fit the registers
         const int most = magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j);
         const float factor = ht_pow2(-ht_row_exponent(most));
-        pack_tally tally = {0, 0};
+        large_counts large_count = {0, 0};
         if (at.k < SHAPE::RUN)
             ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
             if (i * SHAPE::FAR < at.padded - at.k)
-                write_run<SHAPE, CHECK>(at, j, i, x, factor, &tally);
+                write_run<SHAPE, CHECK>(at, j, i, x, factor, &large_count);
         }
         if (CHECK == 0)
             continue;
-        int seen = seen_by(tally);
+        int counted = counted_by(large_count);
         for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2)
-            seen += ht_shfl_xor(seen, m);
+            counted += ht_shfl_xor(counted, m);
         if (at.leads)
-            ht_sts4(room_at<SHAPE>(at, ROOM_SEEN, at.part, at.row + j), ht_as_float((unsigned)seen));
+            ht_sts4(room_at<SHAPE>(at, ROOM_COUNTED, at.part, at.row + j), ht_as_float((unsigned)counted));
     }
 }
 
 // The block's numbers for the data check, one for each 16 rows, by its first warp: a row a lane (of 16 rows twice, of 64 lanes more often).
 // number: of row0's 16 rows; depth: the block's k.
-template <class SHAPE> HT_DEVICE void store_tame_rows(const ht_pack_args &g, const rows_place &at, int *number, int depth)
+template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, const rows_tile &at, int *number, int depth)
 {
     const int row = (int)threadIdx.x % SHAPE::HEIGHT;
-    int seen = 0;
+    int counted = 0;
     for (int p = 0; p < SHAPE::PARTS; p++)
-        seen += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_SEEN, p, row)));
-    const int count = at.row0 + row < g.rows ? count_of(seen) : depth; // rows beyond the matrix do not matter
+        counted += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_COUNTED, p, row)));
+    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter
     const int live = magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row) != 0;
     unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both;
     for (int m = 1; m < ROWS_OF_BLOCK; m *= 2) {
@@ -222,11 +222,11 @@ template <class SHAPE> HT_DEVICE void store_tame_rows(const ht_pack_args &g, con
         both |= (unsigned)ht_shfl_xor((int)both, m);
     }
     if ((int)threadIdx.x < SHAPE::HEIGHT && threadIdx.x % ROWS_OF_BLOCK == 0)
-        store_number(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
+        store_count(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
-template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_place &at, int k0, bool passes, uint4 *x)
+template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_tile &at, int k0, bool passes, uint4 *x)
 {
     const bool whole = is_aligned(g, at.src) && at.row0 + SHAPE::HEIGHT <= g.rows && (!SHAPE::BY_K || g.k % 4 == 0);
     if (whole && g.k - k0 >= SHAPE::RUNS * SHAPE::FAR)
@@ -238,16 +238,16 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
 }
 
 // ROWS whole rows.
-template <bool K_CONTIGUOUS, int ROWS, int LOADS, int CHECK>
+template <bool K_MAJOR, int ROWS, int LOADS, int CHECK>
 HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool passes)
 {
     static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "the data check has a number for each 16 rows");
-    using shape = rows_shape<K_CONTIGUOUS, ROWS_WARPS, ROWS, LOADS>;
-    rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
+    using shape = rows_shape<K_MAJOR, ROWS_WARPS, ROWS, LOADS>;
+    rows_tile at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
     uint4 x[LOADS];
-    ht_grid_wait(); // behind all that needs no memory
-    ht_grid_release();
+    ht_pdl_wait(); // behind all that needs no memory
+    ht_pdl_trigger();
     load_held<shape>(g, at, 0, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
@@ -256,7 +256,7 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
         return;
     ht_barrier();
     if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
-        store_tame_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
+        store_range_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
 // Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.
@@ -277,7 +277,7 @@ static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 
 
 // The least shared memory with which no more blocks fit an SM than an even share of all: a launch finds SMs as its predecessor's blocks
 // leave them, and the first would take twice as much as the last. The least, so that small blocks of the product fit beside.
-static int even_share(long long blocks)
+static int smem_for_even_spread(long long blocks)
 {
     const long long share = (blocks + SMS - 1) / SMS, bytes = SMEM_PER_SM / (share + 1) + 1;
     return (int)(bytes > SMEM_PER_BLOCK ? SMEM_PER_BLOCK : bytes < ROWS_BYTES ? ROWS_BYTES : bytes);
@@ -293,7 +293,7 @@ template <int CHECK> static int init_rows(void)
 template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {
-    const int smem_bytes = even_share(row_blocks * ROW_BLOCKS);
+    const int smem_bytes = smem_for_even_spread(row_blocks * ROW_BLOCKS);
     return p.k_tiles > 8 ? ht_launch_dependent(pack_rows<ROWS_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p)
                          : ht_launch_dependent(pack_rows<FEW_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p);
 }

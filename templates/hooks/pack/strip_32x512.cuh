@@ -1,6 +1,6 @@
 // pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_by_strips), in schemes that scale rows.
 // A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
-// (pack_meeting):
+// (absmax_exchange):
 //
 //   rows r .. r + 31:  [ strip 0: load, publish, collect, write ][ strip 1: load, ... ]  ...
 //
@@ -10,7 +10,7 @@
 // 1 to 15 % of its time, and up to 40 % below 2048 k. Where rows are contiguous, loads of fewer than 32 would be less than a line. The data
 // check needs its pieces of 512 k.
 constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
-constexpr int STRIP_AHEAD = 2;
+constexpr int STRIP_PREFETCH = 2;
 constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
 
 // Rows of a block that takes them whole where k is contiguous: 8 of up to 2048 k, 4, 2, or 1 of 16384. 0: strips, of which one has all k,
@@ -24,63 +24,63 @@ static int long_rows_of_block(int k_tiles)
     return rows;
 }
 
-HT_DEVICE pack_meeting find_meeting(const ht_pack_args &g, long long entry, int pieces)
+HT_DEVICE absmax_exchange attach_exchange(const ht_pack_args &g, long long entry, int pieces)
 {
-    int *meeting = g.absmax_exchange + entry * g.exchange_stride;
+    int *exchange = g.absmax_exchange + entry * g.exchange_stride;
     const int strip = (int)blockIdx.x / pieces;
-    pack_meeting at;
+    absmax_exchange at;
     at.pieces = pieces;
     at.piece = (int)blockIdx.x - strip * pieces;
     at.piece_k = STRIP_K;
-    at.published = meeting + (long long)strip * pieces * STRIP_ROWS;
-    at.arrived = meeting + (long long)row_blocks_of(g) * pieces * 64 + strip;
+    at.published = exchange + (long long)strip * pieces * STRIP_ROWS;
+    at.arrived = exchange + (long long)row_blocks_of(g) * pieces * 64 + strip;
     return at;
 }
 
 // Publishes what the block has measured of row threadIdx.x % STRIP_ROWS, and leaves in room what this warp's share of the strips has.
-template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const rows_place &at, const pack_meeting &meeting)
+template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const rows_tile &at, const absmax_exchange &exchange)
 {
     const int row = (int)threadIdx.x % STRIP_ROWS, part = (int)threadIdx.x / STRIP_ROWS;
     if (part == 0)
-        ht_st_relaxed_i32(meeting.published + meeting.piece * STRIP_ROWS + row,
+        ht_st_relaxed_i32(exchange.published + exchange.piece * STRIP_ROWS + row,
                           magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row));
-    const int found = collect<STRIP_ROWS, PACK_THREADS, STRIP_AHEAD>(g, at.src, at.row0, meeting);
+    const int found = collect<STRIP_ROWS, PACK_THREADS, STRIP_PREFETCH>(g, at.src, at.row0, exchange);
     ht_sts4(room_at<SHAPE>(at, ROOM_OTHERS, part, row), ht_as_float((unsigned)found));
 }
 
-template <bool K_CONTIGUOUS, int CHECK>
+template <bool K_MAJOR, int CHECK>
 HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bool passes)
 {
-    using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS, ROWS_LOADS>;
+    using shape = rows_shape<K_MAJOR, STRIP_WARPS, STRIP_ROWS, ROWS_LOADS>;
     const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
-    rows_place at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
+    rows_tile at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
     int order = 0;
     if (g.exchange_is_reset)
-        ht_grid_wait(); // behind all that needs no memory
+        ht_pdl_wait(); // behind all that needs no memory
     else
-        ht_grid_vouched(); // clean has waited for all before it
-    ht_grid_release();
+        ht_pdl_assume_complete(); // clean has waited for all before it
+    ht_pdl_trigger();
     load_held<shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
     if (!g.exchange_is_reset)
-        ht_grid_wait();
-    const pack_meeting meeting = find_meeting(g, entry, pieces);
-    exchange_rows<shape>(g, at, meeting);
+        ht_pdl_wait();
+    const absmax_exchange exchange = attach_exchange(g, entry, pieces);
+    exchange_rows<shape>(g, at, exchange);
     ht_barrier();
     if (threadIdx.x == 0)
-        order = ht_add_relaxed_i32(meeting.arrived, 1);
+        order = ht_add_relaxed_i32(exchange.arrived, 1);
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
     if (CHECK > 0) {
         const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
         int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
         ht_barrier();
         if (threadIdx.x < WAVE)
-            store_tame_rows<shape>(g, at, number, depth);
+            store_range_rows<shape>(g, at, number, depth);
     }
-    leave_meeting<STRIP_ROWS>(find_meeting(g, entry, pieces), order); // found again: no registers for it in between
+    leave_exchange<STRIP_ROWS>(attach_exchange(g, entry, pieces), order); // found again: no registers for it in between
 }
 
 // Instead of a strip: `rows` rows with all their k.

@@ -31,7 +31,7 @@ HT_DEVICE void ht_barrier(void)
 
 // A kernel's only argument, read again from here on: it is loaded into scalar registers at the kernel's start, and what a loop
 // around whole tiles keeps of it there, the tile does not have.
-template <class T> HT_DEVICE const T &ht_args_again(const T &)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &)
 {
     unsigned long long p = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
     asm volatile("" : "+s"(p));
@@ -207,7 +207,7 @@ HT_DEVICE unsigned short ht_f16_rz(float x)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     for (int half = 0; half < 32; half += 16) {
         const unsigned bits = pair >> half & 0x7fffu;
@@ -223,7 +223,7 @@ HT_DEVICE void ht_prefetch(const void *)
 {
 }
 
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     return x;
 }

@@ -2,20 +2,20 @@
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
 // (ht_all_finite); what is too small must be looked for: products of nonzero numbers below 2^-50 could be subnormal. Twice
 // the magnitude's bits, less one, are compared: zero wraps to the largest number.
-struct ht_span {
+struct ht_value_range {
     unsigned least;
 };
 
-HT_DEVICE void ht_look(ht_span *seen, unsigned bits)
+HT_DEVICE void ht_observe(ht_value_range *value_range, unsigned bits)
 {
     const unsigned below = (bits << 1) - 1;
-    seen->least = below < seen->least ? below : seen->least;
+    value_range->least = below < value_range->least ? below : value_range->least;
 }
 
-HT_DEVICE bool ht_is_calm(const ht_span &seen)
+HT_DEVICE bool ht_is_safe_range(const ht_value_range &value_range)
 {
     constexpr unsigned LOW = (127u - 50u) << 24;
-    return seen.least >= LOW - 1;
+    return value_range.least >= LOW - 1;
 }
 
 // Whether none of `count` numbers is an infinity or NaN.
@@ -29,17 +29,17 @@ template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v)
 }
 
 // A chain of the matrix unit joins the sum. What is rounded off is kept beside it.
-HT_DEVICE void ht_join(float *sum, float *rest, const float *chain)
+HT_DEVICE void ht_twosum_join(float *sum, float *compensation, const float *chain)
 {
     for (int q = 0; q < D_REGS; q++)
-        rest[q] = __fadd_rn(rest[q], ht_add_exact(sum + q, chain[q]));
+        compensation[q] = __fadd_rn(compensation[q], ht_add_exact(sum + q, chain[q]));
 }
 
 // What stands beside the sum joins it; beside it remains what that rounds off. Nothing where the sum is infinite or NaN.
-HT_DEVICE void ht_close(float *sum, float *rest)
+HT_DEVICE void ht_promote_compensation(float *sum, float *compensation)
 {
     for (int q = 0; q < D_REGS; q++) {
-        const float off = ht_add_exact(sum + q, rest[q]);
-        rest[q] = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;
+        const float off = ht_add_exact(sum + q, compensation[q]);
+        compensation[q] = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;
     }
 }

@@ -2,7 +2,7 @@
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -13,7 +13,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 

@@ -18,17 +18,17 @@ template <int PENDING> HT_DEVICE void ht_cp_async_wait(void)
 }
 #endif
 
-HT_DEVICE void ht_stage_issue(uint4 *staged, unsigned to, const unsigned char *from)
+HT_DEVICE void ht_stage_copy_issue(uint4 *staged, unsigned to, const unsigned char *from)
 {
     (void)staged;
     ht_cp_async16(to, from);
 }
 
-HT_DEVICE void ht_stage_free(void)
+HT_DEVICE void ht_stage_release(void)
 {
 }
 
-HT_DEVICE void ht_stage_land(const uint4 *staged, unsigned to)
+HT_DEVICE void ht_stage_copy_complete(const uint4 *staged, unsigned to)
 {
     (void)staged;
     (void)to;

@@ -39,33 +39,33 @@ struct ht_source {
     int rows_left, k_left;              // of the matrix, from the stage's first row and k on
     int row_bytes, k_bytes;             // in shared memory, from row to row and from k to k
     unsigned to;                        // bytes into the operand's stage
-    bool k_contiguous, aligned;
+    bool k_major, aligned;
 };
 
 template <int ROWS, int THREADS>
-HT_DEVICE ht_source ht_open_source(const float *src, long long ld, bool k_contiguous, int row, int rows, int k0, int k,
+HT_DEVICE ht_source ht_open_source(const float *src, long long ld, bool k_major, int row, int rows, int k0, int k,
                                    int tid)
 {
-    const int per_line = (k_contiguous ? BK : ROWS) / 4, pitch = k_contiguous ? K_PITCH : ht_row_pitch<ROWS>;
+    const int per_line = (k_major ? BK : ROWS) / 4, pitch = k_major ? K_PITCH : ht_row_pitch<ROWS>;
     ht_source s;
     s.line = tid / per_line;
     s.lines = THREADS / per_line;
     s.across = tid % per_line * 4;
-    s.at = src + (k_contiguous ? (long long)(row + s.line) * ld + k0 : (long long)(k0 + s.line) * ld + row) + s.across;
+    s.at = src + (k_major ? (long long)(row + s.line) * ld + k0 : (long long)(k0 + s.line) * ld + row) + s.across;
     s.part_stride = s.lines * ld;
-    s.step_stride = k_contiguous ? BK : BK * ld;
+    s.step_stride = k_major ? BK : BK * ld;
     s.rows_left = rows - row;
     s.k_left = k - k0;
-    s.row_bytes = k_contiguous ? pitch * 4 : 4;
-    s.k_bytes = k_contiguous ? 4 : pitch * 4;
+    s.row_bytes = k_major ? pitch * 4 : 4;
+    s.k_bytes = k_major ? 4 : pitch * 4;
     s.to = (unsigned)(s.line * pitch + s.across) * 4;
-    s.k_contiguous = k_contiguous;
+    s.k_major = k_major;
     s.aligned = ((unsigned long long)src | (unsigned long long)ld * 4) % 16 == 0;
     return s;
 }
 
 // Up to four neighbours; `there` of them exist.
-HT_DEVICE uint4 ht_load_some(const float *from, int there)
+HT_DEVICE uint4 ht_load_guarded(const float *from, int there)
 {
     uint4 v = make_uint4(0, 0, 0, 0);
     if (there > 0)
@@ -80,12 +80,12 @@ HT_DEVICE uint4 ht_load_some(const float *from, int there)
 }
 
 // Loads this thread's parts of a stage and moves on to the next stage.
-template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_source *s)
+template <int ROWS, int PARTS> HT_DEVICE void ht_load_vectors(uint4 *part, ht_source *s)
 {
-    const int lines = s->k_contiguous ? s->rows_left : s->k_left;
-    const int run = (s->k_contiguous ? s->k_left : s->rows_left) - s->across;
-    const int own = s->k_contiguous ? ROWS : BK; // lines of a stage
-    const long long stride = ht_anew(s->part_stride); // else a multiple of it for every part is kept in a register
+    const int lines = s->k_major ? s->rows_left : s->k_left;
+    const int run = (s->k_major ? s->k_left : s->rows_left) - s->across;
+    const int own = s->k_major ? ROWS : BK; // lines of a stage
+    const long long stride = ht_opaque(s->part_stride); // else a multiple of it for every part is kept in a register
     const float *from = s->at;
     if (s->aligned && run >= 4 && lines >= own && s->line + (PARTS - 1) * s->lines < own) {
 #pragma unroll
@@ -95,7 +95,7 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_sour
 #pragma unroll
         for (int i = 0; i < PARTS; i++, from += stride) {
             const int line = s->line + i * s->lines;
-            part[i] = ht_load_some(from, line < lines && line < own ? run : 0);
+            part[i] = ht_load_guarded(from, line < lines && line < own ? run : 0);
         }
     }
     s->at += s->step_stride;
@@ -103,12 +103,12 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_sour
 }
 
 // Stores them.
-template <int ROWS, int PARTS> HT_DEVICE void ht_store_parts(unsigned stage, const uint4 *part, const ht_source &s)
+template <int ROWS, int PARTS> HT_DEVICE void ht_store_vectors(unsigned stage, const uint4 *part, const ht_source &s)
 {
-    const int pitch = s.k_contiguous ? s.row_bytes : s.k_bytes; // of a line, bytes
+    const int pitch = s.k_major ? s.row_bytes : s.k_bytes; // of a line, bytes
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
-        if (s.line + i * s.lines < (s.k_contiguous ? ROWS : BK))
+        if (s.line + i * s.lines < (s.k_major ? ROWS : BK))
             ht_sts16(stage + s.to + (unsigned)(i * s.lines * pitch), part[i]);
     }
 }

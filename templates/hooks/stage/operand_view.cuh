@@ -3,37 +3,37 @@
 // where that takes fewer blocks (C is then written transposed).
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
-struct ht_side {
+struct ht_operand_view {
     const float *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
-    int k_contiguous; // lines are rows, else k
+    int k_major; // lines are rows, else k
     int wide;         // every line begins at a multiple of 16 bytes
 };
 
 // What each block asks for first lies together: each further line of constants comes late.
-struct direct_args {
+struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
-    ht_side p, q;
+    ht_operand_view p, q;
     ht_gemm_args g;
 };
 
 // A line apart by one number alone is the only one: its numbers then lie side by side along k.
-static inline ht_side ht_side_of(const float *src, long long ld, long long stride, int rows, bool k_contiguous)
+static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
-    const bool one_line = !k_contiguous && ld == 1, lines_of_k = k_contiguous || one_line;
+    const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
     const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline direct_args ht_direct_args(const ht_gemm_args &g, int swap_ab)
+static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
-    const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
-    const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
+    const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
+    const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
@@ -43,7 +43,7 @@ struct ht_tile_grid {
     unsigned x, y;
 };
 
-static inline ht_tile_grid ht_grid_of(direct_args *args, unsigned p_tiles, unsigned q_tiles)
+static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, unsigned q_tiles)
 {
     constexpr unsigned HIGH = 65535; // what the y extent can count
     if (args->splits == 1 && q_tiles <= HIGH)
@@ -53,11 +53,11 @@ static inline ht_tile_grid ht_grid_of(direct_args *args, unsigned p_tiles, unsig
 }
 
 // Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
-struct ht_place {
+struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
+HT_DEVICE ht_tile_coord ht_tile_coord_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -66,11 +66,11 @@ HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
 }
 
 // The k of a part, in whole steps of BK but at the end: [begin, end).
-struct ht_part_k {
+struct ht_k_range {
     int begin, end;
 };
 
-HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
+HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
 {
     if (args.splits == 1)
         return {0, args.k};
@@ -80,13 +80,13 @@ HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
 }
 
 // Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_past_sixteen(const float *p)
+HT_DEVICE int ht_misalign16(const float *p)
 {
     return (int)((unsigned long long)p / 4 % 4);
 }
 
 // Four numbers that lie side by side.
-HT_DEVICE void ht_numbers_of(float *v, uint4 x)
+HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
     v[1] = ht_as_float(x.y);
@@ -95,17 +95,17 @@ HT_DEVICE void ht_numbers_of(float *v, uint4 x)
 }
 
 // C, or a part of it, by rows of P and of Q.
-struct ht_target {
+struct ht_output_view {
     float *c;
     long long row_step, col_step;
     float alpha, beta;
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const direct_args &args, int split)
+HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
-    ht_target to;
+    ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
     to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
@@ -118,7 +118,7 @@ HT_DEVICE ht_target ht_target_of(const direct_args &args, int split)
 }
 
 // What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
+HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 {
     if (to.whole) {
         v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included

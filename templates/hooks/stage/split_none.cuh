@@ -1,21 +1,21 @@
 // stage/split_none: stage/split_in_smem for instruction sets without an MMA that suits: nothing is cut, and nothing of this is ever called.
-template <int ROWS> constexpr int ht_cut_bytes = 0;
+template <int ROWS> constexpr int ht_slices_bytes = 0;
 
-template <int ROWS, int PARTS, int THREADS, bool K_CONTIGUOUS>
-HT_DEVICE void ht_cut_parts(unsigned, const uint4 *, const ht_source &, ht_span *)
+template <int ROWS, int PARTS, int THREADS, bool K_MAJOR>
+HT_DEVICE void ht_split_vectors(unsigned, const uint4 *, const ht_source &, ht_value_range *)
 {
 }
 
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_piece_at(int, int)
-{
-    return 0;
-}
-
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_piece_on(unsigned, int, int)
+template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_at(int, int)
 {
     return 0;
 }
 
-template <int ROWS, bool K_CONTIGUOUS, int STRIDE> HT_DEVICE void ht_load_pieces(unsigned *, unsigned)
+template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_on(unsigned, int, int)
+{
+    return 0;
+}
+
+template <int ROWS, bool K_MAJOR, int STRIDE> HT_DEVICE void ht_load_matrices(unsigned *, unsigned)
 {
 }

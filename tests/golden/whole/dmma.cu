@@ -179,7 +179,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
 }
 
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
     return args;
 }
@@ -378,7 +378,7 @@ HT_DEVICE float ht_f16_value(unsigned short h)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     asm("{\n"
         ".reg .b32 t;\n"
@@ -392,7 +392,7 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
@@ -424,22 +424,22 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
-// "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
-// there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
-// before it: its successor then runs after its predecessor, and, by ht_grid_vouched, which is there for the simulator to check, may read
+// "griddepcontrol"; CUDA programmatic dependent launch). ht_pdl_wait returns when the predecessor and all it wrote are
+// there; ht_pdl_trigger lets the successor start. A kernel that waits before it releases also vouches for everything
+// before it: its successor then runs after its predecessor, and, by ht_pdl_assume_complete, which is there for the simulator to check, may read
 // what was there before that without waiting. cluster: neighbouring blocks that run together.
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -491,7 +491,7 @@ HT_DEVICE void ht_mma_f64_1688(double *d, const double *a, const double *b)
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -502,7 +502,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -533,7 +533,7 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
     *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
 }
@@ -560,7 +560,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 }
 
 // What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
 }
@@ -572,7 +572,7 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
 // column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
@@ -590,7 +590,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_number(const int *numbers, int parts)
+HT_DEVICE int ht_least_count(const int *numbers, int parts)
 {
     if (parts == 1)
         return ht_ldg_i32(numbers);
@@ -603,14 +603,14 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
-HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
+        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
@@ -627,19 +627,19 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_has_alarm(const int *alarm)
+HT_DEVICE bool ht_flag_is_set(const int *alarm)
 {
     const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_asks will read close.
-HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+// Brings what ht_range_check_needed will read close.
+HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
@@ -661,7 +661,7 @@ struct ht_side {
 };
 
 // What each block asks for first lies together: each further line of constants comes late.
-struct direct_args {
+struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
@@ -679,7 +679,7 @@ static inline ht_side ht_side_of(const float *src, long long ld, long long strid
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline direct_args ht_direct_args(const ht_gemm_args &g, int swap_ab)
+static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
     const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
@@ -692,7 +692,7 @@ struct ht_tile_grid {
     unsigned x, y;
 };
 
-static inline ht_tile_grid ht_grid_of(direct_args *args, unsigned p_tiles, unsigned q_tiles)
+static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, unsigned q_tiles)
 {
     constexpr unsigned HIGH = 65535; // what the y extent can count
     if (args->splits == 1 && q_tiles <= HIGH)
@@ -706,7 +706,7 @@ struct ht_place {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
+HT_DEVICE ht_place ht_place_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -715,11 +715,11 @@ HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
 }
 
 // The k of a part, in whole steps of BK but at the end: [begin, end).
-struct ht_part_k {
+struct ht_k_range {
     int begin, end;
 };
 
-HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
+HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
 {
     if (args.splits == 1)
         return {0, args.k};
@@ -729,13 +729,13 @@ HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
 }
 
 // Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_past_sixteen(const float *p)
+HT_DEVICE int ht_misalign16(const float *p)
 {
     return (int)((unsigned long long)p / 4 % 4);
 }
 
 // Four numbers that lie side by side.
-HT_DEVICE void ht_numbers_of(float *v, uint4 x)
+HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
     v[1] = ht_as_float(x.y);
@@ -751,7 +751,7 @@ struct ht_target {
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const direct_args &args, int split)
+HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
     ht_target to;
@@ -819,7 +819,7 @@ template <int ROWS> constexpr int ht_copy_bytes = 4 * (ROWS * (BK + 4) > BK * (R
 
 // Begins to copy a stage, NUMBERS at once; where lines are of rows, its first `used` k. from: its first element; rows, depth: that the matrix has from there on.
 template <int ROWS, bool K_CONTIGUOUS, int THREADS, int NUMBERS>
-HT_DEVICE void ht_copy_pieces(unsigned stage, const float *from, long long ld, int rows, int depth, int used)
+HT_DEVICE void ht_copy_vectors(unsigned stage, const float *from, long long ld, int rows, int depth, int used)
 {
     constexpr int ALONG = K_CONTIGUOUS ? BK : ROWS, LINES = K_CONTIGUOUS ? ROWS : BK, PITCH = ht_copy_pitch<ROWS, K_CONTIGUOUS>;
     constexpr int PER_LINE = ALONG / NUMBERS, AT_ONCE = THREADS / PER_LINE, PARTS = (LINES + AT_ONCE - 1) / AT_ONCE;
@@ -828,7 +828,7 @@ HT_DEVICE void ht_copy_pieces(unsigned stage, const float *from, long long ld, i
     const int lines = (K_CONTIGUOUS ? rows : depth) - line, run = (K_CONTIGUOUS ? depth : rows) - across;
     const int bytes = run > 0 ? NUMBERS * 4 : 0; // all or nothing: compute-sanitizer knows no copies in part
     const unsigned to = stage + (unsigned)(line * PITCH + across) * 4;
-    const long long step = ht_anew(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
+    const long long step = ht_opaque(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
     const float *at = from + line * ld + across;
     for (int i = 0; i < PARTS; i++, at += step) {
         const int there = i * AT_ONCE < lines ? bytes : 0;
@@ -843,11 +843,11 @@ HT_DEVICE void ht_copy_pieces(unsigned stage, const float *from, long long ld, i
 
 // Whether lines that begin anywhere are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
 // (54025 x 27 x 747, A transposed: 138 us, so 98); fewer do not, and fragments of lines that begin alike meet no bank twice.
-template <int ROWS, bool K_CONTIGUOUS> constexpr bool ht_copies_past = K_CONTIGUOUS && ROWS > NEAR_ROWS;
+template <int ROWS, bool K_CONTIGUOUS> constexpr bool ht_copies_misaligned = K_CONTIGUOUS && ROWS > NEAR_ROWS;
 
 // Begins to copy four numbers, of which `there` exist; the others become zeros. Before `start`, and behind the last of `lines` lines that the
 // matrix has from there on, there may be nothing, so it is number by number there: compute-sanitizer knows no copies in part.
-HT_DEVICE void ht_copy_four(unsigned to, const float *from, int there, const float *start, int lines)
+HT_DEVICE void ht_copy_vec4(unsigned to, const float *from, int there, const float *start, int lines)
 {
     const int some = lines <= 0 || there <= 0 ? 0 : there < 4 ? there : 4;
     if (from < start || (lines < 4 && some % 4 != 0)) {
@@ -858,26 +858,26 @@ HT_DEVICE void ht_copy_four(unsigned to, const float *from, int there, const flo
     }
 }
 
-// Begins to copy a stage of ROWS lines of k, each from the last multiple of 16 bytes on, so that its first number comes ht_past_sixteen of it
+// Begins to copy a stage of ROWS lines of k, each from the last multiple of 16 bytes on, so that its first number comes ht_misalign16 of it
 // later, and one copy more belongs to it. from: its first element; rows, depth: that the matrix has from there on; start: the matrix's first.
-template <int ROWS, int THREADS> HT_DEVICE void ht_copy_past(unsigned stage, const float *from, long long ld, int rows, int depth, const float *start)
+template <int ROWS, int THREADS> HT_DEVICE void ht_copy_misaligned(unsigned stage, const float *from, long long ld, int rows, int depth, const float *start)
 {
     constexpr int PER_LINE = BK / 4, AT_ONCE = THREADS / PER_LINE, PITCH = ht_copy_pitch<ROWS, true>;
     static_assert(AT_ONCE % 4 == 0 && ROWS % AT_ONCE == 0, "a thread's lines begin alike");
     static_assert(ROWS <= THREADS && BK + 4 <= PITCH, "a line has room for one copy more, and a thread for it");
     const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * 4;
     const unsigned to = stage + (unsigned)(line * PITCH + across) * 4;
-    const long long step = ht_anew(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
+    const long long step = ht_opaque(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
     const float *at = from + line * ld + across;
-    const int past = ht_past_sixteen(at), there = depth - across + past;
+    const int past = ht_misalign16(at), there = depth - across + past;
     at -= past;
     for (int i = 0; i < ROWS / AT_ONCE; i++, at += step)
-        ht_copy_four(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, there, start, rows - line - i * AT_ONCE);
-    const int own = (int)ht_anew(threadIdx.x); // else what follows from it is kept as well
+        ht_copy_vec4(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, there, start, rows - line - i * AT_ONCE);
+    const int own = (int)ht_opaque(threadIdx.x); // else what follows from it is kept as well
     const float *const end = from + own * ld + BK;
-    const int over = ht_past_sixteen(end);
+    const int over = ht_misalign16(end);
     if (own < ROWS && over != 0)
-        ht_copy_four(stage + (unsigned)(own * PITCH + BK) * 4, end - over, depth - BK + over, start, rows - own);
+        ht_copy_vec4(stage + (unsigned)(own * PITCH + BK) * 4, end - over, depth - BK + over, start, rows - own);
 }
 
 // ---- geometry: a few dozen k and more, a large C; DMMA from shared memory ----------------------------------------
@@ -908,15 +908,15 @@ template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE void copy_operand(unsigned stag
     const long long ld = K_CONTIGUOUS ? s.row_step : s.k_step;
     const int used = depth > MMA_K ? BK : MMA_K;
     if (s.wide)
-        ht_copy_pieces<ROWS, K_CONTIGUOUS, THREADS, 4>(stage, from, ld, s.rows - row0, depth, used);
-    else if constexpr (ht_copies_past<ROWS, K_CONTIGUOUS>)
-        ht_copy_past<ROWS, THREADS>(stage, from, ld, s.rows - row0, depth, start);
+        ht_copy_vectors<ROWS, K_CONTIGUOUS, THREADS, 4>(stage, from, ld, s.rows - row0, depth, used);
+    else if constexpr (ht_copies_misaligned<ROWS, K_CONTIGUOUS>)
+        ht_copy_misaligned<ROWS, THREADS>(stage, from, ld, s.rows - row0, depth, start);
     else
-        ht_copy_pieces<ROWS, K_CONTIGUOUS, THREADS, 1>(stage, from, ld, s.rows - row0, depth, used);
+        ht_copy_vectors<ROWS, K_CONTIGUOUS, THREADS, 1>(stage, from, ld, s.rows - row0, depth, used);
 }
 
 // The same of both, as one group; an empty one behind the last step.
-template <bool P_K, bool Q_K> HT_DEVICE void copy_step(unsigned stage, const direct_args &args, int row0, int col0, int k, int end)
+template <bool P_K, bool Q_K> HT_DEVICE void copy_step(unsigned stage, const unpacked_args &args, int row0, int col0, int k, int end)
 {
     if (k < end) {
         copy_operand<BM, P_K>(stage, args.p, row0, k, end - k);
@@ -928,9 +928,9 @@ template <bool P_K, bool Q_K> HT_DEVICE void copy_step(unsigned stage, const dir
 // How far into a stage's line its first number is: of an operand's row, from `k` on.
 template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE int past_of(const ht_side &s, int row, int k)
 {
-    if (!ht_copies_past<ROWS, K_CONTIGUOUS> || s.wide)
+    if (!ht_copies_misaligned<ROWS, K_CONTIGUOUS> || s.wide)
         return 0;
-    return ht_past_sixteen(s.src + (long long)blockIdx.z * s.stride + row * s.row_step + k);
+    return ht_misalign16(s.src + (long long)blockIdx.z * s.stride + row * s.row_step + k);
 }
 
 // k of an MMA. p, q: where this lane's first row and column are at its first k.
@@ -978,10 +978,10 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply_fragments(double (*sum)[NI
 }
 
 // All of the block's k: the product is in `sum` afterwards.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], const direct_args &args, const ht_place &place, unsigned smem)
+template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], const unpacked_args &args, const ht_place &place, unsigned smem)
 {
     const int row0 = place.p_tile * BM, col0 = place.q_tile * BN;
-    const ht_part_k range = ht_part_of(args, place.split);
+    const ht_k_range range = ht_k_range_of(args, place.split);
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane / 4, own = lane % 4;
     constexpr int P_PITCH = ht_copy_pitch<BM, P_K>, Q_PITCH = ht_copy_pitch<BN, Q_K>;
@@ -990,8 +990,8 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], cons
     const unsigned at_q = P_BYTES + (unsigned)(Q_K ? col * Q_PITCH + own : own * Q_PITCH + col) * 4;
     unsigned write = smem, read = smem;
     int next = range.begin; // k that is copied next
-    ht_grid_wait(); // what comes before is worked out while the launch before this one ends
-    ht_grid_release();
+    ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
+    ht_pdl_trigger();
 #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
         copy_step<P_K, Q_K>(write, args, row0, col0, next, range.end);
@@ -1014,7 +1014,7 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], cons
     ht_barrier(); // everyone has read the last stage
 }
 
-HT_DEVICE void multiply_either(double (*sum)[NI][4], const direct_args &args, const ht_place &place, unsigned smem)
+HT_DEVICE void multiply_either(double (*sum)[NI][4], const unpacked_args &args, const ht_place &place, unsigned smem)
 {
     if (args.p.k_contiguous && args.q.k_contiguous)
         multiply<true, true>(sum, args, place, smem);
@@ -1240,7 +1240,7 @@ template <bool SWAPPED, bool ADDS, class PIECE> HT_DEVICE void store_lines(const
     static_assert(THREADS % PER_LINE == 0 && LINES % AT_ONCE == 0 && ROUNDS % AHEAD == 0, "threads take whole lines");
     const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * NUMBERS;
     const int there = across < along ? (lines < LINES ? lines : LINES) - line : 0;
-    const long long ld = SWAPPED ? to.row_step : to.col_step, step = ht_anew(ld * AT_ONCE);
+    const long long ld = SWAPPED ? to.row_step : to.col_step, step = ht_opaque(ld * AT_ONCE);
     float *c = to.c + line * ld + across;
     unsigned from = smem + (unsigned)(line * PITCH + across) * 4;
 #pragma unroll 1
@@ -1255,7 +1255,7 @@ template <bool SWAPPED, bool ADDS, class PIECE> HT_DEVICE void store_lines(const
     }
 }
 
-template <bool SWAPPED> HT_DEVICE void store_sums(const direct_args &args, const ht_place &place, double (*sum)[NI][4], unsigned smem)
+template <bool SWAPPED> HT_DEVICE void store_sums(const unpacked_args &args, const ht_place &place, double (*sum)[NI][4], unsigned smem)
 {
     ht_target to = ht_target_of(args, place.split);
     const int row0 = place.p_tile * BM, col0 = place.q_tile * BN, rows = args.p.rows - row0, cols = args.q.rows - col0;
@@ -1275,7 +1275,7 @@ template <bool SWAPPED> HT_DEVICE void store_sums(const direct_args &args, const
         store_lines<SWAPPED, false, float>(to, along, lines, smem);
 }
 
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     double sum[ROW_TILES][NI][4];
@@ -1312,7 +1312,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     sum[1][3][2] = 0.0;
     sum[1][3][3] = 0.0;
     multiply_either(sum, args, ht_place_of(args, 0), smem);
-    const ht_place place = ht_place_of(args, (int)ht_anew(0)); // worked out once more: it is not kept meanwhile
+    const ht_place place = ht_place_of(args, (int)ht_opaque(0)); // worked out once more: it is not kept meanwhile
     if (args.swap_ab)
         store_sums<true>(args, place, sum, smem);
     else
@@ -1334,14 +1334,14 @@ static int init(void)
 }
 
 // Whether every line of an operand is whole pieces of 16 bytes, none of which is copied in part.
-static int is_wide(const direct_args &args, const ht_side &s)
+static int is_wide(const unpacked_args &args, const ht_side &s)
 {
     return s.wide && (s.k_contiguous ? args.k : s.rows) % 4 == 0;
 }
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, SWAP_SHARE));
+    unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, SWAP_SHARE));
     args.p.wide = is_wide(args, args.p);
     args.q.wide = is_wide(args, args.q);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));

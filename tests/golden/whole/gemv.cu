@@ -179,7 +179,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
 }
 
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
     return args;
 }
@@ -378,7 +378,7 @@ HT_DEVICE float ht_f16_value(unsigned short h)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     asm("{\n"
         ".reg .b32 t;\n"
@@ -392,7 +392,7 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
@@ -424,15 +424,15 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -447,7 +447,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -458,7 +458,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -489,7 +489,7 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
     *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
 }
@@ -516,7 +516,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 }
 
 // What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
 }
@@ -528,7 +528,7 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
 // column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
@@ -546,7 +546,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_number(const int *numbers, int parts)
+HT_DEVICE int ht_least_count(const int *numbers, int parts)
 {
     if (parts == 1)
         return ht_ldg_i32(numbers);
@@ -559,14 +559,14 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
-HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
+        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
@@ -583,19 +583,19 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_has_alarm(const int *alarm)
+HT_DEVICE bool ht_flag_is_set(const int *alarm)
 {
     const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_asks will read close.
-HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+// Brings what ht_range_check_needed will read close.
+HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
@@ -617,7 +617,7 @@ struct ht_side {
 };
 
 // What each block asks for first lies together: each further line of constants comes late.
-struct direct_args {
+struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
@@ -635,7 +635,7 @@ static inline ht_side ht_side_of(const float *src, long long ld, long long strid
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline direct_args ht_direct_args(const ht_gemm_args &g, int swap_ab)
+static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
     const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
@@ -648,7 +648,7 @@ struct ht_tile_grid {
     unsigned x, y;
 };
 
-static inline ht_tile_grid ht_grid_of(direct_args *args, unsigned p_tiles, unsigned q_tiles)
+static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, unsigned q_tiles)
 {
     constexpr unsigned HIGH = 65535; // what the y extent can count
     if (args->splits == 1 && q_tiles <= HIGH)
@@ -662,7 +662,7 @@ struct ht_place {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
+HT_DEVICE ht_place ht_place_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -671,11 +671,11 @@ HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
 }
 
 // The k of a part, in whole steps of BK but at the end: [begin, end).
-struct ht_part_k {
+struct ht_k_range {
     int begin, end;
 };
 
-HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
+HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
 {
     if (args.splits == 1)
         return {0, args.k};
@@ -685,13 +685,13 @@ HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
 }
 
 // Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_past_sixteen(const float *p)
+HT_DEVICE int ht_misalign16(const float *p)
 {
     return (int)((unsigned long long)p / 4 % 4);
 }
 
 // Four numbers that lie side by side.
-HT_DEVICE void ht_numbers_of(float *v, uint4 x)
+HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
     v[1] = ht_as_float(x.y);
@@ -707,7 +707,7 @@ struct ht_target {
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const direct_args &args, int split)
+HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
     ht_target to;
@@ -793,7 +793,7 @@ HT_DEVICE void load_some(float *v, const float *from, long long step, int there,
 // Where k is contiguous in both, and all of it is there: a load of P times what it meets in each column of Q.
 HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
 {
-    const long long q_col = ht_anew(t.q_col);
+    const long long q_col = ht_opaque(t.q_col);
     {
         const uint4 x = ht_ld16(q);
         sum[0][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[0][0]);
@@ -831,7 +831,7 @@ HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q
 // Where a load of P has one k.
 HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
 {
-    const long long q_col = ht_anew(t.q_col);
+    const long long q_col = ht_opaque(t.q_col);
     {
         const float x = ht_ldg4(q);
         sum[0][0] = __fmaf_rn(p[0], x, sum[0][0]);
@@ -869,7 +869,7 @@ HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q,
 // However Q lies; `there` of the load's k exist.
 template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t, int there)
 {
-    const long long q_col = ht_anew(t.q_col);
+    const long long q_col = ht_opaque(t.q_col);
     {
         float x[4];
         load_some(x, q, t.q_k, P_K ? there : there > 0);
@@ -912,26 +912,26 @@ template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float
 // are left out.
 template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
 {
-    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_anew(t.q_k));
+    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_opaque(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_opaque(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
     const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
     const bool late = !P_K && k < t.begin;
     float p[AHEAD][4];
-    ht_numbers_of(p[0], ht_ld16_once(from, (WHOLE || 0 <= last) && !(0 == 0 && late)));
+    ht_unpack4(p[0], ht_ld16_once(from, (WHOLE || 0 <= last) && !(0 == 0 && late)));
     from += p_step;
-    ht_numbers_of(p[1], ht_ld16_once(from, (WHOLE || 1 <= last) && !(1 == 0 && late)));
+    ht_unpack4(p[1], ht_ld16_once(from, (WHOLE || 1 <= last) && !(1 == 0 && late)));
     from += p_step;
-    ht_numbers_of(p[2], ht_ld16_once(from, (WHOLE || 2 <= last) && !(2 == 0 && late)));
+    ht_unpack4(p[2], ht_ld16_once(from, (WHOLE || 2 <= last) && !(2 == 0 && late)));
     from += p_step;
-    ht_numbers_of(p[3], ht_ld16_once(from, (WHOLE || 3 <= last) && !(3 == 0 && late)));
+    ht_unpack4(p[3], ht_ld16_once(from, (WHOLE || 3 <= last) && !(3 == 0 && late)));
     from += p_step;
-    ht_numbers_of(p[4], ht_ld16_once(from, (WHOLE || 4 <= last) && !(4 == 0 && late)));
+    ht_unpack4(p[4], ht_ld16_once(from, (WHOLE || 4 <= last) && !(4 == 0 && late)));
     from += p_step;
-    ht_numbers_of(p[5], ht_ld16_once(from, (WHOLE || 5 <= last) && !(5 == 0 && late)));
+    ht_unpack4(p[5], ht_ld16_once(from, (WHOLE || 5 <= last) && !(5 == 0 && late)));
     from += p_step;
-    ht_numbers_of(p[6], ht_ld16_once(from, (WHOLE || 6 <= last) && !(6 == 0 && late)));
+    ht_unpack4(p[6], ht_ld16_once(from, (WHOLE || 6 <= last) && !(6 == 0 && late)));
     from += p_step;
-    ht_numbers_of(p[7], ht_ld16_once(from, (WHOLE || 7 <= last) && !(7 == 0 && late)));
+    ht_unpack4(p[7], ht_ld16_once(from, (WHOLE || 7 <= last) && !(7 == 0 && late)));
     from += p_step;
     if (late)
         load_some(p[0], t.p + k * t.p_k, 1, 4, t.missing);
@@ -997,7 +997,7 @@ template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][
 // neighbouring k. k: this lane's.
 template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const thin_task &t, int k)
 {
-    const long long p_line = ht_anew(t.p_line), q_step = NEXT<true> * ht_anew(t.q_k), q_col = ht_anew(t.q_col);
+    const long long p_line = ht_opaque(t.p_line), q_step = NEXT<true> * ht_opaque(t.q_k), q_col = ht_opaque(t.q_col);
     const float *from = t.p + k, *q = t.q + k * t.q_k;
     const int last = (t.end - 1 - k) / NEXT<true>;
     float p[LINES_AHEAD][4];
@@ -1065,7 +1065,7 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
         const int at = k + 0 * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
         const float *from = t.p + at * t.p_k;
         if (t.wide && there >= 4) {
-            ht_numbers_of(p[0], ht_ld16_once(from, true));
+            ht_unpack4(p[0], ht_ld16_once(from, true));
         } else {
             load_some(p[0], from, 1, there);
         }
@@ -1074,7 +1074,7 @@ template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin
         const int at = k + 1 * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
         const float *from = t.p + at * t.p_k;
         if (t.wide && there >= 4) {
-            ht_numbers_of(p[1], ht_ld16_once(from, true));
+            ht_unpack4(p[1], ht_ld16_once(from, true));
         } else {
             load_some(p[1], from, 1, there);
         }
@@ -1530,7 +1530,7 @@ template <bool P_K> HT_DEVICE sharing share_rows(int rows)
 }
 
 // Part `part` of a block's k, whole lines but at the end: nothing, if there are not so many.
-HT_DEVICE ht_part_k share_of(const ht_part_k &all, int part, int parts)
+HT_DEVICE ht_k_range share_of(const ht_k_range &all, int part, int parts)
 {
     const int log = parts > 4 ? 3 : parts > 2 ? 2 : 1, lines = (all.end - all.begin + LINE - 1) / LINE;
     const int each = ((lines + parts - 1) >> log) * LINE, begin = all.begin + part * each;
@@ -1549,11 +1549,11 @@ HT_DEVICE bool leaves_places()
 // read from the last multiple of 16 bytes on. Beyond the rows it is the last piece that has some. What is not a row's is not stored.
 HT_DEVICE int aligned_row(const float *from, int rows, int lane)
 {
-    const int past = ht_past_sixteen(from), piece = lane % LANES, last = (rows - 1 + past) / 4;
+    const int past = ht_misalign16(from), piece = lane % LANES, last = (rows - 1 + past) / 4;
     return (piece < last ? piece : last) * 4 - past;
 }
 
-template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
+template <bool P_K> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
 {
     const ht_place place = ht_place_of(args, 0);
     const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
@@ -1561,7 +1561,7 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     const bool few = args.p.rows <= FEW_ROWS, q_wide = args.q.wide != 0 && args.q.k_contiguous != 0;
     const bool lines = P_K && !few && !(args.p.wide != 0 && q_wide);
     const float *const p = args.p.src + (long long)blockIdx.z * args.p.stride;
-    ht_part_k range = ht_part_of(args, place.split);
+    ht_k_range range = ht_k_range_of(args, place.split);
     int own = row0 + (!P_K ? lane % LANES * 4 : warp % WARPS_M * LINES + (lines ? 0 : lane / LANES));
     sharing shared = {0, 1};
     if (few) {
@@ -1598,9 +1598,9 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
         sum[set][2][0] = sum[set][2][1] = sum[set][2][2] = sum[set][2][3] = 0.0f;
         sum[set][3][0] = sum[set][3][1] = sum[set][3][2] = sum[set][3][3] = 0.0f;
     }
-    ht_grid_wait(); // what comes before is worked out while the launch before this one ends
+    ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
     if (!leaves_places())
-        ht_grid_release(); // else at its end
+        ht_pdl_trigger(); // else at its end
     multiply_all<P_K>(sum, t, first);
     if (lines) {
         leave_line_sums(smem, sum[0], warp, lane);
@@ -1610,7 +1610,7 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
         if (ends)
             multiply_last(sum, t, first);
         if (height < LINE)
-            move_sums(sum, ht_past_sixteen(p + row0 + first * args.p.k_step), lane);
+            move_sums(sum, ht_misalign16(p + row0 + first * args.p.k_step), lane);
         leave_row_sums(smem, sum, warp, lane);
     }
     ht_barrier();
@@ -1626,7 +1626,7 @@ template <bool P_K> HT_DEVICE void multiply_tile(const direct_args &args, unsign
     }
 }
 
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     if (args.p.k_contiguous)
@@ -1642,7 +1642,7 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
+    unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     if (args.q.rows == 1 && args.q.k_contiguous) // a line by itself may be of any length
         args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * 4) % 16 == 0;
     const int rows = args.p.k_contiguous ? block_rows<true>(args.p) : block_rows<false>(args.p);

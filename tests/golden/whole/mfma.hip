@@ -186,7 +186,7 @@ HT_DEVICE void ht_barrier(void)
 
 // A kernel's only argument, read again from here on: it is loaded into scalar registers at the kernel's start, and what a loop
 // around whole tiles keeps of it there, the tile does not have.
-template <class T> HT_DEVICE const T &ht_args_again(const T &)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &)
 {
     unsigned long long p = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
     asm volatile("" : "+s"(p));
@@ -362,7 +362,7 @@ HT_DEVICE unsigned short ht_f16_rz(float x)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     for (int half = 0; half < 32; half += 16) {
         const unsigned bits = pair >> half & 0x7fffu;
@@ -378,7 +378,7 @@ HT_DEVICE void ht_prefetch(const void *)
 {
 }
 
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     return x;
 }
@@ -407,15 +407,15 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -429,20 +429,20 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 // stage/via_registers: hooks for units without asynchronous copies (Turing, CDNA 2). A stage is loaded into registers early,
 // and stored to shared memory late, after the block has read the stage it replaces (EGEMM-TC fig. 6).
 
-HT_DEVICE void ht_stage_issue(uint4 *staged, unsigned to, const unsigned char *from)
+HT_DEVICE void ht_stage_copy_issue(uint4 *staged, unsigned to, const unsigned char *from)
 {
     (void)to;
     *staged = ht_ldg16(from);
 }
 
 // With one buffer, everyone must have read the old stage before it is overwritten.
-HT_DEVICE void ht_stage_free(void)
+HT_DEVICE void ht_stage_release(void)
 {
     if (STAGES == 1)
         ht_barrier();
 }
 
-HT_DEVICE void ht_stage_land(const uint4 *staged, unsigned to)
+HT_DEVICE void ht_stage_copy_complete(const uint4 *staged, unsigned to)
 {
     ht_sts16(to, *staged);
 }
@@ -555,7 +555,7 @@ HT_DEVICE void ht_clear(float *d)
 
 // d += a * b with the product formed on the matrix unit from zero and added in FP32, round to nearest
 // (Ootomo & Yokota 2022: accumulation outside the tensor core).
-HT_DEVICE void ht_mma_outside(float *d, const unsigned *a, const unsigned *b)
+HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsigned *b)
 {
     float t[D_REGS];
     ht_clear(t);
@@ -584,7 +584,7 @@ HT_DEVICE void ht_drain(float *chain, const float *master)
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -595,7 +595,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -626,7 +626,7 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
     *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
 }
@@ -653,7 +653,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 }
 
 // What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
 }
@@ -665,7 +665,7 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
 // column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
@@ -683,7 +683,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_number(const int *numbers, int parts)
+HT_DEVICE int ht_least_count(const int *numbers, int parts)
 {
     if (parts == 1)
         return ht_ldg_i32(numbers);
@@ -696,14 +696,14 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
-HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
+        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
@@ -720,19 +720,19 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_has_alarm(const int *alarm)
+HT_DEVICE bool ht_flag_is_set(const int *alarm)
 {
     const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_asks will read close.
-HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+// Brings what ht_range_check_needed will read close.
+HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
@@ -812,11 +812,11 @@ HT_DEVICE unsigned stage_row(int row)
 // in any case, the reduction asks again.
 HT_DEVICE unsigned tame_blocks(const ht_gemm_args &g, int row0, int col0)
 {
-    const bool asks = CHECKS && g.splits == 1 && ht_asks(g);
+    const bool asks = CHECKS && g.splits == 1 && ht_range_check_needed(g);
     unsigned tame = asks ? 0 : ~0u;
     for (int i = 0; asks && i < M_BLOCKS * N_BLOCKS; i++) {
         const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
-        if (row < g.m && col < g.n && ht_is_tame(g, blockIdx.z, row / 64, col / 64))
+        if (row < g.m && col < g.n && ht_block_in_range(g, blockIdx.z, row / 64, col / 64))
             tame |= 1u << i;
     }
     return tame;
@@ -833,7 +833,7 @@ HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col,
 {
     if (row >= g.m || col >= g.n || !is_in_tame_block(tame, row, col))
         return;
-    sum = ht_part(sum, exponent);
+    sum = ht_partial(sum, exponent);
     if (g.splits > 1) {
         const long long part = (long long)blockIdx.z * g.splits + blockIdx.y;
         ht_stg_sum(g.partial, (part * g.n + col) * g.m + row, sum);
@@ -905,7 +905,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     b_at[3] = b_row + ((unsigned)(3 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
 
     if (CHECKS)
-        ht_prefetch_alarms(g);
+        ht_prefetch_flags(g);
 
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
     unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step
@@ -925,38 +925,38 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 
     // ---- prologue: LOOKAHEAD stages on their way, the first one landed
     if (0 < steps) {
-        ht_stage_issue(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16,
+        ht_stage_copy_issue(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16,
                        src[0] + copy_from +
                            0 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 0 * THREADS * 16 % 8192);
-        ht_stage_issue(&staged[1], copy_to + 0 * STAGE_BYTES + 1 * THREADS * 16,
+        ht_stage_copy_issue(&staged[1], copy_to + 0 * STAGE_BYTES + 1 * THREADS * 16,
                        src[0] + copy_from +
                            1 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 1 * THREADS * 16 % 8192);
-        ht_stage_issue(&staged[2], copy_to + 0 * STAGE_BYTES + 2 * THREADS * 16,
+        ht_stage_copy_issue(&staged[2], copy_to + 0 * STAGE_BYTES + 2 * THREADS * 16,
                        src[1] + copy_from +
                            2 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 2 * THREADS * 16 % 8192);
-        ht_stage_issue(&staged[3], copy_to + 0 * STAGE_BYTES + 3 * THREADS * 16,
+        ht_stage_copy_issue(&staged[3], copy_to + 0 * STAGE_BYTES + 3 * THREADS * 16,
                        src[1] + copy_from +
                            3 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 3 * THREADS * 16 % 8192);
-        ht_stage_issue(&staged[4], copy_to + 0 * STAGE_BYTES + 4 * THREADS * 16,
+        ht_stage_copy_issue(&staged[4], copy_to + 0 * STAGE_BYTES + 4 * THREADS * 16,
                        src[2] + copy_from +
                            4 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 4 * THREADS * 16 % 8192);
-        ht_stage_issue(&staged[5], copy_to + 0 * STAGE_BYTES + 5 * THREADS * 16,
+        ht_stage_copy_issue(&staged[5], copy_to + 0 * STAGE_BYTES + 5 * THREADS * 16,
                        src[2] + copy_from +
                            5 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 5 * THREADS * 16 % 8192);
-        ht_stage_issue(&staged[6], copy_to + 0 * STAGE_BYTES + 6 * THREADS * 16,
+        ht_stage_copy_issue(&staged[6], copy_to + 0 * STAGE_BYTES + 6 * THREADS * 16,
                        src[3] + copy_from +
                            6 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 6 * THREADS * 16 % 8192);
-        ht_stage_issue(&staged[7], copy_to + 0 * STAGE_BYTES + 7 * THREADS * 16,
+        ht_stage_copy_issue(&staged[7], copy_to + 0 * STAGE_BYTES + 7 * THREADS * 16,
                        src[3] + copy_from +
                            7 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 7 * THREADS * 16 % 8192);
-        ht_stage_land(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16);
-        ht_stage_land(&staged[1], copy_to + 0 * STAGE_BYTES + 1 * THREADS * 16);
-        ht_stage_land(&staged[2], copy_to + 0 * STAGE_BYTES + 2 * THREADS * 16);
-        ht_stage_land(&staged[3], copy_to + 0 * STAGE_BYTES + 3 * THREADS * 16);
-        ht_stage_land(&staged[4], copy_to + 0 * STAGE_BYTES + 4 * THREADS * 16);
-        ht_stage_land(&staged[5], copy_to + 0 * STAGE_BYTES + 5 * THREADS * 16);
-        ht_stage_land(&staged[6], copy_to + 0 * STAGE_BYTES + 6 * THREADS * 16);
-        ht_stage_land(&staged[7], copy_to + 0 * STAGE_BYTES + 7 * THREADS * 16);
+        ht_stage_copy_complete(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16);
+        ht_stage_copy_complete(&staged[1], copy_to + 0 * STAGE_BYTES + 1 * THREADS * 16);
+        ht_stage_copy_complete(&staged[2], copy_to + 0 * STAGE_BYTES + 2 * THREADS * 16);
+        ht_stage_copy_complete(&staged[3], copy_to + 0 * STAGE_BYTES + 3 * THREADS * 16);
+        ht_stage_copy_complete(&staged[4], copy_to + 0 * STAGE_BYTES + 4 * THREADS * 16);
+        ht_stage_copy_complete(&staged[5], copy_to + 0 * STAGE_BYTES + 5 * THREADS * 16);
+        ht_stage_copy_complete(&staged[6], copy_to + 0 * STAGE_BYTES + 6 * THREADS * 16);
+        ht_stage_copy_complete(&staged[7], copy_to + 0 * STAGE_BYTES + 7 * THREADS * 16);
     }
     ht_stage_commit();
     copy_from += K_ATOMS * 8192;
@@ -985,21 +985,21 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_load_b(b[1][1][0], b_at[3] + read + 0);
         ht_load_b(b[1][1][1], b_at[3] + read + 4096);
         if (fetch)
-            ht_stage_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
+            ht_stage_copy_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
         if (fetch)
-            ht_stage_issue(&staged[1], copy_to + write + 4096, src[0] + copy_from + 4096);
+            ht_stage_copy_issue(&staged[1], copy_to + write + 4096, src[0] + copy_from + 4096);
         if (fetch)
-            ht_stage_issue(&staged[2], copy_to + write + 8192, src[1] + copy_from + 0);
+            ht_stage_copy_issue(&staged[2], copy_to + write + 8192, src[1] + copy_from + 0);
         if (fetch)
-            ht_stage_issue(&staged[3], copy_to + write + 12288, src[1] + copy_from + 4096);
+            ht_stage_copy_issue(&staged[3], copy_to + write + 12288, src[1] + copy_from + 4096);
         if (fetch)
-            ht_stage_issue(&staged[4], copy_to + write + 16384, src[2] + copy_from + 0);
+            ht_stage_copy_issue(&staged[4], copy_to + write + 16384, src[2] + copy_from + 0);
         if (fetch)
-            ht_stage_issue(&staged[5], copy_to + write + 20480, src[2] + copy_from + 4096);
+            ht_stage_copy_issue(&staged[5], copy_to + write + 20480, src[2] + copy_from + 4096);
         if (fetch)
-            ht_stage_issue(&staged[6], copy_to + write + 24576, src[3] + copy_from + 0);
+            ht_stage_copy_issue(&staged[6], copy_to + write + 24576, src[3] + copy_from + 0);
         if (fetch)
-            ht_stage_issue(&staged[7], copy_to + write + 28672, src[3] + copy_from + 4096);
+            ht_stage_copy_issue(&staged[7], copy_to + write + 28672, src[3] + copy_from + 4096);
         // -- fragment step 1 of 2
         ht_mma(acc[1][0][0], a[0][1][0], b[0][0][0]);
         ht_load_a(a[1][1][0], a_at[3] + read + 0);
@@ -1020,16 +1020,16 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
         ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
         // the ring advances: the next stage has landed and everyone may read it
-        ht_stage_free();
+        ht_stage_release();
         if (fetch) {
-            ht_stage_land(&staged[0], copy_to + write + 0);
-            ht_stage_land(&staged[1], copy_to + write + 4096);
-            ht_stage_land(&staged[2], copy_to + write + 8192);
-            ht_stage_land(&staged[3], copy_to + write + 12288);
-            ht_stage_land(&staged[4], copy_to + write + 16384);
-            ht_stage_land(&staged[5], copy_to + write + 20480);
-            ht_stage_land(&staged[6], copy_to + write + 24576);
-            ht_stage_land(&staged[7], copy_to + write + 28672);
+            ht_stage_copy_complete(&staged[0], copy_to + write + 0);
+            ht_stage_copy_complete(&staged[1], copy_to + write + 4096);
+            ht_stage_copy_complete(&staged[2], copy_to + write + 8192);
+            ht_stage_copy_complete(&staged[3], copy_to + write + 12288);
+            ht_stage_copy_complete(&staged[4], copy_to + write + 16384);
+            ht_stage_copy_complete(&staged[5], copy_to + write + 20480);
+            ht_stage_copy_complete(&staged[6], copy_to + write + 24576);
+            ht_stage_copy_complete(&staged[7], copy_to + write + 28672);
         }
         ht_stage_commit();
         ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();

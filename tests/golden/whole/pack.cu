@@ -136,7 +136,7 @@ namespace ht_pack_f16x3_sm80 {
 
 // ---- parameters
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
-              SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, POISONS_ROWS = 0, PACK_TILES = 4,
+              SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, HAS_NAN_ROWS = 0, PACK_TILES = 4,
               PACK_BLOCKS_PER_SM = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, L2_BYTES = 41943040, WAVE = 32;
 
 #ifndef HT_SIMULATOR
@@ -168,7 +168,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
 }
 
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
     return args;
 }
@@ -367,7 +367,7 @@ HT_DEVICE float ht_f16_value(unsigned short h)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     asm("{\n"
         ".reg .b32 t;\n"
@@ -381,7 +381,7 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
@@ -413,15 +413,15 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -436,7 +436,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -447,7 +447,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -547,7 +547,7 @@ HT_DEVICE int larger(int x, int y)
 // Magnitudes are the bits of a float without its sign, which compare like the floats; Inf and NaN do not count, or poison
 // the row. While maxima are taken, a magnitude is a key that needs one instruction: shifted left and, where Inf and NaN do
 // not count, raised by one exponent, so that they wrap around to less than what zero becomes.
-constexpr unsigned KEY_OF_ZERO = POISONS_ROWS ? 0u : 0x01000000u;
+constexpr unsigned KEY_OF_ZERO = HAS_NAN_ROWS ? 0u : 0x01000000u;
 
 HT_DEVICE unsigned larger_key(unsigned x, unsigned y)
 {
@@ -584,7 +584,7 @@ HT_DEVICE uint4 load_some(const float *p, int left)
                       left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
 }
 
-// What a thread has seen of its row: pairs of ht_tally_f16x2.
+// What a thread has seen of its row: pairs of ht_count_large_f16x2.
 struct pack_tally {
     unsigned count, odd;
 };
@@ -858,7 +858,7 @@ HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, f
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
     for (int i = 0; CHECK > 0 && i < WORDS; i++)
-        ht_tally_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
+        ht_count_large_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
     for (int s = 0; s < SLICES; s++) {
         const int chunk = at.chunk ^ j ^ k % ATOM_K / CHUNK_K ^ s % ATOM_SLICES * ATOM_CHUNKS;
         unsigned char *to = at.to + chunk * 16 + (k / ATOM_K * GROUP + s / ATOM_SLICES) * 8192 + j * 128;
@@ -937,8 +937,8 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
     rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
     uint4 x[LOADS];
-    ht_grid_wait(); // behind all that needs no memory
-    ht_grid_release();
+    ht_pdl_wait(); // behind all that needs no memory
+    ht_pdl_trigger();
     load_held<shape>(g, at, 0, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
@@ -1049,15 +1049,15 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     uint4 x[ROWS_LOADS];
     int order = 0;
     if (g.exchange_is_reset)
-        ht_grid_wait(); // behind all that needs no memory
+        ht_pdl_wait(); // behind all that needs no memory
     else
-        ht_grid_vouched(); // clean has waited for all before it
-    ht_grid_release();
+        ht_pdl_assume_complete(); // clean has waited for all before it
+    ht_pdl_trigger();
     load_held<shape>(g, at, piece * STRIP_K, passes, x);
     measure_rows<shape>(at, x);
     ht_barrier();
     if (!g.exchange_is_reset)
-        ht_grid_wait();
+        ht_pdl_wait();
     const pack_meeting meeting = find_meeting(g, entry, pieces);
     exchange_rows<shape>(g, at, meeting);
     ht_barrier();
@@ -1445,7 +1445,7 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
         ht_split_four<4>(packed, 1 * SLICE_BYTES, x);
     }
     for (int i = 0; CHECK > 0 && i < 4; i++)
-        ht_tally_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
+        ht_count_large_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -1514,10 +1514,10 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
     if (!SCALES_ROWS || g.exchange_is_reset)
-        ht_grid_wait();
+        ht_pdl_wait();
     else
-        ht_grid_vouched(); // clean has waited for all before it
-    ht_grid_release();
+        ht_pdl_assume_complete(); // clean has waited for all before it
+    ht_pdl_trigger();
     const bool whole = is_aligned(g, at.src) && at.rows >= 64 && (at.k_tile + at.tiles) * 64 <= g.k;
     const int parts = whole ? g.k_contiguous ? load_whole_tiles<true>(g, at) : load_whole_tiles<false>(g, at)
                       : g.k_contiguous ? load_ragged_tiles<true>(g, at)
@@ -1527,7 +1527,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     ht_barrier();
     if (SCALES_ROWS) {
         if (!g.exchange_is_reset)
-            ht_grid_wait();
+            ht_pdl_wait();
         exchange_magnitudes(g, at, parts);
         ht_barrier();
         if (at.meeting.pieces > 1 && threadIdx.x == 0)
@@ -1546,7 +1546,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     if (CHECK > 0)
         store_tame(g, at, tally);
     if (SCALES_ROWS && at.meeting.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
-        const pack_place again = WAVE == 32 ? at : find_place(ht_args_again(p).operand[second], entry, p.tiles, p.pieces);
+        const pack_place again = WAVE == 32 ? at : find_place(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
         leave_meeting<64>(again.meeting, order);
     }
 }
@@ -1554,8 +1554,8 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
 // A meeting that may hold anything becomes a clean one.
 static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
 {
-    ht_grid_wait();
-    ht_grid_release();
+    ht_pdl_wait();
+    ht_pdl_trigger();
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);

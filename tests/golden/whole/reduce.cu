@@ -166,7 +166,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
 }
 
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
     return args;
 }
@@ -365,7 +365,7 @@ HT_DEVICE float ht_f16_value(unsigned short h)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     asm("{\n"
         ".reg .b32 t;\n"
@@ -379,7 +379,7 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
@@ -411,15 +411,15 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -434,7 +434,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -445,7 +445,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -466,7 +466,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
 typedef int ht_acc;       // element of a chain
 typedef long long ht_sum; // element of a part
 
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
     (void)rest;
     *sum += part;
@@ -494,7 +494,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
     ht_stg_i64((long long *)(void *)parts + at, v);
 }
 
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     (void)exponent;
     return v;
@@ -503,7 +503,7 @@ HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
 // One rounding, to nearest even; the powers of two are exact unless the result is subnormal or overflows.
 HT_DEVICE float ht_finish(ht_sum v, int exponent)
 {
-    if (exponent >= HT_POISONED / 2) // the other exponent may be negative
+    if (exponent >= HT_NAN_ROW / 2) // the other exponent may be negative
         return ht_as_float(0x7fffffffu);
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
 }
@@ -526,7 +526,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_number(const int *numbers, int parts)
+HT_DEVICE int ht_least_count(const int *numbers, int parts)
 {
     if (parts == 1)
         return ht_ldg_i32(numbers);
@@ -539,14 +539,14 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
-HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
+        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
@@ -563,19 +563,19 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_has_alarm(const int *alarm)
+HT_DEVICE bool ht_flag_is_set(const int *alarm)
 {
     const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_asks will read close.
-HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+// Brings what ht_range_check_needed will read close.
+HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
@@ -606,7 +606,7 @@ HT_DEVICE void add_parts(const ht_gemm_args &g, long long first, int from, int s
         for (int i = 0; i < PARTS_AHEAD; i++)
             part[i] = s + i * step < g.splits ? ht_ldg_sum(g.partial, first + (s + i * step) * size) : 0;
         for (int i = 0; i < PARTS_AHEAD && s + i * step < g.splits; i++)
-            ht_add_part(sum, rest, part[i]);
+            ht_add_partial(sum, rest, part[i]);
     }
 }
 
@@ -614,14 +614,14 @@ HT_DEVICE void add_parts(const ht_gemm_args &g, long long first, int from, int s
 HT_DEVICE void add_other(int lanes, ht_sum *sum, ht_sum *rest)
 {
     const ht_sum other = ht_shfl_sum(*sum, lanes), left = ht_shfl_sum(*rest, lanes);
-    ht_add_part(sum, rest, other);
+    ht_add_partial(sum, rest, other);
     *rest += left;
 }
 
 // Whether the element is there and the data check leaves it to the product, which the lanes of a warp find out together.
 HT_DEVICE bool is_left(const ht_gemm_args &g, int row, int col)
 {
-    return !(CHECKS && ht_asks(g) && !ht_is_tame(g, blockIdx.z, row / 64, col / 64)) && row < g.m;
+    return !(CHECKS && ht_range_check_needed(g) && !ht_block_in_range(g, blockIdx.z, row / 64, col / 64)) && row < g.m;
 }
 
 static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
@@ -633,8 +633,8 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     const int col = count <= 0x7fffffff ? (int)((unsigned)at / (unsigned)rows) : (int)(at / rows); // the short division is faster
     const int row = (int)(at - (long long)col * rows);
     const long long first = blockIdx.z * g.splits * ((long long)g.m * g.n) + (long long)col * g.m + row;
-    ht_grid_wait(); // what comes before is worked out while the parts are
-    ht_grid_release();
+    ht_pdl_wait(); // what comes before is worked out while the parts are
+    ht_pdl_trigger();
     const bool ours = at < count && is_left(g, row, col);
     ht_sum sum = 0, rest = 0;
     if (ours)

@@ -179,7 +179,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
 }
 
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
     return args;
 }
@@ -378,7 +378,7 @@ HT_DEVICE float ht_f16_value(unsigned short h)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     asm("{\n"
         ".reg .b32 t;\n"
@@ -392,7 +392,7 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
@@ -424,15 +424,15 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -447,7 +447,7 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -458,7 +458,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -489,7 +489,7 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
     *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
 }
@@ -516,7 +516,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 }
 
 // What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
 }
@@ -528,7 +528,7 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
 // column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
@@ -546,7 +546,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_number(const int *numbers, int parts)
+HT_DEVICE int ht_least_count(const int *numbers, int parts)
 {
     if (parts == 1)
         return ht_ldg_i32(numbers);
@@ -559,14 +559,14 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
-HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
+        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
@@ -583,19 +583,19 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_has_alarm(const int *alarm)
+HT_DEVICE bool ht_flag_is_set(const int *alarm)
 {
     const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_asks will read close.
-HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+// Brings what ht_range_check_needed will read close.
+HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
@@ -617,7 +617,7 @@ struct ht_side {
 };
 
 // What each block asks for first lies together: each further line of constants comes late.
-struct direct_args {
+struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
@@ -635,7 +635,7 @@ static inline ht_side ht_side_of(const float *src, long long ld, long long strid
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline direct_args ht_direct_args(const ht_gemm_args &g, int swap_ab)
+static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
     const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
@@ -648,7 +648,7 @@ struct ht_tile_grid {
     unsigned x, y;
 };
 
-static inline ht_tile_grid ht_grid_of(direct_args *args, unsigned p_tiles, unsigned q_tiles)
+static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, unsigned q_tiles)
 {
     constexpr unsigned HIGH = 65535; // what the y extent can count
     if (args->splits == 1 && q_tiles <= HIGH)
@@ -662,7 +662,7 @@ struct ht_place {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
+HT_DEVICE ht_place ht_place_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -671,11 +671,11 @@ HT_DEVICE ht_place ht_place_of(const direct_args &args, int zero)
 }
 
 // The k of a part, in whole steps of BK but at the end: [begin, end).
-struct ht_part_k {
+struct ht_k_range {
     int begin, end;
 };
 
-HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
+HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
 {
     if (args.splits == 1)
         return {0, args.k};
@@ -685,13 +685,13 @@ HT_DEVICE ht_part_k ht_part_of(const direct_args &args, int split)
 }
 
 // Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_past_sixteen(const float *p)
+HT_DEVICE int ht_misalign16(const float *p)
 {
     return (int)((unsigned long long)p / 4 % 4);
 }
 
 // Four numbers that lie side by side.
-HT_DEVICE void ht_numbers_of(float *v, uint4 x)
+HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
     v[1] = ht_as_float(x.y);
@@ -707,7 +707,7 @@ struct ht_target {
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const direct_args &args, int split)
+HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
     ht_target to;
@@ -781,7 +781,7 @@ template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const t
     if (WIDE) {
         const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 0) * t.p_line + k : t.p + (k + 0) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
         if (there > (P_K ? 0 : 0))
-            ht_numbers_of(v[0], ht_ld16_once(from, true));
+            ht_unpack4(v[0], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K, WIDE>(t, set, P_K ? 0 : 0), at = P_K ? 0 : 0;
@@ -808,7 +808,7 @@ template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const t
     if (WIDE) {
         const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 1) * t.p_line + k : t.p + (k + 1) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
         if (there > (P_K ? 0 : 1))
-            ht_numbers_of(v[1], ht_ld16_once(from, true));
+            ht_unpack4(v[1], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K, WIDE>(t, set, P_K ? 1 : 0), at = P_K ? 0 : 1;
@@ -835,7 +835,7 @@ template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const t
     if (WIDE) {
         const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 2) * t.p_line + k : t.p + (k + 2) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
         if (there > (P_K ? 0 : 2))
-            ht_numbers_of(v[2], ht_ld16_once(from, true));
+            ht_unpack4(v[2], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K, WIDE>(t, set, P_K ? 2 : 0), at = P_K ? 0 : 2;
@@ -862,7 +862,7 @@ template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const t
     if (WIDE) {
         const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 3) * t.p_line + k : t.p + (k + 3) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
         if (there > (P_K ? 0 : 3))
-            ht_numbers_of(v[3], ht_ld16_once(from, true));
+            ht_unpack4(v[3], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K, WIDE>(t, set, P_K ? 3 : 0), at = P_K ? 0 : 3;
@@ -1321,14 +1321,14 @@ struct tall_place {
     int row0, col0;
 };
 
-template <int SETS> HT_DEVICE tall_place find_place(const direct_args &args, int zero)
+template <int SETS> HT_DEVICE tall_place find_place(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, q_tiles = args.folded, p_tile = q_tiles > 1 ? x / q_tiles : x;
     return {p_tile * ROWS<SETS>, (x - p_tile * q_tiles) * BN};
 }
 
 // From a class's sums to C.
-template <int SETS> HT_DEVICE void store_tile(const direct_args &args, const tall_place &place, unsigned smem)
+template <int SETS> HT_DEVICE void store_tile(const unpacked_args &args, const tall_place &place, unsigned smem)
 {
     const ht_target to = ht_target_of(args, 0);
     const int rows = args.p.rows - place.row0, cols = args.q.rows - place.col0;
@@ -1342,7 +1342,7 @@ template <int SETS> HT_DEVICE void store_tile(const direct_args &args, const tal
     }
 }
 
-template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const direct_args &args, unsigned smem)
+template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
 {
     const tall_place place = find_place<SETS>(args, 0);
     const int tid = (int)threadIdx.x, own_class = P_K ? tid % CLASSES : tid / BESIDE;
@@ -1359,8 +1359,8 @@ template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const direct_args &ar
     t.end = args.k;
     const unsigned to = smem + (unsigned)(own_class * PITCH<SETS>) * 4;
     const bool wide = args.p.wide != 0 && (P_K ? t.end % OWN == 0 : t.rows >= ROWS<SETS>);
-    ht_grid_wait(); // what comes before is worked out while the launch before this one ends
-    ht_grid_release();
+    ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
+    ht_pdl_trigger();
     if constexpr (SETS > 1) {
         if (wide)
             multiply_sets<P_K, true, SETS>(t, 0, to);
@@ -1373,10 +1373,10 @@ template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const direct_args &ar
             multiply_steps<P_K, false>(t, to);
     }
     ht_barrier();
-    store_tile<SETS>(args, find_place<SETS>(args, (int)ht_anew(0)), smem); // found again: no registers for it in between
+    store_tile<SETS>(args, find_place<SETS>(args, (int)ht_opaque(0)), smem); // found again: no registers for it in between
 }
 
-template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES<SETS>>();
     if (args.p.k_contiguous)
@@ -1391,7 +1391,7 @@ static int init(void)
     return code != 0 ? code : ht_allow_smem(gemm<AHEAD>, SMEM_BYTES<AHEAD>);
 }
 
-template <int SETS> static int launch_sets(direct_args args, unsigned batch, void *stream)
+template <int SETS> static int launch_sets(unpacked_args args, unsigned batch, void *stream)
 {
     const unsigned p_tiles = (unsigned)((args.p.rows + ROWS<SETS> - 1) / ROWS<SETS>), q_tiles = (unsigned)((args.q.rows + BN - 1) / BN);
     args.folded = (int)q_tiles;
@@ -1401,7 +1401,7 @@ template <int SETS> static int launch_sets(direct_args args, unsigned batch, voi
 static int launch(const ht_gemm_args &g, void *stream)
 {
     constexpr long long MANY_ROWS = 2LL * BM * SMS; // two blocks an SM: more come one after the other
-    const direct_args args = ht_direct_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
+    const unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<AHEAD>(args, (unsigned)g.batch, stream)
                                                      : launch_sets<1>(args, (unsigned)g.batch, stream);
 }

@@ -180,7 +180,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
 }
 
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
     return args;
 }
@@ -379,7 +379,7 @@ HT_DEVICE float ht_f16_value(unsigned short h)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     asm("{\n"
         ".reg .b32 t;\n"
@@ -393,7 +393,7 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
@@ -425,22 +425,22 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
-// "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
-// there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
-// before it: its successor then runs after its predecessor, and, by ht_grid_vouched, which is there for the simulator to check, may read
+// "griddepcontrol"; CUDA programmatic dependent launch). ht_pdl_wait returns when the predecessor and all it wrote are
+// there; ht_pdl_trigger lets the successor start. A kernel that waits before it releases also vouches for everything
+// before it: its successor then runs after its predecessor, and, by ht_pdl_assume_complete, which is there for the simulator to check, may read
 // what was there before that without waiting. cluster: neighbouring blocks that run together.
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -487,17 +487,17 @@ constexpr int FP32_K = 1, FP32_STEPS = 2;
 constexpr bool FP32_APART = false;
 constexpr int A_OWN = D_REGS / 2, B_OWN = 2;
 
-HT_DEVICE int ht_own_k(int)
+HT_DEVICE int ht_lane_k(int)
 {
     return 0;
 }
 
-HT_DEVICE int ht_own_row(int lane, int i)
+HT_DEVICE int ht_lane_row(int lane, int i)
 {
     return ht_d_row(lane, i);
 }
 
-HT_DEVICE int ht_own_col(int lane, int j)
+HT_DEVICE int ht_lane_col(int lane, int j)
 {
     return ht_d_col(lane, j);
 }
@@ -532,7 +532,7 @@ HT_DEVICE void ht_mbar_init_done(void)
 }
 
 // Arrives and announces bytes that copies will bring.
-HT_DEVICE void ht_mbar_expect(unsigned bar, int bytes)
+HT_DEVICE void ht_mbar_arrive_expect_tx(unsigned bar, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
@@ -589,12 +589,12 @@ HT_DEVICE void ht_warp_sync(void)
 }
 
 // ---- registers move between the roles of a block
-template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
+template <int REGISTERS> HT_DEVICE void ht_reg_dealloc(void)
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
-template <int REGISTERS> HT_DEVICE void ht_take_registers(void)
+template <int REGISTERS> HT_DEVICE void ht_reg_alloc(void)
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
@@ -657,7 +657,7 @@ template <int N> struct ht_width {
 // All that a slice type needs: its MMA for each N, and after a wait a pin, before which the compiler must not move uses of
 // d. C: asm constraint of an accumulator; SHAPE, TAIL: the instruction's k and types, and its operands after `use`.
 #define HT_WGMMA_TYPE(KIND, ELEMENT, C, SHAPE, TAIL)                                                                   \
-    template <int COUNT> HT_DEVICE void ht_wgmma_pin(ELEMENT *d)                                                       \
+    template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(ELEMENT *d)                                                       \
     {                                                                                                                  \
         _Pragma("unroll") for (int i = 0; i < COUNT; i++)                                                              \
         {                                                                                                              \
@@ -745,7 +745,7 @@ HT_DEVICE void ht_async_fence(void)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-template <int COUNT> HT_DEVICE void ht_wgmma_pin(float *d)
+template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(float *d)
 {
     _Pragma("unroll") for (int i = 0; i < COUNT; i++)
     {
@@ -819,7 +819,7 @@ template <int COUNT> HT_DEVICE void ht_carry_chain(int *above, int *level)
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -830,7 +830,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -861,7 +861,7 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
     *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
 }
@@ -888,7 +888,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 }
 
 // What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
 }
@@ -900,7 +900,7 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
 // column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
@@ -918,7 +918,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_number(const int *numbers, int parts)
+HT_DEVICE int ht_least_count(const int *numbers, int parts)
 {
     if (parts == 1)
         return ht_ldg_i32(numbers);
@@ -931,14 +931,14 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
-HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
+        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
@@ -955,19 +955,19 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_has_alarm(const int *alarm)
+HT_DEVICE bool ht_flag_is_set(const int *alarm)
 {
     const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_asks will read close.
-HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+// Brings what ht_range_check_needed will read close.
+HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
@@ -979,17 +979,17 @@ HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
 // (ht_all_finite); what is too small must be looked for: products of nonzero numbers below 2^-50 could be subnormal. Twice
 // the magnitude's bits, less one, are compared: zero wraps to the largest number.
-struct ht_span {
+struct ht_value_range {
     unsigned least;
 };
 
-HT_DEVICE void ht_look(ht_span *seen, unsigned bits)
+HT_DEVICE void ht_observe(ht_value_range *seen, unsigned bits)
 {
     const unsigned below = (bits << 1) - 1;
     seen->least = below < seen->least ? below : seen->least;
 }
 
-HT_DEVICE bool ht_is_calm(const ht_span &seen)
+HT_DEVICE bool ht_is_safe_range(const ht_value_range &seen)
 {
     constexpr unsigned LOW = (127u - 50u) << 24;
     return seen.least >= LOW - 1;
@@ -1013,7 +1013,7 @@ HT_DEVICE void ht_join(float *sum, float *rest, const float *chain)
 }
 
 // What stands beside the sum joins it; beside it remains what that rounds off. Nothing where the sum is infinite or NaN.
-HT_DEVICE void ht_close(float *sum, float *rest)
+HT_DEVICE void ht_promote_compensation(float *sum, float *rest)
 {
     for (int q = 0; q < D_REGS; q++) {
         const float off = ht_add_exact(sum + q, rest[q]);
@@ -1025,7 +1025,7 @@ HT_DEVICE void ht_close(float *sum, float *rest)
 
 // COUNT lanes, LANES apart, turn their COUNT numbers: v[j] of the l-th of them becomes v[l] of the j-th. STEP: how far apart those are who
 // trade half of what they have; less and less.
-template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_trade(float *v)
+template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float *v)
 {
     const bool upper = (int)threadIdx.x & STEP * LANES;
 #pragma unroll
@@ -1039,14 +1039,14 @@ template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_trade(float *v)
     }
 }
 
-template <int COUNT, int LANES> HT_DEVICE void ht_turn_numbers(float *v)
+template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
 {
     static_assert(COUNT == 2 || COUNT == 4 || COUNT == 8, "one to three trades");
     if (COUNT > 4)
-        ht_trade<COUNT, LANES, COUNT / 2>(v);
+        ht_lane_exchange<COUNT, LANES, COUNT / 2>(v);
     if (COUNT > 2)
-        ht_trade<COUNT, LANES, 2>(v);
-    ht_trade<COUNT, LANES, 1>(v);
+        ht_lane_exchange<COUNT, LANES, 2>(v);
+    ht_lane_exchange<COUNT, LANES, 1>(v);
 }
 
 // stage/global_f32: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds.
@@ -1116,7 +1116,7 @@ HT_DEVICE ht_source ht_open_source(const float *src, long long ld, bool k_contig
 }
 
 // Up to four neighbours; `there` of them exist.
-HT_DEVICE uint4 ht_load_some(const float *from, int there)
+HT_DEVICE uint4 ht_load_guarded(const float *from, int there)
 {
     uint4 v = make_uint4(0, 0, 0, 0);
     if (there > 0)
@@ -1131,12 +1131,12 @@ HT_DEVICE uint4 ht_load_some(const float *from, int there)
 }
 
 // Loads this thread's parts of a stage and moves on to the next stage.
-template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_source *s)
+template <int ROWS, int PARTS> HT_DEVICE void ht_load_vectors(uint4 *part, ht_source *s)
 {
     const int lines = s->k_contiguous ? s->rows_left : s->k_left;
     const int run = (s->k_contiguous ? s->k_left : s->rows_left) - s->across;
     const int own = s->k_contiguous ? ROWS : BK; // lines of a stage
-    const long long stride = ht_anew(s->part_stride); // else a multiple of it for every part is kept in a register
+    const long long stride = ht_opaque(s->part_stride); // else a multiple of it for every part is kept in a register
     const float *from = s->at;
     if (s->aligned && run >= 4 && lines >= own && s->line + (PARTS - 1) * s->lines < own) {
 #pragma unroll
@@ -1146,7 +1146,7 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_sour
 #pragma unroll
         for (int i = 0; i < PARTS; i++, from += stride) {
             const int line = s->line + i * s->lines;
-            part[i] = ht_load_some(from, line < lines && line < own ? run : 0);
+            part[i] = ht_load_guarded(from, line < lines && line < own ? run : 0);
         }
     }
     s->at += s->step_stride;
@@ -1154,7 +1154,7 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_load_parts(uint4 *part, ht_sour
 }
 
 // Stores them.
-template <int ROWS, int PARTS> HT_DEVICE void ht_store_parts(unsigned stage, const uint4 *part, const ht_source &s)
+template <int ROWS, int PARTS> HT_DEVICE void ht_store_vectors(unsigned stage, const uint4 *part, const ht_source &s)
 {
     const int pitch = s.k_contiguous ? s.row_bytes : s.k_bytes; // of a line, bytes
 #pragma unroll
@@ -1170,7 +1170,7 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_store_parts(unsigned stage, con
 //
 //   k contiguous:     ROWS lines of BK numbers       rows contiguous:  BK lines of ROWS numbers (ldmatrix transposes)
 //
-// A line's 16-byte pieces are exchanged (ht_turn), so that 8 pieces of neighbouring lines meet no bank twice, as do the
+// A line's 16-byte pieces are exchanged (ht_bank_swizzle), so that 8 pieces of neighbouring lines meet no bank twice, as do the
 // 8-byte stores of half a warp.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_ldmatrix_x4_trans(unsigned *r, unsigned s)
@@ -1189,11 +1189,11 @@ HT_DEVICE unsigned ht_bf16_pair(float x, float y)
 }
 #endif
 
-template <int ROWS> constexpr int ht_cut_bytes = SLICES * ROWS * BK * 2;                // of an operand's stage
+template <int ROWS> constexpr int ht_slices_bytes = SLICES * ROWS * BK * 2;                // of an operand's stage
 template <int ROWS, bool K_CONTIGUOUS> constexpr int ht_pitch = (K_CONTIGUOUS ? BK : ROWS) * 2; // bytes from line to line
 
 // What a line's pieces are exchanged by, as bytes: as many values as pieces stand side by side in the banks.
-template <int PITCH> HT_DEVICE unsigned ht_turn(int line)
+template <int PITCH> HT_DEVICE unsigned ht_bank_swizzle(int line)
 {
     constexpr int WIDE = PITCH < 128 ? PITCH : 128;
     return (unsigned)(line / (128 / WIDE) & (WIDE / 16 - 1)) << 4;
@@ -1211,47 +1211,47 @@ HT_DEVICE void ht_split_pair(float x, float y, unsigned *slice)
 
 // Cuts this thread's parts of a stage, looks at them and stores them.
 template <int ROWS, int PARTS, int THREADS, bool K_CONTIGUOUS>
-HT_DEVICE void ht_cut_parts(unsigned stage, const uint4 *part, const ht_source &from, ht_span *seen)
+HT_DEVICE void ht_split_vectors(unsigned stage, const uint4 *part, const ht_source &from, ht_value_range *seen)
 {
     constexpr int PITCH = ht_pitch<ROWS, K_CONTIGUOUS>, OWN = K_CONTIGUOUS ? ROWS : BK;
     constexpr int LINES = THREADS / (PITCH / 8); // a power of two, and from.line is below it
     const unsigned to =
-        stage + (unsigned)(from.line * PITCH + (from.across & 4) * 2) + ((unsigned)(from.across / 8 * 16) ^ ht_turn<PITCH>(from.line));
+        stage + (unsigned)(from.line * PITCH + (from.across & 4) * 2) + ((unsigned)(from.across / 8 * 16) ^ ht_bank_swizzle<PITCH>(from.line));
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
         if (OWN % LINES == 0 || from.line + i * LINES < OWN) {
             const uint4 v = part[i];
             unsigned first[SLICES], second[SLICES];
-            ht_look(seen, v.x);
-            ht_look(seen, v.y);
-            ht_look(seen, v.z);
-            ht_look(seen, v.w);
+            ht_observe(seen, v.x);
+            ht_observe(seen, v.y);
+            ht_observe(seen, v.z);
+            ht_observe(seen, v.w);
             ht_split_pair(ht_as_float(v.x), ht_as_float(v.y), first);
             ht_split_pair(ht_as_float(v.z), ht_as_float(v.w), second);
 #pragma unroll
             for (int s = 0; s < SLICES; s++)
-                ht_sts8((to ^ ht_turn<PITCH>(i * LINES)) + (unsigned)(i * LINES * PITCH + s * ROWS * BK * 2), first[s], second[s]);
+                ht_sts8((to ^ ht_bank_swizzle<PITCH>(i * LINES)) + (unsigned)(i * LINES * PITCH + s * ROWS * BK * 2), first[s], second[s]);
         }
     }
 }
 
 // Where the piece begins that holds (row, k), one of them a multiple of 8; and from there the piece `rows` and `k`, multiples
 // of 16, further.
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_piece_at(int row, int k)
+template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_matrix_at(int row, int k)
 {
     constexpr int PITCH = ht_pitch<ROWS, K_CONTIGUOUS>;
     const int line = K_CONTIGUOUS ? row : k, across = K_CONTIGUOUS ? k : row;
-    return (unsigned)(line * PITCH) + ((unsigned)(across / 8 * 16) ^ ht_turn<PITCH>(line));
+    return (unsigned)(line * PITCH) + ((unsigned)(across / 8 * 16) ^ ht_bank_swizzle<PITCH>(line));
 }
 
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_piece_on(unsigned at, int rows, int k)
+template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_matrix_on(unsigned at, int rows, int k)
 {
     const int lines = K_CONTIGUOUS ? rows : k, across = K_CONTIGUOUS ? k : rows;
     return (at ^ (unsigned)(across * 2)) + (unsigned)(lines * ht_pitch<ROWS, K_CONTIGUOUS>);
 }
 
 // Four 8 x 8 matrices of every slice into four neighbouring registers; from slice to slice STRIDE registers.
-template <int ROWS, bool K_CONTIGUOUS, int STRIDE> HT_DEVICE void ht_load_pieces(unsigned *r, unsigned at)
+template <int ROWS, bool K_CONTIGUOUS, int STRIDE> HT_DEVICE void ht_load_matrices(unsigned *r, unsigned at)
 {
 #pragma unroll
     for (int s = 0; s < SLICES; s++) {
@@ -1285,8 +1285,8 @@ constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
 constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
-constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ROWS_BESIDE ? 0 : ht_cut_bytes<BM>; // P is cut in shared memory, or in registers
-constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_cut_bytes<BN>;
+constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ROWS_BESIDE ? 0 : ht_slices_bytes<BM>; // P is cut in shared memory, or in registers
+constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_slices_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
 constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
@@ -1304,7 +1304,7 @@ struct ht_side {
 };
 
 // What each block asks for first lies together: each further line of constants comes late.
-struct direct_args {
+struct unpacked_args {
     int k, splits;                // as g has them
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
@@ -1358,10 +1358,10 @@ HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
 
 HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS])
 {
-    ht_close(sum[0][0], rest[0][0]);
-    ht_close(sum[0][1], rest[0][1]);
-    ht_close(sum[0][2], rest[0][2]);
-    ht_close(sum[0][3], rest[0][3]);
+    ht_promote_compensation(sum[0][0], rest[0][0]);
+    ht_promote_compensation(sum[0][1], rest[0][1]);
+    ht_promote_compensation(sum[0][2], rest[0][2]);
+    ht_promote_compensation(sum[0][3], rest[0][3]);
 }
 
 // A warpgroup multiplies 64 rows of P, a warp 16 of them, by all BN columns of Q. P goes from device memory to registers as wgmma
@@ -1447,7 +1447,7 @@ HT_DEVICE ht_reader open_rows(const ht_task &t, bool k_contiguous)
 // A step's numbers: v[i] of the i-th 16 k, row by row (P_K) or k by k.
 template <bool P_K> HT_DEVICE void load_rows(float (*v)[8], ht_reader *r)
 {
-    const long long ld = ht_anew(r->ld); // else multiples of it are kept
+    const long long ld = ht_opaque(r->ld); // else multiples of it are kept
     const float *from = r->at;
     if (r->easy && r->left >= BK) {
 #pragma unroll
@@ -1479,7 +1479,7 @@ template <bool P_K> HT_DEVICE void load_rows(float (*v)[8], ht_reader *r)
 }
 
 // Cuts them: register 2h + x of an MMA is of row x and of k 4t + 2h, 4t + 2h + 1.
-template <bool P_K> HT_DEVICE void cut_rows(unsigned (*a)[SLICES][4], const float (*v)[8], ht_span *seen)
+template <bool P_K> HT_DEVICE void cut_rows(unsigned (*a)[SLICES][4], const float (*v)[8], ht_value_range *seen)
 {
 #pragma unroll
     for (int i = 0; i < MMAS; i++) {
@@ -1489,8 +1489,8 @@ template <bool P_K> HT_DEVICE void cut_rows(unsigned (*a)[SLICES][4], const floa
             const float first = P_K ? v[i][x * 4 + h * 2] : v[i][h * 4 + x];
             const float second = P_K ? v[i][x * 4 + h * 2 + 1] : v[i][h * 4 + 2 + x];
             unsigned slice[SLICES];
-            ht_look(seen, ht_as_uint(first));
-            ht_look(seen, ht_as_uint(second));
+            ht_observe(seen, ht_as_uint(first));
+            ht_observe(seen, ht_as_uint(second));
             ht_split_pair(first, second, slice);
 #pragma unroll
             for (int s = 0; s < SLICES; s++)
@@ -1513,7 +1513,7 @@ template <bool Q_K> HT_DEVICE ht_reader open_columns(const ht_task &t, int membe
 
 template <bool Q_K> HT_DEVICE void load_columns(float (*v)[TAKEN], ht_reader *r)
 {
-    const long long ld = ht_anew(r->ld * q_lines<Q_K>);
+    const long long ld = ht_opaque(r->ld * q_lines<Q_K>);
     const float *from = r->at;
     if (r->easy && r->left >= BK) {
 #pragma unroll
@@ -1538,12 +1538,12 @@ template <bool Q_K> HT_DEVICE unsigned place_of_columns(int member)
     constexpr int PITCH = ht_pitch<BN, Q_K>;
     const int line = member / q_per_line<Q_K>, piece = member % q_per_line<Q_K>;
     if (Q_K)
-        return (unsigned)(line * PITCH + (piece & 1) * 8) + ((unsigned)(piece >> 1 << 5) ^ ht_turn<PITCH>(line));
+        return (unsigned)(line * PITCH + (piece & 1) * 8) + ((unsigned)(piece >> 1 << 5) ^ ht_bank_swizzle<PITCH>(line));
     const int slot = (line & ~15) | (line >> 2 & 3) << 1 | (line & 1) | (line >> 1 & 1) << 3;
-    return (unsigned)(slot * PITCH) + ((unsigned)(piece << 4) ^ ht_turn<PITCH>(slot));
+    return (unsigned)(slot * PITCH) + ((unsigned)(piece << 4) ^ ht_bank_swizzle<PITCH>(slot));
 }
 
-template <bool Q_K> HT_DEVICE void cut_columns(unsigned to, const float (*v)[TAKEN], ht_span *seen)
+template <bool Q_K> HT_DEVICE void cut_columns(unsigned to, const float (*v)[TAKEN], ht_value_range *seen)
 {
     static_assert(q_lines<Q_K> % 16 == 0, "a thread's lines have one place in the swizzle and in 16 k");
 #pragma unroll
@@ -1551,8 +1551,8 @@ template <bool Q_K> HT_DEVICE void cut_columns(unsigned to, const float (*v)[TAK
         unsigned pair[TAKEN / 2][SLICES];
 #pragma unroll
         for (int q = 0; q < TAKEN / 2; q++) {
-            ht_look(seen, ht_as_uint(v[i][2 * q]));
-            ht_look(seen, ht_as_uint(v[i][2 * q + 1]));
+            ht_observe(seen, ht_as_uint(v[i][2 * q]));
+            ht_observe(seen, ht_as_uint(v[i][2 * q + 1]));
             ht_split_pair(v[i][2 * q], v[i][2 * q + 1], pair[q]);
         }
 #pragma unroll
@@ -1673,7 +1673,7 @@ HT_DEVICE void join_groups(ht_acc *total, unsigned smem, int group, int member)
 // All of this block's k on the matrix unit: C's tile is in `sum` of the first group afterwards, and `seen` has seen every number.
 // P_K, Q_K: k is contiguous.
 template <bool P_K, bool Q_K>
-HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS], ht_span *seen, const ht_task &t, unsigned smem)
+HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS], ht_value_range *seen, const ht_task &t, unsigned smem)
 {
     const int group = GROUPS > 1 ? ht_uniform(t.tid / GROUP_THREADS) : 0, member = t.tid % GROUP_THREADS;
     const int steps = (t.steps - group + GROUPS - 1) / GROUPS; // of this group
@@ -1716,14 +1716,14 @@ HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS], h
                 load_rows<P_K>(row, &p);
             }
             ht_wgmma_wait<1>();
-            ht_wgmma_pin<REGS>(sums.large);
+            ht_wgmma_fence_operand<REGS>(sums.large);
             ht_promote_chain<REGS>(total, sums.large);
             stage = next;
         }
     }
     ht_wgmma_wait<0>();
-    ht_wgmma_pin<REGS>(sums.by_p);
-    ht_wgmma_pin<REGS>(sums.by_q);
+    ht_wgmma_fence_operand<REGS>(sums.by_p);
+    ht_wgmma_fence_operand<REGS>(sums.by_q);
 #pragma unroll
     for (int i = 0; i < REGS; i++)
         total[i] = __fadd_rn(total[i], __fadd_rn(sums.by_p[i], sums.by_q[i]));
@@ -1746,8 +1746,8 @@ HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_tas
     at.a_k = p.k_bytes;
     at.b_row = q.row_bytes;
     at.b_k = q.k_bytes;
-    at.a = (unsigned)((t.warp_row + ht_own_row(t.lane, 0)) * p.row_bytes + ht_own_k(t.lane) * p.k_bytes);
-    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_own_col(t.lane, 0)) * q.row_bytes + ht_own_k(t.lane) * q.k_bytes);
+    at.a = (unsigned)((t.warp_row + ht_lane_row(t.lane, 0)) * p.row_bytes + ht_lane_k(t.lane) * p.k_bytes);
+    at.b = (unsigned)(A_BYTES + (t.warp_col + ht_lane_col(t.lane, 0)) * q.row_bytes + ht_lane_k(t.lane) * q.k_bytes);
     return at;
 }
 
@@ -1762,16 +1762,16 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_RE
     for (int k = 0; k < end; k += FP32_STEPS * FP32_K) {
         {
             float x[MI * A_OWN], y[NI * B_OWN];
-            x[0] = ht_lds4(from_a + (unsigned)((0 / A_OWN * MMA_M + ht_own_row(0, 0)) * at.a_row + 0 * FP32_K * at.a_k));
-            x[1] = ht_lds4(from_a + (unsigned)((1 / A_OWN * MMA_M + ht_own_row(0, 1)) * at.a_row + 0 * FP32_K * at.a_k));
-            y[0] = ht_lds4(from_b + (unsigned)((0 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[1] = ht_lds4(from_b + (unsigned)((1 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[2] = ht_lds4(from_b + (unsigned)((2 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[3] = ht_lds4(from_b + (unsigned)((3 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[4] = ht_lds4(from_b + (unsigned)((4 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[5] = ht_lds4(from_b + (unsigned)((5 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[6] = ht_lds4(from_b + (unsigned)((6 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[7] = ht_lds4(from_b + (unsigned)((7 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            x[0] = ht_lds4(from_a + (unsigned)((0 / A_OWN * MMA_M + ht_lane_row(0, 0)) * at.a_row + 0 * FP32_K * at.a_k));
+            x[1] = ht_lds4(from_a + (unsigned)((1 / A_OWN * MMA_M + ht_lane_row(0, 1)) * at.a_row + 0 * FP32_K * at.a_k));
+            y[0] = ht_lds4(from_b + (unsigned)((0 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[1] = ht_lds4(from_b + (unsigned)((1 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[2] = ht_lds4(from_b + (unsigned)((2 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[3] = ht_lds4(from_b + (unsigned)((3 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[4] = ht_lds4(from_b + (unsigned)((4 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[5] = ht_lds4(from_b + (unsigned)((5 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[6] = ht_lds4(from_b + (unsigned)((6 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[7] = ht_lds4(from_b + (unsigned)((7 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
             ht_multiply(rest[0][0], x + 0 * A_OWN, y + 0 * B_OWN);
             ht_multiply(rest[0][1], x + 0 * A_OWN, y + 1 * B_OWN);
             ht_multiply(rest[0][2], x + 0 * A_OWN, y + 2 * B_OWN);
@@ -1779,16 +1779,16 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_RE
         }
         {
             float x[MI * A_OWN], y[NI * B_OWN];
-            x[0] = ht_lds4(from_a + (unsigned)((0 / A_OWN * MMA_M + ht_own_row(0, 0)) * at.a_row + 1 * FP32_K * at.a_k));
-            x[1] = ht_lds4(from_a + (unsigned)((1 / A_OWN * MMA_M + ht_own_row(0, 1)) * at.a_row + 1 * FP32_K * at.a_k));
-            y[0] = ht_lds4(from_b + (unsigned)((0 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[1] = ht_lds4(from_b + (unsigned)((1 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[2] = ht_lds4(from_b + (unsigned)((2 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[3] = ht_lds4(from_b + (unsigned)((3 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[4] = ht_lds4(from_b + (unsigned)((4 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[5] = ht_lds4(from_b + (unsigned)((5 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[6] = ht_lds4(from_b + (unsigned)((6 / B_OWN * MMA_N + ht_own_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[7] = ht_lds4(from_b + (unsigned)((7 / B_OWN * MMA_N + ht_own_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            x[0] = ht_lds4(from_a + (unsigned)((0 / A_OWN * MMA_M + ht_lane_row(0, 0)) * at.a_row + 1 * FP32_K * at.a_k));
+            x[1] = ht_lds4(from_a + (unsigned)((1 / A_OWN * MMA_M + ht_lane_row(0, 1)) * at.a_row + 1 * FP32_K * at.a_k));
+            y[0] = ht_lds4(from_b + (unsigned)((0 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[1] = ht_lds4(from_b + (unsigned)((1 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[2] = ht_lds4(from_b + (unsigned)((2 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[3] = ht_lds4(from_b + (unsigned)((3 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[4] = ht_lds4(from_b + (unsigned)((4 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[5] = ht_lds4(from_b + (unsigned)((5 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[6] = ht_lds4(from_b + (unsigned)((6 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[7] = ht_lds4(from_b + (unsigned)((7 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
             ht_multiply(rest[0][0], x + 0 * A_OWN, y + 0 * B_OWN);
             ht_multiply(rest[0][1], x + 0 * A_OWN, y + 1 * B_OWN);
             ht_multiply(rest[0][2], x + 0 * A_OWN, y + 2 * B_OWN);
@@ -1811,26 +1811,26 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p
     ht_source p = open_p(t, p_k), q = open_q(t, q_k);
     const ht_place at = place_of(p, q, t);
     unsigned read = smem, write = smem + STAGE_BYTES;
-    ht_load_parts<BM, A_PARTS>(part_p, &p);
-    ht_load_parts<BN, B_PARTS>(part_q, &q);
-    ht_store_parts<BM, A_PARTS>(read, part_p, p);
-    ht_store_parts<BN, B_PARTS>(read + A_BYTES, part_q, q);
+    ht_load_vectors<BM, A_PARTS>(part_p, &p);
+    ht_load_vectors<BN, B_PARTS>(part_q, &q);
+    ht_store_vectors<BM, A_PARTS>(read, part_p, p);
+    ht_store_vectors<BN, B_PARTS>(read + A_BYTES, part_q, q);
     for (int step = 0; step < t.steps; step++) {
         const bool more = step + 1 < t.steps;
         const int left = t.k - t.k0 - step * BK;
         ht_barrier(); // the stage is there, and everyone has read the other one
         if (!FAST && more) { // beside slices this is for special data and one step, and registers are short
-            ht_load_parts<BM, A_PARTS>(part_p, &p);
-            ht_load_parts<BN, B_PARTS>(part_q, &q);
+            ht_load_vectors<BM, A_PARTS>(part_p, &p);
+            ht_load_vectors<BN, B_PARTS>(part_q, &q);
         }
         multiply_stage(sum, rest, read, at, left < BK ? left : BK, chain_k);
         if (FAST && more) {
-            ht_load_parts<BM, A_PARTS>(part_p, &p);
-            ht_load_parts<BN, B_PARTS>(part_q, &q);
+            ht_load_vectors<BM, A_PARTS>(part_p, &p);
+            ht_load_vectors<BN, B_PARTS>(part_q, &q);
         }
         if (more) {
-            ht_store_parts<BM, A_PARTS>(write, part_p, p);
-            ht_store_parts<BN, B_PARTS>(write + A_BYTES, part_q, q);
+            ht_store_vectors<BM, A_PARTS>(write, part_p, p);
+            ht_store_vectors<BN, B_PARTS>(write + A_BYTES, part_q, q);
         }
         const unsigned other = read;
         read = write;
@@ -1857,7 +1857,7 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
 HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
 {
     const int row = t.row0 / 64, col = t.col0 / 64;
-    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_is_tame(g, entry, swap_ab ? col : row, swap_ab ? row : col);
+    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_block_in_range(g, entry, swap_ab ? col : row, swap_ab ? row : col);
 }
 
 // Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
@@ -1867,13 +1867,13 @@ struct ht_target {
     int rows, cols; // that there are, from the first one on
 };
 
-HT_DEVICE ht_target target_of(const direct_args &args, const ht_task &t, const ht_spot &spot)
+HT_DEVICE ht_target target_of(const unpacked_args &args, const ht_task &t, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
     const bool whole = g.splits == 1;
     const int row = t.row0 + t.warp_row + ht_d_row(t.lane, 0), col = t.col0 + t.warp_col + ht_d_col(t.lane, 0);
     ht_target to;
-    to.ld = ht_anew(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
+    to.ld = ht_opaque(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
     to.rows = t.rows - row;
     to.cols = t.cols - col;
     to.c = whole ? g.c + (long long)spot.entry * g.c_stride
@@ -2210,7 +2210,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
 {
     {
         float v[2] = {sum[0][0][0], sum[0][0][2]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 0 + 0 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 1 + 0 < to.cols)
@@ -2218,7 +2218,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
     }
     {
         float v[2] = {sum[0][0][1], sum[0][0][3]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 0 + 1 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 1 + 1 < to.cols)
@@ -2226,7 +2226,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
     }
     {
         float v[2] = {sum[0][1][0], sum[0][1][2]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 0 + 0 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 1 + 0 < to.cols)
@@ -2234,7 +2234,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
     }
     {
         float v[2] = {sum[0][1][1], sum[0][1][3]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 0 + 1 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 1 + 1 < to.cols)
@@ -2242,7 +2242,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
     }
     {
         float v[2] = {sum[0][2][0], sum[0][2][2]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 0 + 0 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 1 + 0 < to.cols)
@@ -2250,7 +2250,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
     }
     {
         float v[2] = {sum[0][2][1], sum[0][2][3]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 0 + 1 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 1 + 1 < to.cols)
@@ -2258,7 +2258,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
     }
     {
         float v[2] = {sum[0][3][0], sum[0][3][2]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 0 + 0 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 1 + 0 < to.cols)
@@ -2266,7 +2266,7 @@ HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
     }
     {
         float v[2] = {sum[0][3][1], sum[0][3][3]};
-        ht_turn_numbers<2, 1>(v);
+        ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 0 + 1 < to.cols)
             ht_stg4(place_in<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 1 + 1 < to.cols)
@@ -2286,7 +2286,7 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
         v[5] = sum[0][2][1];
         v[6] = sum[0][3][0];
         v[7] = sum[0][3][1];
-        ht_turn_numbers<TURNED, 4>(v);
+        ht_lane_transpose<TURNED, 4>(v);
         if (0 * MMA_M + ht_d_row(0, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
             ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(0, 0), 0 * TURNED * MMA_N / 2), v[0]);
         if (0 * MMA_M + ht_d_row(4, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
@@ -2314,7 +2314,7 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
         v[5] = sum[0][2][3];
         v[6] = sum[0][3][2];
         v[7] = sum[0][3][3];
-        ht_turn_numbers<TURNED, 4>(v);
+        ht_lane_transpose<TURNED, 4>(v);
         if (0 * MMA_M + ht_d_row(0, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
             ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(0, 1), 0 * TURNED * MMA_N / 2), v[0]);
         if (0 * MMA_M + ht_d_row(4, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
@@ -2335,7 +2335,7 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
 }
 
 // C's tile, or a part of it. beta == 0 does not read C; alpha == 0 ignores A and B, NaN included.
-HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_spot &spot)
+HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
     const ht_target to = target_of(args, t, spot);
@@ -2382,7 +2382,7 @@ HT_DEVICE void store_sums(const direct_args &args, const ht_task &t, ht_acc (*su
 // By slices; no: they could not hold it, and `sum` is worth nothing.
 HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
-    ht_span seen = {~0u};
+    ht_value_range seen = {~0u};
     ht_acc rest[MI][NI][D_REGS];
     clear_sums(rest);
     if (t.p_k_contiguous && t.q_k_contiguous)
@@ -2395,17 +2395,17 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
         multiply_cut<false, false>(sum, rest, &seen, t, smem);
     if (KEEPS)
         close_chains(sum, rest);
-    return !ht_any_of_block<WARPS>(!ht_is_calm(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+    return !ht_any_of_block<WARPS>(!ht_is_safe_range(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
 // The step that part `split` begins with; no division, which would take longer than some products.
-HT_DEVICE int first_step(const direct_args &args, int split)
+HT_DEVICE int first_step(const unpacked_args &args, int split)
 {
     return args.part_steps * split + (split < args.longer_parts ? split : args.longer_parts);
 }
 
 // This block's share; `zero` is added to what says which it is.
-HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero)
+HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_spot &spot, int zero)
 {
     const int tid = (int)threadIdx.x + zero, split = spot.split + zero, warp = tid / WAVE;
     const int begin = first_step(args, split), end = first_step(args, split + 1);
@@ -2430,13 +2430,13 @@ HT_DEVICE ht_task task_of(const direct_args &args, const ht_spot &spot, int zero
     return t;
 }
 
-HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
+HT_DEVICE void compute_tile(const unpacked_args &args, const ht_spot &spot)
 {
     const ht_gemm_args &g = args.g;
-    const ht_task task = task_of(args, spot, IS_FALLBACK ? (int)ht_anew(0) : 0); // not kept from tile to tile
+    const ht_task task = task_of(args, spot, IS_FALLBACK ? (int)ht_opaque(0) : 0); // not kept from tile to tile
     if (!IS_FALLBACK) { // only now: which numbers are whose does not hang on what is still being written
-        ht_grid_wait();
-        ht_grid_release();
+        ht_pdl_wait();
+        ht_pdl_trigger();
     }
     if (!is_wanted(g, args.swap_ab, task, spot.entry))
         return;
@@ -2444,7 +2444,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
     const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
-    const ht_task again = ROWS_BESIDE ? task : task_of(args, spot, (int)ht_anew(0)); // else it would wait in registers meanwhile
+    const ht_task again = ROWS_BESIDE ? task : task_of(args, spot, (int)ht_opaque(0)); // else it would wait in registers meanwhile
     if (!done) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
@@ -2453,7 +2453,7 @@ HT_DEVICE void compute_tile(const direct_args &args, const ht_spot &spot)
         store_sums(args, again, sum, spot);
 }
 
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const direct_args args)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     const int splits = args.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
     const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
@@ -2484,7 +2484,7 @@ static int launch(const ht_gemm_args &g, void *stream)
     const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
     const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    const direct_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
+    const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
     if (tiles > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))

@@ -181,7 +181,7 @@ HT_DEVICE bool ht_barrier_any(bool yes)
 }
 
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_args_again(const T &args)
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
     return args;
 }
@@ -380,7 +380,7 @@ HT_DEVICE float ht_f16_value(unsigned short h)
 
 // Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
 // one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
+HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
 {
     asm("{\n"
         ".reg .b32 t;\n"
@@ -394,7 +394,7 @@ HT_DEVICE void ht_tally_f16x2(unsigned *count, unsigned *odd, unsigned pair, uns
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_anew(long long x)
+HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
@@ -426,22 +426,22 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
 #endif
 
 // launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
-// "griddepcontrol"; CUDA programmatic dependent launch). ht_grid_wait returns when the predecessor and all it wrote are
-// there; ht_grid_release lets the successor start. A kernel that waits before it releases also vouches for everything
-// before it: its successor then runs after its predecessor, and, by ht_grid_vouched, which is there for the simulator to check, may read
+// "griddepcontrol"; CUDA programmatic dependent launch). ht_pdl_wait returns when the predecessor and all it wrote are
+// there; ht_pdl_trigger lets the successor start. A kernel that waits before it releases also vouches for everything
+// before it: its successor then runs after its predecessor, and, by ht_pdl_assume_complete, which is there for the simulator to check, may read
 // what was there before that without waiting. cluster: neighbouring blocks that run together.
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_grid_wait(void)
+HT_DEVICE void ht_pdl_wait(void)
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-HT_DEVICE void ht_grid_release(void)
+HT_DEVICE void ht_pdl_trigger(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-HT_DEVICE void ht_grid_vouched(void)
+HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -485,7 +485,7 @@ HT_DEVICE void ht_mbar_init_done(void)
 }
 
 // Arrives and announces bytes that copies will bring.
-HT_DEVICE void ht_mbar_expect(unsigned bar, int bytes)
+HT_DEVICE void ht_mbar_arrive_expect_tx(unsigned bar, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
@@ -542,12 +542,12 @@ HT_DEVICE void ht_warp_sync(void)
 }
 
 // ---- registers move between the roles of a block
-template <int REGISTERS> HT_DEVICE void ht_give_registers(void)
+template <int REGISTERS> HT_DEVICE void ht_reg_dealloc(void)
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
-template <int REGISTERS> HT_DEVICE void ht_take_registers(void)
+template <int REGISTERS> HT_DEVICE void ht_reg_alloc(void)
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
@@ -610,7 +610,7 @@ template <int N> struct ht_width {
 // All that a slice type needs: its MMA for each N, and after a wait a pin, before which the compiler must not move uses of
 // d. C: asm constraint of an accumulator; SHAPE, TAIL: the instruction's k and types, and its operands after `use`.
 #define HT_WGMMA_TYPE(KIND, ELEMENT, C, SHAPE, TAIL)                                                                   \
-    template <int COUNT> HT_DEVICE void ht_wgmma_pin(ELEMENT *d)                                                       \
+    template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(ELEMENT *d)                                                       \
     {                                                                                                                  \
         _Pragma("unroll") for (int i = 0; i < COUNT; i++)                                                              \
         {                                                                                                              \
@@ -739,7 +739,7 @@ HT_DEVICE void ht_mbar_arrive_cluster(unsigned bar)
 }
 
 // ht_bulk_copy to the same place of both blocks; completes on bar of each.
-HT_DEVICE void ht_bulk_copy_all(unsigned to, const void *from, int bytes, unsigned bar)
+HT_DEVICE void ht_bulk_copy_multicast(unsigned to, const void *from, int bytes, unsigned bar)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], "
                  "%4;" ::"r"(to),
@@ -785,7 +785,7 @@ template <int COUNT> HT_DEVICE void ht_carry_chain(int *above, int *level)
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
-constexpr int HT_POISONED = 1 << 20;
+constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
@@ -796,7 +796,7 @@ HT_DEVICE int ht_row_exponent(int magnitude)
     const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
     const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
     if (magnitude >= HT_INFINITE)
-        return HT_POISONED;
+        return HT_NAN_ROW;
     return e < -126 ? -126 : e;
 }
 
@@ -827,7 +827,7 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_part(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
 {
     *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
 }
@@ -854,7 +854,7 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 }
 
 // What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_part(ht_sum v, int exponent)
+HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
 {
     return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
 }
@@ -866,7 +866,7 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// ht_finish of ht_part in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
+// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
 // column, whose scale this is, and its row.
 HT_DEVICE float ht_round(ht_sum v)
 {
@@ -884,7 +884,7 @@ HT_DEVICE float ht_round_scale(float column_scale)
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
 // Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_number(const int *numbers, int parts)
+HT_DEVICE int ht_least_count(const int *numbers, int parts)
 {
     if (parts == 1)
         return ht_ldg_i32(numbers);
@@ -897,14 +897,14 @@ HT_DEVICE int ht_least_number(const int *numbers, int parts)
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
 // no single number is. Asked by 32 lanes together, which take pieces side by side.
-HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
     for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_number(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_number(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
+        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
             spare += x + y;
@@ -921,19 +921,19 @@ HT_DEVICE bool ht_is_tame(const ht_gemm_args &g, long long entry, int row_block,
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_has_alarm(const int *alarm)
+HT_DEVICE bool ht_flag_is_set(const int *alarm)
 {
     const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_asks(const ht_gemm_args &g)
+HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_has_alarm(g.a_any_flag) + ht_has_alarm(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_asks will read close.
-HT_DEVICE void ht_prefetch_alarms(const ht_gemm_args &g)
+// Brings what ht_range_check_needed will read close.
+HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
@@ -985,7 +985,7 @@ HT_DEVICE const float *ht_line(const ht_lines &l, int i)
 }
 
 // Line 8 i's numbers of this step, of wide lines.
-HT_DEVICE void ht_load_wide(float *v, const ht_lines &l, int i)
+HT_DEVICE void ht_load_vec4(float *v, const ht_lines &l, int i)
 {
     if (l.k_contiguous) {
         const uint4 four = ht_ld16(l.at + i * 8 * l.line_step);
@@ -1001,10 +1001,10 @@ HT_DEVICE void ht_load_wide(float *v, const ht_lines &l, int i)
 }
 
 // The same of any line. left: k that there are from the lane's first one on; behind them are zeros.
-HT_DEVICE void ht_load_any(float *v, const ht_lines &l, int i, int left)
+HT_DEVICE void ht_load_strided(float *v, const ht_lines &l, int i, int left)
 {
     const float *from = ht_line(l, i);
-    const long long k_step = ht_anew(l.k_step); // else its multiples wait in registers
+    const long long k_step = ht_opaque(l.k_step); // else its multiples wait in registers
 #pragma unroll
     for (int h = 0; h < FALLBACK_OWN; h++, from += k_step)
         v[h] = h < left ? ht_ldg4(from) : 0.0f;
@@ -1036,10 +1036,10 @@ template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COL
     float x[FALLBACK_ROWS][FALLBACK_OWN], y[FALLBACK_COLS][FALLBACK_OWN];
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS; i++)
-        ht_load_wide(x[i], *a, i);
+        ht_load_vec4(x[i], *a, i);
 #pragma unroll
     for (int j = 0; j < FALLBACK_COLS; j++)
-        ht_load_wide(y[j], *b, j);
+        ht_load_vec4(y[j], *b, j);
 #pragma unroll UNROLL
     for (int step = 1; step <= steps; step++) {
         const int on = step < steps ? FALLBACK_K : 0;
@@ -1049,11 +1049,11 @@ template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COL
         ht_widen_rows(p, x);
 #pragma unroll
         for (int i = 0; i < FALLBACK_ROWS; i++)
-            ht_load_wide(x[i], *a, i);
+            ht_load_vec4(x[i], *a, i);
 #pragma unroll
         for (int j = 0; j < FALLBACK_COLS; j++) {
             const double q[FALLBACK_OWN] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
-            ht_load_wide(y[j], *b, j);
+            ht_load_vec4(y[j], *b, j);
             ht_multiply_column(sum, p, q, j);
         }
     }
@@ -1073,12 +1073,12 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
         double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
 #pragma unroll
         for (int i = 0; i < FALLBACK_ROWS; i++)
-            ht_load_any(x[i], *a, i, left - own);
+            ht_load_strided(x[i], *a, i, left - own);
         ht_widen_rows(p, x);
 #pragma unroll
         for (int j = 0; j < FALLBACK_COLS; j++) {
             float y[FALLBACK_OWN];
-            ht_load_any(y, *b, j, left - own);
+            ht_load_strided(y, *b, j, left - own);
             const double q[FALLBACK_OWN] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
             ht_multiply_column(sum, p, q, j);
         }
@@ -1189,7 +1189,7 @@ struct work {
 // share panels in L2.
 HT_DEVICE work find_work(const ht_gemm_args &g, int item)
 {
-    const int none = (int)ht_anew(0); // so that nothing is kept from item to item: the producer has few registers
+    const int none = (int)ht_opaque(0); // so that nothing is kept from item to item: the producer has few registers
     const int tiles_m = (g.m + none + CLUSTER_M - 1) / CLUSTER_M, tiles_n = (g.n + none + CLUSTER_N - 1) / CLUSTER_N;
     const int tiles = tiles_m * tiles_n;
     const int whole = g.splits > 1 ? item / g.splits : item, entry = g.batch > 1 ? whole / tiles : 0;
@@ -1213,7 +1213,7 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
 
 HT_DEVICE int count_work(const ht_gemm_args &g)
 {
-    const int none = (int)ht_anew(0);
+    const int none = (int)ht_opaque(0);
     return ((g.m + none + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + none + CLUSTER_N - 1) / CLUSTER_N) * g.splits * g.batch;
 }
 
@@ -1230,7 +1230,7 @@ template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const uns
 {
     constexpr int PART = BYTES / CLUSTER;
     if (shared)
-        ht_bulk_copy_all(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
+        ht_bulk_copy_multicast(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
     else
         ht_bulk_copy(to, from, BYTES, full);
 }
@@ -1253,13 +1253,13 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
         src[3] = panel_row(w.n0 / 64 + 1, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
         src[4] = panel_row(w.n0 / 64 + 2, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
         src[5] = panel_row(w.n0 / 64 + 3, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
-        ht_grid_wait(); // for packing, only the first time; what comes before is worked out while it ends
-        ht_grid_release();
+        ht_pdl_wait(); // for packing, only the first time; what comes before is worked out while it ends
+        ht_pdl_trigger();
 #pragma unroll 1
         for (int k = 0; k < w.chunks * CHUNK_SLOTS; k++) {
             const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
             ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
-            ht_mbar_expect(full, SLOT_BYTES);
+            ht_mbar_arrive_expect_tx(full, SLOT_BYTES);
             {
                 copy_atom<PART_ROWS * 128>(SHARES_A, to + 0 * 8192, a_panels + (src[0] + (unsigned)k) * 8192ull, full);
             }
@@ -1328,11 +1328,11 @@ HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
     unsigned phase = 1; // nobody has to use the first
     for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
         const work w = find_work(g, item);
-        ht_grid_wait();
-        ht_grid_release();
+        ht_pdl_wait();
+        ht_pdl_trigger();
         bool all_calm = true;
         unsigned calm = 0;
-        const bool asks = CHECKS && g.splits == 1 && ht_asks(g); // parts of k are stored in any case, the reduction asks again
+        const bool asks = CHECKS && g.splits == 1 && ht_range_check_needed(g); // parts of k are stored in any case, the reduction asks again
         if (lane == 0)
             ht_mbar_wait(smem + SPENT, phase); // most of a tile's time: one lane asks
         ht_warp_sync();
@@ -1598,7 +1598,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
 HT_DEVICE void store_one(const leaving &o, ht_sum sum, int exponent, int row, int col)
 {
     const ht_gemm_args &g = o.g;
-    const ht_sum part = ht_part(sum, exponent);
+    const ht_sum part = ht_partial(sum, exponent);
     if (g.splits > 1) {
         ht_stg_sum(g.partial, (((long long)o.w.entry * g.splits + o.w.split) * g.n + col) * g.m + row, part);
         return;
@@ -1662,7 +1662,7 @@ HT_DEVICE place part_at(const work &w, int n0, int part)
 // reduction asks again.
 HT_DEVICE bool is_ours(const ht_gemm_args &g, const work &w, const place &at, bool asks)
 {
-    return !asks || at.row >= g.m || at.col >= g.n || ht_is_tame(g, w.entry, at.row / 64, at.col / 64);
+    return !asks || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
 }
 
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
@@ -1679,7 +1679,7 @@ HT_DEVICE bool leave_calm(const leaving &o, unsigned calm, int first)
 // A warpgroup's results. phase: of the tile's scales.
 HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
-    const int thread = (int)threadIdx.x + (int)ht_anew(0), warp = thread / 32; // worked out here, not kept in registers before
+    const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
     const leaving o = {g, w, read_scalars(g), smem + SLABS + (unsigned)warp * SLAB_BYTES, smem + SCALES, thread % 32};
     const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     unsigned calm = 0xffffffffu;
@@ -1767,8 +1767,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     int slot = 0;
     unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
     if (CHECKS && g.fallback_in_kernel) {
-        ht_grid_wait();
-        if (ht_uniform(ht_asks(g)))
+        ht_pdl_wait();
+        if (ht_uniform(ht_range_check_needed(g)))
             fallback(g, wg);
     }
     ht_acc acc[ACCS][SUBS][REGS];
@@ -1780,8 +1780,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
         for (int i = 0; i < REGS; i++)
             acc[0][1][i] = 0;
         int chain = 0; // chunks since exact sums were carried
-        ht_grid_wait();
-        ht_grid_release();
+        ht_pdl_wait();
+        ht_pdl_trigger();
         for (int chunk = 0; chunk < w.chunks; chunk++) {
             const unsigned at = (unsigned)slot * (SLOT_BYTES / 16);
             // -- columns 0 to 63: the warpgroup's turn
@@ -1807,7 +1807,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             if (lane == 0)
                 ht_mbar_arrive(next_turn);
             ht_wgmma_wait<0>();
-            ht_wgmma_pin<REGS>(temp);
+            ht_wgmma_fence_operand<REGS>(temp);
             ht_promote_chain<REGS>(acc[0][0], temp);
             // -- columns 64 to 127: the warpgroup's turn
             ht_mbar_wait(turn, turn_phase);
@@ -1829,7 +1829,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             if (lane == 0)
                 ht_mbar_arrive(next_turn);
             ht_wgmma_wait<0>();
-            ht_wgmma_pin<REGS>(temp);
+            ht_wgmma_fence_operand<REGS>(temp);
             if (lane < CLUSTER) {
                 const unsigned block = ht_cluster_address(smem, lane);
                 ht_mbar_arrive_cluster(block + EMPTY + (slot + 0) * 8);
@@ -1865,7 +1865,7 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
     }
     ht_cluster_barrier();
     if (ht_uniform((int)threadIdx.x / 128) == WGS) {
-        ht_give_registers<PRODUCER_REGISTERS>();
+        ht_reg_dealloc<PRODUCER_REGISTERS>();
         const int warp = ht_uniform((int)threadIdx.x / 32) - WGS * 4;
         if (warp == 0) {
             if (ELECTS ? ht_elect() : threadIdx.x % 32 == 0)
@@ -1873,7 +1873,7 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
         } else if (SCALES_ROWS && warp == 1)
             find_scales(g, smem);
     } else {
-        ht_take_registers<CONSUMER_REGISTERS>();
+        ht_reg_alloc<CONSUMER_REGISTERS>();
         consume(g, smem);
     }
 }
