@@ -176,9 +176,9 @@ BREAKS_OF["h200-direct"] = {  # Q's lines are of k
     "fragments of the step that is multiplied": (STEP + r"a\[1 - set\]", 0, r"\g<1>a[set]"),
     "large sums are taken too early": (STEP + r"ht_wgmma_wait<1>\(\);", 0, r"\g<1>;"),
     "two stages in the ring": (r"constexpr int RING = 3", 0, "constexpr int RING = 2"),
-    "a product left out": (r"HT_DEVICE void multiply_step([\s\S]*?)ht_wgmma_rows<BN, Q_K_MAJOR>\(sum->corr_q, a\[i\]\[0\], b \+ 2[^\n]*\n", 0, r"HT_DEVICE void multiply_step\g<1>\n"),
-    "a slice in another's place": (r"HT_DEVICE void multiply_step([\s\S]*?)b \+ 2 \* PLANE", 0, r"HT_DEVICE void multiply_step\g<1>b + PLANE"),
-    "chains that go on": (r"HT_DEVICE void multiply_step([\s\S]*?)PLANE, i > 0\)", 0, r"HT_DEVICE void multiply_step\g<1>PLANE, 1)"),
+    "a product left out": (r"HT_DEVICE void multiply_step([\s\S]*?)slice_of_p\(p\) != slice_of_q\(p\)", 0, r"HT_DEVICE void multiply_step\g<1>p > 0 && slice_of_p(p) != slice_of_q(p)"),
+    "a slice in another's place": (r"HT_DEVICE void multiply_step([\s\S]*?)b \+ slice_of_q\(p\) \* PLANE", 0, r"HT_DEVICE void multiply_step\g<1>b + (slice_of_q(p) ^ 1) * PLANE"),
+    "chains that go on": (r"HT_DEVICE void multiply_step([\s\S]*?)begun\+\+ > 0\)", 0, r"HT_DEVICE void multiply_step\g<1>1)"),
     "the groups are not added up": (r"(HT_DEVICE void multiply_sliced[\s\S]*?)join_groups\(total[^\n]*\n", 0, r"\g<1>;\n"),
     "both groups take the same steps": (r"(HT_DEVICE void multiply_sliced[\s\S]*?)own.k0 \+= group \* BK", 0, r"\g<1>own.k0 += 0"),
     "k in another order": (r"HT_DEVICE unsigned offset_of_columns([\s\S]*?)\(line >> 1 & 1\) << 3", 0, r"HT_DEVICE unsigned offset_of_columns\g<1>(line >> 1 & 1) << 2"),
@@ -237,7 +237,7 @@ BREAKS_OF["h200-pair"] = {  # two chunks in flight
     "the first chain is used too early": (r"ht_wgmma_wait<1>\(\);", 0, ";"),
     "the second chain is used too early": (r"ht_wgmma_wait<0>\(\);", 0, ";"),
     "the second chain is lost": (r"ht_promote_chain<ACC_REGS>\(acc\[0\]\[0\], other\);", 0, ";"),
-    "the second chunk from the first one's slots": (r"\n +at = \(unsigned\)slot[^\n]*", 0, ""),
+    "the second chunk from the first one's slots": (r"\n +at = \(unsigned\)stage[^\n]*", 0, ""),
 }
 BREAKS_OF["h200-half"] = {  # half of an atom
     "both tiles of a block's rows copy the upper half": (r"w\.m0 % 64 \* 128", 0, "0"),
@@ -247,7 +247,7 @@ BREAKS_OF["h200-half"] = {  # half of an atom
 }
 BREAKS_OF["mi210-direct"] = {
     **{label: BREAKS_OF["a800-direct"][label] for label in ("one row too far", "the last lines are loaded whole")},
-    "a missing MMA": (r"ht_multiply\(rest[^\n]*\n", 5, ""),
+    "a missing MMA": (r"ht_multiply\(compensation[^\n]*\n", 5, ""),
     "a chain left out": (r"ht_promote_compensation\(sum\[1\][^\n]*\n", 0, ""),
     "no barrier between the stages": (r"ht_barrier\(\); // the stage", 0, "; // the stage"),
     "the stage that is read is written": (r"(ht_store_vectors<BM, A_PARTS>\()write", 0, r"\g<1>read"),

@@ -111,11 +111,11 @@ static void add_params(struct params *p, const char *names, const struct scheme 
         {"SHARES_A", plan && tile_cluster_n(t) > 1}, {"SHARES_B", plan && tile_cluster_m(t) > 1},
         {"PROMOTE_STEPS", l->promote_steps}, {"PROMOTES", l->promoted[0]}, {"PROMOTE_TILES", l->chunk},
         {"ELECT_PRODUCER", l->hurries_copies}, {"RASTER", l->raster}, {"REFILL_AFTER_BARRIER", l->refills},
-        {"MIN_BLOCKS", l->min_blocks}, {"IS_FALLBACK", l->variant == VARIANT_FALLBACK},
-        {"SWAP_AB_MIN_GAIN", l->cost.coefficients.swap_share}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
+        {"MIN_BLOCKS", l->min_blocks}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
+        {"WAVE", plan ? l->on.isa->wave_size : 0}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
+        {"IS_FALLBACK", l->variant == VARIANT_FALLBACK}, {"A_FROM_REGISTERS", plan && l->on.skeleton->inlay},
+        {"SWAP_AB_MIN_GAIN", l->cost.coefficients.swap_share},
         {"FAST", plan && l->on.skeleton->searched && l->on.isa->mma_bf16},
-        {"A_FROM_REGISTERS", plan && l->on.skeleton->inlay}, /* fragments of rows in registers */
-        {"WAVE", plan ? l->on.isa->wave_size : 0}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
         {"MMA_M", mma ? mma->m : 0}, {"MMA_N", mma ? mma->n : 0}, {"B_TILES", mma ? mma->b_tiles : 0},
         {"D_COLS", mma ? mma->d_cols : 0}, {"SMS", g ? (long)g->sms : 0},
         {"SMEM_PER_SM", g ? (long)g->smem_per_sm_bytes : 0},
@@ -141,7 +141,7 @@ static void add_params(struct params *p, const char *names, const struct scheme 
 #define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
 #define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
 #define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS"
-#define PARAMS_UNPACKED_TILE PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B A_FROM_REGISTERS PINGPONG_GROUPS"
+#define PARAMS_SLICED PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B A_FROM_REGISTERS PINGPONG_GROUPS"
 
 static void write_params(struct text *out, const struct params *p) {
     if (p->count == 0)
@@ -166,9 +166,9 @@ static bool hole_slices(struct text *out, const struct hole_context *h) {
     }
     if (h->plan->on.isa->mma_bf16)
         return false;
-    text_add(out, "template <bool P_K_MAJOR, bool Q_K_MAJOR>\nHT_DEVICE void multiply_sliced(ht_acc (*)[NI][D_REGS], ht_acc "
-                  "(*)[NI][D_REGS], ht_value_range *, const ht_task &, "
-                  "unsigned)\n{\n}\n"); /* FAST is 0: multiply-adds only */
+    text_add(out, "template <bool P_K_MAJOR, bool Q_K_MAJOR>\nHT_DEVICE void "
+                  "multiply_sliced(ht_acc (*)[NI][D_REGS], ht_acc (*)[NI][D_REGS], ht_value_range *, "
+                  "const ht_task &, unsigned)\n{\n}\n"); /* FAST is 0: FFMA only */
     return true;
 }
 
@@ -211,15 +211,15 @@ static const struct family_emit {
     void (*schedule)(struct sched *out, const struct plan *p);
     void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
 } families[HT_FAMILIES] = {
-    [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE
-                            "PROMOTE_STEPS PROMOTES PROMOTE_TILES SMS CLUSTER SHARES_A SHARES_B ELECT_PRODUCER RASTER",
+    [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE "PROMOTE_STEPS PROMOTES PROMOTE_TILES SMS CLUSTER "
+                            "SHARES_A SHARES_B ELECT_PRODUCER RASTER",
                             "*SUM_ROWS", holes_wgmma_ss, NULL, banner_wgmma_ss},
-    [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "*MASTERS",
-                            holes_mma_warp, sched_plan, banner_mma_warp},
-    [HT_FAMILY_UNPACKED_WGMMA] = {PARAMS_UNPACKED_TILE, "", holes_unpacked, NULL, NULL},
-    [HT_FAMILY_UNPACKED_MMA] = {PARAMS_UNPACKED_TILE, "", holes_unpacked, NULL, NULL},
-    [HT_FAMILY_DMMA] = {PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN", "", holes_unpacked, NULL,
-                        NULL},
+    [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER",
+                            "*MASTERS", holes_mma_warp, sched_plan, banner_mma_warp},
+    [HT_FAMILY_UNPACKED_WGMMA] = {PARAMS_SLICED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_UNPACKED_MMA] = {PARAMS_SLICED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_DMMA] = {PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN", "", holes_unpacked,
+                        NULL, NULL},
     [HT_FAMILY_SIMT_SMALL_K] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_TALL_SKINNY] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},

@@ -44,8 +44,8 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
 
 static void write_copy(struct text *out, int indent, const struct plan *p, int part, const char *to) {
     const int at = part * tile_threads(&p->tile, &p->on) * 16, atoms = k_atoms(p);
-    text_line(out, indent, "ht_stage_copy_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to, at,
-         at / 8192 / atoms, at / 8192 % atoms * 8192 + at % 8192);
+    text_line(out, indent, "ht_stage_copy_issue(&staged[%d], %s + %d, src[%d] + copy_from + %d);", part, to,
+              at, at / 8192 / atoms, at / 8192 % atoms * 8192 + at % 8192);
 }
 
 static void write_land(struct text *out, int indent, const struct plan *p, const char *to) {

@@ -103,14 +103,15 @@ static bool is_alone(const struct plan *p) {
 static void write_order_wait(struct text *out, int indent, const struct plan *p, int part) {
     if (is_alone(p))
         return;
-    text_line(out, indent, "// -- columns %d to %d: the warpgroup's turn", part * 64,
-              part * 64 + 63);
-    text_addf(out, "%*sht_mbar_wait(order_barrier, order_phase);\n%*sorder_phase ^= 1;\n", indent, "", indent, "");
+    text_line(out, indent, "// -- columns %d to %d: the warpgroup's turn", part * 64, part * 64 + 63);
+    text_addf(out, "%*sht_mbar_wait(order_barrier, order_phase);\n%*sorder_phase ^= 1;\n", indent, "", indent,
+              "");
 }
 
 static void write_order_arrive(struct text *out, int indent, const struct plan *p) {
     if (!is_alone(p))
-        text_addf(out, "%*sif (lane == 0)\n%*sht_mbar_arrive(next_order_barrier);\n", indent, "", indent + 4, "");
+        text_addf(out, "%*sif (lane == 0)\n%*sht_mbar_arrive(next_order_barrier);\n", indent, "", indent + 4,
+                  "");
 }
 
 /* `first`: the chunk's first stage. */
@@ -229,7 +230,8 @@ static void write_start(struct text *out, int indent, const char *type) {
 
 static void write_next(struct text *out, int indent) {
     text_addf(out,
-              "%*sstage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;\n%*sphase ^= stage == 0;\n",
+              "%*sstage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;\n"
+              "%*sphase ^= stage == 0;\n",
               indent, "", indent, "");
 }
 

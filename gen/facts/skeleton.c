@@ -9,8 +9,8 @@
 #define SUMS "scheme/row_scale", "=partial", "check/range_check"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS"
 #define FOLDS_TILE                                                                                           \
-    .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE B_PER_LANE "      \
-             "FMA_ROWS TRANSPOSED"
+    .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
+             "B_PER_LANE FMA_ROWS TRANSPOSED"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
 #define UNPACKED(file_, label_)                                                                              \

@@ -1,9 +1,7 @@
-/* sched: the order of everything a warp does in one bk step, as data.
- *
- * A step is K_STEPS fragment steps. Fragment step s runs the scheme's products on fragments loaded earlier,
- * while the fragments of s + 1 are loaded and the stage PREFETCH_STAGES ahead is copied. The last fragment step
- * first advances the ring (land, commit, wait, barrier; in some kernels the copies), because its successor
- * reads the next stage. No text here. */
+/* sched: the order of everything a warp does in one bk step, as data. A step is K_STEPS fragment steps.
+ * Fragment step s runs the scheme's products on fragments loaded earlier, while the fragments of s + 1 are
+ * loaded and the stage PREFETCH_STAGES ahead is copied. The last fragment step first advances the ring
+ * (land, commit, wait, barrier; in some kernels the copies), because its successor reads the next stage. */
 #ifndef HT_SCHED_H
 #define HT_SCHED_H
 
