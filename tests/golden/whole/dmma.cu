@@ -148,7 +148,7 @@ constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 4, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 0,
-              IS_FALLBACK = 0, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_SHARE = 8;
+              IS_FALLBACK = 0, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_AB_MIN_GAIN = 8;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -533,14 +533,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -652,11 +652,11 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 // where that takes fewer blocks (C is then written transposed).
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
-struct ht_side {
+struct ht_operand_view {
     const float *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
-    int k_contiguous; // lines are rows, else k
+    int k_major; // lines are rows, else k
     int wide;         // every line begins at a multiple of 16 bytes
 };
 
@@ -667,22 +667,22 @@ struct unpacked_args {
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
-    ht_side p, q;
+    ht_operand_view p, q;
     ht_gemm_args g;
 };
 
 // A line apart by one number alone is the only one: its numbers then lie side by side along k.
-static inline ht_side ht_side_of(const float *src, long long ld, long long stride, int rows, bool k_contiguous)
+static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
-    const bool one_line = !k_contiguous && ld == 1, lines_of_k = k_contiguous || one_line;
+    const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
     const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
 static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
-    const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
-    const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
+    const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
+    const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
@@ -702,11 +702,11 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
 }
 
 // Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
-struct ht_place {
+struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const unpacked_args &args, int zero)
+HT_DEVICE ht_tile_coord ht_tile_coord_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -744,17 +744,17 @@ HT_DEVICE void ht_unpack4(float *v, uint4 x)
 }
 
 // C, or a part of it, by rows of P and of Q.
-struct ht_target {
+struct ht_output_view {
     float *c;
     long long row_step, col_step;
     float alpha, beta;
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
+HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
-    ht_target to;
+    ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
     to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
@@ -767,7 +767,7 @@ HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
 }
 
 // What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
+HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 {
     if (to.whole) {
         v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -814,25 +814,25 @@ template <int PENDING> HT_DEVICE void ht_cp_async_wait(void)
 // Where a matrix is so small that all blocks ask for the same few lines, L2 is too slow for it (57471 x 107 x 4: 12.9 us, past L1 21.5); 128 lines
 // of as many rows push each other out of L1 before they are needed again (292 x 31574 x 1004: 1.6 times the time). Those are never few.
 constexpr int NEAR_ROWS = 64;
-template <int ROWS, bool K_CONTIGUOUS> constexpr int ht_copy_pitch = K_CONTIGUOUS ? BK + 4 : ROWS + 8;
+template <int ROWS, bool K_MAJOR> constexpr int ht_copy_pitch = K_MAJOR ? BK + 4 : ROWS + 8;
 template <int ROWS> constexpr int ht_copy_bytes = 4 * (ROWS * (BK + 4) > BK * (ROWS + 8) ? ROWS * (BK + 4) : BK * (ROWS + 8));
 
 // Begins to copy a stage, NUMBERS at once; where lines are of rows, its first `used` k. from: its first element; rows, depth: that the matrix has from there on.
-template <int ROWS, bool K_CONTIGUOUS, int THREADS, int NUMBERS>
+template <int ROWS, bool K_MAJOR, int THREADS, int NUMBERS>
 HT_DEVICE void ht_copy_vectors(unsigned stage, const float *from, long long ld, int rows, int depth, int used)
 {
-    constexpr int ALONG = K_CONTIGUOUS ? BK : ROWS, LINES = K_CONTIGUOUS ? ROWS : BK, PITCH = ht_copy_pitch<ROWS, K_CONTIGUOUS>;
+    constexpr int ALONG = K_MAJOR ? BK : ROWS, LINES = K_MAJOR ? ROWS : BK, PITCH = ht_copy_pitch<ROWS, K_MAJOR>;
     constexpr int PER_LINE = ALONG / NUMBERS, AT_ONCE = THREADS / PER_LINE, PARTS = (LINES + AT_ONCE - 1) / AT_ONCE;
     static_assert(THREADS % PER_LINE == 0, "threads take whole lines");
     const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * NUMBERS;
-    const int lines = (K_CONTIGUOUS ? rows : depth) - line, run = (K_CONTIGUOUS ? depth : rows) - across;
+    const int lines = (K_MAJOR ? rows : depth) - line, run = (K_MAJOR ? depth : rows) - across;
     const int bytes = run > 0 ? NUMBERS * 4 : 0; // all or nothing: compute-sanitizer knows no copies in part
     const unsigned to = stage + (unsigned)(line * PITCH + across) * 4;
     const long long step = ht_opaque(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
     const float *at = from + line * ld + across;
     for (int i = 0; i < PARTS; i++, at += step) {
         const int there = i * AT_ONCE < lines ? bytes : 0;
-        if (K_CONTIGUOUS ? LINES % AT_ONCE == 0 || line + i * AT_ONCE < LINES : line + i * AT_ONCE < used) {
+        if (K_MAJOR ? LINES % AT_ONCE == 0 || line + i * AT_ONCE < LINES : line + i * AT_ONCE < used) {
             if (NUMBERS == 1)
                 ht_cp_async4_some(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, there);
             else
@@ -843,7 +843,7 @@ HT_DEVICE void ht_copy_vectors(unsigned stage, const float *from, long long ld, 
 
 // Whether lines that begin anywhere are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
 // (54025 x 27 x 747, A transposed: 138 us, so 98); fewer do not, and fragments of lines that begin alike meet no bank twice.
-template <int ROWS, bool K_CONTIGUOUS> constexpr bool ht_copies_misaligned = K_CONTIGUOUS && ROWS > NEAR_ROWS;
+template <int ROWS, bool K_MAJOR> constexpr bool ht_copies_misaligned = K_MAJOR && ROWS > NEAR_ROWS;
 
 // Begins to copy four numbers, of which `there` exist; the others become zeros. Before `start`, and behind the last of `lines` lines that the
 // matrix has from there on, there may be nothing, so it is number by number there: compute-sanitizer knows no copies in part.
@@ -889,11 +889,11 @@ template <int ROWS, int THREADS> HT_DEVICE void ht_copy_misaligned(unsigned stag
 // are exact in FP64, so a result is the exact one rounded once, but for k times 2^-53 of the largest partial sum.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int MI = WM / 8, NI = WN / 8, ROW_TILES = MI / 2; // rows and columns of a lane in a fragment, eight apart
-constexpr int MMA_K = 8, OWN_K = MMA_K / 4; // k of an MMA, and a lane's of them, four apart; with 16 there would be three blocks an SM, not four
+constexpr int MMA_K = 8, K_PER_LANE = MMA_K / 4; // k of an MMA, and a lane's of them, four apart; with 16 there would be three blocks an SM, not four
 constexpr int P_BYTES = ht_copy_bytes<BM>, STAGE_BYTES = P_BYTES + ht_copy_bytes<BN>;
 constexpr int SMEM_UNIT = 128; // in which shared memory is given
 // The tile of sums, as lines of what lies side by side in C: what a warp stores meets no bank twice.
-template <bool SWAPPED> constexpr int SUM_PITCH = SWAPPED ? BN + 8 : BM + 4;
+template <bool SWAP_AB> constexpr int SUM_PITCH = SWAP_AB ? BN + 8 : BM + 4;
 constexpr int SUM_BYTES = 4 * (BN * SUM_PITCH<false> > BM * SUM_PITCH<true> ? BN * SUM_PITCH<false> : BM * SUM_PITCH<true>);
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > SUM_BYTES ? STAGES * STAGE_BYTES : SUM_BYTES;
 static_assert(BK == 2 * MMA_K && MI % 2 == 0, "a step is two MMAs deep");
@@ -902,43 +902,43 @@ static_assert(BN <= NEAR_ROWS, "Q's lines are not copied past their beginnings")
 static_assert(P_BYTES % 16 == 0 && STAGE_BYTES % 16 == 0, "pieces are aligned");
 
 // Begins to copy a step of an operand. k: its first; depth: that are left from there on.
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE void copy_operand(unsigned stage, const ht_side &s, int row0, int k, int depth)
+template <int ROWS, bool K_MAJOR> HT_DEVICE void copy_operand(unsigned stage, const ht_operand_view &s, int row0, int k, int depth)
 {
     const float *const start = s.src + (long long)blockIdx.z * s.stride, *const from = start + row0 * s.row_step + k * s.k_step;
-    const long long ld = K_CONTIGUOUS ? s.row_step : s.k_step;
+    const long long ld = K_MAJOR ? s.row_step : s.k_step;
     const int used = depth > MMA_K ? BK : MMA_K;
     if (s.wide)
-        ht_copy_vectors<ROWS, K_CONTIGUOUS, THREADS, 4>(stage, from, ld, s.rows - row0, depth, used);
-    else if constexpr (ht_copies_misaligned<ROWS, K_CONTIGUOUS>)
+        ht_copy_vectors<ROWS, K_MAJOR, THREADS, 4>(stage, from, ld, s.rows - row0, depth, used);
+    else if constexpr (ht_copies_misaligned<ROWS, K_MAJOR>)
         ht_copy_misaligned<ROWS, THREADS>(stage, from, ld, s.rows - row0, depth, start);
     else
-        ht_copy_vectors<ROWS, K_CONTIGUOUS, THREADS, 1>(stage, from, ld, s.rows - row0, depth, used);
+        ht_copy_vectors<ROWS, K_MAJOR, THREADS, 1>(stage, from, ld, s.rows - row0, depth, used);
 }
 
 // The same of both, as one group; an empty one behind the last step.
-template <bool P_K, bool Q_K> HT_DEVICE void copy_step(unsigned stage, const unpacked_args &args, int row0, int col0, int k, int end)
+template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void copy_step(unsigned stage, const unpacked_args &args, int row0, int col0, int k, int end)
 {
     if (k < end) {
-        copy_operand<BM, P_K>(stage, args.p, row0, k, end - k);
-        copy_operand<BN, Q_K>(stage + P_BYTES, args.q, col0, k, end - k);
+        copy_operand<BM, P_K_MAJOR>(stage, args.p, row0, k, end - k);
+        copy_operand<BN, Q_K_MAJOR>(stage + P_BYTES, args.q, col0, k, end - k);
     }
     ht_cp_async_commit();
 }
 
 // How far into a stage's line its first number is: of an operand's row, from `k` on.
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE int past_of(const ht_side &s, int row, int k)
+template <int ROWS, bool K_MAJOR> HT_DEVICE int past_of(const ht_operand_view &s, int row, int k)
 {
-    if (!ht_copies_misaligned<ROWS, K_CONTIGUOUS> || s.wide)
+    if (!ht_copies_misaligned<ROWS, K_MAJOR> || s.wide)
         return 0;
     return ht_misalign16(s.src + (long long)blockIdx.z * s.stride + row * s.row_step + k);
 }
 
 // k of an MMA. p, q: where this lane's first row and column are at its first k.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply_fragments(double (*sum)[NI][4], unsigned p, unsigned q)
+template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply_fragments(double (*sum)[NI][4], unsigned p, unsigned q)
 {
-    constexpr unsigned P_ROW = P_K ? ht_copy_pitch<BM, P_K> * 4 : 4, P_DEEP = P_K ? 4 : ht_copy_pitch<BM, P_K> * 4;
-    constexpr unsigned Q_ROW = Q_K ? ht_copy_pitch<BN, Q_K> * 4 : 4, Q_DEEP = Q_K ? 4 : ht_copy_pitch<BN, Q_K> * 4;
-    double x[ROW_TILES][2 * OWN_K];
+    constexpr unsigned P_ROW = P_K_MAJOR ? ht_copy_pitch<BM, P_K_MAJOR> * 4 : 4, P_DEEP = P_K_MAJOR ? 4 : ht_copy_pitch<BM, P_K_MAJOR> * 4;
+    constexpr unsigned Q_ROW = Q_K_MAJOR ? ht_copy_pitch<BN, Q_K_MAJOR> * 4 : 4, Q_DEEP = Q_K_MAJOR ? 4 : ht_copy_pitch<BN, Q_K_MAJOR> * 4;
+    double x[ROW_TILES][2 * K_PER_LANE];
     x[0][0] = (double)ht_lds4(p + 0 * 8 * P_ROW + 0 * 4 * P_DEEP);
     x[0][2] = (double)ht_lds4(p + 0 * 8 * P_ROW + 1 * 4 * P_DEEP);
     x[0][1] = (double)ht_lds4(p + 1 * 8 * P_ROW + 0 * 4 * P_DEEP);
@@ -948,28 +948,28 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply_fragments(double (*sum)[NI
     x[1][1] = (double)ht_lds4(p + 3 * 8 * P_ROW + 0 * 4 * P_DEEP);
     x[1][3] = (double)ht_lds4(p + 3 * 8 * P_ROW + 1 * 4 * P_DEEP);
     {
-        double y[OWN_K];
+        double y[K_PER_LANE];
         y[0] = (double)ht_lds4(q + 0 * 8 * Q_ROW + 0 * 4 * Q_DEEP);
         y[1] = (double)ht_lds4(q + 0 * 8 * Q_ROW + 1 * 4 * Q_DEEP);
         ht_mma_f64_1688(sum[0][0], x[0], y);
         ht_mma_f64_1688(sum[1][0], x[1], y);
     }
     {
-        double y[OWN_K];
+        double y[K_PER_LANE];
         y[0] = (double)ht_lds4(q + 1 * 8 * Q_ROW + 0 * 4 * Q_DEEP);
         y[1] = (double)ht_lds4(q + 1 * 8 * Q_ROW + 1 * 4 * Q_DEEP);
         ht_mma_f64_1688(sum[0][1], x[0], y);
         ht_mma_f64_1688(sum[1][1], x[1], y);
     }
     {
-        double y[OWN_K];
+        double y[K_PER_LANE];
         y[0] = (double)ht_lds4(q + 2 * 8 * Q_ROW + 0 * 4 * Q_DEEP);
         y[1] = (double)ht_lds4(q + 2 * 8 * Q_ROW + 1 * 4 * Q_DEEP);
         ht_mma_f64_1688(sum[0][2], x[0], y);
         ht_mma_f64_1688(sum[1][2], x[1], y);
     }
     {
-        double y[OWN_K];
+        double y[K_PER_LANE];
         y[0] = (double)ht_lds4(q + 3 * 8 * Q_ROW + 0 * 4 * Q_DEEP);
         y[1] = (double)ht_lds4(q + 3 * 8 * Q_ROW + 1 * 4 * Q_DEEP);
         ht_mma_f64_1688(sum[0][3], x[0], y);
@@ -978,23 +978,23 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply_fragments(double (*sum)[NI
 }
 
 // All of the block's k: the product is in `sum` afterwards.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], const unpacked_args &args, const ht_place &place, unsigned smem)
+template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply(double (*sum)[NI][4], const unpacked_args &args, const ht_tile_coord &place, unsigned smem)
 {
     const int row0 = place.p_tile * BM, col0 = place.q_tile * BN;
     const ht_k_range range = ht_k_range_of(args, place.split);
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane / 4, own = lane % 4;
-    constexpr int P_PITCH = ht_copy_pitch<BM, P_K>, Q_PITCH = ht_copy_pitch<BN, Q_K>;
-    const int past = past_of<BM, P_K>(args.p, row0 + row, range.begin); // of all this lane's rows: they are eight apart
-    const unsigned at_p = (unsigned)((P_K ? row * P_PITCH + own : own * P_PITCH + row) + past) * 4;
-    const unsigned at_q = P_BYTES + (unsigned)(Q_K ? col * Q_PITCH + own : own * Q_PITCH + col) * 4;
+    constexpr int P_PITCH = ht_copy_pitch<BM, P_K_MAJOR>, Q_PITCH = ht_copy_pitch<BN, Q_K_MAJOR>;
+    const int past = past_of<BM, P_K_MAJOR>(args.p, row0 + row, range.begin); // of all this lane's rows: they are eight apart
+    const unsigned at_p = (unsigned)((P_K_MAJOR ? row * P_PITCH + own : own * P_PITCH + row) + past) * 4;
+    const unsigned at_q = P_BYTES + (unsigned)(Q_K_MAJOR ? col * Q_PITCH + own : own * Q_PITCH + col) * 4;
     unsigned write = smem, read = smem;
     int next = range.begin; // k that is copied next
     ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
     ht_pdl_trigger();
 #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
-        copy_step<P_K, Q_K>(write, args, row0, col0, next, range.end);
+        copy_step<P_K_MAJOR, Q_K_MAJOR>(write, args, row0, col0, next, range.end);
         write += STAGE_BYTES;
         next += BK;
     }
@@ -1002,11 +1002,11 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], cons
     for (int k = range.begin; k < range.end; k += BK) {
         ht_cp_async_wait<STAGES - 2>();
         ht_barrier(); // the stage is there, and everyone has read the one before it
-        copy_step<P_K, Q_K>(write, args, row0, col0, next, range.end);
+        copy_step<P_K_MAJOR, Q_K_MAJOR>(write, args, row0, col0, next, range.end);
         next += BK;
-        multiply_fragments<P_K, Q_K>(sum, read + at_p, read + at_q);
+        multiply_fragments<P_K_MAJOR, Q_K_MAJOR>(sum, read + at_p, read + at_q);
         if (range.end - k > MMA_K) // else there are zeros
-            multiply_fragments<P_K, Q_K>(sum, read + at_p + MMA_K * (P_K ? 4 : P_PITCH * 4), read + at_q + MMA_K * (Q_K ? 4 : Q_PITCH * 4));
+            multiply_fragments<P_K_MAJOR, Q_K_MAJOR>(sum, read + at_p + MMA_K * (P_K_MAJOR ? 4 : P_PITCH * 4), read + at_q + MMA_K * (Q_K_MAJOR ? 4 : Q_PITCH * 4));
         write = write == smem + (STAGES - 1) * STAGE_BYTES ? smem : write + STAGE_BYTES;
         read = read == smem + (STAGES - 1) * STAGE_BYTES ? smem : read + STAGE_BYTES;
     }
@@ -1014,29 +1014,29 @@ template <bool P_K, bool Q_K> HT_DEVICE void multiply(double (*sum)[NI][4], cons
     ht_barrier(); // everyone has read the last stage
 }
 
-HT_DEVICE void multiply_either(double (*sum)[NI][4], const unpacked_args &args, const ht_place &place, unsigned smem)
+HT_DEVICE void multiply_either(double (*sum)[NI][4], const unpacked_args &args, const ht_tile_coord &place, unsigned smem)
 {
-    if (args.p.k_contiguous && args.q.k_contiguous)
+    if (args.p.k_major && args.q.k_major)
         multiply<true, true>(sum, args, place, smem);
-    else if (args.p.k_contiguous)
+    else if (args.p.k_major)
         multiply<true, false>(sum, args, place, smem);
-    else if (args.q.k_contiguous)
+    else if (args.q.k_major)
         multiply<false, true>(sum, args, place, smem);
     else
         multiply<false, false>(sum, args, place, smem);
 }
 
 // This lane's sums, rounded and times alpha, to the block's tile of them. alpha == 0 ignores A and B, NaN included.
-template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float alpha, unsigned smem)
+template <bool SWAP_AB> HT_DEVICE void share_sums(double (*sum)[NI][4], float alpha, unsigned smem)
 {
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane % 4 * 2;
-    constexpr int PITCH = SUM_PITCH<SWAPPED>;
-    const unsigned to = smem + (unsigned)(SWAPPED ? row * PITCH + col : col * PITCH + row) * 4;
+    constexpr int PITCH = SUM_PITCH<SWAP_AB>;
+    const unsigned to = smem + (unsigned)(SWAP_AB ? row * PITCH + col : col * PITCH + row) * 4;
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][0][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][0][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(0 * 8 * PITCH + 0 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(0 * 8 * PITCH + 0 * 8) * 4, x);
@@ -1046,7 +1046,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][1][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][1][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(0 * 8 * PITCH + 1 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(1 * 8 * PITCH + 0 * 8) * 4, x);
@@ -1056,7 +1056,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][2][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][2][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(0 * 8 * PITCH + 2 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(2 * 8 * PITCH + 0 * 8) * 4, x);
@@ -1066,7 +1066,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][3][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][3][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(0 * 8 * PITCH + 3 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(3 * 8 * PITCH + 0 * 8) * 4, x);
@@ -1076,7 +1076,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][0][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][0][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(1 * 8 * PITCH + 0 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(0 * 8 * PITCH + 1 * 8) * 4, x);
@@ -1086,7 +1086,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][1][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][1][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(1 * 8 * PITCH + 1 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(1 * 8 * PITCH + 1 * 8) * 4, x);
@@ -1096,7 +1096,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][2][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][2][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(1 * 8 * PITCH + 2 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(2 * 8 * PITCH + 1 * 8) * 4, x);
@@ -1106,7 +1106,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][3][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[0][3][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(1 * 8 * PITCH + 3 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(3 * 8 * PITCH + 1 * 8) * 4, x);
@@ -1116,7 +1116,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][0][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][0][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(2 * 8 * PITCH + 0 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(0 * 8 * PITCH + 2 * 8) * 4, x);
@@ -1126,7 +1126,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][1][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][1][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(2 * 8 * PITCH + 1 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(1 * 8 * PITCH + 2 * 8) * 4, x);
@@ -1136,7 +1136,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][2][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][2][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(2 * 8 * PITCH + 2 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(2 * 8 * PITCH + 2 * 8) * 4, x);
@@ -1146,7 +1146,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][3][0]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][3][1]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(2 * 8 * PITCH + 3 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(3 * 8 * PITCH + 2 * 8) * 4, x);
@@ -1156,7 +1156,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][0][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][0][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(3 * 8 * PITCH + 0 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(0 * 8 * PITCH + 3 * 8) * 4, x);
@@ -1166,7 +1166,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][1][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][1][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(3 * 8 * PITCH + 1 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(1 * 8 * PITCH + 3 * 8) * 4, x);
@@ -1176,7 +1176,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][2][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][2][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(3 * 8 * PITCH + 2 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(2 * 8 * PITCH + 3 * 8) * 4, x);
@@ -1186,7 +1186,7 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
     {
         const float x = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][3][2]) : 0.0f;
         const float y = alpha != 0.0f ? __fmul_rn(alpha, (float)sum[1][3][3]) : 0.0f;
-        if (SWAPPED) {
+        if (SWAP_AB) {
             ht_sts8(to + (unsigned)(3 * 8 * PITCH + 3 * 8) * 4, ht_as_uint(x), ht_as_uint(y));
         } else {
             ht_sts4(to + (unsigned)(3 * 8 * PITCH + 3 * 8) * 4, x);
@@ -1196,22 +1196,22 @@ template <bool SWAPPED> HT_DEVICE void share_sums(double (*sum)[NI][4], float al
 }
 
 // What is stored at once: a number, or four.
-HT_DEVICE void take(float *piece, unsigned from)
+HT_DEVICE void smem_load(float *piece, unsigned from)
 {
     *piece = ht_lds4(from);
 }
 
-HT_DEVICE void take(uint4 *piece, unsigned from)
+HT_DEVICE void smem_load(uint4 *piece, unsigned from)
 {
     *piece = ht_lds16(from);
 }
 
-HT_DEVICE float with_old(float v, const float *c, float beta)
+HT_DEVICE float axpby(float v, const float *c, float beta)
 {
     return __fmaf_rn(beta, ht_ldg4(c), v);
 }
 
-HT_DEVICE uint4 with_old(uint4 v, const float *c, float beta)
+HT_DEVICE uint4 axpby(uint4 v, const float *c, float beta)
 {
     const uint4 old = ht_ld16(c);
     return make_uint4(ht_as_uint(__fmaf_rn(beta, ht_as_float(old.x), ht_as_float(v.x))),
@@ -1220,59 +1220,59 @@ HT_DEVICE uint4 with_old(uint4 v, const float *c, float beta)
                       ht_as_uint(__fmaf_rn(beta, ht_as_float(old.w), ht_as_float(v.w))));
 }
 
-HT_DEVICE void put(float *c, float v)
+HT_DEVICE void global_store(float *c, float v)
 {
     ht_stg4(c, v);
 }
 
-HT_DEVICE void put(float *c, uint4 v)
+HT_DEVICE void global_store(float *c, uint4 v)
 {
     ht_stg16(c, v);
 }
 
 // The block's tile of C from shared memory, line by line of what lies side by side, a few pieces ahead. ADDS: to beta times C, which nobody
 // reads otherwise.
-template <bool SWAPPED, bool ADDS, class PIECE> HT_DEVICE void store_lines(const ht_target &to, int along, int lines, unsigned smem)
+template <bool SWAP_AB, bool ADDS, class PIECE> HT_DEVICE void store_lines(const ht_output_view &to, int along, int lines, unsigned smem)
 {
-    constexpr int ALONG = SWAPPED ? BN : BM, LINES = SWAPPED ? BM : BN, PITCH = SUM_PITCH<SWAPPED>, NUMBERS = (int)sizeof(PIECE) / 4;
+    constexpr int ALONG = SWAP_AB ? BN : BM, LINES = SWAP_AB ? BM : BN, PITCH = SUM_PITCH<SWAP_AB>, NUMBERS = (int)sizeof(PIECE) / 4;
     constexpr int PER_LINE = ALONG / NUMBERS, AT_ONCE = THREADS / PER_LINE, ROUNDS = LINES / AT_ONCE, MOST = NUMBERS > 1 ? 4 : 8;
-    constexpr int AHEAD = ROUNDS < MOST ? ROUNDS : MOST;
-    static_assert(THREADS % PER_LINE == 0 && LINES % AT_ONCE == 0 && ROUNDS % AHEAD == 0, "threads take whole lines");
+    constexpr int PREFETCH = ROUNDS < MOST ? ROUNDS : MOST;
+    static_assert(THREADS % PER_LINE == 0 && LINES % AT_ONCE == 0 && ROUNDS % PREFETCH == 0, "threads take whole lines");
     const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * NUMBERS;
     const int there = across < along ? (lines < LINES ? lines : LINES) - line : 0;
-    const long long ld = SWAPPED ? to.row_step : to.col_step, step = ht_opaque(ld * AT_ONCE);
+    const long long ld = SWAP_AB ? to.row_step : to.col_step, step = ht_opaque(ld * AT_ONCE);
     float *c = to.c + line * ld + across;
     unsigned from = smem + (unsigned)(line * PITCH + across) * 4;
 #pragma unroll 1
-    for (int l = 0; l < there; l += AHEAD * AT_ONCE, from += AHEAD * AT_ONCE * PITCH * 4) {
-        PIECE v[AHEAD];
-        for (int x = 0; x < AHEAD; x++)
-            take(&v[x], from + (unsigned)(x * AT_ONCE * PITCH) * 4);
-        for (int x = 0; x < AHEAD; x++, c += step) {
+    for (int l = 0; l < there; l += PREFETCH * AT_ONCE, from += PREFETCH * AT_ONCE * PITCH * 4) {
+        PIECE v[PREFETCH];
+        for (int x = 0; x < PREFETCH; x++)
+            smem_load(&v[x], from + (unsigned)(x * AT_ONCE * PITCH) * 4);
+        for (int x = 0; x < PREFETCH; x++, c += step) {
             if (l + x * AT_ONCE < there)
-                put(c, ADDS ? with_old(v[x], c, to.beta) : v[x]);
+                global_store(c, ADDS ? axpby(v[x], c, to.beta) : v[x]);
         }
     }
 }
 
-template <bool SWAPPED> HT_DEVICE void store_sums(const unpacked_args &args, const ht_place &place, double (*sum)[NI][4], unsigned smem)
+template <bool SWAP_AB> HT_DEVICE void store_sums(const unpacked_args &args, const ht_tile_coord &place, double (*sum)[NI][4], unsigned smem)
 {
-    ht_target to = ht_target_of(args, place.split);
+    ht_output_view to = ht_output_view_of(args, place.split);
     const int row0 = place.p_tile * BM, col0 = place.q_tile * BN, rows = args.p.rows - row0, cols = args.q.rows - col0;
-    const int along = SWAPPED ? cols : rows, lines = SWAPPED ? rows : cols;
-    const long long ld = SWAPPED ? to.row_step : to.col_step;
+    const int along = SWAP_AB ? cols : rows, lines = SWAP_AB ? rows : cols;
+    const long long ld = SWAP_AB ? to.row_step : to.col_step;
     to.c += row0 * to.row_step + col0 * to.col_step;
-    share_sums<SWAPPED>(sum, to.alpha, smem);
+    share_sums<SWAP_AB>(sum, to.alpha, smem);
     ht_barrier(); // all sums are there
     const bool fours = ld % 4 == 0 && along % 4 == 0 && (unsigned long long)to.c % 16 == 0;
     if (fours && to.beta != 0.0f)
-        store_lines<SWAPPED, true, uint4>(to, along, lines, smem);
+        store_lines<SWAP_AB, true, uint4>(to, along, lines, smem);
     else if (fours)
-        store_lines<SWAPPED, false, uint4>(to, along, lines, smem);
+        store_lines<SWAP_AB, false, uint4>(to, along, lines, smem);
     else if (to.beta != 0.0f)
-        store_lines<SWAPPED, true, float>(to, along, lines, smem);
+        store_lines<SWAP_AB, true, float>(to, along, lines, smem);
     else
-        store_lines<SWAPPED, false, float>(to, along, lines, smem);
+        store_lines<SWAP_AB, false, float>(to, along, lines, smem);
 }
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
@@ -1311,8 +1311,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     sum[1][3][1] = 0.0;
     sum[1][3][2] = 0.0;
     sum[1][3][3] = 0.0;
-    multiply_either(sum, args, ht_place_of(args, 0), smem);
-    const ht_place place = ht_place_of(args, (int)ht_opaque(0)); // worked out once more: it is not kept meanwhile
+    multiply_either(sum, args, ht_tile_coord_of(args, 0), smem);
+    const ht_tile_coord place = ht_tile_coord_of(args, (int)ht_opaque(0)); // worked out once more: it is not kept meanwhile
     if (args.swap_ab)
         store_sums<true>(args, place, sum, smem);
     else
@@ -1334,14 +1334,14 @@ static int init(void)
 }
 
 // Whether every line of an operand is whole pieces of 16 bytes, none of which is copied in part.
-static int is_wide(const unpacked_args &args, const ht_side &s)
+static int is_wide(const unpacked_args &args, const ht_operand_view &s)
 {
-    return s.wide && (s.k_contiguous ? args.k : s.rows) % 4 == 0;
+    return s.wide && (s.k_major ? args.k : s.rows) % 4 == 0;
 }
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, SWAP_SHARE));
+    unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, SWAP_AB_MIN_GAIN));
     args.p.wide = is_wide(args, args.p);
     args.q.wide = is_wide(args, args.q);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));

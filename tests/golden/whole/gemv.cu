@@ -489,14 +489,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -608,11 +608,11 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 // where that takes fewer blocks (C is then written transposed).
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
-struct ht_side {
+struct ht_operand_view {
     const float *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
-    int k_contiguous; // lines are rows, else k
+    int k_major; // lines are rows, else k
     int wide;         // every line begins at a multiple of 16 bytes
 };
 
@@ -623,22 +623,22 @@ struct unpacked_args {
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
-    ht_side p, q;
+    ht_operand_view p, q;
     ht_gemm_args g;
 };
 
 // A line apart by one number alone is the only one: its numbers then lie side by side along k.
-static inline ht_side ht_side_of(const float *src, long long ld, long long stride, int rows, bool k_contiguous)
+static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
-    const bool one_line = !k_contiguous && ld == 1, lines_of_k = k_contiguous || one_line;
+    const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
     const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
 static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
-    const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
-    const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
+    const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
+    const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
@@ -658,11 +658,11 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
 }
 
 // Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
-struct ht_place {
+struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const unpacked_args &args, int zero)
+HT_DEVICE ht_tile_coord ht_tile_coord_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -700,17 +700,17 @@ HT_DEVICE void ht_unpack4(float *v, uint4 x)
 }
 
 // C, or a part of it, by rows of P and of Q.
-struct ht_target {
+struct ht_output_view {
     float *c;
     long long row_step, col_step;
     float alpha, beta;
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
+HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
-    ht_target to;
+    ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
     to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
@@ -723,7 +723,7 @@ HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
 }
 
 // What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
+HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 {
     if (to.whole) {
         v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -734,64 +734,64 @@ HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
 }
 
 // ---- geometry: a matrix and a few vectors; C's columns (or rows) are up to BN. Nothing but device memory limits this, so all that
-// matters is how much of P is on its way: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, AHEAD times
+// matters is how much of P is on its way: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, PREFETCH times
 // before it multiplies. Lines are rows of P where k is contiguous, else k:
 //
-//   lines of k:     BM rows, SPREAD warps side by side along k           lines of rows:  32 rows, 32 k, the warps' one after the other
+//   lines of k:     BM rows, K_WARPS warps side by side along k           lines of rows:  32 rows, 32 k, the warps' one after the other
 //   (BM = 8)        row  k 0..31   k 32..63   k 64..95   k 96..127                        k       row 0..31
 //                   0-3  warp 0    warp 2     warp 4     warp 6                            0-3     warp 0
 //                   4-7  warp 1    warp 3     warp 5     warp 7                            4-7     warp 1 ...
 //
 // Where rows of k begin anywhere, or Q does not lie along k, a warp reads its four lines one after the other, lanes side by side. Where lines
-// of rows begin anywhere a block has WINDOW rows: eight pieces of 16 bytes hold them, however a line begins, and sums go back to their rows
+// of rows begin anywhere a block has MISALIGNED_ROWS rows: eight pieces of 16 bytes hold them, however a line begins, and sums go back to their rows
 // at the end.
 //
 // Where P has up to four rows, which a block would hold more than once, the rest of its rows are further parts of k instead: dot
-// products. Q is small: it comes from the caches. FP32 multiply-adds, 32 * SPREAD chains for each result: one for each remainder of k. They
+// products. Q is small: it comes from the caches. FP32 multiply-adds, 32 * K_WARPS chains for each result: one for each remainder of k. They
 // are added up in the same order both ways, so the bits do not depend on how P lies.
 constexpr int THREADS = 256, WARPS = THREADS / WAVE;
 constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a warp
-constexpr int LINE = 4 * LANES, AHEAD = BK / LINE;
-constexpr int WARPS_M = BM / LINES, SPREAD = WARPS / WARPS_M, FEW = SPREAD;
-template <bool P_K> constexpr int ROWS = P_K ? BM : LINE;             // of a block
-constexpr int WINDOW = LINE - 4;                                      // rows of a block where lines are k and begin anywhere
-template <bool P_K> constexpr int SETS = P_K ? 1 : SPREAD;            // of sums in a thread, one load after the other
-template <bool P_K> constexpr int NEXT = P_K ? LINE * SPREAD : LINE;  // k from load to load
-template <bool P_K> constexpr int STEP = NEXT<P_K> *AHEAD;            // k of a block at once
-constexpr int LINES_AHEAD = BN == 1 ? AHEAD : AHEAD / 2; // loads of a line at once, of four lines: registers are short
-constexpr int SMEM_BYTES = 4 * SPREAD * LANES * BN * LINE;
-static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && AHEAD % SPREAD == 0, "32 k, whole sets");
-constexpr int FEW_ROWS = 4, MOST_PARTS = LANES; // of P, and of k in a block's rows
+constexpr int LINE = 4 * LANES, PREFETCH = BK / LINE;
+constexpr int WARPS_M = BM / LINES, K_WARPS = WARPS / WARPS_M, GUARDED_LOADS = K_WARPS;
+template <bool P_K_MAJOR> constexpr int ROWS = P_K_MAJOR ? BM : LINE;             // of a block
+constexpr int MISALIGNED_ROWS = LINE - 4;                                      // rows of a block where lines are k and begin anywhere
+template <bool P_K_MAJOR> constexpr int SETS = P_K_MAJOR ? 1 : K_WARPS;            // of sums in a thread, one load after the other
+template <bool P_K_MAJOR> constexpr int NEXT = P_K_MAJOR ? LINE * K_WARPS : LINE;  // k from load to load
+template <bool P_K_MAJOR> constexpr int STEP = NEXT<P_K_MAJOR> *PREFETCH;            // k of a block at once
+constexpr int PREFETCH_LINES = BN == 1 ? PREFETCH : PREFETCH / 2; // loads of a line at once, of four lines: registers are short
+constexpr int SMEM_BYTES = 4 * K_WARPS * LANES * BN * LINE;
+static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && PREFETCH % K_WARPS == 0, "32 k, whole sets");
+constexpr int FEW_ROWS = 4, MAX_K_SPLITS = LANES; // of P, and of k in a block's rows
 static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
 
 // Rows of a block. Where lines are k and begin anywhere it reads as many numbers of each, from a multiple of 16 bytes on.
-template <bool P_K> static __host__ __device__ inline int block_rows(const ht_side &p)
+template <bool P_K_MAJOR> static __host__ __device__ inline int block_rows(const ht_operand_view &p)
 {
-    return P_K || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K> : WINDOW;
+    return P_K_MAJOR || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K_MAJOR> : MISALIGNED_ROWS;
 }
 
 // What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
-struct thin_task {
+struct gemv_task {
     const float *p, *q;
     long long p_k, p_line, q_k, q_col; // elements from k to k, from row to row of P, from column to column
     int cols, rows;                    // of Q and of P: that there are from there on
-    int begin, end;                    // k; before `begin` there is a line whose first `missing` numbers are not the matrix's
-    int missing;
+    int begin, end;                    // k; before `begin` there is a line whose first `head_gap` numbers are not the matrix's
+    int head_gap;
     bool wide;  // P, and Q where k is contiguous in P, is read by four numbers at multiples of 16 bytes
     bool lines; // else P is read line by line, the warp's four
 };
 
-// Up to four numbers `step` apart; `there` of them exist, but for the first `missing`.
-HT_DEVICE void load_some(float *v, const float *from, long long step, int there, int missing = 0)
+// Up to four numbers `step` apart; `there` of them exist, but for the first `head_gap`.
+HT_DEVICE void load_guarded(float *v, const float *from, long long step, int there, int head_gap = 0)
 {
-    v[0] = there > 0 && 0 >= missing ? ht_ldg4(from + 0 * step) : 0.0f;
-    v[1] = there > 1 && 1 >= missing ? ht_ldg4(from + 1 * step) : 0.0f;
-    v[2] = there > 2 && 2 >= missing ? ht_ldg4(from + 2 * step) : 0.0f;
-    v[3] = there > 3 && 3 >= missing ? ht_ldg4(from + 3 * step) : 0.0f;
+    v[0] = there > 0 && 0 >= head_gap ? ht_ldg4(from + 0 * step) : 0.0f;
+    v[1] = there > 1 && 1 >= head_gap ? ht_ldg4(from + 1 * step) : 0.0f;
+    v[2] = there > 2 && 2 >= head_gap ? ht_ldg4(from + 2 * step) : 0.0f;
+    v[3] = there > 3 && 3 >= head_gap ? ht_ldg4(from + 3 * step) : 0.0f;
 }
 
 // Where k is contiguous in both, and all of it is there: a load of P times what it meets in each column of Q.
-HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
+HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const gemv_task &t)
 {
     const long long q_col = ht_opaque(t.q_col);
     {
@@ -829,7 +829,7 @@ HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q
 }
 
 // Where a load of P has one k.
-HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t)
+HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q, const gemv_task &t)
 {
     const long long q_col = ht_opaque(t.q_col);
     {
@@ -867,56 +867,56 @@ HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q,
 }
 
 // However Q lies; `there` of the load's k exist.
-template <bool P_K> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float *p, const float *q, const thin_task &t, int there)
+template <bool P_K_MAJOR> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float *p, const float *q, const gemv_task &t, int there)
 {
     const long long q_col = ht_opaque(t.q_col);
     {
         float x[4];
-        load_some(x, q, t.q_k, P_K ? there : there > 0);
-        sum[0][0] = __fmaf_rn(p[0], x[P_K ? 0 : 0], sum[0][0]);
-        sum[0][1] = __fmaf_rn(p[1], x[P_K ? 1 : 0], sum[0][1]);
-        sum[0][2] = __fmaf_rn(p[2], x[P_K ? 2 : 0], sum[0][2]);
-        sum[0][3] = __fmaf_rn(p[3], x[P_K ? 3 : 0], sum[0][3]);
+        load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
+        sum[0][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[0][0]);
+        sum[0][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[0][1]);
+        sum[0][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[0][2]);
+        sum[0][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[0][3]);
         q += 0 + 1 < t.cols ? q_col : 0;
     }
     {
         float x[4];
-        load_some(x, q, t.q_k, P_K ? there : there > 0);
-        sum[1][0] = __fmaf_rn(p[0], x[P_K ? 0 : 0], sum[1][0]);
-        sum[1][1] = __fmaf_rn(p[1], x[P_K ? 1 : 0], sum[1][1]);
-        sum[1][2] = __fmaf_rn(p[2], x[P_K ? 2 : 0], sum[1][2]);
-        sum[1][3] = __fmaf_rn(p[3], x[P_K ? 3 : 0], sum[1][3]);
+        load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
+        sum[1][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[1][0]);
+        sum[1][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[1][1]);
+        sum[1][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[1][2]);
+        sum[1][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[1][3]);
         q += 1 + 1 < t.cols ? q_col : 0;
     }
     {
         float x[4];
-        load_some(x, q, t.q_k, P_K ? there : there > 0);
-        sum[2][0] = __fmaf_rn(p[0], x[P_K ? 0 : 0], sum[2][0]);
-        sum[2][1] = __fmaf_rn(p[1], x[P_K ? 1 : 0], sum[2][1]);
-        sum[2][2] = __fmaf_rn(p[2], x[P_K ? 2 : 0], sum[2][2]);
-        sum[2][3] = __fmaf_rn(p[3], x[P_K ? 3 : 0], sum[2][3]);
+        load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
+        sum[2][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[2][0]);
+        sum[2][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[2][1]);
+        sum[2][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[2][2]);
+        sum[2][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[2][3]);
         q += 2 + 1 < t.cols ? q_col : 0;
     }
     {
         float x[4];
-        load_some(x, q, t.q_k, P_K ? there : there > 0);
-        sum[3][0] = __fmaf_rn(p[0], x[P_K ? 0 : 0], sum[3][0]);
-        sum[3][1] = __fmaf_rn(p[1], x[P_K ? 1 : 0], sum[3][1]);
-        sum[3][2] = __fmaf_rn(p[2], x[P_K ? 2 : 0], sum[3][2]);
-        sum[3][3] = __fmaf_rn(p[3], x[P_K ? 3 : 0], sum[3][3]);
+        load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
+        sum[3][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[3][0]);
+        sum[3][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[3][1]);
+        sum[3][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[3][2]);
+        sum[3][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[3][3]);
         q += 3 + 1 < t.cols ? q_col : 0;
     }
 }
 
-// AHEAD loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and those that are not all there
+// PREFETCH loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and those that are not all there
 // are left out.
-template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+template <bool P_K_MAJOR, bool WHOLE> HT_DEVICE void multiply_prefetched(ht_acc (*sum)[BN][4], const gemv_task &t, int k)
 {
-    const long long p_step = NEXT<P_K> * (P_K ? 1 : ht_opaque(t.p_k)), q_step = NEXT<P_K> * (P_K ? 1 : ht_opaque(t.q_k));
+    const long long p_step = NEXT<P_K_MAJOR> * (P_K_MAJOR ? 1 : ht_opaque(t.p_k)), q_step = NEXT<P_K_MAJOR> * (P_K_MAJOR ? 1 : ht_opaque(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
-    const int last = (t.end - k - (P_K ? 4 : 1)) / NEXT<P_K>; // load that is all there
-    const bool late = !P_K && k < t.begin;
-    float p[AHEAD][4];
+    const int last = (t.end - k - (P_K_MAJOR ? 4 : 1)) / NEXT<P_K_MAJOR>; // load that is all there
+    const bool late = !P_K_MAJOR && k < t.begin;
+    float p[PREFETCH][4];
     ht_unpack4(p[0], ht_ld16_once(from, (WHOLE || 0 <= last) && !(0 == 0 && late)));
     from += p_step;
     ht_unpack4(p[1], ht_ld16_once(from, (WHOLE || 1 <= last) && !(1 == 0 && late)));
@@ -934,90 +934,90 @@ template <bool P_K, bool WHOLE> HT_DEVICE void multiply_ahead(ht_acc (*sum)[BN][
     ht_unpack4(p[7], ht_ld16_once(from, (WHOLE || 7 <= last) && !(7 == 0 && late)));
     from += p_step;
     if (late)
-        load_some(p[0], t.p + k * t.p_k, 1, 4, t.missing);
+        load_guarded(p[0], t.p + k * t.p_k, 1, 4, t.head_gap);
     if (WHOLE || 0 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[0], q, t);
         else
-            multiply_by_one(sum[0 % SETS<P_K>], p[0], q, t);
+            multiply_by_one(sum[0 % SETS<P_K_MAJOR>], p[0], q, t);
     }
     q += q_step;
     if (WHOLE || 1 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[1], q, t);
         else
-            multiply_by_one(sum[1 % SETS<P_K>], p[1], q, t);
+            multiply_by_one(sum[1 % SETS<P_K_MAJOR>], p[1], q, t);
     }
     q += q_step;
     if (WHOLE || 2 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[2], q, t);
         else
-            multiply_by_one(sum[2 % SETS<P_K>], p[2], q, t);
+            multiply_by_one(sum[2 % SETS<P_K_MAJOR>], p[2], q, t);
     }
     q += q_step;
     if (WHOLE || 3 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[3], q, t);
         else
-            multiply_by_one(sum[3 % SETS<P_K>], p[3], q, t);
+            multiply_by_one(sum[3 % SETS<P_K_MAJOR>], p[3], q, t);
     }
     q += q_step;
     if (WHOLE || 4 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[4], q, t);
         else
-            multiply_by_one(sum[4 % SETS<P_K>], p[4], q, t);
+            multiply_by_one(sum[4 % SETS<P_K_MAJOR>], p[4], q, t);
     }
     q += q_step;
     if (WHOLE || 5 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[5], q, t);
         else
-            multiply_by_one(sum[5 % SETS<P_K>], p[5], q, t);
+            multiply_by_one(sum[5 % SETS<P_K_MAJOR>], p[5], q, t);
     }
     q += q_step;
     if (WHOLE || 6 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[6], q, t);
         else
-            multiply_by_one(sum[6 % SETS<P_K>], p[6], q, t);
+            multiply_by_one(sum[6 % SETS<P_K_MAJOR>], p[6], q, t);
     }
     q += q_step;
     if (WHOLE || 7 <= last) {
-        if (P_K)
+        if (P_K_MAJOR)
             multiply_by_four(sum[0], p[7], q, t);
         else
-            multiply_by_one(sum[7 % SETS<P_K>], p[7], q, t);
+            multiply_by_one(sum[7 % SETS<P_K_MAJOR>], p[7], q, t);
     }
     q += q_step;
 }
 
 // The same where k is contiguous in P, but lines or Q lie anyhow: sum[column][line] of four lines, one load after the other, in which lanes have
 // neighbouring k. k: this lane's.
-template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const thin_task &t, int k)
+template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const gemv_task &t, int k)
 {
     const long long p_line = ht_opaque(t.p_line), q_step = NEXT<true> * ht_opaque(t.q_k), q_col = ht_opaque(t.q_col);
     const float *from = t.p + k, *q = t.q + k * t.q_k;
     const int last = (t.end - 1 - k) / NEXT<true>;
-    float p[LINES_AHEAD][4];
-    for (int u = 0; u < LINES_AHEAD; u++) {
+    float p[PREFETCH_LINES][4];
+    for (int u = 0; u < PREFETCH_LINES; u++) {
         p[u][0] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
     }
     from += 0 + 1 < t.rows ? p_line : 0; // of one too many the result is not stored
-    for (int u = 0; u < LINES_AHEAD; u++) {
+    for (int u = 0; u < PREFETCH_LINES; u++) {
         p[u][1] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
     }
     from += 1 + 1 < t.rows ? p_line : 0;
-    for (int u = 0; u < LINES_AHEAD; u++) {
+    for (int u = 0; u < PREFETCH_LINES; u++) {
         p[u][2] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
     }
     from += 2 + 1 < t.rows ? p_line : 0;
-    for (int u = 0; u < LINES_AHEAD; u++) {
+    for (int u = 0; u < PREFETCH_LINES; u++) {
         p[u][3] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
     }
     from += 3 + 1 < t.rows ? p_line : 0;
-    for (int u = 0; u < LINES_AHEAD; u++) {
+    for (int u = 0; u < PREFETCH_LINES; u++) {
         if (WHOLE || u <= last) {
             const float *column = q;
             {
@@ -1057,86 +1057,86 @@ template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const thin
     }
 }
 
-// FEW loads, whatever there is of them. Less is on its way, but there is not as much code of all these cases.
-template <bool P_K> HT_DEVICE void multiply_few(ht_acc (*sum)[BN][4], const thin_task &t, int k)
+// GUARDED_LOADS loads, whatever there is of them. Less is on its way, but there is not as much code of all these cases.
+template <bool P_K_MAJOR> HT_DEVICE void multiply_guarded(ht_acc (*sum)[BN][4], const gemv_task &t, int k)
 {
-    float p[FEW][4];
+    float p[GUARDED_LOADS][4];
     {
-        const int at = k + 0 * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
+        const int at = k + 0 * NEXT<P_K_MAJOR>, there = P_K_MAJOR ? t.end - at : at < t.end ? t.rows : 0;
         const float *from = t.p + at * t.p_k;
         if (t.wide && there >= 4) {
             ht_unpack4(p[0], ht_ld16_once(from, true));
         } else {
-            load_some(p[0], from, 1, there);
+            load_guarded(p[0], from, 1, there);
         }
     }
     {
-        const int at = k + 1 * NEXT<P_K>, there = P_K ? t.end - at : at < t.end ? t.rows : 0;
+        const int at = k + 1 * NEXT<P_K_MAJOR>, there = P_K_MAJOR ? t.end - at : at < t.end ? t.rows : 0;
         const float *from = t.p + at * t.p_k;
         if (t.wide && there >= 4) {
             ht_unpack4(p[1], ht_ld16_once(from, true));
         } else {
-            load_some(p[1], from, 1, there);
+            load_guarded(p[1], from, 1, there);
         }
     }
     {
-        const int at = k + 0 * NEXT<P_K>;
-        multiply_by_any<P_K>(sum[0 % SETS<P_K>], p[0], t.q + at * t.q_k, t, t.end - at);
+        const int at = k + 0 * NEXT<P_K_MAJOR>;
+        multiply_by_any<P_K_MAJOR>(sum[0 % SETS<P_K_MAJOR>], p[0], t.q + at * t.q_k, t, t.end - at);
     }
     {
-        const int at = k + 1 * NEXT<P_K>;
-        multiply_by_any<P_K>(sum[1 % SETS<P_K>], p[1], t.q + at * t.q_k, t, t.end - at);
+        const int at = k + 1 * NEXT<P_K_MAJOR>;
+        multiply_by_any<P_K_MAJOR>(sum[1 % SETS<P_K_MAJOR>], p[1], t.q + at * t.q_k, t, t.end - at);
     }
 }
 
-// This thread's share of k from `first` on, AHEAD loads at once, but for up to three k that are left to one lane.
-template <bool P_K> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+// This thread's share of k from `first` on, PREFETCH loads at once, but for up to three k that are left to one lane.
+template <bool P_K_MAJOR> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
 {
-    const int reach = (AHEAD - 1) * NEXT<P_K> + (P_K ? 4 : 1); // k of a thread at once
+    const int reach = (PREFETCH - 1) * NEXT<P_K_MAJOR> + (P_K_MAJOR ? 4 : 1); // k of a thread at once
     int k = first;
 #pragma unroll 1
-    for (; k + reach <= t.end; k += STEP<P_K>)
-        multiply_ahead<P_K, true>(sum, t, k);
-    if (k + (P_K ? 4 : 1) <= t.end)
-        multiply_ahead<P_K, false>(sum, t, k);
-    const int left = (t.end - first) % NEXT<P_K>; // from the last of the thread's places on
-    if (P_K && first < t.end && left > 0 && left < 4)
-        multiply_few<P_K>(sum, t, t.end - left);
+    for (; k + reach <= t.end; k += STEP<P_K_MAJOR>)
+        multiply_prefetched<P_K_MAJOR, true>(sum, t, k);
+    if (k + (P_K_MAJOR ? 4 : 1) <= t.end)
+        multiply_prefetched<P_K_MAJOR, false>(sum, t, k);
+    const int left = (t.end - first) % NEXT<P_K_MAJOR>; // from the last of the thread's places on
+    if (P_K_MAJOR && first < t.end && left > 0 && left < 4)
+        multiply_guarded<P_K_MAJOR>(sum, t, t.end - left);
 }
 
 // The same, line by line.
-HT_DEVICE void multiply_by_lines(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+HT_DEVICE void multiply_by_lines(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
 {
     int k = first;
 #pragma unroll 1
-    for (; k + (LINES_AHEAD - 1) * NEXT<true> < t.end; k += NEXT<true> * LINES_AHEAD)
+    for (; k + (PREFETCH_LINES - 1) * NEXT<true> < t.end; k += NEXT<true> * PREFETCH_LINES)
         multiply_lines<true>(sum[0], t, k);
     if (k < t.end)
         multiply_lines<false>(sum[0], t, k);
 }
 
 // The same, however both lie.
-template <bool P_K> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+template <bool P_K_MAJOR> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
 {
     if (t.wide) {
-        multiply_most<P_K>(sum, t, first);
+        multiply_most<P_K_MAJOR>(sum, t, first);
     } else if (t.lines) {
         multiply_by_lines(sum, t, first);
     } else {
 #pragma unroll 1
-        for (int k = first; k < t.end; k += FEW * NEXT<P_K>)
-            multiply_few<P_K>(sum, t, k);
+        for (int k = first; k < t.end; k += GUARDED_LOADS * NEXT<P_K_MAJOR>)
+            multiply_guarded<P_K_MAJOR>(sum, t, k);
     }
 }
 
 // The matrix's last line, where this thread has it and four numbers would end beyond it. first: the thread's first line.
-HT_DEVICE void multiply_last(ht_acc (*sum)[BN][4], const thin_task &t, int first)
+HT_DEVICE void multiply_last(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
 {
     const int before = t.end - first, set = before / LINE % SETS<false>;
     if (before < 0 || before % LINE != 0)
         return;
     float p[4];
-    load_some(p, t.p + t.end * t.p_k, 1, t.rows);
+    load_guarded(p, t.p + t.end * t.p_k, 1, t.rows);
     if (0 == set)
         multiply_by_any<false>(sum[0], p, t.q + t.end * t.q_k, t, 1);
     if (1 == set)
@@ -1148,10 +1148,10 @@ HT_DEVICE float add_lanes(float v, int lanes)
     return __fadd_rn(v, ht_shfl_sum(v, lanes));
 }
 
-// Where a sum waits in shared memory: [spread][lanes of a line, if they are not added up yet][column][row].
-template <bool P_K> HT_DEVICE unsigned sum_at(unsigned smem, int spread, int group, int c, int row)
+// Where a sum waits in shared memory: [k_warp][lanes of a line, if they are not added up yet][column][row].
+template <bool P_K_MAJOR> HT_DEVICE unsigned sum_at(unsigned smem, int k_warp, int group, int c, int row)
 {
-    return smem + (unsigned)(((P_K ? spread : spread * LANES + group) * BN + c) * ROWS<P_K> + row) * 4;
+    return smem + (unsigned)(((P_K_MAJOR ? k_warp : k_warp * LANES + group) * BN + c) * ROWS<P_K_MAJOR> + row) * 4;
 }
 
 // A thread's sums where a row's k are four of its numbers and eight lanes: added up here.
@@ -1499,16 +1499,16 @@ HT_DEVICE void leave_row_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int
 }
 
 // One result from what waits in shared memory.
-template <bool P_K> HT_DEVICE float add_warps(unsigned smem, int c, int row)
+template <bool P_K_MAJOR> HT_DEVICE float add_warps(unsigned smem, int c, int row)
 {
     float sum = 0.0f;
-    for (int spread = 0; spread < SPREAD; spread++) {
+    for (int k_warp = 0; k_warp < K_WARPS; k_warp++) {
         float v[LANES];
-        if (P_K) {
-            v[0] = ht_lds4(sum_at<true>(smem, spread, 0, c, row));
+        if (P_K_MAJOR) {
+            v[0] = ht_lds4(sum_at<true>(smem, k_warp, 0, c, row));
         } else { // as the lanes of leave_k_sums
             for (int i = 0; i < LANES; i++)
-                v[i] = ht_lds4(sum_at<false>(smem, spread, i, c, row));
+                v[i] = ht_lds4(sum_at<false>(smem, k_warp, i, c, row));
             for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
                 for (int i = 0; i < lanes; i++)
                     v[i] = __fadd_rn(v[i], v[i + lanes]);
@@ -1519,18 +1519,18 @@ template <bool P_K> HT_DEVICE float add_warps(unsigned smem, int c, int row)
 }
 
 // How a block's rows are shared out where P has few: `parts` of k, each of which has 2^shift of them.
-struct sharing {
+struct k_split_map {
     int shift, parts;
 };
 
-template <bool P_K> HT_DEVICE sharing share_rows(int rows)
+template <bool P_K_MAJOR> HT_DEVICE k_split_map k_split_rows(int rows)
 {
     const int shift = rows > 2 ? 2 : rows - 1, parts = BM >> shift;
-    return {P_K ? shift : 2, parts < MOST_PARTS ? parts : MOST_PARTS};
+    return {P_K_MAJOR ? shift : 2, parts < MAX_K_SPLITS ? parts : MAX_K_SPLITS};
 }
 
 // Part `part` of a block's k, whole lines but at the end: nothing, if there are not so many.
-HT_DEVICE ht_k_range share_of(const ht_k_range &all, int part, int parts)
+HT_DEVICE ht_k_range k_split_range(const ht_k_range &all, int part, int parts)
 {
     const int log = parts > 4 ? 3 : parts > 2 ? 2 : 1, lines = (all.end - all.begin + LINE - 1) / LINE;
     const int each = ((lines + parts - 1) >> log) * LINE, begin = all.begin + part * each;
@@ -1539,7 +1539,7 @@ HT_DEVICE ht_k_range share_of(const ht_k_range &all, int part, int parts)
 
 // Whether the GPU has places for more blocks than there are, but not one SM for each. Blocks of the next such launch would all
 // crowd on the SMs that are done first, and wait there while other SMs have none: 84.8 instead of 64 us for 8192 x 1 x 8192.
-HT_DEVICE bool leaves_places()
+HT_DEVICE bool underfills_gpu()
 {
     const int blocks = (int)(gridDim.x * gridDim.y * gridDim.z);
     return blocks > SMS && blocks < SMS * MIN_BLOCKS;
@@ -1553,28 +1553,28 @@ HT_DEVICE int aligned_row(const float *from, int rows, int lane)
     return (piece < last ? piece : last) * 4 - past;
 }
 
-template <bool P_K> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
+template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
 {
-    const ht_place place = ht_place_of(args, 0);
+    const ht_tile_coord place = ht_tile_coord_of(args, 0);
     const int tid = (int)threadIdx.x, warp = tid / WAVE, lane = tid % WAVE;
-    const int height = block_rows<P_K>(args.p), row0 = place.p_tile * height, col0 = place.q_tile * BN;
-    const bool few = args.p.rows <= FEW_ROWS, q_wide = args.q.wide != 0 && args.q.k_contiguous != 0;
-    const bool lines = P_K && !few && !(args.p.wide != 0 && q_wide);
+    const int height = block_rows<P_K_MAJOR>(args.p), row0 = place.p_tile * height, col0 = place.q_tile * BN;
+    const bool few = args.p.rows <= FEW_ROWS, q_wide = args.q.wide != 0 && args.q.k_major != 0;
+    const bool lines = P_K_MAJOR && !few && !(args.p.wide != 0 && q_wide);
     const float *const p = args.p.src + (long long)blockIdx.z * args.p.stride;
     ht_k_range range = ht_k_range_of(args, place.split);
-    int own = row0 + (!P_K ? lane % LANES * 4 : warp % WARPS_M * LINES + (lines ? 0 : lane / LANES));
-    sharing shared = {0, 1};
+    int own = row0 + (!P_K_MAJOR ? lane % LANES * 4 : warp % WARPS_M * LINES + (lines ? 0 : lane / LANES));
+    k_split_map shared = {0, 1};
     if (few) {
-        shared = share_rows<P_K>(args.p.rows);
-        range = share_of(range, own >> shared.shift, shared.parts);
+        shared = k_split_rows<P_K_MAJOR>(args.p.rows);
+        range = k_split_range(range, own >> shared.shift, shared.parts);
         own &= (1 << shared.shift) - 1;
     }
-    const int first = range.begin + (!P_K ? warp * LINES + lane / LANES : warp / WARPS_M * LINE + (lines ? lane : lane % LANES * 4));
-    if (P_K)
+    const int first = range.begin + (!P_K_MAJOR ? warp * LINES + lane / LANES : warp / WARPS_M * LINE + (lines ? lane : lane % LANES * 4));
+    if (P_K_MAJOR)
         own = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
     else if (!few)
         own = row0 + aligned_row(p + row0 + first * args.p.k_step, args.p.rows - row0 < height ? args.p.rows - row0 : height, lane);
-    thin_task t;
+    gemv_task t;
     t.p = p + own * args.p.row_step;
     t.q = args.q.src + (long long)blockIdx.z * args.q.stride + col0 * args.q.row_step;
     t.p_k = args.p.k_step;
@@ -1584,27 +1584,27 @@ template <bool P_K> HT_DEVICE void multiply_tile(const unpacked_args &args, unsi
     t.cols = args.q.rows - col0;
     t.rows = args.p.rows - own;
     t.end = range.end;
-    t.wide = P_K ? args.p.wide != 0 && q_wide : !few || (args.p.wide != 0 && t.rows >= 4);
+    t.wide = P_K_MAJOR ? args.p.wide != 0 && q_wide : !few || (args.p.wide != 0 && t.rows >= 4);
     t.lines = lines;
-    t.missing = -own;
-    t.begin = !P_K && !few && own < 0; // in the line that begins the matrix
-    const bool ends = !P_K && !few && t.rows < 4 && range.end == args.k; // behind the matrix's last line there may be nothing
+    t.head_gap = -own;
+    t.begin = !P_K_MAJOR && !few && own < 0; // in the line that begins the matrix
+    const bool ends = !P_K_MAJOR && !few && t.rows < 4 && range.end == args.k; // behind the matrix's last line there may be nothing
     if (ends)
         t.end--;
-    ht_acc sum[SETS<P_K>][BN][4];
-    for (int set = 0; set < SETS<P_K>; set++) {
+    ht_acc sum[SETS<P_K_MAJOR>][BN][4];
+    for (int set = 0; set < SETS<P_K_MAJOR>; set++) {
         sum[set][0][0] = sum[set][0][1] = sum[set][0][2] = sum[set][0][3] = 0.0f;
         sum[set][1][0] = sum[set][1][1] = sum[set][1][2] = sum[set][1][3] = 0.0f;
         sum[set][2][0] = sum[set][2][1] = sum[set][2][2] = sum[set][2][3] = 0.0f;
         sum[set][3][0] = sum[set][3][1] = sum[set][3][2] = sum[set][3][3] = 0.0f;
     }
     ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
-    if (!leaves_places())
+    if (!underfills_gpu())
         ht_pdl_trigger(); // else at its end
-    multiply_all<P_K>(sum, t, first);
+    multiply_all<P_K_MAJOR>(sum, t, first);
     if (lines) {
         leave_line_sums(smem, sum[0], warp, lane);
-    } else if constexpr (P_K) {
+    } else if constexpr (P_K_MAJOR) {
         leave_k_sums(smem, sum, warp, lane);
     } else {
         if (ends)
@@ -1614,13 +1614,13 @@ template <bool P_K> HT_DEVICE void multiply_tile(const unpacked_args &args, unsi
         leave_row_sums(smem, sum, warp, lane);
     }
     ht_barrier();
-    const int i = tid % ROWS<P_K>, c = tid / ROWS<P_K>;
+    const int i = tid % ROWS<P_K_MAJOR>, c = tid / ROWS<P_K_MAJOR>;
     if (c < BN && i < height && row0 + i < args.p.rows && col0 + c < args.q.rows) {
-        float v = add_warps<P_K>(smem, c, i);
+        float v = add_warps<P_K_MAJOR>(smem, c, i);
 #pragma unroll 1
         for (int part = 1; part < shared.parts; part++)
-            v = __fadd_rn(v, add_warps<P_K>(smem, c, (part << shared.shift) + i));
-        const ht_target to = ht_target_of(args, place.split);
+            v = __fadd_rn(v, add_warps<P_K_MAJOR>(smem, c, (part << shared.shift) + i));
+        const ht_output_view to = ht_output_view_of(args, place.split);
         float *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
         ht_stg4(at, ht_element(to, at, v));
     }
@@ -1629,7 +1629,7 @@ template <bool P_K> HT_DEVICE void multiply_tile(const unpacked_args &args, unsi
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
-    if (args.p.k_contiguous)
+    if (args.p.k_major)
         multiply_tile<true>(args, smem);
     else
         multiply_tile<false>(args, smem);
@@ -1643,9 +1643,9 @@ static int init(void)
 static int launch(const ht_gemm_args &g, void *stream)
 {
     unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
-    if (args.q.rows == 1 && args.q.k_contiguous) // a line by itself may be of any length
+    if (args.q.rows == 1 && args.q.k_major) // a line by itself may be of any length
         args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * 4) % 16 == 0;
-    const int rows = args.p.k_contiguous ? block_rows<true>(args.p) : block_rows<false>(args.p);
+    const int rows = args.p.k_major ? block_rows<true>(args.p) : block_rows<false>(args.p);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + rows - 1) / rows), (unsigned)((args.q.rows + BN - 1) / BN));
     return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }

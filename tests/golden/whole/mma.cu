@@ -149,7 +149,7 @@ constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3,
               SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
               SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, PROMOTE_STEPS = 1, MIN_BLOCKS = 1,
               WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 2, D_COLS = 2,
-              RASTER = 8, REFILLS = 1;
+              RASTER = 8, REFILL_AFTER_BARRIER = 1;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -635,14 +635,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -768,7 +768,7 @@ HT_DEVICE float ht_combine(const float *acc)
 //
 //   stage: [ A atoms: BM/64 row blocks x K_ATOMS ][ B atoms: BN/64 row blocks x K_ATOMS ]     8192 bytes each
 //
-// STAGES buffers form a ring; copies are issued for the stage LOOKAHEAD steps ahead: where a step begins, or with REFILLS behind
+// STAGES buffers form a ring; copies are issued for the stage PREFETCH_STAGES steps ahead: where a step begins, or with REFILL_AFTER_BARRIER behind
 // the barrier where everyone has read a stage, into that stage.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
 constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
@@ -785,14 +785,14 @@ constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
 constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
-constexpr int LOOKAHEAD = STAGES > 1 ? STAGES - 1 + REFILLS : 1;
+constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
 constexpr int M_BLOCKS = (WM + 63) / 64, N_BLOCKS = (WN + 63) / 64; // 64 x 64 blocks of C that a warp has part of
 constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
 // share panels in L2.
-HT_DEVICE void place_tile(const ht_gemm_args &g, int *tile_m, int *tile_n)
+HT_DEVICE void raster_tile(const ht_gemm_args &g, int *tile_m, int *tile_n)
 {
     const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
     const int per_group = RASTER * tiles_n;
@@ -817,28 +817,28 @@ HT_DEVICE unsigned stage_row(int row)
 
 // The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Parts of k are stored
 // in any case, the reduction asks again.
-HT_DEVICE unsigned tame_blocks(const ht_gemm_args &g, int row0, int col0)
+HT_DEVICE unsigned blocks_in_range(const ht_gemm_args &g, int row0, int col0)
 {
-    const bool asks = CHECKS && g.splits == 1 && ht_range_check_needed(g);
-    unsigned tame = asks ? 0 : ~0u;
-    for (int i = 0; asks && i < M_BLOCKS * N_BLOCKS; i++) {
+    const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g);
+    unsigned in_range = check_needed ? 0 : ~0u;
+    for (int i = 0; check_needed && i < M_BLOCKS * N_BLOCKS; i++) {
         const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
         if (row < g.m && col < g.n && ht_block_in_range(g, blockIdx.z, row / 64, col / 64))
-            tame |= 1u << i;
+            in_range |= 1u << i;
     }
-    return tame;
+    return in_range;
 }
 
-HT_DEVICE bool is_in_tame_block(unsigned tame, int row, int col)
+HT_DEVICE bool block_in_range(unsigned in_range, int row, int col)
 {
-    return M_BLOCKS * N_BLOCKS == 1 || (tame >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
+    return M_BLOCKS * N_BLOCKS == 1 || (in_range >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
 }
 
 // One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
 HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta,
-                            unsigned tame)
+                            unsigned in_range)
 {
-    if (row >= g.m || col >= g.n || !is_in_tame_block(tame, row, col))
+    if (row >= g.m || col >= g.n || !block_in_range(in_range, row, col))
         return;
     sum = ht_partial(sum, exponent);
     if (g.splits > 1) {
@@ -872,7 +872,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
-    place_tile(g, &tile_m, &tile_n);
+    raster_tile(g, &tile_m, &tile_n);
 
     // This split's share of the k steps.
     const int total = g.k_blocks / K_ATOMS;
@@ -952,7 +952,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     ht_clear(master[3][2]);
     ht_clear(master[3][3]);
 
-    // ---- prologue: LOOKAHEAD stages on their way, the first one landed
+    // ---- prologue: PREFETCH_STAGES stages on their way, the first one landed
     if (0 < steps) {
         ht_stage_copy_issue(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16,
                        src[0] + copy_from +
@@ -1061,11 +1061,11 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     }
     ht_stage_commit();
     copy_from += K_ATOMS * 8192;
-    ht_stage_wait<LOOKAHEAD - 1>();
+    ht_stage_wait<PREFETCH_STAGES - 1>();
     ht_barrier();
 
     unsigned read = 0;                                         // offset of the stage being multiplied
-    unsigned write = (unsigned)(LOOKAHEAD % STAGES) * STAGE_BYTES; // offset of the stage being filled
+    unsigned write = (unsigned)(PREFETCH_STAGES % STAGES) * STAGE_BYTES; // offset of the stage being filled
     int chain = 0;                                             // steps since the last promotion
 
     ht_load_b(b[0][1][0], b_at[2] + 0);
@@ -1084,7 +1084,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     // ---- steady state: one stage per turn. The next fragments are loaded and the next stage is copied between the MMAs.
     for (int step = 0; step < steps; step++) {
         const bool more = step + 1 < steps;         // there is a next stage to read
-        const bool fetch = step + LOOKAHEAD < steps; // there is a stage to copy
+        const bool fetch = step + PREFETCH_STAGES < steps; // there is a stage to copy
         const unsigned wrapped = read + STAGE_BYTES == SMEM_BYTES ? 0 : read + STAGE_BYTES;
         const unsigned next = more ? wrapped : read; // the last turn reloads what it has: valid, and unused
         ht_load_b(b[1][1][0], b_at[3] + read + 0);
@@ -1150,7 +1150,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_mma(acc[0][3][0], a[0][0][3], b[0][0][0]);
         // the ring advances: the next stage has landed and everyone may read it
         ht_stage_release();
-        ht_stage_wait<LOOKAHEAD - 1 - REFILLS>();
+        ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>();
         ht_barrier();
         if (fetch)
             ht_stage_copy_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
@@ -1273,8 +1273,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
-    const unsigned tame = tame_blocks(g, row0, col0);
-    if (tame == 0)
+    const unsigned in_range = blocks_in_range(g, row0, col0);
+    if (in_range == 0)
         return;
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
     ea[0] = exponent_of(g.a_row_absmax, (long long)blockIdx.z * g.a_absmax_stride,
@@ -1311,196 +1311,196 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
                         col0 + 7 / D_COLS * MMA_N + ht_d_col(lane, 7 % D_COLS), g.n);
     store_result(g, result_of(&acc[0][0][0][0]), row0 + 0 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[0 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][0][1]), row0 + 0 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[0 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][0][2]), row0 + 0 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[0 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][0][3]), row0 + 0 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[0 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][1][0]), row0 + 0 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[0 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][1][1]), row0 + 0 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[0 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][1][2]), row0 + 0 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[0 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][1][3]), row0 + 0 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[0 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][2][0]), row0 + 0 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[0 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][2][1]), row0 + 0 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[0 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][2][2]), row0 + 0 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[0 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][2][3]), row0 + 0 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[0 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][3][0]), row0 + 0 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[0 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][3][1]), row0 + 0 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[0 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][3][2]), row0 + 0 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[0 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][0][3][3]), row0 + 0 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[0 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[0 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][0][0]), row0 + 1 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[1 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][0][1]), row0 + 1 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[1 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][0][2]), row0 + 1 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[1 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][0][3]), row0 + 1 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[1 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][1][0]), row0 + 1 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[1 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][1][1]), row0 + 1 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[1 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][1][2]), row0 + 1 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[1 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][1][3]), row0 + 1 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[1 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][2][0]), row0 + 1 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[1 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][2][1]), row0 + 1 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[1 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][2][2]), row0 + 1 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[1 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][2][3]), row0 + 1 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[1 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][3][0]), row0 + 1 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[1 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][3][1]), row0 + 1 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[1 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][3][2]), row0 + 1 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[1 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][1][3][3]), row0 + 1 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[1 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[1 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][0][0]), row0 + 2 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[2 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][0][1]), row0 + 2 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[2 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][0][2]), row0 + 2 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[2 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][0][3]), row0 + 2 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[2 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][1][0]), row0 + 2 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[2 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][1][1]), row0 + 2 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[2 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][1][2]), row0 + 2 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[2 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][1][3]), row0 + 2 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[2 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][2][0]), row0 + 2 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[2 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][2][1]), row0 + 2 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[2 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][2][2]), row0 + 2 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[2 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][2][3]), row0 + 2 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[2 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][3][0]), row0 + 2 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[2 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][3][1]), row0 + 2 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[2 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][3][2]), row0 + 2 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[2 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][2][3][3]), row0 + 2 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[2 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[2 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][0][0]), row0 + 3 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[3 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][0][1]), row0 + 3 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[3 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][0][2]), row0 + 3 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[3 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][0][3]), row0 + 3 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 0 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[3 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][1][0]), row0 + 3 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[3 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][1][1]), row0 + 3 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[3 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][1][2]), row0 + 3 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[3 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][1][3]), row0 + 3 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 1 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[3 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][2][0]), row0 + 3 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[3 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 0 / D_COLS] + eb[2 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][2][1]), row0 + 3 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[3 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 1 / D_COLS] + eb[2 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][2][2]), row0 + 3 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[3 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 2 / D_COLS] + eb[2 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][2][3]), row0 + 3 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 2 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[3 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 3 / D_COLS] + eb[2 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][3][0]), row0 + 3 * MMA_M + ht_d_row(lane, 0 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[3 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 0 / D_COLS] + eb[3 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][3][1]), row0 + 3 * MMA_M + ht_d_row(lane, 1 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[3 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 1 / D_COLS] + eb[3 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][3][2]), row0 + 3 * MMA_M + ht_d_row(lane, 2 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[3 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 2 / D_COLS] + eb[3 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
     store_result(g, result_of(&acc[0][3][3][3]), row0 + 3 * MMA_M + ht_d_row(lane, 3 / D_COLS),
                  col0 + 3 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[3 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, tame);
+                 ea[3 * D_ROWS + 3 / D_COLS] + eb[3 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
 }
 
 static int init(void)

@@ -497,7 +497,7 @@ template <int WORDS> HT_DEVICE void ht_split_four(unsigned (*packed)[WORDS], int
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
-constexpr unsigned TALLY_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
+constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
 constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
@@ -578,32 +578,32 @@ HT_DEVICE float scaled(unsigned bits, float factor)
 }
 
 // Four elements of a line, of which only the first `left` are there: one by one, zeros behind.
-HT_DEVICE uint4 load_some(const float *p, int left)
+HT_DEVICE uint4 load_guarded(const float *p, int left)
 {
     return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
                       left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
 }
 
 // What a thread has seen of its row: pairs of ht_count_large_f16x2.
-struct pack_tally {
-    unsigned count, odd;
+struct large_counts {
+    unsigned count, nonfinite;
 };
 
-// What it has seen: large elements and, above the counts, how many have met NaN or Inf: `odd` is NaN there, else still 0.
-HT_DEVICE int seen_by(const pack_tally &tally)
+// What it has seen: large elements and, above the counts, how many have met NaN or Inf: `nonfinite` is NaN there, else still 0.
+HT_DEVICE int counted_by(const large_counts &large_count)
 {
-    const float large = ht_f16_value((unsigned short)tally.count) + ht_f16_value((unsigned short)(tally.count >> 16));
-    return (int)large + (((tally.odd | tally.odd >> 16) & 0x7c00u) != 0 ? 0x10000 : 0);
+    const float large = ht_f16_value((unsigned short)large_count.count) + ht_f16_value((unsigned short)(large_count.count >> 16));
+    return (int)large + (((large_count.nonfinite | large_count.nonfinite >> 16) & 0x7c00u) != 0 ? 0x10000 : 0);
 }
 
-HT_DEVICE int count_of(int seen)
+HT_DEVICE int count_of(int counted)
 {
-    return seen < 0x10000 ? seen : NONFINITE;
+    return counted < 0x10000 ? counted : NONFINITE;
 }
 
 // A block's number for the data check, at `to`. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
 // has an element that is not zero; depth: its k.
-HT_DEVICE void store_number(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
+HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
 {
     const int count = (int)(least / 2) + NONFINITE;
     const int number = count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO;
@@ -622,14 +622,14 @@ constexpr int PACK_THREADS = 256;
 constexpr int WAIT_TURNS = 4096; // a few milliseconds
 
 // Of one block.
-struct pack_meeting {
+struct absmax_exchange {
     int *published, *arrived; // of its rows: their magnitudes for each piece, and who has read them
     int pieces, piece;        // of k
     int piece_k;
 };
 
 // Largest magnitude of every `step`th piece of a row from `first` on, from the matrix: for a thread that waited in vain.
-HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const pack_meeting &at, int first, int step)
+HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const absmax_exchange &at, int first, int step)
 {
     unsigned most = 0;
     for (int piece = first; piece < at.pieces && row < g.rows; piece += step) {
@@ -642,37 +642,37 @@ HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long 
     return magnitude_of_key(most);
 }
 
-// Collects numbers for row row0 + threadIdx.x % ROWS: every (THREADS / ROWS)th piece, this thread's share of a block's THREADS. AHEAD loads are
+// Collects numbers for row row0 + threadIdx.x % ROWS: every (THREADS / ROWS)th piece, this thread's share of a block's THREADS. PREFETCH loads are
 // under way at once: one after the other, their latencies would add up to more than the block's own loads take.
-template <int ROWS, int THREADS, int AHEAD> HT_DEVICE int collect(const ht_pack_args &g, const float *src, int row0, const pack_meeting &at)
+template <int ROWS, int THREADS, int PREFETCH> HT_DEVICE int collect(const ht_pack_args &g, const float *src, int row0, const absmax_exchange &at)
 {
-    constexpr int BESIDE = THREADS / ROWS;
+    constexpr int THREADS_PER_ROW = THREADS / ROWS;
     const int row = (int)threadIdx.x % ROWS, share = (int)threadIdx.x / ROWS;
     const int *own = at.published + row;
     int most = 0, turns = 0;
     bool vain = false;
-    for (int first = share; first < at.pieces; first += BESIDE * AHEAD) {
-        int one[AHEAD];
+    for (int first = share; first < at.pieces; first += THREADS_PER_ROW * PREFETCH) {
+        int one[PREFETCH];
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            one[i] = first + i * BESIDE < at.pieces ? ht_ld_relaxed_i32(own + (first + i * BESIDE) * ROWS) : 0;
+        for (int i = 0; i < PREFETCH; i++) {
+            one[i] = first + i * THREADS_PER_ROW < at.pieces ? ht_ld_relaxed_i32(own + (first + i * THREADS_PER_ROW) * ROWS) : 0;
         }
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
+        for (int i = 0; i < PREFETCH; i++) {
             while (one[i] < 0 && turns < WAIT_TURNS) {
                 turns++;
-                one[i] = ht_ld_relaxed_i32(own + (first + i * BESIDE) * ROWS);
+                one[i] = ht_ld_relaxed_i32(own + (first + i * THREADS_PER_ROW) * ROWS);
             }
             vain = vain || one[i] < 0;
             most = larger(most, one[i]);
         }
     }
-    return vain ? measure_pieces(g, src, row0 + row, at, share, BESIDE) : most;
+    return vain ? measure_pieces(g, src, row0 + row, at, share, THREADS_PER_ROW) : most;
 }
 
 // The last block to have read the published magnitudes leaves the meeting as it was before: 32 threads of its first warp do, while the
 // others end. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
-template <int ROWS> HT_DEVICE void leave_meeting(const pack_meeting &at, int order)
+template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int order)
 {
     if (threadIdx.x >= WAVE)
         return;
@@ -704,22 +704,22 @@ constexpr int ROWS_LOADS = 16, FEW_LOADS = 8; // the latter up to 512 k: half as
 constexpr int ROWS_WARPS = 8, SM_WARPS = 16;  // of a block; on an SM, by their registers
 
 // How a block of WARPS warps divides ROWS rows, each thread with LOADS loads. A run: k of a thread, one after another.
-template <bool K_CONTIGUOUS, int WARPS, int ROWS, int NUMBER> struct rows_shape {
-    static constexpr bool BY_K = K_CONTIGUOUS;
+template <bool K_MAJOR, int WARPS, int ROWS, int NUMBER> struct rows_shape {
+    static constexpr bool BY_K = K_MAJOR;
     static constexpr int HEIGHT = ROWS, LOADS = NUMBER;
-    static constexpr int LANES = K_CONTIGUOUS ? (ROWS < 4 ? ROWS : 4) : ROWS / 4; // lanes of a load across rows
+    static constexpr int LANES = K_MAJOR ? (ROWS < 4 ? ROWS : 4) : ROWS / 4; // lanes of a load across rows
     static constexpr int ALONG = 32 / LANES;                  // and along k
-    static constexpr int STEP = K_CONTIGUOUS ? 1 : LANES;     // from a lane to its neighbour along k
-    static constexpr int PARTS = K_CONTIGUOUS && ROWS > 4 ? WARPS / (ROWS / 4) : WARPS; // of a row, each of ALONG lanes: warps that share it
-    static constexpr int LOAD_K = K_CONTIGUOUS ? 4 : 1;       // of a load
-    static constexpr int RUN = CHUNK_K > 8 && (K_CONTIGUOUS || LOADS < CHUNK_K) ? 8 : CHUNK_K; // k
+    static constexpr int STEP = K_MAJOR ? 1 : LANES;     // from a lane to its neighbour along k
+    static constexpr int PARTS = K_MAJOR && ROWS > 4 ? WARPS / (ROWS / 4) : WARPS; // of a row, each of ALONG lanes: warps that share it
+    static constexpr int LOAD_K = K_MAJOR ? 4 : 1;       // of a load
+    static constexpr int RUN = CHUNK_K > 8 && (K_MAJOR || LOADS < CHUNK_K) ? 8 : CHUNK_K; // k
     static constexpr int RUN_LOADS = RUN / LOAD_K, RUNS = LOADS / RUN_LOADS;
     static constexpr int FAR = PARTS * ALONG * RUN;           // k from a thread's run to its next
-    static constexpr int PER = K_CONTIGUOUS ? 1 : 4;          // rows of a thread
+    static constexpr int PER = K_MAJOR ? 1 : 4;          // rows of a thread
 };
 
 // A block's place, and a thread's.
-struct rows_place {
+struct rows_tile {
     const float *src, *from;          // from: the thread's first element
     unsigned char *to;                // where its first run goes, but for its chunk
     long long entry;
@@ -730,11 +730,11 @@ struct rows_place {
     unsigned room;                    // shared memory
 };
 
-// Numbers for each row in shared memory: what parts of it have measured; what they have seen; what others have found.
-constexpr int ROOM_MEASURED = 0, ROOM_SEEN = 1, ROOM_OTHERS = 2;
+// Numbers for each row in shared memory: what parts of it have measured; what they have counted; what others have found.
+constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_OTHERS = 2;
 constexpr int ROOM_PARTS = 8;
 
-template <class SHAPE> HT_DEVICE unsigned room_at(const rows_place &at, int kind, int part, int row)
+template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
 {
     return at.room + (unsigned)((kind * ROOM_PARTS + part) * SHAPE::HEIGHT + row % SHAPE::HEIGHT) * 4;
 }
@@ -742,10 +742,10 @@ template <class SHAPE> HT_DEVICE unsigned room_at(const rows_place &at, int kind
 constexpr int ROWS_BYTES = 2 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
 
 // Of the rows from row0 on, k from k0 on.
-template <class SHAPE> HT_DEVICE rows_place find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
+template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    rows_place at;
+    rows_tile at;
     at.entry = entry;
     at.src = g.src + entry * g.src_stride;
     at.row0 = row0;
@@ -769,13 +769,13 @@ template <class SHAPE> HT_DEVICE int load_k(int i)
     return i / SHAPE::RUN_LOADS * SHAPE::FAR + i % SHAPE::RUN_LOADS * SHAPE::LOAD_K;
 }
 
-template <class SHAPE> HT_DEVICE const float *load_from(const ht_pack_args &g, const rows_place &at, int i)
+template <class SHAPE> HT_DEVICE const float *load_from(const ht_pack_args &g, const rows_tile &at, int i)
 {
     return at.from + (SHAPE::BY_K ? load_k<SHAPE>(i) : load_k<SHAPE>(i) * g.ld);
 }
 
 // Where all rows are there and aligned: x[i] as it is loaded. INSIDE: all k are there as well; else zeros behind them.
-template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args &g, const rows_place &at, bool passes, uint4 *x)
+template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args &g, const rows_tile &at, bool passes, uint4 *x)
 {
     const int left = g.k - at.k;
     const unsigned long long policy = ht_l2_policy(passes);
@@ -790,18 +790,18 @@ template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args 
 
 // Anywhere, element by element: all are on their way at once, and each goes where it stays. Those of a line are neighbours in time as well,
 // so L1 has the others when the first has come.
-template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, const rows_place &at, uint4 *x)
+template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, const rows_tile &at, uint4 *x)
 {
     const int row = at.row0 / 64 * 64 + at.row;
 #pragma unroll
     for (int i = 0; i < SHAPE::LOADS; i++) {
         const int k = g.k - at.k - load_k<SHAPE>(i), rows = g.rows - row; // there, from here on
-        x[i] = load_some(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
+        x[i] = load_guarded(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
     }
 }
 
 // Largest magnitudes of the thread's rows, as far as the lanes of its part know, into shared memory.
-template <class SHAPE> HT_DEVICE void measure_rows(const rows_place &at, const uint4 *x)
+template <class SHAPE> HT_DEVICE void measure_rows(const rows_tile &at, const uint4 *x)
 {
     unsigned most[4] = {0, 0, 0, 0};
 #pragma unroll
@@ -825,7 +825,7 @@ template <class SHAPE> HT_DEVICE void measure_rows(const rows_place &at, const u
 }
 
 // Of one of the block's rows, from all parts.
-template <class SHAPE, int KIND, int PARTS> HT_DEVICE int magnitude_of_parts(const rows_place &at, int row)
+template <class SHAPE, int KIND, int PARTS> HT_DEVICE int magnitude_of_parts(const rows_tile &at, int row)
 {
     int most = 0;
 #pragma unroll
@@ -842,7 +842,7 @@ HT_DEVICE unsigned word_of(uint4 v, int i)
 // Run `run` of the thread's row j, from the loads that hold it, in all slices. All that moves a chunk within a row is a power of two that
 // the thread's own chunk has not: exclusive or adds it.
 template <class SHAPE, int CHECK>
-HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, float factor, pack_tally *tally)
+HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, float factor, large_counts *large_count)
 {
     constexpr int WORDS = SHAPE::RUN * SLICE_BYTES / 4; // of the run in a slice: 2 or 4
     const int k = run * SHAPE::FAR;
@@ -858,7 +858,7 @@ HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, f
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
     for (int i = 0; CHECK > 0 && i < WORDS; i++)
-        ht_count_large_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
+        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
     for (int s = 0; s < SLICES; s++) {
         const int chunk = at.chunk ^ j ^ k % ATOM_K / CHUNK_K ^ s % ATOM_SLICES * ATOM_CHUNKS;
         unsigned char *to = at.to + chunk * 16 + (k / ATOM_K * GROUP + s / ATOM_SLICES) * 8192 + j * 128;
@@ -872,39 +872,39 @@ HT_DEVICE void write_run(const rows_place &at, int j, int run, const uint4 *x, f
 
 // Scales and writes what a thread holds, and leaves what it has seen of its rows beside their magnitudes, which KIND and PARTS tell.
 template <class SHAPE, int CHECK, int KIND, int PARTS>
-HT_DEVICE void write_rows(const ht_pack_args &g, const rows_place &at, const uint4 *x)
+HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint4 *x)
 {
 #pragma unroll
     for (int j = 0; j < SHAPE::PER; j++) { // row by row: factors and tallies of all would not fit the registers
         const int most = magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j);
         const float factor = ht_pow2(-ht_row_exponent(most));
-        pack_tally tally = {0, 0};
+        large_counts large_count = {0, 0};
         if (at.k < SHAPE::RUN)
             ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
             if (i * SHAPE::FAR < at.padded - at.k)
-                write_run<SHAPE, CHECK>(at, j, i, x, factor, &tally);
+                write_run<SHAPE, CHECK>(at, j, i, x, factor, &large_count);
         }
         if (CHECK == 0)
             continue;
-        int seen = seen_by(tally);
+        int counted = counted_by(large_count);
         for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2)
-            seen += ht_shfl_xor(seen, m);
+            counted += ht_shfl_xor(counted, m);
         if (at.leads)
-            ht_sts4(room_at<SHAPE>(at, ROOM_SEEN, at.part, at.row + j), ht_as_float((unsigned)seen));
+            ht_sts4(room_at<SHAPE>(at, ROOM_COUNTED, at.part, at.row + j), ht_as_float((unsigned)counted));
     }
 }
 
 // The block's numbers for the data check, one for each 16 rows, by its first warp: a row a lane (of 16 rows twice, of 64 lanes more often).
 // number: of row0's 16 rows; depth: the block's k.
-template <class SHAPE> HT_DEVICE void store_tame_rows(const ht_pack_args &g, const rows_place &at, int *number, int depth)
+template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, const rows_tile &at, int *number, int depth)
 {
     const int row = (int)threadIdx.x % SHAPE::HEIGHT;
-    int seen = 0;
+    int counted = 0;
     for (int p = 0; p < SHAPE::PARTS; p++)
-        seen += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_SEEN, p, row)));
-    const int count = at.row0 + row < g.rows ? count_of(seen) : depth; // rows beyond the matrix do not matter
+        counted += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_COUNTED, p, row)));
+    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter
     const int live = magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row) != 0;
     unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both;
     for (int m = 1; m < ROWS_OF_BLOCK; m *= 2) {
@@ -913,11 +913,11 @@ template <class SHAPE> HT_DEVICE void store_tame_rows(const ht_pack_args &g, con
         both |= (unsigned)ht_shfl_xor((int)both, m);
     }
     if ((int)threadIdx.x < SHAPE::HEIGHT && threadIdx.x % ROWS_OF_BLOCK == 0)
-        store_number(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
+        store_count(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
-template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_place &at, int k0, bool passes, uint4 *x)
+template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_tile &at, int k0, bool passes, uint4 *x)
 {
     const bool whole = is_aligned(g, at.src) && at.row0 + SHAPE::HEIGHT <= g.rows && (!SHAPE::BY_K || g.k % 4 == 0);
     if (whole && g.k - k0 >= SHAPE::RUNS * SHAPE::FAR)
@@ -929,12 +929,12 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
 }
 
 // ROWS whole rows.
-template <bool K_CONTIGUOUS, int ROWS, int LOADS, int CHECK>
+template <bool K_MAJOR, int ROWS, int LOADS, int CHECK>
 HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool passes)
 {
     static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "the data check has a number for each 16 rows");
-    using shape = rows_shape<K_CONTIGUOUS, ROWS_WARPS, ROWS, LOADS>;
-    rows_place at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
+    using shape = rows_shape<K_MAJOR, ROWS_WARPS, ROWS, LOADS>;
+    rows_tile at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
     uint4 x[LOADS];
     ht_pdl_wait(); // behind all that needs no memory
@@ -947,7 +947,7 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
         return;
     ht_barrier();
     if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
-        store_tame_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
+        store_range_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
 // Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.
@@ -968,7 +968,7 @@ static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 
 
 // The least shared memory with which no more blocks fit an SM than an even share of all: a launch finds SMs as its predecessor's blocks
 // leave them, and the first would take twice as much as the last. The least, so that small blocks of the product fit beside.
-static int even_share(long long blocks)
+static int smem_for_even_spread(long long blocks)
 {
     const long long share = (blocks + SMS - 1) / SMS, bytes = SMEM_PER_SM / (share + 1) + 1;
     return (int)(bytes > SMEM_PER_BLOCK ? SMEM_PER_BLOCK : bytes < ROWS_BYTES ? ROWS_BYTES : bytes);
@@ -984,14 +984,14 @@ template <int CHECK> static int init_rows(void)
 template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {
-    const int smem_bytes = even_share(row_blocks * ROW_BLOCKS);
+    const int smem_bytes = smem_for_even_spread(row_blocks * ROW_BLOCKS);
     return p.k_tiles > 8 ? ht_launch_dependent(pack_rows<ROWS_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p)
                          : ht_launch_dependent(pack_rows<FEW_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p);
 }
 
 // pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_by_strips), in schemes that scale rows.
 // A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
-// (pack_meeting):
+// (absmax_exchange):
 //
 //   rows r .. r + 31:  [ strip 0: load, publish, collect, write ][ strip 1: load, ... ]  ...
 //
@@ -1001,7 +1001,7 @@ static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks
 // 1 to 15 % of its time, and up to 40 % below 2048 k. Where rows are contiguous, loads of fewer than 32 would be less than a line. The data
 // check needs its pieces of 512 k.
 constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
-constexpr int STRIP_AHEAD = 2;
+constexpr int STRIP_PREFETCH = 2;
 constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
 
 // Rows of a block that takes them whole where k is contiguous: 8 of up to 2048 k, 4, 2, or 1 of 16384. 0: strips, of which one has all k,
@@ -1015,36 +1015,36 @@ static int long_rows_of_block(int k_tiles)
     return rows;
 }
 
-HT_DEVICE pack_meeting find_meeting(const ht_pack_args &g, long long entry, int pieces)
+HT_DEVICE absmax_exchange attach_exchange(const ht_pack_args &g, long long entry, int pieces)
 {
-    int *meeting = g.absmax_exchange + entry * g.exchange_stride;
+    int *exchange = g.absmax_exchange + entry * g.exchange_stride;
     const int strip = (int)blockIdx.x / pieces;
-    pack_meeting at;
+    absmax_exchange at;
     at.pieces = pieces;
     at.piece = (int)blockIdx.x - strip * pieces;
     at.piece_k = STRIP_K;
-    at.published = meeting + (long long)strip * pieces * STRIP_ROWS;
-    at.arrived = meeting + (long long)row_blocks_of(g) * pieces * 64 + strip;
+    at.published = exchange + (long long)strip * pieces * STRIP_ROWS;
+    at.arrived = exchange + (long long)row_blocks_of(g) * pieces * 64 + strip;
     return at;
 }
 
 // Publishes what the block has measured of row threadIdx.x % STRIP_ROWS, and leaves in room what this warp's share of the strips has.
-template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const rows_place &at, const pack_meeting &meeting)
+template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const rows_tile &at, const absmax_exchange &exchange)
 {
     const int row = (int)threadIdx.x % STRIP_ROWS, part = (int)threadIdx.x / STRIP_ROWS;
     if (part == 0)
-        ht_st_relaxed_i32(meeting.published + meeting.piece * STRIP_ROWS + row,
+        ht_st_relaxed_i32(exchange.published + exchange.piece * STRIP_ROWS + row,
                           magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row));
-    const int found = collect<STRIP_ROWS, PACK_THREADS, STRIP_AHEAD>(g, at.src, at.row0, meeting);
+    const int found = collect<STRIP_ROWS, PACK_THREADS, STRIP_PREFETCH>(g, at.src, at.row0, exchange);
     ht_sts4(room_at<SHAPE>(at, ROOM_OTHERS, part, row), ht_as_float((unsigned)found));
 }
 
-template <bool K_CONTIGUOUS, int CHECK>
+template <bool K_MAJOR, int CHECK>
 HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bool passes)
 {
-    using shape = rows_shape<K_CONTIGUOUS, STRIP_WARPS, STRIP_ROWS, ROWS_LOADS>;
+    using shape = rows_shape<K_MAJOR, STRIP_WARPS, STRIP_ROWS, ROWS_LOADS>;
     const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
-    rows_place at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
+    rows_tile at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
     int order = 0;
@@ -1058,20 +1058,20 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     ht_barrier();
     if (!g.exchange_is_reset)
         ht_pdl_wait();
-    const pack_meeting meeting = find_meeting(g, entry, pieces);
-    exchange_rows<shape>(g, at, meeting);
+    const absmax_exchange exchange = attach_exchange(g, entry, pieces);
+    exchange_rows<shape>(g, at, exchange);
     ht_barrier();
     if (threadIdx.x == 0)
-        order = ht_add_relaxed_i32(meeting.arrived, 1);
+        order = ht_add_relaxed_i32(exchange.arrived, 1);
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
     if (CHECK > 0) {
         const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
         int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
         ht_barrier();
         if (threadIdx.x < WAVE)
-            store_tame_rows<shape>(g, at, number, depth);
+            store_range_rows<shape>(g, at, number, depth);
     }
-    leave_meeting<STRIP_ROWS>(find_meeting(g, entry, pieces), order); // found again: no registers for it in between
+    leave_exchange<STRIP_ROWS>(attach_exchange(g, entry, pieces), order); // found again: no registers for it in between
 }
 
 // Instead of a strip: `rows` rows with all their k.
@@ -1143,41 +1143,41 @@ constexpr int UNITS = 64 * TILE_CHUNKS / PACK_THREADS;          // chunks of all
 constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a thread writes of each tile
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
-constexpr int LOADS_AHEAD = 1;                                  // tiles under way from device memory
+constexpr int PREFETCH_LOADS = 1;                                  // tiles under way from device memory
 
 // Everything a block must know about its place.
-struct pack_place {
+struct pack_tile {
     const float *src;
     int *exponents;
     int *tame;                             // with CHECK: this block's number
     float *copy;                           // with CHECK 2: of this row block
     int copy_ld;
-    pack_meeting meeting;                  // of this row block
+    absmax_exchange exchange;                  // of this row block
     int row_blocks, row_block, row0, rows; // rows: those left from row0 on
     int k_tile, tiles;
     unsigned tile, room;                   // shared memory: tiles, and numbers for each row
 };
 
-HT_DEVICE pack_place find_place(const ht_pack_args &g, long long entry, int tiles, int pieces)
+HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles, int pieces)
 {
-    pack_place at;
+    pack_tile at;
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
     at.exponents = g.row_absmax + entry * g.absmax_stride;
-    at.meeting.pieces = pieces;
-    at.meeting.piece_k = tiles * 64;
+    at.exchange.pieces = pieces;
+    at.exchange.piece_k = tiles * 64;
     at.row_blocks = row_blocks_of(g);
     at.row_block = (int)blockIdx.x / pieces;
     at.row0 = at.row_block * 64;
     at.rows = g.rows - at.row0;
-    at.meeting.piece = (int)blockIdx.x - at.row_block * pieces;
-    at.k_tile = at.meeting.piece * tiles;
+    at.exchange.piece = (int)blockIdx.x - at.row_block * pieces;
+    at.k_tile = at.exchange.piece * tiles;
     at.tame = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.meeting.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
-    at.meeting.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
+    at.exchange.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
+    at.exchange.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
@@ -1192,9 +1192,9 @@ HT_DEVICE unsigned unit_at(int row, int k4)
 
 // The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' largest magnitudes so far.
 // k contiguous: x[i] is row slow + 16 i, k fast .. fast + 3; else x[i] is k 4 slow + i, rows fast .. fast + 3.
-template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uint4 *x, int fast, int slow, unsigned *most)
+template <bool K_MAJOR> HT_DEVICE void store_block(unsigned tile, const uint4 *x, int fast, int slow, unsigned *most)
 {
-    if (K_CONTIGUOUS) {
+    if (K_MAJOR) {
         ht_sts16(tile + unit_at(slow + 0 * 16, fast / 4), x[0]);
         if (SCALES_ROWS)
             most[0] = larger_key(most[0], key_of_four(x[0]));
@@ -1208,31 +1208,31 @@ template <bool K_CONTIGUOUS> HT_DEVICE void store_block(unsigned tile, const uin
         if (SCALES_ROWS)
             most[3] = larger_key(most[3], key_of_four(x[3]));
     } else {
-        const uint4 turned[4] = {make_uint4(x[0].x, x[1].x, x[2].x, x[3].x), make_uint4(x[0].y, x[1].y, x[2].y, x[3].y),
+        const uint4 transposed[4] = {make_uint4(x[0].x, x[1].x, x[2].x, x[3].x), make_uint4(x[0].y, x[1].y, x[2].y, x[3].y),
                                  make_uint4(x[0].z, x[1].z, x[2].z, x[3].z), make_uint4(x[0].w, x[1].w, x[2].w, x[3].w)};
-        ht_sts16(tile + unit_at(fast + 0, slow), turned[0]);
+        ht_sts16(tile + unit_at(fast + 0, slow), transposed[0]);
         if (SCALES_ROWS)
-            most[0] = larger_key(most[0], key_of_four(turned[0]));
-        ht_sts16(tile + unit_at(fast + 1, slow), turned[1]);
+            most[0] = larger_key(most[0], key_of_four(transposed[0]));
+        ht_sts16(tile + unit_at(fast + 1, slow), transposed[1]);
         if (SCALES_ROWS)
-            most[1] = larger_key(most[1], key_of_four(turned[1]));
-        ht_sts16(tile + unit_at(fast + 2, slow), turned[2]);
+            most[1] = larger_key(most[1], key_of_four(transposed[1]));
+        ht_sts16(tile + unit_at(fast + 2, slow), transposed[2]);
         if (SCALES_ROWS)
-            most[2] = larger_key(most[2], key_of_four(turned[2]));
-        ht_sts16(tile + unit_at(fast + 3, slow), turned[3]);
+            most[2] = larger_key(most[2], key_of_four(transposed[2]));
+        ht_sts16(tile + unit_at(fast + 3, slow), transposed[3]);
         if (SCALES_ROWS)
-            most[3] = larger_key(most[3], key_of_four(turned[3]));
+            most[3] = larger_key(most[3], key_of_four(transposed[3]));
     }
 }
 
 // What the threads have found to be their rows' largest magnitudes into at.room; in how many parts.
-template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at, unsigned *most)
+template <bool K_MAJOR> HT_DEVICE int leave_magnitudes(const pack_tile &at, unsigned *most)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
     if (!SCALES_ROWS)
         return 0;
     // k contiguous: a row's 16 threads are neighbours; else a row has two in each of the eight warps
-    if (K_CONTIGUOUS) {
+    if (K_MAJOR) {
         most[0] = larger_key_across(most[0], 8);
         most[0] = larger_key_across(most[0], 4);
         most[0] = larger_key_across(most[0], 2);
@@ -1240,7 +1240,7 @@ template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at
     } else {
         most[0] = larger_key_across(most[0], 16);
     }
-    if (K_CONTIGUOUS) {
+    if (K_MAJOR) {
         most[1] = larger_key_across(most[1], 8);
         most[1] = larger_key_across(most[1], 4);
         most[1] = larger_key_across(most[1], 2);
@@ -1248,7 +1248,7 @@ template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at
     } else {
         most[1] = larger_key_across(most[1], 16);
     }
-    if (K_CONTIGUOUS) {
+    if (K_MAJOR) {
         most[2] = larger_key_across(most[2], 8);
         most[2] = larger_key_across(most[2], 4);
         most[2] = larger_key_across(most[2], 2);
@@ -1256,7 +1256,7 @@ template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at
     } else {
         most[2] = larger_key_across(most[2], 16);
     }
-    if (K_CONTIGUOUS) {
+    if (K_MAJOR) {
         most[3] = larger_key_across(most[3], 8);
         most[3] = larger_key_across(most[3], 4);
         most[3] = larger_key_across(most[3], 2);
@@ -1264,37 +1264,37 @@ template <bool K_CONTIGUOUS> HT_DEVICE int leave_magnitudes(const pack_place &at
     } else {
         most[3] = larger_key_across(most[3], 16);
     }
-    if (K_CONTIGUOUS ? lane % 16 == 0 : lane < 16) {
+    if (K_MAJOR ? lane % 16 == 0 : lane < 16) {
         {
-            const int row = K_CONTIGUOUS ? slow + 0 * 16 : (int)threadIdx.x / 32 * 64 + fast + 0;
+            const int row = K_MAJOR ? slow + 0 * 16 : (int)threadIdx.x / 32 * 64 + fast + 0;
             ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[0])));
         }
         {
-            const int row = K_CONTIGUOUS ? slow + 1 * 16 : (int)threadIdx.x / 32 * 64 + fast + 1;
+            const int row = K_MAJOR ? slow + 1 * 16 : (int)threadIdx.x / 32 * 64 + fast + 1;
             ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[1])));
         }
         {
-            const int row = K_CONTIGUOUS ? slow + 2 * 16 : (int)threadIdx.x / 32 * 64 + fast + 2;
+            const int row = K_MAJOR ? slow + 2 * 16 : (int)threadIdx.x / 32 * 64 + fast + 2;
             ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[2])));
         }
         {
-            const int row = K_CONTIGUOUS ? slow + 3 * 16 : (int)threadIdx.x / 32 * 64 + fast + 3;
+            const int row = K_MAJOR ? slow + 3 * 16 : (int)threadIdx.x / 32 * 64 + fast + 3;
             ht_sts4(at.room + (unsigned)row * 4, ht_as_float((unsigned)magnitude_of_key(most[3])));
         }
     }
-    return K_CONTIGUOUS ? 1 : 8;
+    return K_MAJOR ? 1 : 8;
 }
 
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
-// direction, LOADS_AHEAD tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
-template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_place &at)
+// direction, PREFETCH_LOADS tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
+template <bool K_MAJOR> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_tile &at)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
-    const long long step = K_CONTIGUOUS ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
-    const long long tile_step = K_CONTIGUOUS ? 64 : 64 * g.ld;
-    const float *corner = K_CONTIGUOUS ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
+    const long long step = K_MAJOR ? 16 * g.ld : g.ld;                          // from x[i] to x[i + 1]
+    const long long tile_step = K_MAJOR ? 64 : 64 * g.ld;
+    const float *corner = K_MAJOR ? at.src + (at.row0 + slow) * g.ld + at.k_tile * 64 + fast
                                        : at.src + at.row0 + fast + (at.k_tile * 64 + slow * 4) * g.ld;
-    uint4 x[LOADS_AHEAD + 1][4];
+    uint4 x[PREFETCH_LOADS + 1][4];
     unsigned most[4] = {0, 0, 0, 0};
     if (0 < at.tiles) {
         x[0][0] = ht_ldg16(corner + 0 * tile_step + 0 * step);
@@ -1302,57 +1302,57 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_whole_tiles(const ht_pack_args &
         x[0][2] = ht_ldg16(corner + 0 * tile_step + 2 * step);
         x[0][3] = ht_ldg16(corner + 0 * tile_step + 3 * step);
     }
-    if (0 + LOADS_AHEAD < at.tiles) {
+    if (0 + PREFETCH_LOADS < at.tiles) {
         x[1][0] = ht_ldg16(corner + (1) * tile_step + 0 * step);
         x[1][1] = ht_ldg16(corner + (1) * tile_step + 1 * step);
         x[1][2] = ht_ldg16(corner + (1) * tile_step + 2 * step);
         x[1][3] = ht_ldg16(corner + (1) * tile_step + 3 * step);
     }
     if (0 < at.tiles)
-        store_block<K_CONTIGUOUS>(at.tile + 0 * TILE_BYTES, x[0], fast, slow, most);
-    if (1 + LOADS_AHEAD < at.tiles) {
+        store_block<K_MAJOR>(at.tile + 0 * TILE_BYTES, x[0], fast, slow, most);
+    if (1 + PREFETCH_LOADS < at.tiles) {
         x[0][0] = ht_ldg16(corner + (2) * tile_step + 0 * step);
         x[0][1] = ht_ldg16(corner + (2) * tile_step + 1 * step);
         x[0][2] = ht_ldg16(corner + (2) * tile_step + 2 * step);
         x[0][3] = ht_ldg16(corner + (2) * tile_step + 3 * step);
     }
     if (1 < at.tiles)
-        store_block<K_CONTIGUOUS>(at.tile + 1 * TILE_BYTES, x[1], fast, slow, most);
-    if (2 + LOADS_AHEAD < at.tiles) {
+        store_block<K_MAJOR>(at.tile + 1 * TILE_BYTES, x[1], fast, slow, most);
+    if (2 + PREFETCH_LOADS < at.tiles) {
         x[1][0] = ht_ldg16(corner + (3) * tile_step + 0 * step);
         x[1][1] = ht_ldg16(corner + (3) * tile_step + 1 * step);
         x[1][2] = ht_ldg16(corner + (3) * tile_step + 2 * step);
         x[1][3] = ht_ldg16(corner + (3) * tile_step + 3 * step);
     }
     if (2 < at.tiles)
-        store_block<K_CONTIGUOUS>(at.tile + 2 * TILE_BYTES, x[0], fast, slow, most);
-    if (3 + LOADS_AHEAD < at.tiles) {
+        store_block<K_MAJOR>(at.tile + 2 * TILE_BYTES, x[0], fast, slow, most);
+    if (3 + PREFETCH_LOADS < at.tiles) {
         x[0][0] = ht_ldg16(corner + (4) * tile_step + 0 * step);
         x[0][1] = ht_ldg16(corner + (4) * tile_step + 1 * step);
         x[0][2] = ht_ldg16(corner + (4) * tile_step + 2 * step);
         x[0][3] = ht_ldg16(corner + (4) * tile_step + 3 * step);
     }
     if (3 < at.tiles)
-        store_block<K_CONTIGUOUS>(at.tile + 3 * TILE_BYTES, x[1], fast, slow, most);
-    return leave_magnitudes<K_CONTIGUOUS>(at, most);
+        store_block<K_MAJOR>(at.tile + 3 * TILE_BYTES, x[1], fast, slow, most);
+    return leave_magnitudes<K_MAJOR>(at, most);
 }
 
 // Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
 // the matrix is contiguous.
-struct four_ahead {
+struct misaligned_vec4 {
     uint4 low, high;
 };
 
 // From word `first` of a piece on. Both pieces must lie in the line; the second is not read where the first has all.
-HT_DEVICE four_ahead load_four(const float *p, int first)
+HT_DEVICE misaligned_vec4 load_four(const float *p, int first)
 {
-    four_ahead x;
+    misaligned_vec4 x;
     x.low = ht_ldg16(p - first);
     x.high = first != 0 ? ht_ldg16(p - first + 4) : x.low;
     return x;
 }
 
-HT_DEVICE uint4 shifted(const four_ahead &x, int first)
+HT_DEVICE uint4 shifted(const misaligned_vec4 &x, int first)
 {
     const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
     const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
@@ -1362,21 +1362,21 @@ HT_DEVICE uint4 shifted(const four_ahead &x, int first)
 
 // The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
 // element outside a line is read, though it may lie in the same 16 bytes: tiles at the ends of lines are read one by one.
-template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_place &at)
+template <bool K_MAJOR> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_tile &at)
 {
-    constexpr int FURTHER = K_CONTIGUOUS ? 16 : 1; // lines from one of a thread's four to the next: 16 shift alike
+    constexpr int FURTHER = K_MAJOR ? 16 : 1; // lines from one of a thread's four to the next: 16 shift alike
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
-    const int length = K_CONTIGUOUS ? g.k : g.rows, lines = K_CONTIGUOUS ? g.rows : g.k;
+    const int length = K_MAJOR ? g.k : g.rows, lines = K_MAJOR ? g.rows : g.k;
     unsigned most[4] = {0, 0, 0, 0};
     for (int t = 0; t < at.tiles; t++) {
-        const int k0 = (at.k_tile + t) * 64, start = K_CONTIGUOUS ? k0 : at.row0, line0 = K_CONTIGUOUS ? at.row0 : k0;
+        const int k0 = (at.k_tile + t) * 64, start = K_MAJOR ? k0 : at.row0, line0 = K_MAJOR ? at.row0 : k0;
         const bool inside = start > 0 && start + 64 + 4 <= length && line0 + 64 <= lines;
-        const int line = line0 + (K_CONTIGUOUS ? slow : slow * 4), left = length - start - fast;
+        const int line = line0 + (K_MAJOR ? slow : slow * 4), left = length - start - fast;
         const float *from = at.src + line * g.ld + start + fast;
         uint4 four[4];
         if (inside) {
-            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_CONTIGUOUS ? 0 : (int)g.ld;
-            four_ahead x[4];
+            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_MAJOR ? 0 : (int)g.ld;
+            misaligned_vec4 x[4];
             x[0] = load_four(from + 0 * FURTHER * g.ld, (first + 0 * shift) & 3);
             x[1] = load_four(from + 1 * FURTHER * g.ld, (first + 1 * shift) & 3);
             x[2] = load_four(from + 2 * FURTHER * g.ld, (first + 2 * shift) & 3);
@@ -1386,19 +1386,19 @@ template <bool K_CONTIGUOUS> HT_DEVICE int load_ragged_tiles(const ht_pack_args 
             four[2] = shifted(x[2], (first + 2 * shift) & 3);
             four[3] = shifted(x[3], (first + 3 * shift) & 3);
         } else {
-            four[0] = load_some(from + 0 * FURTHER * g.ld, line + 0 * FURTHER < lines ? left : 0);
-            four[1] = load_some(from + 1 * FURTHER * g.ld, line + 1 * FURTHER < lines ? left : 0);
-            four[2] = load_some(from + 2 * FURTHER * g.ld, line + 2 * FURTHER < lines ? left : 0);
-            four[3] = load_some(from + 3 * FURTHER * g.ld, line + 3 * FURTHER < lines ? left : 0);
+            four[0] = load_guarded(from + 0 * FURTHER * g.ld, line + 0 * FURTHER < lines ? left : 0);
+            four[1] = load_guarded(from + 1 * FURTHER * g.ld, line + 1 * FURTHER < lines ? left : 0);
+            four[2] = load_guarded(from + 2 * FURTHER * g.ld, line + 2 * FURTHER < lines ? left : 0);
+            four[3] = load_guarded(from + 3 * FURTHER * g.ld, line + 3 * FURTHER < lines ? left : 0);
         }
-        store_block<K_CONTIGUOUS>(at.tile + (unsigned)(t * TILE_BYTES), four, fast, slow, most);
+        store_block<K_MAJOR>(at.tile + (unsigned)(t * TILE_BYTES), four, fast, slow, most);
     }
-    return leave_magnitudes<K_CONTIGUOUS>(at, most);
+    return leave_magnitudes<K_MAJOR>(at, most);
 }
 
 // For the row threadIdx.x % 64: publishes what this block has found, in `parts` parts in room, and leaves in room what this
 // thread's quarter of the block has collected.
-HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_place &at, int parts)
+HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_tile &at, int parts)
 {
     const int row = (int)threadIdx.x % 64, quarter = (int)threadIdx.x / 64;
     int most = 0;
@@ -1406,15 +1406,15 @@ HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_place &at, 
         most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)(p * 64 + row) * 4)));
     if (quarter == 0) {
         ht_sts4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4, ht_as_float((unsigned)most));
-        if (at.meeting.pieces > 1)
-            ht_st_relaxed_i32(at.meeting.published + at.meeting.piece * 64 + row, most);
+        if (at.exchange.pieces > 1)
+            ht_st_relaxed_i32(at.exchange.published + at.exchange.piece * 64 + row, most);
     }
-    const int found = at.meeting.pieces > 1 ? collect<64, PACK_THREADS, 8>(g, at.src, at.row0, at.meeting) : most;
+    const int found = at.exchange.pieces > 1 ? collect<64, PACK_THREADS, 8>(g, at.src, at.row0, at.exchange) : most;
     ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
 }
 
 // A row's largest magnitude over all of k, from what the quarters have collected.
-HT_DEVICE int magnitude_of_row(const pack_place &at, int row)
+HT_DEVICE int magnitude_of_row(const pack_tile &at, int row)
 {
     int most = 0;
     most = larger(most, (int)ht_as_uint(ht_lds4(at.room + (unsigned)((ROOM_FOUND + 0) * 64 + row) * 4)));
@@ -1426,8 +1426,8 @@ HT_DEVICE int magnitude_of_row(const pack_place &at, int row)
 
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
 template <int CHECK>
-HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
-                           float factor, pack_tally *tally)
+HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
+                           float factor, large_counts *large_count)
 {
     unsigned packed[SLICES][4];
     {
@@ -1445,7 +1445,7 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
         ht_split_four<4>(packed, 1 * SLICE_BYTES, x);
     }
     for (int i = 0; CHECK > 0 && i < 4; i++)
-        ht_count_large_f16x2(&tally->count, &tally->odd, packed[0][i], TALLY_LEAST);
+        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -1457,32 +1457,32 @@ HT_DEVICE void write_chunk(const pack_place &place, unsigned char *atoms, int at
 // The tile's chunks into the row block's atoms, from chunk `first` of k on. Eight rows and up to four chunks of one atom lie
 // side by side in a warp: each store covers whole sectors. factor: of the rows that this thread writes.
 template <int CHECK>
-HT_DEVICE void write_tile(const pack_place &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
-                          pack_tally *tally)
+HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
+                          large_counts *large_count)
 {
     {
         const int unit = 0 * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[0 % ROWS], tally);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[0 % ROWS], large_count);
     }
     {
         const int unit = 1 * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[1 % ROWS], tally);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[1 % ROWS], large_count);
     }
 }
 
 // The block's number for the data check, from what its threads have seen.
-HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pack_tally &tally)
+HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, const large_counts &large_count)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
-    int seen = seen_by(tally);
+    int counted = counted_by(large_count);
     int live = ht_lds4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4) != 0.0f;
     for (int m = 1; m < LANES; m *= 2)
-        seen += ht_shfl_xor(seen, m);
-    int count = row >= at.rows ? 64 * PACK_TILES : count_of(seen); // rows beyond the matrix do not matter
+        counted += ht_shfl_xor(counted, m);
+    int count = row >= at.rows ? 64 * PACK_TILES : count_of(counted); // rows beyond the matrix do not matter
     for (int m = LANES; m < 32; m *= 2) {
         const int other = ht_shfl_xor(count, m);
         count = other < count ? other : count;
@@ -1500,7 +1500,7 @@ HT_DEVICE void store_tame(const ht_pack_args &g, const pack_place &at, const pac
         both |= other;
     }
     const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind
-    store_number(g, at.tame, least, both & 1, depth);
+    store_count(g, at.tame, least, both & 1, depth);
 }
 
 template <int CHECK>
@@ -1510,7 +1510,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const pack_place at = find_place(g, entry, p.tiles, p.pieces);
+    const pack_tile at = find_tile(g, entry, p.tiles, p.pieces);
     if (at.row_block >= at.row_blocks)
         return; // the other operand has more
     if (!SCALES_ROWS || g.exchange_is_reset)
@@ -1530,8 +1530,8 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
             ht_pdl_wait();
         exchange_magnitudes(g, at, parts);
         ht_barrier();
-        if (at.meeting.pieces > 1 && threadIdx.x == 0)
-            order = ht_add_relaxed_i32(at.meeting.arrived, 1);
+        if (at.exchange.pieces > 1 && threadIdx.x == 0)
+            order = ht_add_relaxed_i32(at.exchange.arrived, 1);
         for (int i = 0; i < ROWS; i++) {
             const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
             factor[i] = ht_pow2(-ht_row_exponent(most));
@@ -1540,14 +1540,14 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         }
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
-    pack_tally tally = {0, 0};
+    large_counts large_count = {0, 0};
     for (int t = 0; t < at.tiles; t++)
-        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &tally);
+        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
     if (CHECK > 0)
-        store_tame(g, at, tally);
-    if (SCALES_ROWS && at.meeting.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
-        const pack_place again = WAVE == 32 ? at : find_place(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
-        leave_meeting<64>(again.meeting, order);
+        store_range_count(g, at, large_count);
+    if (SCALES_ROWS && at.exchange.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
+        const pack_tile again = WAVE == 32 ? at : find_tile(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
+        leave_exchange<64>(again.exchange, order);
     }
 }
 

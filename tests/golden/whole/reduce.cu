@@ -466,15 +466,15 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
 typedef int ht_acc;       // element of a chain
 typedef long long ht_sum; // element of a part
 
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    (void)rest;
+    (void)compensation;
     *sum += part;
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    (void)rest;
+    (void)compensation;
     return sum;
 }
 
@@ -588,7 +588,7 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 //
 // A thread has one element and loads many of its parts before it adds the first: where C is small, the time is that of waiting. Of more
 // parts than one thread loads at once four lanes of a warp take every fourth, eight elements a warp, and lane 0 .. 7 adds up what they have.
-constexpr int REDUCE_THREADS = 128, PARTS_AHEAD = 16, SHARING = 4, SHARED_ELEMENTS = 8;
+constexpr int REDUCE_THREADS = 128, SPLITK_PREFETCH = 16, SHARING = 4, SHARED_ELEMENTS = 8;
 
 // Under the data check the rows of a column are rounded up to whole warps (64 lanes on gfx90a): a warp then has rows of one block of
 // 64 and asks for one verdict, which all its lanes must do together.
@@ -598,24 +598,24 @@ HT_DEVICE int rows_of(const ht_gemm_args &g)
 }
 
 // Parts `from`, from + step, ... of the element whose part 0 lies at `first`.
-HT_DEVICE void add_parts(const ht_gemm_args &g, long long first, int from, int step, ht_sum *sum, ht_sum *rest)
+HT_DEVICE void add_parts(const ht_gemm_args &g, long long first, int from, int step, ht_sum *sum, ht_sum *compensation)
 {
     const long long size = (long long)g.m * g.n;
-    for (int s = from; s < g.splits; s += PARTS_AHEAD * step) {
-        ht_sum part[PARTS_AHEAD];
-        for (int i = 0; i < PARTS_AHEAD; i++)
+    for (int s = from; s < g.splits; s += SPLITK_PREFETCH * step) {
+        ht_sum part[SPLITK_PREFETCH];
+        for (int i = 0; i < SPLITK_PREFETCH; i++)
             part[i] = s + i * step < g.splits ? ht_ldg_sum(g.partial, first + (s + i * step) * size) : 0;
-        for (int i = 0; i < PARTS_AHEAD && s + i * step < g.splits; i++)
-            ht_add_partial(sum, rest, part[i]);
+        for (int i = 0; i < SPLITK_PREFETCH && s + i * step < g.splits; i++)
+            ht_add_partial(sum, compensation, part[i]);
     }
 }
 
 // What the lane `lanes` away has joins this one's.
-HT_DEVICE void add_other(int lanes, ht_sum *sum, ht_sum *rest)
+HT_DEVICE void add_other(int lanes, ht_sum *sum, ht_sum *compensation)
 {
-    const ht_sum other = ht_shfl_sum(*sum, lanes), left = ht_shfl_sum(*rest, lanes);
-    ht_add_partial(sum, rest, other);
-    *rest += left;
+    const ht_sum other = ht_shfl_sum(*sum, lanes), left = ht_shfl_sum(*compensation, lanes);
+    ht_add_partial(sum, compensation, other);
+    *compensation += left;
 }
 
 // Whether the element is there and the data check leaves it to the product, which the lanes of a warp find out together.
@@ -626,7 +626,7 @@ HT_DEVICE bool is_left(const ht_gemm_args &g, int row, int col)
 
 static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
 {
-    const bool shared = g.splits > PARTS_AHEAD;
+    const bool shared = g.splits > SPLITK_PREFETCH;
     const int tid = (int)threadIdx.x, rows = rows_of(g), lane = shared ? tid / SHARED_ELEMENTS % SHARING : 0;
     const int element = shared ? tid / (SHARED_ELEMENTS * SHARING) * SHARED_ELEMENTS + tid % SHARED_ELEMENTS : tid;
     const long long count = (long long)rows * g.n, at = (long long)blockIdx.x * (REDUCE_THREADS / (shared ? SHARING : 1)) + element;
@@ -636,18 +636,18 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     ht_pdl_wait(); // what comes before is worked out while the parts are
     ht_pdl_trigger();
     const bool ours = at < count && is_left(g, row, col);
-    ht_sum sum = 0, rest = 0;
+    ht_sum sum = 0, compensation = 0;
     if (ours)
-        add_parts(g, first, lane, shared ? SHARING : 1, &sum, &rest);
+        add_parts(g, first, lane, shared ? SHARING : 1, &sum, &compensation);
     if (shared) { // all of the warp
-        add_other(SHARED_ELEMENTS, &sum, &rest);
-        add_other(2 * SHARED_ELEMENTS, &sum, &rest);
+        add_other(SHARED_ELEMENTS, &sum, &compensation);
+        add_other(2 * SHARED_ELEMENTS, &sum, &compensation);
     }
     if (!ours || lane != 0)
         return;
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    sum = ht_sum_of(sum, rest);
+    sum = ht_sum_of(sum, compensation);
     int exponent = 0;
     if (SCALES_SUMS && g.splits > 0)
         exponent = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
@@ -663,7 +663,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
 static int launch(const ht_gemm_args &g, void *stream)
 {
     const long long count = (long long)((g.m + WAVE - 1) / WAVE * WAVE) * g.n; // enough for both countings of rows
-    const int each = g.splits > PARTS_AHEAD ? REDUCE_THREADS / SHARING : REDUCE_THREADS;
+    const int each = g.splits > SPLITK_PREFETCH ? REDUCE_THREADS / SHARING : REDUCE_THREADS;
     return ht_launch_dependent(reduce, (unsigned)((count + each - 1) / each), 1, (unsigned)g.batch,
                                REDUCE_THREADS, 0, stream, g);
 }

@@ -489,14 +489,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -608,11 +608,11 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 // where that takes fewer blocks (C is then written transposed).
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
-struct ht_side {
+struct ht_operand_view {
     const float *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
-    int k_contiguous; // lines are rows, else k
+    int k_major; // lines are rows, else k
     int wide;         // every line begins at a multiple of 16 bytes
 };
 
@@ -623,22 +623,22 @@ struct unpacked_args {
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
-    ht_side p, q;
+    ht_operand_view p, q;
     ht_gemm_args g;
 };
 
 // A line apart by one number alone is the only one: its numbers then lie side by side along k.
-static inline ht_side ht_side_of(const float *src, long long ld, long long stride, int rows, bool k_contiguous)
+static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
-    const bool one_line = !k_contiguous && ld == 1, lines_of_k = k_contiguous || one_line;
+    const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
     const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
 static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
-    const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
-    const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
+    const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
+    const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
@@ -658,11 +658,11 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
 }
 
 // Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
-struct ht_place {
+struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const unpacked_args &args, int zero)
+HT_DEVICE ht_tile_coord ht_tile_coord_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -700,17 +700,17 @@ HT_DEVICE void ht_unpack4(float *v, uint4 x)
 }
 
 // C, or a part of it, by rows of P and of Q.
-struct ht_target {
+struct ht_output_view {
     float *c;
     long long row_step, col_step;
     float alpha, beta;
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
+HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
-    ht_target to;
+    ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
     to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
@@ -723,7 +723,7 @@ HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
 }
 
 // What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
+HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 {
     if (to.whole) {
         v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -796,26 +796,26 @@ struct ht_line {
     int across, line, lines;
 };
 
-template <int ROWS> HT_DEVICE ht_line line_of(const ht_side &s)
+template <int ROWS> HT_DEVICE ht_line line_of(const ht_operand_view &s)
 {
     const int tid = (int)threadIdx.x;
-    return s.k_contiguous ? ht_line{tid % BK, tid / BK, THREADS / BK} : ht_line{tid % ROWS, tid / ROWS, THREADS / ROWS};
+    return s.k_major ? ht_line{tid % BK, tid / BK, THREADS / BK} : ht_line{tid % ROWS, tid / ROWS, THREADS / ROWS};
 }
 
 // How many parts exist where `left` k are left.
-template <int ROWS> HT_DEVICE int parts_there(const ht_side &s, int row0, int left)
+template <int ROWS> HT_DEVICE int parts_there(const ht_operand_view &s, int row0, int left)
 {
     const ht_line own = line_of<ROWS>(s);
     const int rows = s.rows - row0 < ROWS ? s.rows - row0 : ROWS, depth = left < BK ? left : BK;
-    const int last = (s.k_contiguous ? rows : depth) - 1 - own.line; // lines from the first on
-    const int more = s.k_contiguous ? last / (THREADS / BK) : last / (THREADS / ROWS);
-    return last < 0 || own.across >= (s.k_contiguous ? depth : rows) ? 0 : more + 1;
+    const int last = (s.k_major ? rows : depth) - 1 - own.line; // lines from the first on
+    const int more = s.k_major ? last / (THREADS / BK) : last / (THREADS / ROWS);
+    return last < 0 || own.across >= (s.k_major ? depth : rows) ? 0 : more + 1;
 }
 
-template <int ROWS> HT_DEVICE source open_source(const ht_side &s, int row0, ht_k_range k)
+template <int ROWS> HT_DEVICE source open_source(const ht_operand_view &s, int row0, ht_k_range k)
 {
     const ht_line own = line_of<ROWS>(s);
-    const int row = s.k_contiguous ? own.line : own.across, l = s.k_contiguous ? own.across : own.line;
+    const int row = s.k_major ? own.line : own.across, l = s.k_major ? own.across : own.line;
     source from;
     from.at = s.src + (long long)blockIdx.z * s.stride + (row0 + row) * s.row_step + (k.begin + l) * s.k_step;
     from.there = parts_there<ROWS>(s, row0, k.end - k.begin);
@@ -823,9 +823,9 @@ template <int ROWS> HT_DEVICE source open_source(const ht_side &s, int row0, ht_
 }
 
 // Loads this thread's numbers of a step and moves on to the next one, of which `left` k are there. Beyond the matrix are zeros.
-template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_side &s, int row0, int left)
+template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_operand_view &s, int row0, int left)
 {
-    const long long stride = ht_opaque(line_of<ROWS>(s).lines * (s.k_contiguous ? s.row_step : s.k_step));
+    const long long stride = ht_opaque(line_of<ROWS>(s).lines * (s.k_major ? s.row_step : s.k_step));
     const float *at = from->at;
     for (int i = 0; i < PARTS; i++) {
         part[i] = i < from->there ? ht_ldg4(at) : 0.0f;
@@ -836,11 +836,11 @@ template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *fr
         from->there = parts_there<ROWS>(s, row0, left);
 }
 
-template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const ht_side &s)
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const ht_operand_view &s)
 {
     const ht_line own = line_of<ROWS>(s);
-    const unsigned to = stage + (unsigned)(s.k_contiguous ? own.across * PITCH + own.line : own.line * PITCH + own.across) * 4;
-    const int step = s.k_contiguous ? THREADS / BK : THREADS / ROWS * PITCH;
+    const unsigned to = stage + (unsigned)(s.k_major ? own.across * PITCH + own.line : own.line * PITCH + own.across) * 4;
+    const int step = s.k_major ? THREADS / BK : THREADS / ROWS * PITCH;
     for (int i = 0; i < PARTS; i++) {
         if (ROWS * BK % THREADS == 0 || (int)threadIdx.x + i * THREADS < ROWS * BK)
             ht_sts4(to + (unsigned)(i * step) * 4, part[i]);
@@ -848,12 +848,12 @@ template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned st
 }
 
 // A lane's first row and column in the block's tile.
-HT_DEVICE int own_row(int tid)
+HT_DEVICE int lane_row(int tid)
 {
     return tid / WAVE % WARPS_M * WM + tid % ROW_LANES;
 }
 
-HT_DEVICE int own_column(int tid)
+HT_DEVICE int lane_column(int tid)
 {
     return tid / WAVE / WARPS_M * WN + tid % WAVE / ROW_LANES * NI;
 }
@@ -1208,11 +1208,11 @@ HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool k
 // All of the block's k: the product is in `sum` afterwards.
 HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned smem)
 {
-    const ht_place place = ht_place_of(args, 0);
+    const ht_tile_coord place = ht_tile_coord_of(args, 0);
     const int row0 = place.p_tile * BM, col0 = place.q_tile * BN;
     const ht_k_range range = ht_k_range_of(args, place.split);
     const int tid = (int)threadIdx.x;
-    const unsigned at_p = (unsigned)own_row(tid) * 4, at_q = P_BYTES + (unsigned)own_column(tid) * 4;
+    const unsigned at_p = (unsigned)lane_row(tid) * 4, at_q = P_BYTES + (unsigned)lane_column(tid) * 4;
     const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
     unsigned read = smem;
     float part_p[P_PARTS], part_q[Q_PARTS];
@@ -1252,13 +1252,13 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
 }
 
 // Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
-HT_DEVICE bool stores_fours(const ht_target &to)
+HT_DEVICE bool stores_fours(const ht_output_view &to)
 {
     return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
 }
 
 // A lane's NI numbers of C, `count` of which exist, `step` apart from c on. A branch for each row, not for each element: those took longer than multiplying a few k.
-HT_DEVICE void store_some(const ht_target &to, float *c, ht_acc *sum, int count, bool fours, long long apart)
+HT_DEVICE void store_some(const ht_output_view &to, float *c, ht_acc *sum, int count, bool fours, long long apart)
 {
     const long long step = ht_opaque(apart); // else multiples of it are kept from row to row
     sum[0] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[0]) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -1310,19 +1310,19 @@ HT_DEVICE void store_some(const ht_target &to, float *c, ht_acc *sum, int count,
 // two rows' numbers, so that each has 16 of the same 32 rows and all store 128 bytes of a column at once, not 64 bytes of two: sectors that are
 // stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by fours: NI lanes turn theirs, so that
 // each has one column of NI rows; one by one, each in a line of its own, they took four times as long.
-struct ht_own {
+struct ht_lane_tile {
     int row, col;   // in the block's tile, of the lane's first number
-    bool halves, turned;
+    bool halves, transposed;
 };
 
-HT_DEVICE ht_own own_numbers(const ht_target &to, int tid)
+HT_DEVICE ht_lane_tile lane_tile_of(const ht_output_view &to, int tid)
 {
-    ht_own own;
+    ht_lane_tile own;
     own.halves = to.row_step == 1 && (to.col_step % 8 != 0 || (unsigned long long)to.c % 32 != 0);
-    own.turned = !own.halves && to.col_step == 1 && !stores_fours(to);
+    own.transposed = !own.halves && to.col_step == 1 && !stores_fours(to);
     const int half = tid / ROW_LANES & 1, lane = tid % NI;
-    own.row = own_row(tid) + (own.halves ? half * ROW_LANES : own.turned ? -lane : 0);
-    own.col = own_column(tid) + (own.halves ? -half * NI : own.turned ? lane : 0);
+    own.row = lane_row(tid) + (own.halves ? half * ROW_LANES : own.transposed ? -lane : 0);
+    own.col = lane_column(tid) + (own.halves ? -half * NI : own.transposed ? lane : 0);
     return own;
 }
 
@@ -1378,13 +1378,13 @@ HT_DEVICE void exchange_halves(ht_acc *v, ht_acc *w)
     }
 }
 
-HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_own &own)
+HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_lane_tile &own)
 {
     if (own.halves) {
         exchange_halves(sum[0], sum[1]);
         exchange_halves(sum[2], sum[3]);
     }
-    if (own.turned) {
+    if (own.transposed) {
         {
             ht_lane_transpose<NI, 1>(sum[0]);
         }
@@ -1403,9 +1403,9 @@ HT_DEVICE void exchange(ht_acc (*sum)[NI], const ht_own &own)
 HT_DEVICE void store_sums(const unpacked_args &args, ht_acc (*sum)[NI])
 {
     const int zero = (int)ht_opaque(0), tid = (int)threadIdx.x + zero; // worked out once more: a place is not kept meanwhile
-    const ht_place place = ht_place_of(args, zero);
-    const ht_target to = ht_target_of(args, place.split);
-    const ht_own own = own_numbers(to, tid);
+    const ht_tile_coord place = ht_tile_coord_of(args, zero);
+    const ht_output_view to = ht_output_view_of(args, place.split);
+    const ht_lane_tile own = lane_tile_of(to, tid);
     const int row = place.p_tile * BM + own.row, col = place.q_tile * BN + own.col;
     const bool fours = stores_fours(to) && args.q.rows - col >= NI;
     float *const c = to.c + row * to.row_step + col * to.col_step;
@@ -1413,26 +1413,26 @@ HT_DEVICE void store_sums(const unpacked_args &args, ht_acc (*sum)[NI])
     {
         const int down = (own.halves ? 0 / 2 * 2 : 0) * ROW_LANES, across = own.halves ? 0 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across; // that are left
-        const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[0], count, fours, own.turned ? to.row_step : to.col_step);
+        const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[0], count, fours, own.transposed ? to.row_step : to.col_step);
     }
     {
         const int down = (own.halves ? 1 / 2 * 2 : 1) * ROW_LANES, across = own.halves ? 1 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across;
-        const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[1], count, fours, own.turned ? to.row_step : to.col_step);
+        const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[1], count, fours, own.transposed ? to.row_step : to.col_step);
     }
     {
         const int down = (own.halves ? 2 / 2 * 2 : 2) * ROW_LANES, across = own.halves ? 2 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across;
-        const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[2], count, fours, own.turned ? to.row_step : to.col_step);
+        const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[2], count, fours, own.transposed ? to.row_step : to.col_step);
     }
     {
         const int down = (own.halves ? 3 / 2 * 2 : 3) * ROW_LANES, across = own.halves ? 3 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across;
-        const int count = (own.turned ? columns : rows) <= 0 ? 0 : own.turned ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[3], count, fours, own.turned ? to.row_step : to.col_step);
+        const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[3], count, fours, own.transposed ? to.row_step : to.col_step);
     }
 }
 

@@ -489,14 +489,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -608,11 +608,11 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 // where that takes fewer blocks (C is then written transposed).
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
-struct ht_side {
+struct ht_operand_view {
     const float *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
-    int k_contiguous; // lines are rows, else k
+    int k_major; // lines are rows, else k
     int wide;         // every line begins at a multiple of 16 bytes
 };
 
@@ -623,22 +623,22 @@ struct unpacked_args {
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
-    ht_side p, q;
+    ht_operand_view p, q;
     ht_gemm_args g;
 };
 
 // A line apart by one number alone is the only one: its numbers then lie side by side along k.
-static inline ht_side ht_side_of(const float *src, long long ld, long long stride, int rows, bool k_contiguous)
+static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
-    const bool one_line = !k_contiguous && ld == 1, lines_of_k = k_contiguous || one_line;
+    const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
     const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
 static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
 {
-    const ht_side a = ht_side_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
-    const ht_side b = ht_side_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
+    const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
+    const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
@@ -658,11 +658,11 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
 }
 
 // Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
-struct ht_place {
+struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
 
-HT_DEVICE ht_place ht_place_of(const unpacked_args &args, int zero)
+HT_DEVICE ht_tile_coord ht_tile_coord_of(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, y = (int)blockIdx.y + zero;
     if (args.folded != 0)
@@ -700,17 +700,17 @@ HT_DEVICE void ht_unpack4(float *v, uint4 x)
 }
 
 // C, or a part of it, by rows of P and of Q.
-struct ht_target {
+struct ht_output_view {
     float *c;
     long long row_step, col_step;
     float alpha, beta;
     bool whole;
 };
 
-HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
+HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
     const ht_gemm_args &g = args.g;
-    ht_target to;
+    ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
     to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
@@ -723,7 +723,7 @@ HT_DEVICE ht_target ht_target_of(const unpacked_args &args, int split)
 }
 
 // What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
+HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 {
     if (to.whole) {
         v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
@@ -741,148 +741,148 @@ HT_DEVICE float ht_element(const ht_target &to, const float *c, float v)
 //                  row 0   thread 0 1 ... 7                                               k 0-3   thread 0    1   ...  31
 //                  row 1   thread 8 9 ... 15                                              k 4-7   thread 32  33   ...  63
 //
-// Either way a line is read in pieces of 16 bytes by threads side by side, AHEAD lines of 32 k at once. Results are the same bits: a class has
+// Either way a line is read in pieces of 16 bytes by threads side by side, PREFETCH lines of 32 k at once. Results are the same bits: a class has
 // a chain of multiply-adds for each BK of k, the chains are added up, then the eight classes through shared memory.
-constexpr int THREADS = 256, CLASSES = 8, OWN = 4; // OWN: rows of a thread, k of a class
-constexpr int LINE = CLASSES * OWN, AHEAD = BK / LINE;
-constexpr int BESIDE = THREADS / CLASSES;          // threads of a class
+constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 4; // PER_THREAD: rows of a thread, k of a class
+constexpr int LINE = K_LANES * PER_THREAD, PREFETCH = BK / LINE;
+constexpr int THREADS_PER_K_LANE = THREADS / K_LANES;          // threads of a class
 // Of a block of SETS sets of rows: rows, a class's sums in shared memory (4: classes of neighbouring threads in other banks), bytes of all.
 template <int SETS> constexpr int ROWS = SETS * BM;
 template <int SETS> constexpr int PITCH = BN * ROWS<SETS> + 4;
-template <int SETS> constexpr int SMEM_BYTES = 4 * CLASSES * PITCH<SETS>;
-static_assert(BM == BESIDE * OWN, "each class has all rows");
+template <int SETS> constexpr int SMEM_BYTES = 4 * K_LANES * PITCH<SETS>;
+static_assert(BM == THREADS_PER_K_LANE * PER_THREAD, "each class has all rows");
 
 // What a thread reads.
-struct tall_task {
+struct tall_skinny_task {
     const float *p, *q;           // of the batch entry, the block's first row and column
     long long p_line, q_k, q_col; // elements from line to line of P, from k to k and from column to column of Q
     int rows, cols;               // of P and Q, from there on
-    int member, own_k;            // which of its class it is; its first k of each 32
+    int lane_in_group, lane_k;            // which of its class it is; its first k of each 32
     int end;                      // k
 };
 
 // The thread's row i of a set, from the block's first on. Where rows lie side by side and are loaded by fours they are neighbours.
-template <bool P_K, bool WIDE> HT_DEVICE int row_of(const tall_task &t, int set, int i)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int row_of(const tall_skinny_task &t, int set, int i)
 {
-    return set * BM + (!P_K && WIDE ? t.member * OWN + i : t.member + i * BESIDE);
+    return set * BM + (!P_K_MAJOR && WIDE ? t.lane_in_group * PER_THREAD + i : t.lane_in_group + i * THREADS_PER_K_LANE);
 }
 
 // The same, or the last that is there instead: its result is not stored.
-template <bool P_K, bool WIDE> HT_DEVICE int near_row(const tall_task &t, int set, int i)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int near_row(const tall_skinny_task &t, int set, int i)
 {
-    const int row = row_of<P_K, WIDE>(t, set, i);
+    const int row = row_of<P_K_MAJOR, WIDE>(t, set, i);
     return row < t.rows ? row : t.rows - 1;
 }
 
 // Four k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by fours.
-template <bool P_K, bool WIDE> HT_DEVICE void load_rows(float (*v)[OWN], const tall_task &t, int set, int k, int there)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(float (*v)[PER_THREAD], const tall_skinny_task &t, int set, int k, int there)
 {
     v[0][0] = v[0][1] = v[0][2] = v[0][3] = 0.0f;
     if (WIDE) {
-        const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 0) * t.p_line + k : t.p + (k + 0) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
-        if (there > (P_K ? 0 : 0))
+        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 0) * t.p_line + k : t.p + (k + 0) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        if (there > (P_K_MAJOR ? 0 : 0))
             ht_unpack4(v[0], ht_ld16_once(from, true));
     } else {
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 0 : 0), at = P_K ? 0 : 0;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 0), at = P_K_MAJOR ? 0 : 0;
             if (there > at)
-                v[0][0] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 0 : 1), at = P_K ? 1 : 0;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 1), at = P_K_MAJOR ? 1 : 0;
             if (there > at)
-                v[0][1] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 0 : 2), at = P_K ? 2 : 0;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 2), at = P_K_MAJOR ? 2 : 0;
             if (there > at)
-                v[0][2] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 0 : 3), at = P_K ? 3 : 0;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 3), at = P_K_MAJOR ? 3 : 0;
             if (there > at)
-                v[0][3] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
     v[1][0] = v[1][1] = v[1][2] = v[1][3] = 0.0f;
     if (WIDE) {
-        const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 1) * t.p_line + k : t.p + (k + 1) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
-        if (there > (P_K ? 0 : 1))
+        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 1) * t.p_line + k : t.p + (k + 1) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        if (there > (P_K_MAJOR ? 0 : 1))
             ht_unpack4(v[1], ht_ld16_once(from, true));
     } else {
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 1 : 0), at = P_K ? 0 : 1;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 0), at = P_K_MAJOR ? 0 : 1;
             if (there > at)
-                v[1][0] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 1 : 1), at = P_K ? 1 : 1;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 1), at = P_K_MAJOR ? 1 : 1;
             if (there > at)
-                v[1][1] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 1 : 2), at = P_K ? 2 : 1;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 2), at = P_K_MAJOR ? 2 : 1;
             if (there > at)
-                v[1][2] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 1 : 3), at = P_K ? 3 : 1;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 3), at = P_K_MAJOR ? 3 : 1;
             if (there > at)
-                v[1][3] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
     v[2][0] = v[2][1] = v[2][2] = v[2][3] = 0.0f;
     if (WIDE) {
-        const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 2) * t.p_line + k : t.p + (k + 2) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
-        if (there > (P_K ? 0 : 2))
+        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 2) * t.p_line + k : t.p + (k + 2) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        if (there > (P_K_MAJOR ? 0 : 2))
             ht_unpack4(v[2], ht_ld16_once(from, true));
     } else {
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 2 : 0), at = P_K ? 0 : 2;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 0), at = P_K_MAJOR ? 0 : 2;
             if (there > at)
-                v[2][0] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 2 : 1), at = P_K ? 1 : 2;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 1), at = P_K_MAJOR ? 1 : 2;
             if (there > at)
-                v[2][1] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 2 : 2), at = P_K ? 2 : 2;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 2), at = P_K_MAJOR ? 2 : 2;
             if (there > at)
-                v[2][2] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 2 : 3), at = P_K ? 3 : 2;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 3), at = P_K_MAJOR ? 3 : 2;
             if (there > at)
-                v[2][3] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
     v[3][0] = v[3][1] = v[3][2] = v[3][3] = 0.0f;
     if (WIDE) {
-        const float *from = P_K ? t.p + near_row<P_K, WIDE>(t, set, 3) * t.p_line + k : t.p + (k + 3) * t.p_line + row_of<P_K, WIDE>(t, set, 0);
-        if (there > (P_K ? 0 : 3))
+        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 3) * t.p_line + k : t.p + (k + 3) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        if (there > (P_K_MAJOR ? 0 : 3))
             ht_unpack4(v[3], ht_ld16_once(from, true));
     } else {
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 3 : 0), at = P_K ? 0 : 3;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 0), at = P_K_MAJOR ? 0 : 3;
             if (there > at)
-                v[3][0] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 3 : 1), at = P_K ? 1 : 3;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 1), at = P_K_MAJOR ? 1 : 3;
             if (there > at)
-                v[3][1] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 3 : 2), at = P_K ? 2 : 3;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 2), at = P_K_MAJOR ? 2 : 3;
             if (there > at)
-                v[3][2] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
-            const int row = near_row<P_K, WIDE>(t, set, P_K ? 3 : 3), at = P_K ? 3 : 3;
+            const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 3), at = P_K_MAJOR ? 3 : 3;
             if (there > at)
-                v[3][3] = ht_ldg4(t.p + (P_K ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
 }
@@ -900,59 +900,59 @@ HT_DEVICE void load_column(float *v, const float *from, long long q_k, int there
     from += q_k;
 }
 
-// A step: AHEAD lines of P from k on, times Q, in a chain for each result. WHOLE: all of their k are there.
-template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (*sum)[OWN], const tall_task &t, int k)
+// A step: PREFETCH lines of P from k on, times Q, in a chain for each result. WHOLE: all of their k are there.
+template <bool P_K_MAJOR, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (*sum)[PER_THREAD], const tall_skinny_task &t, int k)
 {
-    float x[AHEAD][OWN][OWN];
-    const int own = k + t.own_k;
+    float x[PREFETCH][PER_THREAD][PER_THREAD];
+    const int own = k + t.lane_k;
     {
-        load_rows<P_K, WIDE>(x[0], t, 0, own + 0 * LINE, WHOLE ? OWN : t.end - own - 0 * LINE);
+        load_rows<P_K_MAJOR, WIDE>(x[0], t, 0, own + 0 * LINE, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
     }
     {
-        load_rows<P_K, WIDE>(x[1], t, 0, own + 1 * LINE, WHOLE ? OWN : t.end - own - 1 * LINE);
+        load_rows<P_K_MAJOR, WIDE>(x[1], t, 0, own + 1 * LINE, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
     }
     const float *column = t.q + own * t.q_k;
     {
-        float chain[OWN] = {0.0f, 0.0f, 0.0f, 0.0f};
+        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
         {
-            float y[OWN];
-            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[OWN];
-            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
         sum[0][0] = __fadd_rn(sum[0][0], chain[0]);
         sum[0][1] = __fadd_rn(sum[0][1], chain[1]);
@@ -961,46 +961,46 @@ template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (
         column += 0 + 1 < t.cols ? t.q_col : 0; // of one too many the result is not stored
     }
     {
-        float chain[OWN] = {0.0f, 0.0f, 0.0f, 0.0f};
+        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
         {
-            float y[OWN];
-            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[OWN];
-            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
         sum[1][0] = __fadd_rn(sum[1][0], chain[0]);
         sum[1][1] = __fadd_rn(sum[1][1], chain[1]);
@@ -1009,46 +1009,46 @@ template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (
         column += 1 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float chain[OWN] = {0.0f, 0.0f, 0.0f, 0.0f};
+        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
         {
-            float y[OWN];
-            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[OWN];
-            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
         sum[2][0] = __fadd_rn(sum[2][0], chain[0]);
         sum[2][1] = __fadd_rn(sum[2][1], chain[1]);
@@ -1057,46 +1057,46 @@ template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (
         column += 2 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float chain[OWN] = {0.0f, 0.0f, 0.0f, 0.0f};
+        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
         {
-            float y[OWN];
-            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[OWN];
-            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? OWN : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            float y[PER_THREAD];
+            load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
         sum[3][0] = __fadd_rn(sum[3][0], chain[0]);
         sum[3][1] = __fadd_rn(sum[3][1], chain[1]);
@@ -1107,9 +1107,9 @@ template <bool P_K, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (
 }
 
 // All k, then a class's sums of the thread's rows into shared memory.
-template <bool P_K, bool WIDE> HT_DEVICE void multiply_steps(const tall_task &t, unsigned to)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void multiply_steps(const tall_skinny_task &t, unsigned to)
 {
-    ht_acc sum[BN][OWN];
+    ht_acc sum[BN][PER_THREAD];
     sum[0][0] = sum[0][1] = sum[0][2] = sum[0][3] = 0.0f;
     sum[1][0] = sum[1][1] = sum[1][2] = sum[1][3] = 0.0f;
     sum[2][0] = sum[2][1] = sum[2][2] = sum[2][3] = 0.0f;
@@ -1117,186 +1117,186 @@ template <bool P_K, bool WIDE> HT_DEVICE void multiply_steps(const tall_task &t,
     int k = 0;
 #pragma unroll 1
     for (; k + BK <= t.end; k += BK)
-        multiply_step<P_K, WIDE, true>(sum, t, k);
+        multiply_step<P_K_MAJOR, WIDE, true>(sum, t, k);
     if (k < t.end)
-        multiply_step<P_K, WIDE, false>(sum, t, k);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K, WIDE>(t, 0, 0)) * 4, sum[0][0]);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K, WIDE>(t, 0, 1)) * 4, sum[0][1]);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K, WIDE>(t, 0, 2)) * 4, sum[0][2]);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K, WIDE>(t, 0, 3)) * 4, sum[0][3]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K, WIDE>(t, 0, 0)) * 4, sum[1][0]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K, WIDE>(t, 0, 1)) * 4, sum[1][1]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K, WIDE>(t, 0, 2)) * 4, sum[1][2]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K, WIDE>(t, 0, 3)) * 4, sum[1][3]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K, WIDE>(t, 0, 0)) * 4, sum[2][0]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K, WIDE>(t, 0, 1)) * 4, sum[2][1]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K, WIDE>(t, 0, 2)) * 4, sum[2][2]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K, WIDE>(t, 0, 3)) * 4, sum[2][3]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K, WIDE>(t, 0, 0)) * 4, sum[3][0]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K, WIDE>(t, 0, 1)) * 4, sum[3][1]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K, WIDE>(t, 0, 2)) * 4, sum[3][2]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K, WIDE>(t, 0, 3)) * 4, sum[3][3]);
+        multiply_step<P_K_MAJOR, WIDE, false>(sum, t, k);
+    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[0][0]);
+    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[0][1]);
+    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[0][2]);
+    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[0][3]);
+    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[1][0]);
+    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[1][1]);
+    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[1][2]);
+    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[1][3]);
+    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[2][0]);
+    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[2][1]);
+    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[2][2]);
+    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[2][3]);
+    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[3][0]);
+    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[3][1]);
+    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[3][2]);
+    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[3][3]);
 }
 
-// The same where k is one line at most, in a block of AHEAD sets of rows: COUNT of them at once from set `first` on.
-template <bool P_K, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tall_task &t, int first, unsigned to)
+// The same where k is one line at most, in a block of PREFETCH sets of rows: COUNT of them at once from set `first` on.
+template <bool P_K_MAJOR, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tall_skinny_task &t, int first, unsigned to)
 {
-    float x[COUNT][OWN][OWN];
+    float x[COUNT][PER_THREAD][PER_THREAD];
     for (int s = 0; s < COUNT; s++)
-        load_rows<P_K, WIDE>(x[s], t, first + s, t.own_k, t.end - t.own_k);
-    const float *column = t.q + t.own_k * t.q_k;
+        load_rows<P_K_MAJOR, WIDE>(x[s], t, first + s, t.lane_k, t.end - t.lane_k);
+    const float *column = t.q + t.lane_k * t.q_k;
     {
-        float y[OWN];
-        load_column(y, column, t.q_k, t.end - t.own_k);
+        float y[PER_THREAD];
+        load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 0)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 1)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 2)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 3)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
             }
         }
         column += 0 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float y[OWN];
-        load_column(y, column, t.q_k, t.end - t.own_k);
+        float y[PER_THREAD];
+        load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 0)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 1)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 2)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 3)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
             }
         }
         column += 1 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float y[OWN];
-        load_column(y, column, t.q_k, t.end - t.own_k);
+        float y[PER_THREAD];
+        load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 0)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 1)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 2)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 3)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
             }
         }
         column += 2 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float y[OWN];
-        load_column(y, column, t.q_k, t.end - t.own_k);
+        float y[PER_THREAD];
+        load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 0)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 1)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 2)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
             }
             {
                 float chain = 0.0f;
-                chain = __fmaf_rn(P_K ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * AHEAD * BM + row_of<P_K, WIDE>(t, first + s, 3)) * 4, chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
             }
         }
         column += 3 + 1 < t.cols ? t.q_col : 0;
@@ -1304,12 +1304,12 @@ template <bool P_K, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tal
 }
 
 // One result from the sums of its classes.
-template <int SETS> HT_DEVICE float add_classes(unsigned from)
+template <int SETS> HT_DEVICE float add_k_lanes(unsigned from)
 {
-    float v[CLASSES];
-    for (int i = 0; i < CLASSES; i++)
+    float v[K_LANES];
+    for (int i = 0; i < K_LANES; i++)
         v[i] = ht_lds4(from + (unsigned)(i * PITCH<SETS>) * 4);
-    for (int half = CLASSES / 2; half > 0; half /= 2)
+    for (int half = K_LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
             v[i] = __fadd_rn(v[i], v[i + half]);
     return v[0];
@@ -1317,69 +1317,69 @@ template <int SETS> HT_DEVICE float add_classes(unsigned from)
 
 // The first row of P and column of Q of a block. args.folded counts tiles of Q here: the next block has the next columns, so that it reads from
 // L2 what this one has read of P. zero: added to what says which block it is.
-struct tall_place {
+struct tall_skinny_tile {
     int row0, col0;
 };
 
-template <int SETS> HT_DEVICE tall_place find_place(const unpacked_args &args, int zero)
+template <int SETS> HT_DEVICE tall_skinny_tile find_tile(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, q_tiles = args.folded, p_tile = q_tiles > 1 ? x / q_tiles : x;
     return {p_tile * ROWS<SETS>, (x - p_tile * q_tiles) * BN};
 }
 
 // From a class's sums to C.
-template <int SETS> HT_DEVICE void store_tile(const unpacked_args &args, const tall_place &place, unsigned smem)
+template <int SETS> HT_DEVICE void store_tile(const unpacked_args &args, const tall_skinny_tile &place, unsigned smem)
 {
-    const ht_target to = ht_target_of(args, 0);
+    const ht_output_view to = ht_output_view_of(args, 0);
     const int rows = args.p.rows - place.row0, cols = args.q.rows - place.col0;
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < ROWS<SETS> * BN; i += THREADS) {
         const int row = i % ROWS<SETS>, col = i / ROWS<SETS>;
         if (row < rows && col < cols) {
             float *at = to.c + (place.row0 + row) * to.row_step + (place.col0 + col) * to.col_step;
-            ht_stg4(at, ht_element(to, at, add_classes<SETS>(smem + (unsigned)i * 4)));
+            ht_stg4(at, ht_element(to, at, add_k_lanes<SETS>(smem + (unsigned)i * 4)));
         }
     }
 }
 
-template <bool P_K, int SETS> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
+template <bool P_K_MAJOR, int SETS> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
 {
-    const tall_place place = find_place<SETS>(args, 0);
-    const int tid = (int)threadIdx.x, own_class = P_K ? tid % CLASSES : tid / BESIDE;
-    tall_task t;
-    t.p_line = P_K ? args.p.row_step : args.p.k_step;
+    const tall_skinny_tile place = find_tile<SETS>(args, 0);
+    const int tid = (int)threadIdx.x, k_lane = P_K_MAJOR ? tid % K_LANES : tid / THREADS_PER_K_LANE;
+    tall_skinny_task t;
+    t.p_line = P_K_MAJOR ? args.p.row_step : args.p.k_step;
     t.q_k = args.q.k_step;
     t.q_col = args.q.row_step;
-    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + place.row0 * (P_K ? t.p_line : 1);
+    t.p = args.p.src + (long long)blockIdx.z * args.p.stride + place.row0 * (P_K_MAJOR ? t.p_line : 1);
     t.q = args.q.src + (long long)blockIdx.z * args.q.stride + place.col0 * t.q_col;
     t.rows = args.p.rows - place.row0;
     t.cols = args.q.rows - place.col0;
-    t.member = P_K ? tid / CLASSES : tid % BESIDE;
-    t.own_k = own_class * OWN;
+    t.lane_in_group = P_K_MAJOR ? tid / K_LANES : tid % THREADS_PER_K_LANE;
+    t.lane_k = k_lane * PER_THREAD;
     t.end = args.k;
-    const unsigned to = smem + (unsigned)(own_class * PITCH<SETS>) * 4;
-    const bool wide = args.p.wide != 0 && (P_K ? t.end % OWN == 0 : t.rows >= ROWS<SETS>);
+    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * 4;
+    const bool wide = args.p.wide != 0 && (P_K_MAJOR ? t.end % PER_THREAD == 0 : t.rows >= ROWS<SETS>);
     ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
     ht_pdl_trigger();
     if constexpr (SETS > 1) {
         if (wide)
-            multiply_sets<P_K, true, SETS>(t, 0, to);
+            multiply_sets<P_K_MAJOR, true, SETS>(t, 0, to);
         for (int set = 0; !wide && set < SETS; set++)
-            multiply_sets<P_K, false, 1>(t, set, to);
+            multiply_sets<P_K_MAJOR, false, 1>(t, set, to);
     } else {
         if (wide)
-            multiply_steps<P_K, true>(t, to);
+            multiply_steps<P_K_MAJOR, true>(t, to);
         else
-            multiply_steps<P_K, false>(t, to);
+            multiply_steps<P_K_MAJOR, false>(t, to);
     }
     ht_barrier();
-    store_tile<SETS>(args, find_place<SETS>(args, (int)ht_opaque(0)), smem); // found again: no registers for it in between
+    store_tile<SETS>(args, find_tile<SETS>(args, (int)ht_opaque(0)), smem); // found again: no registers for it in between
 }
 
 template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES<SETS>>();
-    if (args.p.k_contiguous)
+    if (args.p.k_major)
         multiply_tile<true, SETS>(args, smem);
     else
         multiply_tile<false, SETS>(args, smem);
@@ -1388,7 +1388,7 @@ template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(T
 static int init(void)
 {
     const int code = ht_allow_smem(gemm<1>, SMEM_BYTES<1>);
-    return code != 0 ? code : ht_allow_smem(gemm<AHEAD>, SMEM_BYTES<AHEAD>);
+    return code != 0 ? code : ht_allow_smem(gemm<PREFETCH>, SMEM_BYTES<PREFETCH>);
 }
 
 template <int SETS> static int launch_sets(unpacked_args args, unsigned batch, void *stream)
@@ -1402,7 +1402,7 @@ static int launch(const ht_gemm_args &g, void *stream)
 {
     constexpr long long MANY_ROWS = 2LL * BM * SMS; // two blocks an SM: more come one after the other
     const unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
-    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<AHEAD>(args, (unsigned)g.batch, stream)
+    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<PREFETCH>(args, (unsigned)g.batch, stream)
                                                      : launch_sets<1>(args, (unsigned)g.batch, stream);
 }
 

@@ -148,8 +148,8 @@ constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 2, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 1,
-              IS_FALLBACK = 0, SMS = 108, PRODUCTS = 6, PRODUCT_A = 70, PRODUCT_B = 292, ROWS_BESIDE = 0,
-              GROUPS = 1;
+              IS_FALLBACK = 0, SMS = 108, PRODUCTS = 6, PRODUCT_A = 70, PRODUCT_B = 292, A_FROM_REGISTERS = 0,
+              PINGPONG_GROUPS = 1;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -446,12 +446,12 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 
 // frag/simt: where a lane's results lie in a 16 x 8 tile of C, as mma.sync m16n8k16 has it (PTX ISA, "Matrix Fragments for
 // mma.m16n8k16"): lane (g = lane / 4, t = lane % 4) has columns 2t, 2t + 1 of the tile and its rows g, g + WAVE / 4, ...; or
-// neighbours (ROWS_BESIDE), where the fragments of P are loaded in that order.
+// neighbours (A_FROM_REGISTERS), where the fragments of P are loaded in that order.
 constexpr int D_REGS = 128 / WAVE; // results of a lane in one tile
 
 HT_DEVICE int ht_d_row(int lane, int i)
 {
-    return ROWS_BESIDE ? (lane >> 2) * 2 + i : (lane >> 2) + i * (WAVE / 4);
+    return A_FROM_REGISTERS ? (lane >> 2) * 2 + i : (lane >> 2) + i * (WAVE / 4);
 }
 
 HT_DEVICE int ht_d_col(int lane, int j)
@@ -462,7 +462,7 @@ HT_DEVICE int ht_d_col(int lane, int j)
 // Multiply-adds in FP32 take one k, for two of which a lane loads the rows and columns of its results.
 constexpr int FP32_K = 1, FP32_STEPS = 2;
 constexpr bool FP32_APART = false;
-constexpr int A_OWN = D_REGS / 2, B_OWN = 2;
+constexpr int A_PER_LANE = D_REGS / 2, B_PER_LANE = 2;
 
 HT_DEVICE int ht_lane_k(int)
 {
@@ -482,9 +482,9 @@ HT_DEVICE int ht_lane_col(int lane, int j)
 // d += x * y^T
 HT_DEVICE void ht_multiply(float *d, const float *x, const float *y)
 {
-    for (int i = 0; i < A_OWN; i++)
-        for (int j = 0; j < B_OWN; j++)
-            d[i * B_OWN + j] = __fmaf_rn(x[i], y[j], d[i * B_OWN + j]);
+    for (int i = 0; i < A_PER_LANE; i++)
+        for (int j = 0; j < B_PER_LANE; j++)
+            d[i * B_PER_LANE + j] = __fmaf_rn(x[i], y[j], d[i * B_PER_LANE + j]);
 }
 
 template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned, int)
@@ -590,14 +590,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -712,16 +712,16 @@ struct ht_value_range {
     unsigned least;
 };
 
-HT_DEVICE void ht_observe(ht_value_range *seen, unsigned bits)
+HT_DEVICE void ht_observe(ht_value_range *value_range, unsigned bits)
 {
     const unsigned below = (bits << 1) - 1;
-    seen->least = below < seen->least ? below : seen->least;
+    value_range->least = below < value_range->least ? below : value_range->least;
 }
 
-HT_DEVICE bool ht_is_safe_range(const ht_value_range &seen)
+HT_DEVICE bool ht_is_safe_range(const ht_value_range &value_range)
 {
     constexpr unsigned LOW = (127u - 50u) << 24;
-    return seen.least >= LOW - 1;
+    return value_range.least >= LOW - 1;
 }
 
 // Whether none of `count` numbers is an infinity or NaN.
@@ -735,18 +735,18 @@ template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v)
 }
 
 // A chain of the matrix unit joins the sum. What is rounded off is kept beside it.
-HT_DEVICE void ht_join(float *sum, float *rest, const float *chain)
+HT_DEVICE void ht_twosum_join(float *sum, float *compensation, const float *chain)
 {
     for (int q = 0; q < D_REGS; q++)
-        rest[q] = __fadd_rn(rest[q], ht_add_exact(sum + q, chain[q]));
+        compensation[q] = __fadd_rn(compensation[q], ht_add_exact(sum + q, chain[q]));
 }
 
 // What stands beside the sum joins it; beside it remains what that rounds off. Nothing where the sum is infinite or NaN.
-HT_DEVICE void ht_promote_compensation(float *sum, float *rest)
+HT_DEVICE void ht_promote_compensation(float *sum, float *compensation)
 {
     for (int q = 0; q < D_REGS; q++) {
-        const float off = ht_add_exact(sum + q, rest[q]);
-        rest[q] = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;
+        const float off = ht_add_exact(sum + q, compensation[q]);
+        compensation[q] = __fmul_rn(off, 0.0f) == 0.0f ? off : 0.0f;
     }
 }
 
@@ -819,27 +819,27 @@ struct ht_source {
     int rows_left, k_left;              // of the matrix, from the stage's first row and k on
     int row_bytes, k_bytes;             // in shared memory, from row to row and from k to k
     unsigned to;                        // bytes into the operand's stage
-    bool k_contiguous, aligned;
+    bool k_major, aligned;
 };
 
 template <int ROWS, int THREADS>
-HT_DEVICE ht_source ht_open_source(const float *src, long long ld, bool k_contiguous, int row, int rows, int k0, int k,
+HT_DEVICE ht_source ht_open_source(const float *src, long long ld, bool k_major, int row, int rows, int k0, int k,
                                    int tid)
 {
-    const int per_line = (k_contiguous ? BK : ROWS) / 4, pitch = k_contiguous ? K_PITCH : ht_row_pitch<ROWS>;
+    const int per_line = (k_major ? BK : ROWS) / 4, pitch = k_major ? K_PITCH : ht_row_pitch<ROWS>;
     ht_source s;
     s.line = tid / per_line;
     s.lines = THREADS / per_line;
     s.across = tid % per_line * 4;
-    s.at = src + (k_contiguous ? (long long)(row + s.line) * ld + k0 : (long long)(k0 + s.line) * ld + row) + s.across;
+    s.at = src + (k_major ? (long long)(row + s.line) * ld + k0 : (long long)(k0 + s.line) * ld + row) + s.across;
     s.part_stride = s.lines * ld;
-    s.step_stride = k_contiguous ? BK : BK * ld;
+    s.step_stride = k_major ? BK : BK * ld;
     s.rows_left = rows - row;
     s.k_left = k - k0;
-    s.row_bytes = k_contiguous ? pitch * 4 : 4;
-    s.k_bytes = k_contiguous ? 4 : pitch * 4;
+    s.row_bytes = k_major ? pitch * 4 : 4;
+    s.k_bytes = k_major ? 4 : pitch * 4;
     s.to = (unsigned)(s.line * pitch + s.across) * 4;
-    s.k_contiguous = k_contiguous;
+    s.k_major = k_major;
     s.aligned = ((unsigned long long)src | (unsigned long long)ld * 4) % 16 == 0;
     return s;
 }
@@ -862,9 +862,9 @@ HT_DEVICE uint4 ht_load_guarded(const float *from, int there)
 // Loads this thread's parts of a stage and moves on to the next stage.
 template <int ROWS, int PARTS> HT_DEVICE void ht_load_vectors(uint4 *part, ht_source *s)
 {
-    const int lines = s->k_contiguous ? s->rows_left : s->k_left;
-    const int run = (s->k_contiguous ? s->k_left : s->rows_left) - s->across;
-    const int own = s->k_contiguous ? ROWS : BK; // lines of a stage
+    const int lines = s->k_major ? s->rows_left : s->k_left;
+    const int run = (s->k_major ? s->k_left : s->rows_left) - s->across;
+    const int own = s->k_major ? ROWS : BK; // lines of a stage
     const long long stride = ht_opaque(s->part_stride); // else a multiple of it for every part is kept in a register
     const float *from = s->at;
     if (s->aligned && run >= 4 && lines >= own && s->line + (PARTS - 1) * s->lines < own) {
@@ -885,10 +885,10 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_load_vectors(uint4 *part, ht_so
 // Stores them.
 template <int ROWS, int PARTS> HT_DEVICE void ht_store_vectors(unsigned stage, const uint4 *part, const ht_source &s)
 {
-    const int pitch = s.k_contiguous ? s.row_bytes : s.k_bytes; // of a line, bytes
+    const int pitch = s.k_major ? s.row_bytes : s.k_bytes; // of a line, bytes
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
-        if (s.line + i * s.lines < (s.k_contiguous ? ROWS : BK))
+        if (s.line + i * s.lines < (s.k_major ? ROWS : BK))
             ht_sts16(stage + s.to + (unsigned)(i * s.lines * pitch), part[i]);
     }
 }
@@ -919,7 +919,7 @@ HT_DEVICE unsigned ht_bf16_pair(float x, float y)
 #endif
 
 template <int ROWS> constexpr int ht_slices_bytes = SLICES * ROWS * BK * 2;                // of an operand's stage
-template <int ROWS, bool K_CONTIGUOUS> constexpr int ht_pitch = (K_CONTIGUOUS ? BK : ROWS) * 2; // bytes from line to line
+template <int ROWS, bool K_MAJOR> constexpr int ht_pitch = (K_MAJOR ? BK : ROWS) * 2; // bytes from line to line
 
 // What a line's pieces are exchanged by, as bytes: as many values as pieces stand side by side in the banks.
 template <int PITCH> HT_DEVICE unsigned ht_bank_swizzle(int line)
@@ -939,22 +939,22 @@ HT_DEVICE void ht_split_pair(float x, float y, unsigned *slice)
 }
 
 // Cuts this thread's parts of a stage, looks at them and stores them.
-template <int ROWS, int PARTS, int THREADS, bool K_CONTIGUOUS>
-HT_DEVICE void ht_split_vectors(unsigned stage, const uint4 *part, const ht_source &from, ht_value_range *seen)
+template <int ROWS, int PARTS, int THREADS, bool K_MAJOR>
+HT_DEVICE void ht_split_vectors(unsigned stage, const uint4 *part, const ht_source &from, ht_value_range *value_range)
 {
-    constexpr int PITCH = ht_pitch<ROWS, K_CONTIGUOUS>, OWN = K_CONTIGUOUS ? ROWS : BK;
+    constexpr int PITCH = ht_pitch<ROWS, K_MAJOR>, PER_THREAD = K_MAJOR ? ROWS : BK;
     constexpr int LINES = THREADS / (PITCH / 8); // a power of two, and from.line is below it
     const unsigned to =
         stage + (unsigned)(from.line * PITCH + (from.across & 4) * 2) + ((unsigned)(from.across / 8 * 16) ^ ht_bank_swizzle<PITCH>(from.line));
 #pragma unroll
     for (int i = 0; i < PARTS; i++) {
-        if (OWN % LINES == 0 || from.line + i * LINES < OWN) {
+        if (PER_THREAD % LINES == 0 || from.line + i * LINES < PER_THREAD) {
             const uint4 v = part[i];
             unsigned first[SLICES], second[SLICES];
-            ht_observe(seen, v.x);
-            ht_observe(seen, v.y);
-            ht_observe(seen, v.z);
-            ht_observe(seen, v.w);
+            ht_observe(value_range, v.x);
+            ht_observe(value_range, v.y);
+            ht_observe(value_range, v.z);
+            ht_observe(value_range, v.w);
             ht_split_pair(ht_as_float(v.x), ht_as_float(v.y), first);
             ht_split_pair(ht_as_float(v.z), ht_as_float(v.w), second);
 #pragma unroll
@@ -966,25 +966,25 @@ HT_DEVICE void ht_split_vectors(unsigned stage, const uint4 *part, const ht_sour
 
 // Where the piece begins that holds (row, k), one of them a multiple of 8; and from there the piece `rows` and `k`, multiples
 // of 16, further.
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_matrix_at(int row, int k)
+template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_at(int row, int k)
 {
-    constexpr int PITCH = ht_pitch<ROWS, K_CONTIGUOUS>;
-    const int line = K_CONTIGUOUS ? row : k, across = K_CONTIGUOUS ? k : row;
+    constexpr int PITCH = ht_pitch<ROWS, K_MAJOR>;
+    const int line = K_MAJOR ? row : k, across = K_MAJOR ? k : row;
     return (unsigned)(line * PITCH) + ((unsigned)(across / 8 * 16) ^ ht_bank_swizzle<PITCH>(line));
 }
 
-template <int ROWS, bool K_CONTIGUOUS> HT_DEVICE unsigned ht_matrix_on(unsigned at, int rows, int k)
+template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_on(unsigned at, int rows, int k)
 {
-    const int lines = K_CONTIGUOUS ? rows : k, across = K_CONTIGUOUS ? k : rows;
-    return (at ^ (unsigned)(across * 2)) + (unsigned)(lines * ht_pitch<ROWS, K_CONTIGUOUS>);
+    const int lines = K_MAJOR ? rows : k, across = K_MAJOR ? k : rows;
+    return (at ^ (unsigned)(across * 2)) + (unsigned)(lines * ht_pitch<ROWS, K_MAJOR>);
 }
 
 // Four 8 x 8 matrices of every slice into four neighbouring registers; from slice to slice STRIDE registers.
-template <int ROWS, bool K_CONTIGUOUS, int STRIDE> HT_DEVICE void ht_load_matrices(unsigned *r, unsigned at)
+template <int ROWS, bool K_MAJOR, int STRIDE> HT_DEVICE void ht_load_matrices(unsigned *r, unsigned at)
 {
 #pragma unroll
     for (int s = 0; s < SLICES; s++) {
-        if (K_CONTIGUOUS)
+        if (K_MAJOR)
             ht_ldmatrix_x4(r + s * STRIDE, at + (unsigned)(s * ROWS * BK * 2));
         else
             ht_ldmatrix_x4_trans(r + s * STRIDE, at + (unsigned)(s * ROWS * BK * 2));
@@ -998,38 +998,38 @@ template <int ROWS, bool K_CONTIGUOUS, int STRIDE> HT_DEVICE void ht_load_matric
 //
 //   device memory -> registers, SETS steps ahead -> cut into slices, in one of two stages -> fragments
 //
-// (ROWS_BESIDE: by warpgroups, as drawn further down; here is what both do alike.)
+// (A_FROM_REGISTERS: by warpgroups, as drawn further down; here is what both do alike.)
 //
 // The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
 // multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
-constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * GROUPS;
-constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / GROUPS; // groups share a tile: its steps, or all but the first look on
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * PINGPONG_GROUPS;
+constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / PINGPONG_GROUPS; // groups share a tile: its steps, or all but the first look on
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
 constexpr int K_STEPS = BK / FRAGMENT_K;        // MMAs of a product per step
-constexpr int KEEPS = IS_FALLBACK;                  // keep beside each sum what it rounds off
+constexpr int COMPENSATED = IS_FALLBACK;                  // keep beside each sum what it rounds off
 constexpr int ROWS_AT_ONCE = MI * NI > 8 ? 1 : MI, ROW_GROUPS = MI / ROWS_AT_ONCE; // up to eight chains at once
 constexpr int B_PAIRS = (NI + 1) / 2;           // loads of B's fragments: two column tiles each; one alone is loaded twice
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one tile
 constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
-constexpr int SETS = A_PARTS + B_PARTS > 8 || KEEPS ? 1 : 2; // steps that are on their way in registers, where these suffice
-constexpr int A_BYTES = ht_stage_bytes<BM>, A_CUT_BYTES = ROWS_BESIDE ? 0 : ht_slices_bytes<BM>; // P is cut in shared memory, or in registers
-constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, CUT_BYTES = A_CUT_BYTES + ht_slices_bytes<BN>;
-constexpr int STAGE_BYTES = FP32_BYTES > CUT_BYTES ? FP32_BYTES : CUT_BYTES;
-constexpr int RING_BYTES = GROUPS * (ROWS_BESIDE ? 3 : 2) * CUT_BYTES; // of warpgroups, each group its own
+constexpr int SETS = A_PARTS + B_PARTS > 8 || COMPENSATED ? 1 : 2; // steps that are on their way in registers, where these suffice
+constexpr int A_BYTES = ht_stage_bytes<BM>, A_SLICES_BYTES = A_FROM_REGISTERS ? 0 : ht_slices_bytes<BM>; // P is cut in shared memory, or in registers
+constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, SLICES_BYTES = A_SLICES_BYTES + ht_slices_bytes<BN>;
+constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTES;
+constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
 static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
-static_assert(STAGE_BYTES % 128 == 0 && A_CUT_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
+static_assert(STAGE_BYTES % 128 == 0 && A_SLICES_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
 // One operand: element (row, k) is src[row * ld + k] where k is contiguous, else src[k * ld + row].
-struct ht_side {
+struct ht_matrix_view {
     const float *src;
     long long ld, stride; // elements; from batch entry to batch entry
-    int rows, k_contiguous;
+    int rows, k_major;
 };
 
 // What each block asks for first lies together: each further line of constants comes late.
@@ -1037,12 +1037,12 @@ struct unpacked_args {
     int k, splits;                // as g has them
     int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
-    ht_side p, q;
+    ht_matrix_view p, q;
     ht_gemm_args g;
 };
 
 // Which part of C: the tile's row and column among the tiles of P and Q, the part of k, the entry of the batch.
-struct ht_spot {
+struct ht_tile_coord {
     int row, col, split, entry;
 };
 
@@ -1050,19 +1050,19 @@ struct ht_spot {
 struct ht_task {
     const float *p, *q;
     long long p_ld, q_ld;
-    bool p_k_contiguous, q_k_contiguous;
+    bool p_k_major, q_k_major;
     int row0, rows, col0, cols, k0, k, steps;
     int tid, lane, warp_row, warp_col;
 };
 
-HT_DEVICE ht_source open_p(const ht_task &t, bool k_contiguous)
+HT_DEVICE ht_source open_p(const ht_task &t, bool k_major)
 {
-    return ht_open_source<BM, THREADS>(t.p, t.p_ld, k_contiguous, t.row0, t.rows, t.k0, t.k, t.tid);
+    return ht_open_source<BM, THREADS>(t.p, t.p_ld, k_major, t.row0, t.rows, t.k0, t.k, t.tid);
 }
 
-HT_DEVICE ht_source open_q(const ht_task &t, bool k_contiguous)
+HT_DEVICE ht_source open_q(const ht_task &t, bool k_major)
 {
-    return ht_open_source<BN, THREADS>(t.q, t.q_ld, k_contiguous, t.col0, t.cols, t.k0, t.k, t.tid);
+    return ht_open_source<BN, THREADS>(t.q, t.q_ld, k_major, t.col0, t.cols, t.k0, t.k, t.tid);
 }
 
 HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
@@ -1101,27 +1101,27 @@ HT_DEVICE void clear_sums(ht_acc (*sum)[NI][D_REGS])
     sum[1][3][3] = 0.0f;
 }
 
-HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS])
+HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS])
 {
-    ht_promote_compensation(sum[0][0], rest[0][0]);
-    ht_promote_compensation(sum[0][1], rest[0][1]);
-    ht_promote_compensation(sum[0][2], rest[0][2]);
-    ht_promote_compensation(sum[0][3], rest[0][3]);
-    ht_promote_compensation(sum[1][0], rest[1][0]);
-    ht_promote_compensation(sum[1][1], rest[1][1]);
-    ht_promote_compensation(sum[1][2], rest[1][2]);
-    ht_promote_compensation(sum[1][3], rest[1][3]);
+    ht_promote_compensation(sum[0][0], compensation[0][0]);
+    ht_promote_compensation(sum[0][1], compensation[0][1]);
+    ht_promote_compensation(sum[0][2], compensation[0][2]);
+    ht_promote_compensation(sum[0][3], compensation[0][3]);
+    ht_promote_compensation(sum[1][0], compensation[1][0]);
+    ht_promote_compensation(sum[1][1], compensation[1][1]);
+    ht_promote_compensation(sum[1][2], compensation[1][2]);
+    ht_promote_compensation(sum[1][3], compensation[1][3]);
 }
 
 // A step of 16 k of a few rows of a warp's tiles: the scheme's products, that of the high slices last, in chains of their own.
 // Each MMA cuts what lies below its sum's last bits, so a chain may meet its leading product once: nothing that grows with k is
-// cut. KEEPS: the leading product has the chain to itself, which joins `sum` with nothing lost; the others go to `rest`, behind
+// cut. COMPENSATED: the leading product has the chain to itself, which joins `sum` with nothing lost; the others go to `compensation`, behind
 // what was rounded off.
-HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned (*a)[SLICES][4],
+HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], unsigned (*a)[SLICES][4],
                              unsigned (*b)[2 * B_PAIRS][2])
 {
     ht_acc chain[ROWS_AT_ONCE][NI][D_REGS];
-    ht_acc(*const small)[NI][D_REGS] = KEEPS ? rest : chain; // of all products but the leading one
+    ht_acc(*const corrections)[NI][D_REGS] = COMPENSATED ? compensation : chain; // of all products but the leading one
     ht_clear(chain[0][0]);
     ht_clear(chain[0][1]);
     ht_clear(chain[0][2]);
@@ -1130,46 +1130,46 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
     ht_clear(chain[1][1]);
     ht_clear(chain[1][2]);
     ht_clear(chain[1][3]);
-    ht_mma(small[0][0], a[0][2], b[0][0]);
-    ht_mma(small[0][1], a[0][2], b[0][1]);
-    ht_mma(small[0][2], a[0][2], b[0][2]);
-    ht_mma(small[0][3], a[0][2], b[0][3]);
-    ht_mma(small[1][0], a[1][2], b[0][0]);
-    ht_mma(small[1][1], a[1][2], b[0][1]);
-    ht_mma(small[1][2], a[1][2], b[0][2]);
-    ht_mma(small[1][3], a[1][2], b[0][3]);
-    ht_mma(small[0][0], a[0][1], b[1][0]);
-    ht_mma(small[0][1], a[0][1], b[1][1]);
-    ht_mma(small[0][2], a[0][1], b[1][2]);
-    ht_mma(small[0][3], a[0][1], b[1][3]);
-    ht_mma(small[1][0], a[1][1], b[1][0]);
-    ht_mma(small[1][1], a[1][1], b[1][1]);
-    ht_mma(small[1][2], a[1][1], b[1][2]);
-    ht_mma(small[1][3], a[1][1], b[1][3]);
-    ht_mma(small[0][0], a[0][0], b[2][0]);
-    ht_mma(small[0][1], a[0][0], b[2][1]);
-    ht_mma(small[0][2], a[0][0], b[2][2]);
-    ht_mma(small[0][3], a[0][0], b[2][3]);
-    ht_mma(small[1][0], a[1][0], b[2][0]);
-    ht_mma(small[1][1], a[1][0], b[2][1]);
-    ht_mma(small[1][2], a[1][0], b[2][2]);
-    ht_mma(small[1][3], a[1][0], b[2][3]);
-    ht_mma(small[0][0], a[0][1], b[0][0]);
-    ht_mma(small[0][1], a[0][1], b[0][1]);
-    ht_mma(small[0][2], a[0][1], b[0][2]);
-    ht_mma(small[0][3], a[0][1], b[0][3]);
-    ht_mma(small[1][0], a[1][1], b[0][0]);
-    ht_mma(small[1][1], a[1][1], b[0][1]);
-    ht_mma(small[1][2], a[1][1], b[0][2]);
-    ht_mma(small[1][3], a[1][1], b[0][3]);
-    ht_mma(small[0][0], a[0][0], b[1][0]);
-    ht_mma(small[0][1], a[0][0], b[1][1]);
-    ht_mma(small[0][2], a[0][0], b[1][2]);
-    ht_mma(small[0][3], a[0][0], b[1][3]);
-    ht_mma(small[1][0], a[1][0], b[1][0]);
-    ht_mma(small[1][1], a[1][0], b[1][1]);
-    ht_mma(small[1][2], a[1][0], b[1][2]);
-    ht_mma(small[1][3], a[1][0], b[1][3]);
+    ht_mma(corrections[0][0], a[0][2], b[0][0]);
+    ht_mma(corrections[0][1], a[0][2], b[0][1]);
+    ht_mma(corrections[0][2], a[0][2], b[0][2]);
+    ht_mma(corrections[0][3], a[0][2], b[0][3]);
+    ht_mma(corrections[1][0], a[1][2], b[0][0]);
+    ht_mma(corrections[1][1], a[1][2], b[0][1]);
+    ht_mma(corrections[1][2], a[1][2], b[0][2]);
+    ht_mma(corrections[1][3], a[1][2], b[0][3]);
+    ht_mma(corrections[0][0], a[0][1], b[1][0]);
+    ht_mma(corrections[0][1], a[0][1], b[1][1]);
+    ht_mma(corrections[0][2], a[0][1], b[1][2]);
+    ht_mma(corrections[0][3], a[0][1], b[1][3]);
+    ht_mma(corrections[1][0], a[1][1], b[1][0]);
+    ht_mma(corrections[1][1], a[1][1], b[1][1]);
+    ht_mma(corrections[1][2], a[1][1], b[1][2]);
+    ht_mma(corrections[1][3], a[1][1], b[1][3]);
+    ht_mma(corrections[0][0], a[0][0], b[2][0]);
+    ht_mma(corrections[0][1], a[0][0], b[2][1]);
+    ht_mma(corrections[0][2], a[0][0], b[2][2]);
+    ht_mma(corrections[0][3], a[0][0], b[2][3]);
+    ht_mma(corrections[1][0], a[1][0], b[2][0]);
+    ht_mma(corrections[1][1], a[1][0], b[2][1]);
+    ht_mma(corrections[1][2], a[1][0], b[2][2]);
+    ht_mma(corrections[1][3], a[1][0], b[2][3]);
+    ht_mma(corrections[0][0], a[0][1], b[0][0]);
+    ht_mma(corrections[0][1], a[0][1], b[0][1]);
+    ht_mma(corrections[0][2], a[0][1], b[0][2]);
+    ht_mma(corrections[0][3], a[0][1], b[0][3]);
+    ht_mma(corrections[1][0], a[1][1], b[0][0]);
+    ht_mma(corrections[1][1], a[1][1], b[0][1]);
+    ht_mma(corrections[1][2], a[1][1], b[0][2]);
+    ht_mma(corrections[1][3], a[1][1], b[0][3]);
+    ht_mma(corrections[0][0], a[0][0], b[1][0]);
+    ht_mma(corrections[0][1], a[0][0], b[1][1]);
+    ht_mma(corrections[0][2], a[0][0], b[1][2]);
+    ht_mma(corrections[0][3], a[0][0], b[1][3]);
+    ht_mma(corrections[1][0], a[1][0], b[1][0]);
+    ht_mma(corrections[1][1], a[1][0], b[1][1]);
+    ht_mma(corrections[1][2], a[1][0], b[1][2]);
+    ht_mma(corrections[1][3], a[1][0], b[1][3]);
     ht_mma(chain[0][0], a[0][0], b[0][0]);
     ht_mma(chain[0][1], a[0][0], b[0][1]);
     ht_mma(chain[0][2], a[0][0], b[0][2]);
@@ -1178,78 +1178,78 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REG
     ht_mma(chain[1][1], a[1][0], b[0][1]);
     ht_mma(chain[1][2], a[1][0], b[0][2]);
     ht_mma(chain[1][3], a[1][0], b[0][3]);
-    if (KEEPS)
-        ht_join(sum[0][0], rest[0][0], chain[0][0]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[0][0], compensation[0][0], chain[0][0]);
     else
         ht_promote(sum[0][0], chain[0][0]);
-    if (KEEPS)
-        ht_join(sum[0][1], rest[0][1], chain[0][1]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[0][1], compensation[0][1], chain[0][1]);
     else
         ht_promote(sum[0][1], chain[0][1]);
-    if (KEEPS)
-        ht_join(sum[0][2], rest[0][2], chain[0][2]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[0][2], compensation[0][2], chain[0][2]);
     else
         ht_promote(sum[0][2], chain[0][2]);
-    if (KEEPS)
-        ht_join(sum[0][3], rest[0][3], chain[0][3]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[0][3], compensation[0][3], chain[0][3]);
     else
         ht_promote(sum[0][3], chain[0][3]);
-    if (KEEPS)
-        ht_join(sum[1][0], rest[1][0], chain[1][0]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[1][0], compensation[1][0], chain[1][0]);
     else
         ht_promote(sum[1][0], chain[1][0]);
-    if (KEEPS)
-        ht_join(sum[1][1], rest[1][1], chain[1][1]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[1][1], compensation[1][1], chain[1][1]);
     else
         ht_promote(sum[1][1], chain[1][1]);
-    if (KEEPS)
-        ht_join(sum[1][2], rest[1][2], chain[1][2]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[1][2], compensation[1][2], chain[1][2]);
     else
         ht_promote(sum[1][2], chain[1][2]);
-    if (KEEPS)
-        ht_join(sum[1][3], rest[1][3], chain[1][3]);
+    if (COMPENSATED)
+        ht_twosum_join(sum[1][3], compensation[1][3], chain[1][3]);
     else
         ht_promote(sum[1][3], chain[1][3]);
 }
 
 // 16 k of a stage, from `k` on. a and b: this lane's pieces of the warp's first fragments.
-template <bool P_K, bool Q_K> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
+template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply_slices(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], unsigned at_a, unsigned at_b, int k)
 {
     unsigned b[SLICES][2 * B_PAIRS][2];
     {
-        ht_load_matrices<BN, Q_K, 4 * B_PAIRS>(&b[0][0][0], ht_matrix_on<BN, Q_K>(at_b, 0 * 2 * MMA_N, k));
+        ht_load_matrices<BN, Q_K_MAJOR, 4 * B_PAIRS>(&b[0][0][0], ht_matrix_on<BN, Q_K_MAJOR>(at_b, 0 * 2 * MMA_N, k));
     }
     {
-        ht_load_matrices<BN, Q_K, 4 * B_PAIRS>(&b[0][2][0], ht_matrix_on<BN, Q_K>(at_b, 1 * 2 * MMA_N, k));
+        ht_load_matrices<BN, Q_K_MAJOR, 4 * B_PAIRS>(&b[0][2][0], ht_matrix_on<BN, Q_K_MAJOR>(at_b, 1 * 2 * MMA_N, k));
     }
     {
         unsigned a[ROWS_AT_ONCE][SLICES][4];
         {
-            ht_load_matrices<BM, P_K, 4>(&a[0][0][0], ht_matrix_on<BM, P_K>(at_a, (0) * MMA_M, k));
+            ht_load_matrices<BM, P_K_MAJOR, 4>(&a[0][0][0], ht_matrix_on<BM, P_K_MAJOR>(at_a, (0) * MMA_M, k));
         }
         {
-            ht_load_matrices<BM, P_K, 4>(&a[1][0][0], ht_matrix_on<BM, P_K>(at_a, (1) * MMA_M, k));
+            ht_load_matrices<BM, P_K_MAJOR, 4>(&a[1][0][0], ht_matrix_on<BM, P_K_MAJOR>(at_a, (1) * MMA_M, k));
         }
-        multiply_rows(sum + 0 * ROWS_AT_ONCE, rest + 0 * ROWS_AT_ONCE, a, b);
+        multiply_rows(sum + 0 * ROWS_AT_ONCE, compensation + 0 * ROWS_AT_ONCE, a, b);
     }
 }
 
-// All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `seen` has seen every number. P_K, Q_K: k is
+// All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `value_range` covers every number. P_K_MAJOR, Q_K_MAJOR: k is
 // contiguous.
-template <bool P_K, bool Q_K>
-HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], ht_value_range *seen, const ht_task &t, unsigned smem)
+template <bool P_K_MAJOR, bool Q_K_MAJOR>
+HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], ht_value_range *value_range, const ht_task &t, unsigned smem)
 {
     uint4 part_p[SETS][A_PARTS], part_q[SETS][B_PARTS];
-    ht_source p = open_p(t, P_K), q = open_q(t, Q_K);
+    ht_source p = open_p(t, P_K_MAJOR), q = open_q(t, Q_K_MAJOR);
     const int m = t.lane >> 3, r = t.lane & 7; // ldmatrix: this lane's matrix, and row of it
-    const unsigned at_a = ht_matrix_at<BM, P_K>(t.warp_row + (m & 1) * 8 + (P_K ? r : 0), (m >> 1) * 8 + (P_K ? 0 : r));
-    const unsigned at_b = A_CUT_BYTES + ht_matrix_at<BN, Q_K>(t.warp_col + (NI > 1 ? m >> 1 : 0) * 8 + (Q_K ? r : 0),
-                                                             (m & 1) * 8 + (Q_K ? 0 : r));
+    const unsigned at_a = ht_matrix_at<BM, P_K_MAJOR>(t.warp_row + (m & 1) * 8 + (P_K_MAJOR ? r : 0), (m >> 1) * 8 + (P_K_MAJOR ? 0 : r));
+    const unsigned at_b = A_SLICES_BYTES + ht_matrix_at<BN, Q_K_MAJOR>(t.warp_col + (NI > 1 ? m >> 1 : 0) * 8 + (Q_K_MAJOR ? r : 0),
+                                                             (m & 1) * 8 + (Q_K_MAJOR ? 0 : r));
     unsigned read = smem, write = smem + STAGE_BYTES;
     ht_load_vectors<BM, A_PARTS>(part_p[0], &p);
     ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
-    ht_split_vectors<BM, A_PARTS, THREADS, P_K>(read, part_p[0], p, seen);
-    ht_split_vectors<BN, B_PARTS, THREADS, Q_K>(read + A_CUT_BYTES, part_q[0], q, seen);
+    ht_split_vectors<BM, A_PARTS, THREADS, P_K_MAJOR>(read, part_p[0], p, value_range);
+    ht_split_vectors<BN, B_PARTS, THREADS, Q_K_MAJOR>(read + A_SLICES_BYTES, part_q[0], q, value_range);
     if (SETS > 1) {
         ht_load_vectors<BM, A_PARTS>(part_p[0], &p);
         ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
@@ -1260,12 +1260,12 @@ HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
             ht_load_vectors<BM, A_PARTS>(part_p[1], &p);
             if (SETS > 1)
                 ht_load_vectors<BN, B_PARTS>(part_q[1], &q);
-            multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, 0);
-            ht_split_vectors<BM, A_PARTS, THREADS, P_K>(write, part_p[0], p, seen); // beyond the last step zeros
+            multiply_slices<P_K_MAJOR, Q_K_MAJOR>(sum, compensation, read + at_a, read + at_b, 0);
+            ht_split_vectors<BM, A_PARTS, THREADS, P_K_MAJOR>(write, part_p[0], p, value_range); // beyond the last step zeros
             if (SETS == 1)
                 ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
-            multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, FRAGMENT_K);
-            ht_split_vectors<BN, B_PARTS, THREADS, Q_K>(write + A_CUT_BYTES, part_q[0], q, seen);
+            multiply_slices<P_K_MAJOR, Q_K_MAJOR>(sum, compensation, read + at_a, read + at_b, FRAGMENT_K);
+            ht_split_vectors<BN, B_PARTS, THREADS, Q_K_MAJOR>(write + A_SLICES_BYTES, part_q[0], q, value_range);
             const unsigned other = read;
             read = write;
             write = other;
@@ -1275,12 +1275,12 @@ HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
             ht_load_vectors<BM, A_PARTS>(part_p[0], &p);
             if (SETS > 1)
                 ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
-            multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, 0);
-            ht_split_vectors<BM, A_PARTS, THREADS, P_K>(write, part_p[1], p, seen);
+            multiply_slices<P_K_MAJOR, Q_K_MAJOR>(sum, compensation, read + at_a, read + at_b, 0);
+            ht_split_vectors<BM, A_PARTS, THREADS, P_K_MAJOR>(write, part_p[1], p, value_range);
             if (SETS == 1)
                 ht_load_vectors<BN, B_PARTS>(part_q[0], &q);
-            multiply_slices<P_K, Q_K>(sum, rest, read + at_a, read + at_b, FRAGMENT_K);
-            ht_split_vectors<BN, B_PARTS, THREADS, Q_K>(write + A_CUT_BYTES, part_q[1], q, seen);
+            multiply_slices<P_K_MAJOR, Q_K_MAJOR>(sum, compensation, read + at_a, read + at_b, FRAGMENT_K);
+            ht_split_vectors<BN, B_PARTS, THREADS, Q_K_MAJOR>(write + A_SLICES_BYTES, part_q[1], q, value_range);
             const unsigned other = read;
             read = write;
             write = other;
@@ -1289,14 +1289,14 @@ HT_DEVICE void multiply_cut(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS
 }
 
 // Where a lane's first row and column are in a stage of FP32, and how far it is to the next row and k, in bytes.
-struct ht_place {
+struct ht_smem_offsets {
     unsigned a, b;
     int a_row, a_k, b_row, b_k;
 };
 
-HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_task &t)
+HT_DEVICE ht_smem_offsets smem_offsets_of(const ht_source &p, const ht_source &q, const ht_task &t)
 {
-    ht_place at;
+    ht_smem_offsets at;
     at.a_row = p.row_bytes;
     at.a_k = p.k_bytes;
     at.b_row = q.row_bytes;
@@ -1308,7 +1308,7 @@ HT_DEVICE ht_place place_of(const ht_source &p, const ht_source &q, const ht_tas
 
 // `depth` k of a stage in FP32, k in its order, in chains of `chain_k` that begin with what was rounded off when the one before
 // joined `sum`.
-HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_REGS], unsigned stage, const ht_place &at,
+HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], unsigned stage, const ht_smem_offsets &at,
                               int depth, int chain_k)
 {
     unsigned from_a = stage + at.a, from_b = stage + at.b;
@@ -1316,67 +1316,67 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI][D_REGS], ht_acc (*rest)[NI][D_RE
 #pragma unroll 1
     for (int k = 0; k < end; k += FP32_STEPS * FP32_K) {
         {
-            float x[MI * A_OWN], y[NI * B_OWN];
-            x[0] = ht_lds4(from_a + (unsigned)((0 / A_OWN * MMA_M + ht_lane_row(0, 0)) * at.a_row + 0 * FP32_K * at.a_k));
-            x[1] = ht_lds4(from_a + (unsigned)((1 / A_OWN * MMA_M + ht_lane_row(0, 1)) * at.a_row + 0 * FP32_K * at.a_k));
-            x[2] = ht_lds4(from_a + (unsigned)((2 / A_OWN * MMA_M + ht_lane_row(0, 0)) * at.a_row + 0 * FP32_K * at.a_k));
-            x[3] = ht_lds4(from_a + (unsigned)((3 / A_OWN * MMA_M + ht_lane_row(0, 1)) * at.a_row + 0 * FP32_K * at.a_k));
-            y[0] = ht_lds4(from_b + (unsigned)((0 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[1] = ht_lds4(from_b + (unsigned)((1 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[2] = ht_lds4(from_b + (unsigned)((2 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[3] = ht_lds4(from_b + (unsigned)((3 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[4] = ht_lds4(from_b + (unsigned)((4 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[5] = ht_lds4(from_b + (unsigned)((5 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[6] = ht_lds4(from_b + (unsigned)((6 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
-            y[7] = ht_lds4(from_b + (unsigned)((7 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
-            ht_multiply(rest[0][0], x + 0 * A_OWN, y + 0 * B_OWN);
-            ht_multiply(rest[0][1], x + 0 * A_OWN, y + 1 * B_OWN);
-            ht_multiply(rest[0][2], x + 0 * A_OWN, y + 2 * B_OWN);
-            ht_multiply(rest[0][3], x + 0 * A_OWN, y + 3 * B_OWN);
-            ht_multiply(rest[1][0], x + 1 * A_OWN, y + 0 * B_OWN);
-            ht_multiply(rest[1][1], x + 1 * A_OWN, y + 1 * B_OWN);
-            ht_multiply(rest[1][2], x + 1 * A_OWN, y + 2 * B_OWN);
-            ht_multiply(rest[1][3], x + 1 * A_OWN, y + 3 * B_OWN);
+            float x[MI * A_PER_LANE], y[NI * B_PER_LANE];
+            x[0] = ht_lds4(from_a + (unsigned)((0 / A_PER_LANE * MMA_M + ht_lane_row(0, 0)) * at.a_row + 0 * FP32_K * at.a_k));
+            x[1] = ht_lds4(from_a + (unsigned)((1 / A_PER_LANE * MMA_M + ht_lane_row(0, 1)) * at.a_row + 0 * FP32_K * at.a_k));
+            x[2] = ht_lds4(from_a + (unsigned)((2 / A_PER_LANE * MMA_M + ht_lane_row(0, 0)) * at.a_row + 0 * FP32_K * at.a_k));
+            x[3] = ht_lds4(from_a + (unsigned)((3 / A_PER_LANE * MMA_M + ht_lane_row(0, 1)) * at.a_row + 0 * FP32_K * at.a_k));
+            y[0] = ht_lds4(from_b + (unsigned)((0 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[1] = ht_lds4(from_b + (unsigned)((1 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[2] = ht_lds4(from_b + (unsigned)((2 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[3] = ht_lds4(from_b + (unsigned)((3 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[4] = ht_lds4(from_b + (unsigned)((4 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[5] = ht_lds4(from_b + (unsigned)((5 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[6] = ht_lds4(from_b + (unsigned)((6 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 0 * FP32_K * at.b_k));
+            y[7] = ht_lds4(from_b + (unsigned)((7 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 0 * FP32_K * at.b_k));
+            ht_multiply(compensation[0][0], x + 0 * A_PER_LANE, y + 0 * B_PER_LANE);
+            ht_multiply(compensation[0][1], x + 0 * A_PER_LANE, y + 1 * B_PER_LANE);
+            ht_multiply(compensation[0][2], x + 0 * A_PER_LANE, y + 2 * B_PER_LANE);
+            ht_multiply(compensation[0][3], x + 0 * A_PER_LANE, y + 3 * B_PER_LANE);
+            ht_multiply(compensation[1][0], x + 1 * A_PER_LANE, y + 0 * B_PER_LANE);
+            ht_multiply(compensation[1][1], x + 1 * A_PER_LANE, y + 1 * B_PER_LANE);
+            ht_multiply(compensation[1][2], x + 1 * A_PER_LANE, y + 2 * B_PER_LANE);
+            ht_multiply(compensation[1][3], x + 1 * A_PER_LANE, y + 3 * B_PER_LANE);
         }
         {
-            float x[MI * A_OWN], y[NI * B_OWN];
-            x[0] = ht_lds4(from_a + (unsigned)((0 / A_OWN * MMA_M + ht_lane_row(0, 0)) * at.a_row + 1 * FP32_K * at.a_k));
-            x[1] = ht_lds4(from_a + (unsigned)((1 / A_OWN * MMA_M + ht_lane_row(0, 1)) * at.a_row + 1 * FP32_K * at.a_k));
-            x[2] = ht_lds4(from_a + (unsigned)((2 / A_OWN * MMA_M + ht_lane_row(0, 0)) * at.a_row + 1 * FP32_K * at.a_k));
-            x[3] = ht_lds4(from_a + (unsigned)((3 / A_OWN * MMA_M + ht_lane_row(0, 1)) * at.a_row + 1 * FP32_K * at.a_k));
-            y[0] = ht_lds4(from_b + (unsigned)((0 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[1] = ht_lds4(from_b + (unsigned)((1 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[2] = ht_lds4(from_b + (unsigned)((2 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[3] = ht_lds4(from_b + (unsigned)((3 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[4] = ht_lds4(from_b + (unsigned)((4 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[5] = ht_lds4(from_b + (unsigned)((5 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[6] = ht_lds4(from_b + (unsigned)((6 / B_OWN * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
-            y[7] = ht_lds4(from_b + (unsigned)((7 / B_OWN * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
-            ht_multiply(rest[0][0], x + 0 * A_OWN, y + 0 * B_OWN);
-            ht_multiply(rest[0][1], x + 0 * A_OWN, y + 1 * B_OWN);
-            ht_multiply(rest[0][2], x + 0 * A_OWN, y + 2 * B_OWN);
-            ht_multiply(rest[0][3], x + 0 * A_OWN, y + 3 * B_OWN);
-            ht_multiply(rest[1][0], x + 1 * A_OWN, y + 0 * B_OWN);
-            ht_multiply(rest[1][1], x + 1 * A_OWN, y + 1 * B_OWN);
-            ht_multiply(rest[1][2], x + 1 * A_OWN, y + 2 * B_OWN);
-            ht_multiply(rest[1][3], x + 1 * A_OWN, y + 3 * B_OWN);
+            float x[MI * A_PER_LANE], y[NI * B_PER_LANE];
+            x[0] = ht_lds4(from_a + (unsigned)((0 / A_PER_LANE * MMA_M + ht_lane_row(0, 0)) * at.a_row + 1 * FP32_K * at.a_k));
+            x[1] = ht_lds4(from_a + (unsigned)((1 / A_PER_LANE * MMA_M + ht_lane_row(0, 1)) * at.a_row + 1 * FP32_K * at.a_k));
+            x[2] = ht_lds4(from_a + (unsigned)((2 / A_PER_LANE * MMA_M + ht_lane_row(0, 0)) * at.a_row + 1 * FP32_K * at.a_k));
+            x[3] = ht_lds4(from_a + (unsigned)((3 / A_PER_LANE * MMA_M + ht_lane_row(0, 1)) * at.a_row + 1 * FP32_K * at.a_k));
+            y[0] = ht_lds4(from_b + (unsigned)((0 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[1] = ht_lds4(from_b + (unsigned)((1 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[2] = ht_lds4(from_b + (unsigned)((2 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[3] = ht_lds4(from_b + (unsigned)((3 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[4] = ht_lds4(from_b + (unsigned)((4 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[5] = ht_lds4(from_b + (unsigned)((5 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[6] = ht_lds4(from_b + (unsigned)((6 / B_PER_LANE * MMA_N + ht_lane_col(0, 0)) * at.b_row + 1 * FP32_K * at.b_k));
+            y[7] = ht_lds4(from_b + (unsigned)((7 / B_PER_LANE * MMA_N + ht_lane_col(0, 1)) * at.b_row + 1 * FP32_K * at.b_k));
+            ht_multiply(compensation[0][0], x + 0 * A_PER_LANE, y + 0 * B_PER_LANE);
+            ht_multiply(compensation[0][1], x + 0 * A_PER_LANE, y + 1 * B_PER_LANE);
+            ht_multiply(compensation[0][2], x + 0 * A_PER_LANE, y + 2 * B_PER_LANE);
+            ht_multiply(compensation[0][3], x + 0 * A_PER_LANE, y + 3 * B_PER_LANE);
+            ht_multiply(compensation[1][0], x + 1 * A_PER_LANE, y + 0 * B_PER_LANE);
+            ht_multiply(compensation[1][1], x + 1 * A_PER_LANE, y + 1 * B_PER_LANE);
+            ht_multiply(compensation[1][2], x + 1 * A_PER_LANE, y + 2 * B_PER_LANE);
+            ht_multiply(compensation[1][3], x + 1 * A_PER_LANE, y + 3 * B_PER_LANE);
         }
         from_a += (unsigned)(FP32_STEPS * FP32_K * at.a_k);
         from_b += (unsigned)(FP32_STEPS * FP32_K * at.b_k);
         const int done = k + FP32_STEPS * FP32_K;
         if (done % chain_k == 0 || done >= end)
-            close_chains(sum, rest);
+            close_chains(sum, compensation);
     }
 }
 
 // All of this block's k in FP32.
 HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p_k, bool q_k, unsigned smem, int chain_k)
 {
-    ht_acc rest[MI][NI][D_REGS];
-    clear_sums(rest);
+    ht_acc compensation[MI][NI][D_REGS];
+    clear_sums(compensation);
     uint4 part_p[A_PARTS], part_q[B_PARTS];
     ht_source p = open_p(t, p_k), q = open_q(t, q_k);
-    const ht_place at = place_of(p, q, t);
+    const ht_smem_offsets at = smem_offsets_of(p, q, t);
     unsigned read = smem, write = smem + STAGE_BYTES;
     ht_load_vectors<BM, A_PARTS>(part_p, &p);
     ht_load_vectors<BN, B_PARTS>(part_q, &q);
@@ -1390,7 +1390,7 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p
             ht_load_vectors<BM, A_PARTS>(part_p, &p);
             ht_load_vectors<BN, B_PARTS>(part_q, &q);
         }
-        multiply_stage(sum, rest, read, at, left < BK ? left : BK, chain_k);
+        multiply_stage(sum, compensation, read, at, left < BK ? left : BK, chain_k);
         if (FAST && more) {
             ht_load_vectors<BM, A_PARTS>(part_p, &p);
             ht_load_vectors<BN, B_PARTS>(part_q, &q);
@@ -1409,12 +1409,12 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p
 HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem, int chain_k)
 {
     if (!FP32_APART)
-        multiply_fp32(sum, t, t.p_k_contiguous, t.q_k_contiguous, smem, chain_k);
-    else if (t.p_k_contiguous && t.q_k_contiguous)
+        multiply_fp32(sum, t, t.p_k_major, t.q_k_major, smem, chain_k);
+    else if (t.p_k_major && t.q_k_major)
         multiply_fp32(sum, t, true, true, smem, chain_k);
-    else if (t.p_k_contiguous)
+    else if (t.p_k_major)
         multiply_fp32(sum, t, true, false, smem, chain_k);
-    else if (t.q_k_contiguous)
+    else if (t.q_k_major)
         multiply_fp32(sum, t, false, true, smem, chain_k);
     else
         multiply_fp32(sum, t, false, false, smem, chain_k);
@@ -1428,18 +1428,18 @@ HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, i
 }
 
 // Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
-struct ht_target {
+struct ht_output_view {
     float *c; // of the first one
     long long ld;
     int rows, cols; // that there are, from the first one on
 };
 
-HT_DEVICE ht_target target_of(const unpacked_args &args, const ht_task &t, const ht_spot &spot)
+HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task &t, const ht_tile_coord &spot)
 {
     const ht_gemm_args &g = args.g;
     const bool whole = g.splits == 1;
     const int row = t.row0 + t.warp_row + ht_d_row(t.lane, 0), col = t.col0 + t.warp_col + ht_d_col(t.lane, 0);
-    ht_target to;
+    ht_output_view to;
     to.ld = ht_opaque(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
     to.rows = t.rows - row;
     to.cols = t.cols - col;
@@ -1449,37 +1449,37 @@ HT_DEVICE ht_target target_of(const unpacked_args &args, const ht_task &t, const
     return to;
 }
 
-template <bool SWAPPED> HT_DEVICE float *place_in(const ht_target &to, int row, int col)
+template <bool SWAP_AB> HT_DEVICE float *address_of(const ht_output_view &to, int row, int col)
 {
-    return to.c + (SWAPPED ? row * to.ld + col : row + col * to.ld);
+    return to.c + (SWAP_AB ? row * to.ld + col : row + col * to.ld);
 }
 
 // What the launch adds the product to. All of it is asked for before it is added to.
-template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS], float beta)
+template <bool SWAP_AB> HT_DEVICE void add_to_sums(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS], float beta)
 {
     {
         const int col = 0 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][0][0 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][0][1 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][0][2 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][0][3 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
@@ -1488,25 +1488,25 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
         const int col = 0 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][0][0 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][0][1 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][0][2 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][0][3 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
@@ -1515,25 +1515,25 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
         const int col = 1 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][1][0 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][1][1 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][1][2 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][1][3 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
@@ -1542,25 +1542,25 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
         const int col = 1 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][1][0 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][1][1 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][1][2 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][1][3 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
@@ -1569,25 +1569,25 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
         const int col = 2 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][2][0 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][2][1 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][2][2 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][2][3 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
@@ -1596,25 +1596,25 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
         const int col = 2 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][2][0 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][2][1 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][2][2 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][2][3 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
@@ -1623,25 +1623,25 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
         const int col = 3 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][3][0 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][3][1 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][3][2 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][3][3 % D_ROWS * D_COLS + 0];
             *v = __fmaf_rn(beta, old, *v);
         }
@@ -1650,189 +1650,189 @@ template <bool SWAPPED> HT_DEVICE void add_to_sums(const ht_target &to, ht_acc (
         const int col = 3 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][3][0 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[0][3][1 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][3][2 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            const float old = row < to.rows && col < to.cols ? ht_ldg4(place_in<SWAPPED>(to, row, col)) : 0.0f;
+            const float old = row < to.rows && col < to.cols ? ht_ldg4(address_of<SWAP_AB>(to, row, col)) : 0.0f;
             ht_acc *const v = &sum[1][3][3 % D_ROWS * D_COLS + 1];
             *v = __fmaf_rn(beta, old, *v);
         }
     }
 }
 
-// Two neighbours in memory at once where they can be: of a row of Q (SWAPPED), or of P where a lane has such rows.
-constexpr bool HAS_PAIRS = ROWS_BESIDE && D_ROWS == 2 && D_COLS == 2;
+// Two neighbours in memory at once where they can be: of a row of Q (SWAP_AB), or of P where a lane has such rows.
+constexpr bool HAS_PAIRS = A_FROM_REGISTERS && D_ROWS == 2 && D_COLS == 2;
 
-template <bool SWAPPED> HT_DEVICE void put_pairs(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+template <bool SWAP_AB> HT_DEVICE void put_pairs(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
     {
-        const int row = SWAPPED ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
-        const int col = 0 * MMA_N + (SWAPPED ? 0 : 0 % D_ROWS);
+        const int row = SWAP_AB ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
+        const int col = 0 * MMA_N + (SWAP_AB ? 0 : 0 % D_ROWS);
         const ht_acc *const v = sum[0][0];
-        const ht_pair two = {v[SWAPPED ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAPPED ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAP_AB ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
-        const int col = 0 * MMA_N + (SWAPPED ? 0 : 1 % D_ROWS);
+        const int row = SWAP_AB ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
+        const int col = 0 * MMA_N + (SWAP_AB ? 0 : 1 % D_ROWS);
         const ht_acc *const v = sum[0][0];
-        const ht_pair two = {v[SWAPPED ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAPPED ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAP_AB ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
-        const int col = 0 * MMA_N + (SWAPPED ? 0 : 2 % D_ROWS);
+        const int row = SWAP_AB ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
+        const int col = 0 * MMA_N + (SWAP_AB ? 0 : 2 % D_ROWS);
         const ht_acc *const v = sum[1][0];
-        const ht_pair two = {v[SWAPPED ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAPPED ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAP_AB ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
-        const int col = 0 * MMA_N + (SWAPPED ? 0 : 3 % D_ROWS);
+        const int row = SWAP_AB ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
+        const int col = 0 * MMA_N + (SWAP_AB ? 0 : 3 % D_ROWS);
         const ht_acc *const v = sum[1][0];
-        const ht_pair two = {v[SWAPPED ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAPPED ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAP_AB ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
-        const int col = 1 * MMA_N + (SWAPPED ? 0 : 0 % D_ROWS);
+        const int row = SWAP_AB ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
+        const int col = 1 * MMA_N + (SWAP_AB ? 0 : 0 % D_ROWS);
         const ht_acc *const v = sum[0][1];
-        const ht_pair two = {v[SWAPPED ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAPPED ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAP_AB ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
-        const int col = 1 * MMA_N + (SWAPPED ? 0 : 1 % D_ROWS);
+        const int row = SWAP_AB ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
+        const int col = 1 * MMA_N + (SWAP_AB ? 0 : 1 % D_ROWS);
         const ht_acc *const v = sum[0][1];
-        const ht_pair two = {v[SWAPPED ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAPPED ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAP_AB ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
-        const int col = 1 * MMA_N + (SWAPPED ? 0 : 2 % D_ROWS);
+        const int row = SWAP_AB ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
+        const int col = 1 * MMA_N + (SWAP_AB ? 0 : 2 % D_ROWS);
         const ht_acc *const v = sum[1][1];
-        const ht_pair two = {v[SWAPPED ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAPPED ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAP_AB ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
-        const int col = 1 * MMA_N + (SWAPPED ? 0 : 3 % D_ROWS);
+        const int row = SWAP_AB ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
+        const int col = 1 * MMA_N + (SWAP_AB ? 0 : 3 % D_ROWS);
         const ht_acc *const v = sum[1][1];
-        const ht_pair two = {v[SWAPPED ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAPPED ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAP_AB ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
-        const int col = 2 * MMA_N + (SWAPPED ? 0 : 0 % D_ROWS);
+        const int row = SWAP_AB ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
+        const int col = 2 * MMA_N + (SWAP_AB ? 0 : 0 % D_ROWS);
         const ht_acc *const v = sum[0][2];
-        const ht_pair two = {v[SWAPPED ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAPPED ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAP_AB ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
-        const int col = 2 * MMA_N + (SWAPPED ? 0 : 1 % D_ROWS);
+        const int row = SWAP_AB ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
+        const int col = 2 * MMA_N + (SWAP_AB ? 0 : 1 % D_ROWS);
         const ht_acc *const v = sum[0][2];
-        const ht_pair two = {v[SWAPPED ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAPPED ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAP_AB ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
-        const int col = 2 * MMA_N + (SWAPPED ? 0 : 2 % D_ROWS);
+        const int row = SWAP_AB ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
+        const int col = 2 * MMA_N + (SWAP_AB ? 0 : 2 % D_ROWS);
         const ht_acc *const v = sum[1][2];
-        const ht_pair two = {v[SWAPPED ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAPPED ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAP_AB ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
-        const int col = 2 * MMA_N + (SWAPPED ? 0 : 3 % D_ROWS);
+        const int row = SWAP_AB ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
+        const int col = 2 * MMA_N + (SWAP_AB ? 0 : 3 % D_ROWS);
         const ht_acc *const v = sum[1][2];
-        const ht_pair two = {v[SWAPPED ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAPPED ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAP_AB ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
-        const int col = 3 * MMA_N + (SWAPPED ? 0 : 0 % D_ROWS);
+        const int row = SWAP_AB ? 0 / D_ROWS * MMA_M + ht_d_row(0, 0) : 0 / D_ROWS * MMA_M;
+        const int col = 3 * MMA_N + (SWAP_AB ? 0 : 0 % D_ROWS);
         const ht_acc *const v = sum[0][3];
-        const ht_pair two = {v[SWAPPED ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAPPED ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 0 % D_ROWS * 2 : 0 % D_ROWS], v[SWAP_AB ? 0 % D_ROWS * 2 + 1 : 0 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
-        const int col = 3 * MMA_N + (SWAPPED ? 0 : 1 % D_ROWS);
+        const int row = SWAP_AB ? 1 / D_ROWS * MMA_M + ht_d_row(0, 1) : 1 / D_ROWS * MMA_M;
+        const int col = 3 * MMA_N + (SWAP_AB ? 0 : 1 % D_ROWS);
         const ht_acc *const v = sum[0][3];
-        const ht_pair two = {v[SWAPPED ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAPPED ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 1 % D_ROWS * 2 : 1 % D_ROWS], v[SWAP_AB ? 1 % D_ROWS * 2 + 1 : 1 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
-        const int col = 3 * MMA_N + (SWAPPED ? 0 : 2 % D_ROWS);
+        const int row = SWAP_AB ? 2 / D_ROWS * MMA_M + ht_d_row(0, 0) : 2 / D_ROWS * MMA_M;
+        const int col = 3 * MMA_N + (SWAP_AB ? 0 : 2 % D_ROWS);
         const ht_acc *const v = sum[1][3];
-        const ht_pair two = {v[SWAPPED ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAPPED ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 2 % D_ROWS * 2 : 2 % D_ROWS], v[SWAP_AB ? 2 % D_ROWS * 2 + 1 : 2 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
     {
-        const int row = SWAPPED ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
-        const int col = 3 * MMA_N + (SWAPPED ? 0 : 3 % D_ROWS);
+        const int row = SWAP_AB ? 3 / D_ROWS * MMA_M + ht_d_row(0, 1) : 3 / D_ROWS * MMA_M;
+        const int col = 3 * MMA_N + (SWAP_AB ? 0 : 3 % D_ROWS);
         const ht_acc *const v = sum[1][3];
-        const ht_pair two = {v[SWAPPED ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAPPED ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
+        const ht_pair two = {v[SWAP_AB ? 3 % D_ROWS * 2 : 3 % D_ROWS], v[SWAP_AB ? 3 % D_ROWS * 2 + 1 : 3 % D_ROWS + 2]};
         if (row < to.rows && col < to.cols)
-            ht_stg8(place_in<SWAPPED>(to, row, col), two);
+            ht_stg8(address_of<SWAP_AB>(to, row, col), two);
     }
 }
 
-template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
     {
         const int col = 0 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][0][0 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][0][1 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][0][2 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][0][3 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][3 % D_ROWS * D_COLS + 0]);
         }
     }
     {
@@ -1840,22 +1840,22 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][0][0 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][0][1 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][0][2 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][0][3 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][3 % D_ROWS * D_COLS + 1]);
         }
     }
     {
@@ -1863,22 +1863,22 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][1][0 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][1][1 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][1][2 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][1][3 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][3 % D_ROWS * D_COLS + 0]);
         }
     }
     {
@@ -1886,22 +1886,22 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][1][0 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][1][1 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][1][2 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][1][3 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][3 % D_ROWS * D_COLS + 1]);
         }
     }
     {
@@ -1909,22 +1909,22 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][2][0 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][2][1 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][2][2 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][2][3 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][3 % D_ROWS * D_COLS + 0]);
         }
     }
     {
@@ -1932,22 +1932,22 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][2][0 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][2][1 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][2][2 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][2][3 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][3 % D_ROWS * D_COLS + 1]);
         }
     }
     {
@@ -1955,22 +1955,22 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][3][0 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][3][1 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][3][2 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][3][3 % D_ROWS * D_COLS + 0]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][3 % D_ROWS * D_COLS + 0]);
         }
     }
     {
@@ -1978,177 +1978,177 @@ template <bool SWAPPED> HT_DEVICE void put_sums(const ht_target &to, ht_acc (*su
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][3][0 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[0][3][1 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][3][2 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
             if (row < to.rows && col < to.cols)
-                ht_stg4(place_in<SWAPPED>(to, row, col), sum[1][3][3 % D_ROWS * D_COLS + 1]);
+                ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][3 % D_ROWS * D_COLS + 1]);
         }
     }
 }
 
 // What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
-// both their columns. Columns of Q side by side (SWAPPED): as many rows' lanes as there are columns, which turn them into one row after the other.
-constexpr bool HAS_TURNS = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
-constexpr int TURNED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
+// both their columns. Columns of Q side by side (SWAP_AB): as many rows' lanes as there are columns, which turn them into one row after the other.
+constexpr bool HAS_TRANSPOSE = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
+constexpr int TRANSPOSED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
 
-template <bool SWAPPED> HT_DEVICE ht_target turned_target(ht_target to, int lane)
+template <bool SWAP_AB> HT_DEVICE ht_output_view transposed_view(ht_output_view to, int lane)
 {
-    const int own = SWAPPED ? (lane >> 2) % TURNED : lane & 1;
-    const int row = SWAPPED ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAPPED ? own / 2 * MMA_N + own % 2 : own * -2;
+    const int own = SWAP_AB ? (lane >> 2) % TRANSPOSED : lane & 1;
+    const int row = SWAP_AB ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAP_AB ? own / 2 * MMA_N + own % 2 : own * -2;
     to.rows -= row;
     to.cols -= col;
-    to.c += SWAPPED ? row * to.ld + col : row + col * to.ld;
+    to.c += SWAP_AB ? row * to.ld + col : row + col * to.ld;
     return to;
 }
 
-HT_DEVICE void put_turned_rows(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+HT_DEVICE void put_transposed_rows(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
     {
         float v[2] = {sum[0][0][0], sum[0][0][2]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[0][0][1], sum[0][0][3]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 0 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 0 * MMA_N + 2 * 1 + 1), v[1]);
     }
     {
         float v[2] = {sum[0][1][0], sum[0][1][2]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[0][1][1], sum[0][1][3]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 1 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 1 * MMA_N + 2 * 1 + 1), v[1]);
     }
     {
         float v[2] = {sum[0][2][0], sum[0][2][2]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[0][2][1], sum[0][2][3]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 2 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 2 * MMA_N + 2 * 1 + 1), v[1]);
     }
     {
         float v[2] = {sum[0][3][0], sum[0][3][2]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 0 + 0), v[0]);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[0][3][1], sum[0][3][3]};
         ht_lane_transpose<2, 1>(v);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 0 + 1), v[0]);
         if (0 * MMA_M < to.rows && 3 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 0 * MMA_M, 3 * MMA_N + 2 * 1 + 1), v[1]);
     }
     {
         float v[2] = {sum[1][0][0], sum[1][0][2]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 0 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 0 + 0), v[0]);
         if (1 * MMA_M < to.rows && 0 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[1][0][1], sum[1][0][3]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 0 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 0 + 1), v[0]);
         if (1 * MMA_M < to.rows && 0 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 0 * MMA_N + 2 * 1 + 1), v[1]);
     }
     {
         float v[2] = {sum[1][1][0], sum[1][1][2]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 1 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 0 + 0), v[0]);
         if (1 * MMA_M < to.rows && 1 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[1][1][1], sum[1][1][3]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 1 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 0 + 1), v[0]);
         if (1 * MMA_M < to.rows && 1 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 1 * MMA_N + 2 * 1 + 1), v[1]);
     }
     {
         float v[2] = {sum[1][2][0], sum[1][2][2]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 2 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 0 + 0), v[0]);
         if (1 * MMA_M < to.rows && 2 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[1][2][1], sum[1][2][3]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 2 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 0 + 1), v[0]);
         if (1 * MMA_M < to.rows && 2 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 2 * MMA_N + 2 * 1 + 1), v[1]);
     }
     {
         float v[2] = {sum[1][3][0], sum[1][3][2]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 3 * MMA_N + 2 * 0 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 0 + 0), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 0 + 0), v[0]);
         if (1 * MMA_M < to.rows && 3 * MMA_N + 2 * 1 + 0 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 1 + 0), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 1 + 0), v[1]);
     }
     {
         float v[2] = {sum[1][3][1], sum[1][3][3]};
         ht_lane_transpose<2, 1>(v);
         if (1 * MMA_M < to.rows && 3 * MMA_N + 2 * 0 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 0 + 1), v[0]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 0 + 1), v[0]);
         if (1 * MMA_M < to.rows && 3 * MMA_N + 2 * 1 + 1 < to.cols)
-            ht_stg4(place_in<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 1 + 1), v[1]);
+            ht_stg4(address_of<false>(to, 1 * MMA_M, 3 * MMA_N + 2 * 1 + 1), v[1]);
     }
 }
 
-HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS])
+HT_DEVICE void put_transposed_columns(const ht_output_view &to, ht_acc (*sum)[NI][D_REGS])
 {
     {
-        float v[TURNED];
+        float v[TRANSPOSED];
         v[0] = sum[0][0][0];
         v[1] = sum[0][0][1];
         v[2] = sum[0][1][0];
@@ -2157,26 +2157,26 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
         v[5] = sum[0][2][1];
         v[6] = sum[0][3][0];
         v[7] = sum[0][3][1];
-        ht_lane_transpose<TURNED, 4>(v);
-        if (0 * MMA_M + ht_d_row(0, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(0, 0), 0 * TURNED * MMA_N / 2), v[0]);
-        if (0 * MMA_M + ht_d_row(4, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(4, 0), 0 * TURNED * MMA_N / 2), v[1]);
-        if (0 * MMA_M + ht_d_row(8, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(8, 0), 0 * TURNED * MMA_N / 2), v[2]);
-        if (0 * MMA_M + ht_d_row(12, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(12, 0), 0 * TURNED * MMA_N / 2), v[3]);
-        if (0 * MMA_M + ht_d_row(16, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(16, 0), 0 * TURNED * MMA_N / 2), v[4]);
-        if (0 * MMA_M + ht_d_row(20, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(20, 0), 0 * TURNED * MMA_N / 2), v[5]);
-        if (0 * MMA_M + ht_d_row(24, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(24, 0), 0 * TURNED * MMA_N / 2), v[6]);
-        if (0 * MMA_M + ht_d_row(28, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(28, 0), 0 * TURNED * MMA_N / 2), v[7]);
+        ht_lane_transpose<TRANSPOSED, 4>(v);
+        if (0 * MMA_M + ht_d_row(0, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(0, 0), 0 * TRANSPOSED * MMA_N / 2), v[0]);
+        if (0 * MMA_M + ht_d_row(4, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(4, 0), 0 * TRANSPOSED * MMA_N / 2), v[1]);
+        if (0 * MMA_M + ht_d_row(8, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(8, 0), 0 * TRANSPOSED * MMA_N / 2), v[2]);
+        if (0 * MMA_M + ht_d_row(12, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(12, 0), 0 * TRANSPOSED * MMA_N / 2), v[3]);
+        if (0 * MMA_M + ht_d_row(16, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(16, 0), 0 * TRANSPOSED * MMA_N / 2), v[4]);
+        if (0 * MMA_M + ht_d_row(20, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(20, 0), 0 * TRANSPOSED * MMA_N / 2), v[5]);
+        if (0 * MMA_M + ht_d_row(24, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(24, 0), 0 * TRANSPOSED * MMA_N / 2), v[6]);
+        if (0 * MMA_M + ht_d_row(28, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(28, 0), 0 * TRANSPOSED * MMA_N / 2), v[7]);
     }
     {
-        float v[TURNED];
+        float v[TRANSPOSED];
         v[0] = sum[0][0][2];
         v[1] = sum[0][0][3];
         v[2] = sum[0][1][2];
@@ -2185,26 +2185,26 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
         v[5] = sum[0][2][3];
         v[6] = sum[0][3][2];
         v[7] = sum[0][3][3];
-        ht_lane_transpose<TURNED, 4>(v);
-        if (0 * MMA_M + ht_d_row(0, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(0, 1), 0 * TURNED * MMA_N / 2), v[0]);
-        if (0 * MMA_M + ht_d_row(4, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(4, 1), 0 * TURNED * MMA_N / 2), v[1]);
-        if (0 * MMA_M + ht_d_row(8, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(8, 1), 0 * TURNED * MMA_N / 2), v[2]);
-        if (0 * MMA_M + ht_d_row(12, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(12, 1), 0 * TURNED * MMA_N / 2), v[3]);
-        if (0 * MMA_M + ht_d_row(16, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(16, 1), 0 * TURNED * MMA_N / 2), v[4]);
-        if (0 * MMA_M + ht_d_row(20, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(20, 1), 0 * TURNED * MMA_N / 2), v[5]);
-        if (0 * MMA_M + ht_d_row(24, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(24, 1), 0 * TURNED * MMA_N / 2), v[6]);
-        if (0 * MMA_M + ht_d_row(28, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 0 * MMA_M + ht_d_row(28, 1), 0 * TURNED * MMA_N / 2), v[7]);
+        ht_lane_transpose<TRANSPOSED, 4>(v);
+        if (0 * MMA_M + ht_d_row(0, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(0, 1), 0 * TRANSPOSED * MMA_N / 2), v[0]);
+        if (0 * MMA_M + ht_d_row(4, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(4, 1), 0 * TRANSPOSED * MMA_N / 2), v[1]);
+        if (0 * MMA_M + ht_d_row(8, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(8, 1), 0 * TRANSPOSED * MMA_N / 2), v[2]);
+        if (0 * MMA_M + ht_d_row(12, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(12, 1), 0 * TRANSPOSED * MMA_N / 2), v[3]);
+        if (0 * MMA_M + ht_d_row(16, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(16, 1), 0 * TRANSPOSED * MMA_N / 2), v[4]);
+        if (0 * MMA_M + ht_d_row(20, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(20, 1), 0 * TRANSPOSED * MMA_N / 2), v[5]);
+        if (0 * MMA_M + ht_d_row(24, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(24, 1), 0 * TRANSPOSED * MMA_N / 2), v[6]);
+        if (0 * MMA_M + ht_d_row(28, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 0 * MMA_M + ht_d_row(28, 1), 0 * TRANSPOSED * MMA_N / 2), v[7]);
     }
     {
-        float v[TURNED];
+        float v[TRANSPOSED];
         v[0] = sum[1][0][0];
         v[1] = sum[1][0][1];
         v[2] = sum[1][1][0];
@@ -2213,26 +2213,26 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
         v[5] = sum[1][2][1];
         v[6] = sum[1][3][0];
         v[7] = sum[1][3][1];
-        ht_lane_transpose<TURNED, 4>(v);
-        if (1 * MMA_M + ht_d_row(0, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(0, 0), 0 * TURNED * MMA_N / 2), v[0]);
-        if (1 * MMA_M + ht_d_row(4, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(4, 0), 0 * TURNED * MMA_N / 2), v[1]);
-        if (1 * MMA_M + ht_d_row(8, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(8, 0), 0 * TURNED * MMA_N / 2), v[2]);
-        if (1 * MMA_M + ht_d_row(12, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(12, 0), 0 * TURNED * MMA_N / 2), v[3]);
-        if (1 * MMA_M + ht_d_row(16, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(16, 0), 0 * TURNED * MMA_N / 2), v[4]);
-        if (1 * MMA_M + ht_d_row(20, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(20, 0), 0 * TURNED * MMA_N / 2), v[5]);
-        if (1 * MMA_M + ht_d_row(24, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(24, 0), 0 * TURNED * MMA_N / 2), v[6]);
-        if (1 * MMA_M + ht_d_row(28, 0) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(28, 0), 0 * TURNED * MMA_N / 2), v[7]);
+        ht_lane_transpose<TRANSPOSED, 4>(v);
+        if (1 * MMA_M + ht_d_row(0, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(0, 0), 0 * TRANSPOSED * MMA_N / 2), v[0]);
+        if (1 * MMA_M + ht_d_row(4, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(4, 0), 0 * TRANSPOSED * MMA_N / 2), v[1]);
+        if (1 * MMA_M + ht_d_row(8, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(8, 0), 0 * TRANSPOSED * MMA_N / 2), v[2]);
+        if (1 * MMA_M + ht_d_row(12, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(12, 0), 0 * TRANSPOSED * MMA_N / 2), v[3]);
+        if (1 * MMA_M + ht_d_row(16, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(16, 0), 0 * TRANSPOSED * MMA_N / 2), v[4]);
+        if (1 * MMA_M + ht_d_row(20, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(20, 0), 0 * TRANSPOSED * MMA_N / 2), v[5]);
+        if (1 * MMA_M + ht_d_row(24, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(24, 0), 0 * TRANSPOSED * MMA_N / 2), v[6]);
+        if (1 * MMA_M + ht_d_row(28, 0) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(28, 0), 0 * TRANSPOSED * MMA_N / 2), v[7]);
     }
     {
-        float v[TURNED];
+        float v[TRANSPOSED];
         v[0] = sum[1][0][2];
         v[1] = sum[1][0][3];
         v[2] = sum[1][1][2];
@@ -2241,31 +2241,31 @@ HT_DEVICE void put_turned_columns(const ht_target &to, ht_acc (*sum)[NI][D_REGS]
         v[5] = sum[1][2][3];
         v[6] = sum[1][3][2];
         v[7] = sum[1][3][3];
-        ht_lane_transpose<TURNED, 4>(v);
-        if (1 * MMA_M + ht_d_row(0, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(0, 1), 0 * TURNED * MMA_N / 2), v[0]);
-        if (1 * MMA_M + ht_d_row(4, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(4, 1), 0 * TURNED * MMA_N / 2), v[1]);
-        if (1 * MMA_M + ht_d_row(8, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(8, 1), 0 * TURNED * MMA_N / 2), v[2]);
-        if (1 * MMA_M + ht_d_row(12, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(12, 1), 0 * TURNED * MMA_N / 2), v[3]);
-        if (1 * MMA_M + ht_d_row(16, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(16, 1), 0 * TURNED * MMA_N / 2), v[4]);
-        if (1 * MMA_M + ht_d_row(20, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(20, 1), 0 * TURNED * MMA_N / 2), v[5]);
-        if (1 * MMA_M + ht_d_row(24, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(24, 1), 0 * TURNED * MMA_N / 2), v[6]);
-        if (1 * MMA_M + ht_d_row(28, 1) < to.rows && 0 * TURNED * MMA_N / 2 < to.cols)
-            ht_stg4(place_in<true>(to, 1 * MMA_M + ht_d_row(28, 1), 0 * TURNED * MMA_N / 2), v[7]);
+        ht_lane_transpose<TRANSPOSED, 4>(v);
+        if (1 * MMA_M + ht_d_row(0, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(0, 1), 0 * TRANSPOSED * MMA_N / 2), v[0]);
+        if (1 * MMA_M + ht_d_row(4, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(4, 1), 0 * TRANSPOSED * MMA_N / 2), v[1]);
+        if (1 * MMA_M + ht_d_row(8, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(8, 1), 0 * TRANSPOSED * MMA_N / 2), v[2]);
+        if (1 * MMA_M + ht_d_row(12, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(12, 1), 0 * TRANSPOSED * MMA_N / 2), v[3]);
+        if (1 * MMA_M + ht_d_row(16, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(16, 1), 0 * TRANSPOSED * MMA_N / 2), v[4]);
+        if (1 * MMA_M + ht_d_row(20, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(20, 1), 0 * TRANSPOSED * MMA_N / 2), v[5]);
+        if (1 * MMA_M + ht_d_row(24, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(24, 1), 0 * TRANSPOSED * MMA_N / 2), v[6]);
+        if (1 * MMA_M + ht_d_row(28, 1) < to.rows && 0 * TRANSPOSED * MMA_N / 2 < to.cols)
+            ht_stg4(address_of<true>(to, 1 * MMA_M + ht_d_row(28, 1), 0 * TRANSPOSED * MMA_N / 2), v[7]);
     }
 }
 
 // C's tile, or a part of it. beta == 0 does not read C; alpha == 0 ignores A and B, NaN included.
-HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_spot &spot)
+HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_tile_coord &spot)
 {
     const ht_gemm_args &g = args.g;
-    const ht_target to = target_of(args, t, spot);
+    const ht_output_view to = output_view_of(args, t, spot);
     if (g.splits == 1) {
         const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
         const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
@@ -2312,10 +2312,10 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
         put_pairs<true>(to, sum);
     else if (pairs)
         put_pairs<false>(to, sum);
-    else if (HAS_TURNS && args.swap_ab)
-        put_turned_columns(turned_target<true>(to, t.lane), sum);
-    else if (HAS_TURNS)
-        put_turned_rows(turned_target<false>(to, t.lane), sum);
+    else if (HAS_TRANSPOSE && args.swap_ab)
+        put_transposed_columns(transposed_view<true>(to, t.lane), sum);
+    else if (HAS_TRANSPOSE)
+        put_transposed_rows(transposed_view<false>(to, t.lane), sum);
     else if (args.swap_ab)
         put_sums<true>(to, sum);
     else
@@ -2325,20 +2325,20 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
 // By slices; no: they could not hold it, and `sum` is worth nothing.
 HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
-    ht_value_range seen = {~0u};
-    ht_acc rest[MI][NI][D_REGS];
-    clear_sums(rest);
-    if (t.p_k_contiguous && t.q_k_contiguous)
-        multiply_cut<true, true>(sum, rest, &seen, t, smem);
-    else if (t.p_k_contiguous)
-        multiply_cut<true, false>(sum, rest, &seen, t, smem);
-    else if (t.q_k_contiguous)
-        multiply_cut<false, true>(sum, rest, &seen, t, smem);
+    ht_value_range value_range = {~0u};
+    ht_acc compensation[MI][NI][D_REGS];
+    clear_sums(compensation);
+    if (t.p_k_major && t.q_k_major)
+        multiply_sliced<true, true>(sum, compensation, &value_range, t, smem);
+    else if (t.p_k_major)
+        multiply_sliced<true, false>(sum, compensation, &value_range, t, smem);
+    else if (t.q_k_major)
+        multiply_sliced<false, true>(sum, compensation, &value_range, t, smem);
     else
-        multiply_cut<false, false>(sum, rest, &seen, t, smem);
-    if (KEEPS)
-        close_chains(sum, rest);
-    return !ht_any_of_block<WARPS>(!ht_is_safe_range(seen) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+        multiply_sliced<false, false>(sum, compensation, &value_range, t, smem);
+    if (COMPENSATED)
+        close_chains(sum, compensation);
+    return !ht_any_of_block<WARPS>(!ht_is_safe_range(value_range) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
 }
 
 // The step that part `split` begins with; no division, which would take longer than some products.
@@ -2348,7 +2348,7 @@ HT_DEVICE int first_step(const unpacked_args &args, int split)
 }
 
 // This block's share; `zero` is added to what says which it is.
-HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_spot &spot, int zero)
+HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_tile_coord &spot, int zero)
 {
     const int tid = (int)threadIdx.x + zero, split = spot.split + zero, warp = tid / WAVE;
     const int begin = first_step(args, split), end = first_step(args, split + 1);
@@ -2357,8 +2357,8 @@ HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_spot &spot, int ze
     t.q = args.q.src + (spot.entry + zero) * args.q.stride;
     t.p_ld = args.p.ld;
     t.q_ld = args.q.ld;
-    t.p_k_contiguous = args.p.k_contiguous;
-    t.q_k_contiguous = args.q.k_contiguous;
+    t.p_k_major = args.p.k_major;
+    t.q_k_major = args.q.k_major;
     t.rows = args.p.rows;
     t.cols = args.q.rows;
     t.row0 = (spot.row + zero) * BM;
@@ -2373,7 +2373,7 @@ HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_spot &spot, int ze
     return t;
 }
 
-HT_DEVICE void compute_tile(const unpacked_args &args, const ht_spot &spot)
+HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot)
 {
     const ht_gemm_args &g = args.g;
     const ht_task task = task_of(args, spot, IS_FALLBACK ? (int)ht_opaque(0) : 0); // not kept from tile to tile
@@ -2387,12 +2387,12 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_spot &spot)
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
     const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
-    const ht_task again = ROWS_BESIDE ? task : task_of(args, spot, (int)ht_opaque(0)); // else it would wait in registers meanwhile
+    const ht_task again = A_FROM_REGISTERS ? task : task_of(args, spot, (int)ht_opaque(0)); // else it would wait in registers meanwhile
     if (!done) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
-    if (GROUPS == 1 || again.tid < GROUP_THREADS)
+    if (PINGPONG_GROUPS == 1 || again.tid < GROUP_THREADS)
         store_sums(args, again, sum, spot);
 }
 
@@ -2400,7 +2400,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     const int splits = args.splits, split = splits > 1 ? (int)(blockIdx.y % (unsigned)splits) : 0;
     const int col = splits > 1 ? (int)(blockIdx.y / (unsigned)splits) : (int)blockIdx.y;
-    const ht_spot spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
+    const ht_tile_coord spot = {(int)blockIdx.x, col, split, (int)blockIdx.z};
     compute_tile(args, spot);
 }
 
@@ -2416,7 +2416,7 @@ constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 static int swaps(const ht_gemm_args &g)
 {
     const bool same = ht_swap_ab(g.m, g.n, BM, BN, 0) == 0 && ht_swap_ab(g.n, g.m, BM, BN, 0) == 0;
-    const int best = ROWS_BESIDE && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_swap_ab(g.m, g.n, BM, BN, 0);
+    const int best = A_FROM_REGISTERS && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_swap_ab(g.m, g.n, BM, BN, 0);
     const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
     return IS_FALLBACK || wide * g.splits <= GRID_HIGH ? best : !best;
 }
@@ -2424,8 +2424,8 @@ static int swaps(const ht_gemm_args &g)
 static int launch(const ht_gemm_args &g, void *stream)
 {
     const int swap_ab = swaps(g);
-    const ht_side a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
-    const ht_side b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
+    const ht_matrix_view a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
+    const ht_matrix_view b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
     const int steps = (int)((g.k + (long long)BK - 1) / BK);
     const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;

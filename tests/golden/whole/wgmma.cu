@@ -149,7 +149,7 @@ namespace ht_f16x3_wgmma_128x256x32_wg128x128_s4_c2_sm90a {
 constexpr int BM = 128, BN = 256, BK = 32, WM = 128, WN = 128, STAGES = 4,
               SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
               SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, PROMOTE_STEPS = 2, PROMOTES = 1,
-              CHUNK = 2, SMS = 132, CLUSTER = 2, SHARES_A = 0, SHARES_B = 1, ELECTS = 0,
+              PROMOTE_TILES = 2, SMS = 132, CLUSTER = 2, SHARES_A = 0, SHARES_B = 1, ELECT_PRODUCER = 0,
               RASTER = 8;
 
 #ifndef HT_SIMULATOR
@@ -649,7 +649,7 @@ HT_DEVICE void ht_sts_two(unsigned s, long long x, long long y)
     ht_sts16(s, make_uint4((unsigned)x, (unsigned)(x >> 32), (unsigned)y, (unsigned)(y >> 32)));
 }
 
-HT_DEVICE long long ht_join(unsigned low, unsigned high)
+HT_DEVICE long long ht_make_i64(unsigned low, unsigned high)
 {
     return (long long)((unsigned long long)high << 32 | low);
 }
@@ -661,7 +661,7 @@ HT_DEVICE void ht_lds_one(unsigned s, float *v)
 
 HT_DEVICE void ht_lds_one(unsigned s, long long *v)
 {
-    *v = ht_join(ht_as_uint(ht_lds4(s)), ht_as_uint(ht_lds4(s + 4)));
+    *v = ht_make_i64(ht_as_uint(ht_lds4(s)), ht_as_uint(ht_lds4(s + 4)));
 }
 
 HT_DEVICE void ht_lds_four(unsigned s, float *v)
@@ -676,10 +676,10 @@ HT_DEVICE void ht_lds_four(unsigned s, float *v)
 HT_DEVICE void ht_lds_four(unsigned s, long long *v)
 {
     const uint4 x = ht_lds16(s), y = ht_lds16(s + 16);
-    v[0] = ht_join(x.x, x.y);
-    v[1] = ht_join(x.z, x.w);
-    v[2] = ht_join(y.x, y.y);
-    v[3] = ht_join(y.z, y.w);
+    v[0] = ht_make_i64(x.x, x.y);
+    v[1] = ht_make_i64(x.z, x.w);
+    v[2] = ht_make_i64(y.x, y.y);
+    v[3] = ht_make_i64(y.z, y.w);
 }
 
 // arch/sm90_dmma: DMMA on sm_90 (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", .f64).
@@ -827,14 +827,14 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
 
 // A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
 // or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *rest, ht_sum part)
+HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
 {
-    *rest = __fadd_rn(*rest, ht_add_exact(sum, part));
+    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum rest)
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
 {
-    return __fmul_rn(rest, 0.0f) == 0.0f ? __fadd_rn(sum, rest) : sum;
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
@@ -954,7 +954,7 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
 constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
-constexpr int FALLBACK_K = 16, FALLBACK_OWN = 4;                        // k of a step, and a lane's of them
+constexpr int FALLBACK_K = 16, FALLBACK_K_PER_LANE = 4;                        // k of a step, and a lane's of them
 
 // A lane's rows of A, or columns of B, eight apart.
 struct ht_lines {
@@ -995,7 +995,7 @@ HT_DEVICE void ht_load_vec4(float *v, const ht_lines &l, int i)
         v[3] = ht_as_float(four.w);
     } else {
 #pragma unroll
-        for (int h = 0; h < FALLBACK_OWN; h++)
+        for (int h = 0; h < FALLBACK_K_PER_LANE; h++)
             v[h] = ht_ldg4(l.at + h * l.k_step + i * 8);
     }
 }
@@ -1006,23 +1006,23 @@ HT_DEVICE void ht_load_strided(float *v, const ht_lines &l, int i, int left)
     const float *from = ht_line(l, i);
     const long long k_step = ht_opaque(l.k_step); // else its multiples wait in registers
 #pragma unroll
-    for (int h = 0; h < FALLBACK_OWN; h++, from += k_step)
+    for (int h = 0; h < FALLBACK_K_PER_LANE; h++, from += k_step)
         v[h] = h < left ? ht_ldg4(from) : 0.0f;
 }
 
 // A lane's rows in FP64, as MMAs take them.
-HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_OWN], float (*x)[FALLBACK_OWN])
+HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_K_PER_LANE], float (*x)[FALLBACK_K_PER_LANE])
 {
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS; i++) {
 #pragma unroll
-        for (int h = 0; h < FALLBACK_OWN; h++)
+        for (int h = 0; h < FALLBACK_K_PER_LANE; h++)
             p[i / 2][h * 2 + i % 2] = (double)x[i][h];
     }
 }
 
 // A step of one column.
-HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_OWN], const double *q, int j)
+HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_K_PER_LANE], const double *q, int j)
 {
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS / 2; i++)
@@ -1033,7 +1033,7 @@ HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2
 // of registers, so that nothing is moved, and waited for, before it is needed.
 template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps)
 {
-    float x[FALLBACK_ROWS][FALLBACK_OWN], y[FALLBACK_COLS][FALLBACK_OWN];
+    float x[FALLBACK_ROWS][FALLBACK_K_PER_LANE], y[FALLBACK_COLS][FALLBACK_K_PER_LANE];
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS; i++)
         ht_load_vec4(x[i], *a, i);
@@ -1043,7 +1043,7 @@ template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COL
 #pragma unroll UNROLL
     for (int step = 1; step <= steps; step++) {
         const int on = step < steps ? FALLBACK_K : 0;
-        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_K_PER_LANE];
         a->at += on * a->k_step;
         b->at += on * b->k_step;
         ht_widen_rows(p, x);
@@ -1052,7 +1052,7 @@ template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COL
             ht_load_vec4(x[i], *a, i);
 #pragma unroll
         for (int j = 0; j < FALLBACK_COLS; j++) {
-            const double q[FALLBACK_OWN] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
+            const double q[FALLBACK_K_PER_LANE] = {(double)y[j][0], (double)y[j][1], (double)y[j][2], (double)y[j][3]};
             ht_load_vec4(y[j], *b, j);
             ht_multiply_column(sum, p, q, j);
         }
@@ -1069,17 +1069,17 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
         ht_multiply_wide<UNROLL>(sum, a, b, steps);
 #pragma unroll 1
     for (int left = length - steps * FALLBACK_K; left > 0; left -= FALLBACK_K) {
-        float x[FALLBACK_ROWS][FALLBACK_OWN];
-        double p[FALLBACK_ROWS / 2][2 * FALLBACK_OWN];
+        float x[FALLBACK_ROWS][FALLBACK_K_PER_LANE];
+        double p[FALLBACK_ROWS / 2][2 * FALLBACK_K_PER_LANE];
 #pragma unroll
         for (int i = 0; i < FALLBACK_ROWS; i++)
             ht_load_strided(x[i], *a, i, left - own);
         ht_widen_rows(p, x);
 #pragma unroll
         for (int j = 0; j < FALLBACK_COLS; j++) {
-            float y[FALLBACK_OWN];
+            float y[FALLBACK_K_PER_LANE];
             ht_load_strided(y, *b, j, left - own);
-            const double q[FALLBACK_OWN] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
+            const double q[FALLBACK_K_PER_LANE] = {(double)y[0], (double)y[1], (double)y[2], (double)y[3]};
             ht_multiply_column(sum, p, q, j);
         }
         a->at += FALLBACK_K * a->k_step;
@@ -1090,7 +1090,7 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
 // Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
 template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
 {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_OWN;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
     const int row = row0 + warp % 2 * FALLBACK_HEIGHT, col = col0 + warp / 2 * FALLBACK_WIDTH;
     ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row0 + 64, g.m, own);
     ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * FALLBACK_WIDTH, g.n, own);
@@ -1133,16 +1133,16 @@ HT_DEVICE float ht_combine(const float *acc)
 }
 
 // ---- geometry -------------------------------------------------------------------------------------------------
-// A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of SLOTS slots, the others multiply:
-// warpgroup w has WN columns of C, in SUBS parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
+// A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of RING_STAGES stages, the others multiply:
+// warpgroup w has WN columns of C, in N_SUBTILES parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
 // C by BM rows, so that a thread's results are neighbours in memory.
 //
-//   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP slots hold all slices of BK
+//   stage: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP stages hold all slices of BK
 //         BM 32: half of an A atom, 4096 bytes
 //
-//   producer     copy slot 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
+//   producer     copy stage 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
 //   beside it    scales of the tile's rows and columns |           one warp; waits for `spent`, announces `scaled`
-//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is CHUNK times BK: one chain of the matrix unit,
+//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is PROMOTE_TILES times BK: one chain of the matrix unit,
 //   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
@@ -1152,42 +1152,42 @@ HT_DEVICE float ht_combine(const float *acc)
 // CLUSTER 2: two blocks take neighbouring tiles together and share the panels that both need, those of B (SHARES_B: the tiles
 // are neighbours along m) or of A (along n). Each copies half of every shared atom to both:
 //
-//   block 0, slot: [ own A ][ B, upper halves: own copy | lower halves: from block 1 ]
-//   block 1, slot: [ own A ][ B, upper halves: from block 0 | lower halves: own copy ]
+//   block 0, stage: [ own A ][ B, upper halves: own copy | lower halves: from block 1 ]
+//   block 1, stage: [ own A ][ B, upper halves: from block 0 | lower halves: own copy ]
 //
-// so a slot is full when both have copied, and empty when the consumers of both have said so to both (lane r of a warp to
+// so a stage is full when both have copied, and empty when the consumers of both have said so to both (lane r of a warp to
 // block r). A block that has no tile, at an odd edge, takes part with the last panels and stores nothing.
-constexpr int WGS = BN / WN, SUBS = WN / 64, REGS = BM / 2; // REGS: results of a thread in 64 columns
-constexpr int THREADS = (WGS + 1) * 128;
+constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64, ACC_REGS = BM / 2; // ACC_REGS: results of a thread in 64 columns
+constexpr int THREADS = (CONSUMER_WARPGROUPS + 1) * 128;
 constexpr int A_BLOCKS = (BM + 63) / 64, B_BLOCKS = BN / 64;
 constexpr int PART_ROWS = BM < 64 ? BM : 64; // of an atom, and of 64 columns of results
 constexpr int A_BYTES = BM * 128;
-constexpr int SLOT_BYTES = (BM + BN) * 128;
+constexpr int STAGE_BYTES = (BM + BN) * 128;
 constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
-constexpr int GROUP = SLICES / ATOM_SLICES;     // slots of one BK
-constexpr int SLOTS = STAGES * GROUP, CHUNK_SLOTS = CHUNK * GROUP;
-constexpr int SLAB_BYTES = 16 * PART_ROWS * 4; // 16 columns of FP32: the epilogue
-constexpr int SLABS = SLOTS * SLOT_BYTES;       // offset: one for each warp that multiplies
-constexpr int SCALES = SLABS + WGS * 4 * SLAB_BYTES; // of BM rows, BN columns, FP32, and two words: find_scales
+constexpr int GROUP = SLICES / ATOM_SLICES;     // stages of one BK
+constexpr int RING_STAGES = STAGES * GROUP, PROMOTE_STAGES = PROMOTE_TILES * GROUP;
+constexpr int EPI_BUFFER_BYTES = 16 * PART_ROWS * 4; // 16 columns of FP32: the epilogue
+constexpr int EPI_BUFFERS = RING_STAGES * STAGE_BYTES;       // offset: one for each warp that multiplies
+constexpr int SCALES = EPI_BUFFERS + CONSUMER_WARPGROUPS * 4 * EPI_BUFFER_BYTES; // of BM rows, BN columns, FP32, and two words: load_scales
 constexpr int FULL = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // offsets of the barriers, 8 bytes each
-constexpr int EMPTY = FULL + SLOTS * 8, TURN = EMPTY + SLOTS * 8, SCALED = TURN + WGS * 8, SPENT = SCALED + SCALES_ROWS * 8;
-constexpr int SMEM_BYTES = SPENT + SCALES_ROWS * 8;
+constexpr int EMPTY = FULL + RING_STAGES * 8, ORDER = EMPTY + RING_STAGES * 8, SCALES_FULL = ORDER + CONSUMER_WARPGROUPS * 8, SCALES_EMPTY = SCALES_FULL + SCALES_ROWS * 8;
+constexpr int SMEM_BYTES = SCALES_EMPTY + SCALES_ROWS * 8;
 // The smallest blocks leave room beside them for one of packing, which then starts while the product before it ends, and is followed by
 // blocks that are there already; but not for another of their own, which would share an SM while others are idle.
 constexpr int BOUND = BM < 64 ? 384 : THREADS; // threads among which registers are shared out
-constexpr int PRODUCER_REGISTERS = WGS == 2 || BM < 64 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : WGS > 2 ? 160 : WGS > 1 ? 232 : 248;
-static_assert((PRODUCER_REGISTERS + WGS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with");
-constexpr int TEMPS = PROMOTES ? REGS : 1;
+constexpr int PRODUCER_REGISTERS = CONSUMER_WARPGROUPS == 2 || BM < 64 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : CONSUMER_WARPGROUPS > 2 ? 160 : CONSUMER_WARPGROUPS > 1 ? 232 : 248;
+static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with");
+constexpr int CHAIN_REGS = PROMOTES ? ACC_REGS : 1;
 
 // One work item: a tile of C, or one split's part of it; of a cluster, its blocks' tiles.
-struct work {
+struct work_tile {
     int m0, n0, entry, split, first, chunks;
 };
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
 // share panels in L2.
-HT_DEVICE work find_work(const ht_gemm_args &g, int item)
+HT_DEVICE work_tile next_tile(const ht_gemm_args &g, int item)
 {
     const int none = (int)ht_opaque(0); // so that nothing is kept from item to item: the producer has few registers
     const int tiles_m = (g.m + none + CLUSTER_M - 1) / CLUSTER_M, tiles_n = (g.n + none + CLUSTER_N - 1) / CLUSTER_N;
@@ -1196,8 +1196,8 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
     const int tile = whole - entry * tiles, per_group = RASTER * tiles_n;
     const int row = tile / per_group * RASTER, inside = tile % per_group;
     const int height = tiles_m - row < RASTER ? tiles_m - row : RASTER;
-    const int total = g.k_blocks / CHUNK_SLOTS;
-    work w;
+    const int total = g.k_blocks / PROMOTE_STAGES;
+    work_tile w;
     w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0);
     w.n0 = inside / height * CLUSTER_N + (SHARES_A ? ht_cluster_rank() * BN : 0);
     w.entry = entry;
@@ -1211,7 +1211,7 @@ HT_DEVICE work find_work(const ht_gemm_args &g, int item)
     return w;
 }
 
-HT_DEVICE int count_work(const ht_gemm_args &g)
+HT_DEVICE int tile_count(const ht_gemm_args &g)
 {
     const int none = (int)ht_opaque(0);
     return ((g.m + none + CLUSTER_M - 1) / CLUSTER_M) * ((g.n + none + CLUSTER_N - 1) / CLUSTER_N) * g.splits * g.batch;
@@ -1225,7 +1225,7 @@ HT_DEVICE unsigned panel_row(int block, int rows, int k_blocks)
     return (unsigned)((block < last ? block : last) * k_blocks);
 }
 
-// An atom of a slot, BYTES of it; of one that the cluster shares this block's part, for all.
+// An atom of a stage, BYTES of it; of one that the cluster shares this block's part, for all.
 template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const unsigned char *from, unsigned full)
 {
     constexpr int PART = BYTES / CLUSTER;
@@ -1236,30 +1236,30 @@ template <int BYTES> HT_DEVICE void copy_atom(int shared, unsigned to, const uns
 }
 
 // ---- the producer: one thread that keeps the ring full ------------------------------------------------------------
-// ELECTS: as fast as it can, where the unit is done with a slot before the copies of the next could be given out at their usual pace,
+// ELECT_PRODUCER: as fast as it can, where the unit is done with a stage before the copies of the next could be given out at their usual pace,
 // some 100 clocks apart (arch/sm90). Where it is not that pace is better: copies that arrive all at once take shared memory from the unit.
 HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
 {
-    int slot = 0;
+    int stage = 0;
     unsigned phase = 1; // nobody has to empty the first round
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item);
         const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0);
         const unsigned char *const b_panels = g.b_panels + w.entry * g.b_stride;
         unsigned src[A_BLOCKS + B_BLOCKS];
-        src[0] = panel_row(w.m0 / 64 + 0, g.m, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
-        src[1] = panel_row(w.m0 / 64 + 1, g.m, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
-        src[2] = panel_row(w.n0 / 64 + 0, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
-        src[3] = panel_row(w.n0 / 64 + 1, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
-        src[4] = panel_row(w.n0 / 64 + 2, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
-        src[5] = panel_row(w.n0 / 64 + 3, g.n, g.k_blocks) + (unsigned)(w.first * CHUNK_SLOTS);
+        src[0] = panel_row(w.m0 / 64 + 0, g.m, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
+        src[1] = panel_row(w.m0 / 64 + 1, g.m, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
+        src[2] = panel_row(w.n0 / 64 + 0, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
+        src[3] = panel_row(w.n0 / 64 + 1, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
+        src[4] = panel_row(w.n0 / 64 + 2, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
+        src[5] = panel_row(w.n0 / 64 + 3, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
         ht_pdl_wait(); // for packing, only the first time; what comes before is worked out while it ends
         ht_pdl_trigger();
 #pragma unroll 1
-        for (int k = 0; k < w.chunks * CHUNK_SLOTS; k++) {
-            const unsigned to = smem + (unsigned)slot * SLOT_BYTES, full = smem + FULL + (unsigned)slot * 8;
-            ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
-            ht_mbar_arrive_expect_tx(full, SLOT_BYTES);
+        for (int k = 0; k < w.chunks * PROMOTE_STAGES; k++) {
+            const unsigned to = smem + (unsigned)stage * STAGE_BYTES, full = smem + FULL + (unsigned)stage * 8;
+            ht_mbar_wait(smem + EMPTY + (unsigned)stage * 8, phase);
+            ht_mbar_arrive_expect_tx(full, STAGE_BYTES);
             {
                 copy_atom<PART_ROWS * 128>(SHARES_A, to + 0 * 8192, a_panels + (src[0] + (unsigned)k) * 8192ull, full);
             }
@@ -1278,26 +1278,26 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
             {
                 copy_atom<8192>(SHARES_B, to + A_BYTES + 3 * 8192, b_panels + (src[5] + (unsigned)k) * 8192ull, full);
             }
-            slot = slot + 1 == SLOTS ? 0 : slot + 1;
-            phase ^= slot == 0;
+            stage = stage + 1 == RING_STAGES ? 0 : stage + 1;
+            phase ^= stage == 0;
         }
     }
 #pragma unroll 1
-    for (int s = 0; CLUSTER > 1 && s < SLOTS; s++) { // the block stays until the other has arrived for the last time
-        ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
-        slot = slot + 1 == SLOTS ? 0 : slot + 1;
-        phase ^= slot == 0;
+    for (int s = 0; CLUSTER > 1 && s < RING_STAGES; s++) { // the block stays until the other has arrived for the last time
+        ht_mbar_wait(smem + EMPTY + (unsigned)stage * 8, phase);
+        stage = stage + 1 == RING_STAGES ? 0 : stage + 1;
+        phase ^= stage == 0;
     }
 }
 
 // ---- scales: what the epilogue undoes, found by a warp beside the producer while the others multiply ---------------------
-// Exponents between -CALM and CALM are far from the ends of FP32's range: multiplying by one scale after the other cannot
+// Exponents between -SAFE_EXPONENT and SAFE_EXPONENT are far from the ends of FP32's range: multiplying by one scale after the other cannot
 // lose anything.
-constexpr int CALM = 62;
+constexpr int SAFE_EXPONENT = 62;
 
-HT_DEVICE bool is_calm(int exponent)
+HT_DEVICE bool is_safe_exponent(int exponent)
 {
-    return exponent >= -CALM && exponent <= CALM;
+    return exponent >= -SAFE_EXPONENT && exponent <= SAFE_EXPONENT;
 }
 
 // Whether it holds for all lanes of the warp.
@@ -1319,93 +1319,93 @@ HT_DEVICE int exponent_of(const int *magnitudes, long long entry, int at, int ro
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
-// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns that are calm, if all rows are, and one that says
+// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one that says
 // whether the data check has left blocks to others.
-HT_DEVICE void find_scales(const ht_gemm_args &g, unsigned smem)
+HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 {
     const int lane = (int)threadIdx.x & 31;
     const unsigned rows = smem + SCALES, columns = rows + BM * 4, words = columns + BN * 4;
     unsigned phase = 1; // nobody has to use the first
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item);
         ht_pdl_wait();
         ht_pdl_trigger();
-        bool all_calm = true;
-        unsigned calm = 0;
-        const bool asks = CHECKS && g.splits == 1 && ht_range_check_needed(g); // parts of k are stored in any case, the reduction asks again
+        bool all_safe_exponent = true;
+        unsigned safe_exponent = 0;
+        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // parts of k are stored in any case, the reduction asks again
         if (lane == 0)
-            ht_mbar_wait(smem + SPENT, phase); // most of a tile's time: one lane asks
+            ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks
         ht_warp_sync();
         phase ^= 1;
 #pragma unroll 1
         for (int i = 0; i < BM; i += 32) {
             const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m);
-            all_calm = all_calm && is_calm(e);
+            all_safe_exponent = all_safe_exponent && is_safe_exponent(e);
             ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
         }
 #pragma unroll 1
         for (int i = 0; i < BN; i += 32) {
             const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n);
-            calm |= all_lanes(is_calm(e) || lane >= 16) ? 1u << i / 16 : 0;
-            calm |= all_lanes(is_calm(e) || lane < 16) ? 2u << i / 16 : 0;
+            safe_exponent |= all_lanes(is_safe_exponent(e) || lane >= 16) ? 1u << i / 16 : 0;
+            safe_exponent |= all_lanes(is_safe_exponent(e) || lane < 16) ? 2u << i / 16 : 0;
             ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
         }
-        all_calm = all_lanes(all_calm);
+        all_safe_exponent = all_lanes(all_safe_exponent);
         if (lane == 0)
-            ht_sts8(words, all_calm ? calm : 0, asks);
-        ht_mbar_arrive(smem + SCALED); // each lane, for what it has stored
+            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, check_needed);
+        ht_mbar_arrive(smem + SCALES_FULL); // each lane, for what it has stored
     }
 }
 
 // ---- the epilogue -----------------------------------------------------------------------------------------------
-// A warp holds 16 columns of each 64, in a matrix unit's order. They go through a slab of shared memory, 64 rows at a time, and
+// A warp holds 16 columns of each 64, in a matrix unit's order. They go through an epilogue buffer of shared memory, 64 rows at a time, and
 // leave it as they lie in C. The way out is there once, for all parts of a tile: code that runs once a tile takes longer to be
 // fetched than to run.
 //
-//   slab: 16 columns of PART_ROWS; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
+//   buffer: 16 columns of PART_ROWS; row r of column c in place r ^ 8 (c mod 4), so that neither the stores (8 columns x 2 rows
 //   a lane) nor the loads (rows in sequence) meet a bank twice; columns of 16 64-bit sums have two places only
-constexpr int PARTS = SUBS * A_BLOCKS;                   // of a warpgroup's results: 64 columns x PART_ROWS
-constexpr int SUM_ROWS = SLAB_BYTES / 16 / (int)sizeof(ht_sum); // of a slab of sums, where they leave as they are
-constexpr int WIDE_LANES = PART_ROWS / 4, WIDE_COLUMNS = 32 / WIDE_LANES; // four rows a lane: of a column, that a warp stores at once
+constexpr int PARTS = N_SUBTILES * A_BLOCKS;                   // of a warpgroup's results: 64 columns x PART_ROWS
+constexpr int SUM_ROWS = EPI_BUFFER_BYTES / 16 / (int)sizeof(ht_sum); // of an epilogue buffer of sums, where they leave as they are
+constexpr int VEC4_LANES = PART_ROWS / 4, VEC4_COLUMNS = 32 / VEC4_LANES; // four rows a lane: of a column, that a warp stores at once
 
-struct scalars {
+struct alpha_beta {
     float alpha, beta;
 };
 
-HT_DEVICE scalars read_scalars(const ht_gemm_args &g)
+HT_DEVICE alpha_beta load_alpha_beta(const ht_gemm_args &g)
 {
-    scalars by;
+    alpha_beta by;
     by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     return by;
 }
 
-template <class NUMBER> HT_DEVICE unsigned slab_address(unsigned slab, int column, int row)
+template <class NUMBER> HT_DEVICE unsigned epi_buffer_address(unsigned epi_buffer, int column, int row)
 {
-    constexpr int PLACES = SLAB_BYTES / 16 / (int)sizeof(NUMBER) < 32 ? 1 : 3;
-    return slab + (unsigned)(column * (SLAB_BYTES / 16) + (row ^ (column & PLACES) * 8) * (int)sizeof(NUMBER));
+    constexpr int PLACES = EPI_BUFFER_BYTES / 16 / (int)sizeof(NUMBER) < 32 ? 1 : 3;
+    return epi_buffer + (unsigned)(column * (EPI_BUFFER_BYTES / 16) + (row ^ (column & PLACES) * 8) * (int)sizeof(NUMBER));
 }
 
-// One element of all accumulators, combined as the scheme says; accumulator l lies SUBS * REGS elements after l - 1.
+// One element of all accumulators, combined as the scheme says; accumulator l lies N_SUBTILES * ACC_REGS elements after l - 1.
 HT_DEVICE ht_sum result_of(const ht_acc *acc)
 {
     ht_acc v[ACCS];
     for (int l = 0; l < ACCS; l++)
-        v[l] = acc[l * SUBS * REGS];
+        v[l] = acc[l * N_SUBTILES * ACC_REGS];
     return ht_combine(v);
 }
 
 // What a warp needs to know while its results leave.
-struct leaving {
+struct epilogue_ctx {
     const ht_gemm_args &g;
-    const work &w;
-    scalars by;
-    unsigned slab, scales; // this warp's, the tile's
+    const work_tile &w;
+    alpha_beta by;
+    unsigned epi_buffer, scales; // this warp's, the tile's
     int lane;
 };
 
-// Where a slab belongs: its first row and column of C.
-struct place {
+// Where an epilogue buffer belongs: its first row and column of C.
+struct tile_coord {
     int row, col;
 };
 
@@ -1416,89 +1416,89 @@ HT_DEVICE float scaled(float v, float scale)
 
 // PART_ROWS rows from registers, scaled by their columns: lane (q = lane / 4, t = lane % 4) holds columns q and q + 8, whose scales are
 // across[0] and [1], and in each group of eight rows rows 2t and 2t + 1.
-HT_DEVICE void fill_calm(const leaving &o, const float *v, const float *across)
+HT_DEVICE void fill_safe_exponent(const epilogue_ctx &o, const float *v, const float *across)
 {
     const int column = o.lane / 4, row = o.lane % 4 * 2;
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 0 * 8 + row), scaled(v[0], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 0 * 8 + row), scaled(v[0], across[0]),
                scaled(v[1], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 0 * 8 + row), scaled(v[2], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 0 * 8 + row), scaled(v[2], across[1]),
                scaled(v[3], across[1]));
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 1 * 8 + row), scaled(v[4], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 1 * 8 + row), scaled(v[4], across[0]),
                scaled(v[5], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 1 * 8 + row), scaled(v[6], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 1 * 8 + row), scaled(v[6], across[1]),
                scaled(v[7], across[1]));
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 2 * 8 + row), scaled(v[8], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 2 * 8 + row), scaled(v[8], across[0]),
                scaled(v[9], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 2 * 8 + row), scaled(v[10], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 2 * 8 + row), scaled(v[10], across[1]),
                scaled(v[11], across[1]));
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 3 * 8 + row), scaled(v[12], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 3 * 8 + row), scaled(v[12], across[0]),
                scaled(v[13], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 3 * 8 + row), scaled(v[14], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 3 * 8 + row), scaled(v[14], across[1]),
                scaled(v[15], across[1]));
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 4 * 8 + row), scaled(v[16], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 4 * 8 + row), scaled(v[16], across[0]),
                scaled(v[17], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 4 * 8 + row), scaled(v[18], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 4 * 8 + row), scaled(v[18], across[1]),
                scaled(v[19], across[1]));
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 5 * 8 + row), scaled(v[20], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 5 * 8 + row), scaled(v[20], across[0]),
                scaled(v[21], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 5 * 8 + row), scaled(v[22], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 5 * 8 + row), scaled(v[22], across[1]),
                scaled(v[23], across[1]));
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 6 * 8 + row), scaled(v[24], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 6 * 8 + row), scaled(v[24], across[0]),
                scaled(v[25], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 6 * 8 + row), scaled(v[26], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 6 * 8 + row), scaled(v[26], across[1]),
                scaled(v[27], across[1]));
-    ht_sts_two(slab_address<float>(o.slab, column + 0 * 8, 7 * 8 + row), scaled(v[28], across[0]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 7 * 8 + row), scaled(v[28], across[0]),
                scaled(v[29], across[0]));
-    ht_sts_two(slab_address<float>(o.slab, column + 1 * 8, 7 * 8 + row), scaled(v[30], across[1]),
+    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 7 * 8 + row), scaled(v[30], across[1]),
                scaled(v[31], across[1]));
 }
 
 // SUM_ROWS rows as they are.
-HT_DEVICE void fill_sums(const leaving &o, const ht_acc *acc)
+HT_DEVICE void fill_sums(const epilogue_ctx &o, const ht_acc *acc)
 {
     const int column = o.lane / 4, row = o.lane % 4 * 2;
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 0 * 8 + row), result_of(acc + 0 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 0 * 8 + row), result_of(acc + 0 * 4 + 0 * 2),
                result_of(acc + 0 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 0 * 8 + row), result_of(acc + 0 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 0 * 8 + row), result_of(acc + 0 * 4 + 1 * 2),
                result_of(acc + 0 * 4 + 1 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 1 * 8 + row), result_of(acc + 1 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 1 * 8 + row), result_of(acc + 1 * 4 + 0 * 2),
                result_of(acc + 1 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 1 * 8 + row), result_of(acc + 1 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 1 * 8 + row), result_of(acc + 1 * 4 + 1 * 2),
                result_of(acc + 1 * 4 + 1 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 2 * 8 + row), result_of(acc + 2 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 2 * 8 + row), result_of(acc + 2 * 4 + 0 * 2),
                result_of(acc + 2 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 2 * 8 + row), result_of(acc + 2 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 2 * 8 + row), result_of(acc + 2 * 4 + 1 * 2),
                result_of(acc + 2 * 4 + 1 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 3 * 8 + row), result_of(acc + 3 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 3 * 8 + row), result_of(acc + 3 * 4 + 0 * 2),
                result_of(acc + 3 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 3 * 8 + row), result_of(acc + 3 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 3 * 8 + row), result_of(acc + 3 * 4 + 1 * 2),
                result_of(acc + 3 * 4 + 1 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 4 * 8 + row), result_of(acc + 4 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 4 * 8 + row), result_of(acc + 4 * 4 + 0 * 2),
                result_of(acc + 4 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 4 * 8 + row), result_of(acc + 4 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 4 * 8 + row), result_of(acc + 4 * 4 + 1 * 2),
                result_of(acc + 4 * 4 + 1 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 5 * 8 + row), result_of(acc + 5 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 5 * 8 + row), result_of(acc + 5 * 4 + 0 * 2),
                result_of(acc + 5 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 5 * 8 + row), result_of(acc + 5 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 5 * 8 + row), result_of(acc + 5 * 4 + 1 * 2),
                result_of(acc + 5 * 4 + 1 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 6 * 8 + row), result_of(acc + 6 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 6 * 8 + row), result_of(acc + 6 * 4 + 0 * 2),
                result_of(acc + 6 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 6 * 8 + row), result_of(acc + 6 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 6 * 8 + row), result_of(acc + 6 * 4 + 1 * 2),
                result_of(acc + 6 * 4 + 1 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 0 * 8, 7 * 8 + row), result_of(acc + 7 * 4 + 0 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 7 * 8 + row), result_of(acc + 7 * 4 + 0 * 2),
                result_of(acc + 7 * 4 + 0 * 2 + 1));
-    ht_sts_two(slab_address<ht_sum>(o.slab, column + 1 * 8, 7 * 8 + row), result_of(acc + 7 * 4 + 1 * 2),
+    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 7 * 8 + row), result_of(acc + 7 * 4 + 1 * 2),
                result_of(acc + 7 * 4 + 1 * 2 + 1));
 }
 
 // Where a tile's results go: C, or a part of k of its own.
-struct target {
+struct output_view {
     float *c;
     long long ld;
     float alpha;
 };
 
-HT_DEVICE target target_of(const leaving &o)
+HT_DEVICE output_view output_view_of(const epilogue_ctx &o)
 {
     const ht_gemm_args &g = o.g;
     if (g.splits > 1)
@@ -1506,13 +1506,13 @@ HT_DEVICE target target_of(const leaving &o)
     return {g.c + (long long)o.w.entry * g.c_stride, g.ldc, o.by.alpha};
 }
 
-// What find_scales has left of a row or column of C, or of four rows.
-HT_DEVICE float scale_of_row(const leaving &o, int row)
+// What load_scales has left of a row or column of C, or of four rows.
+HT_DEVICE float scale_of_row(const epilogue_ctx &o, int row)
 {
     return SCALES_ROWS ? ht_lds4(o.scales + (unsigned)(row - o.w.m0) * 4) : 1.0f;
 }
 
-HT_DEVICE float scale_of_column(const leaving &o, int col)
+HT_DEVICE float scale_of_column(const epilogue_ctx &o, int col)
 {
     return SCALES_ROWS ? ht_lds4(o.scales + (unsigned)(BM + col - o.w.n0) * 4) : 1.0f;
 }
@@ -1521,7 +1521,7 @@ struct row_scales {
     float of[4];
 };
 
-HT_DEVICE row_scales scales_of_rows(const leaving &o, int row)
+HT_DEVICE row_scales scales_of_rows(const epilogue_ctx &o, int row)
 {
     row_scales s = {{1.0f, 1.0f, 1.0f, 1.0f}};
     if (SCALES_ROWS)
@@ -1530,49 +1530,49 @@ HT_DEVICE row_scales scales_of_rows(const leaving &o, int row)
 }
 
 // Exponent of the scale of any row or column of C.
-HT_DEVICE int row_exponent(const leaving &o, int row)
+HT_DEVICE int row_exponent(const epilogue_ctx &o, int row)
 {
     return exponent_of(o.g.a_row_absmax, o.w.entry * o.g.a_absmax_stride, row, o.g.m);
 }
 
-HT_DEVICE int column_exponent(const leaving &o, int col)
+HT_DEVICE int column_exponent(const epilogue_ctx &o, int col)
 {
     return exponent_of(o.g.b_col_absmax, o.w.entry * o.g.b_absmax_stride, col, o.g.n);
 }
 
-// Calm scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the slab inside C, columns that begin at
+// Safe scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the epilogue buffer inside C, columns that begin at
 // multiples of 16 bytes: four rows a lane.
-HT_DEVICE void store_wide(const leaving &o, const target &to, const place &at)
+HT_DEVICE void store_vec4(const epilogue_ctx &o, const output_view &to, const tile_coord &at)
 {
-    const int row = o.lane % WIDE_LANES * 4, first = o.lane / WIDE_LANES;
+    const int row = o.lane % VEC4_LANES * 4, first = o.lane / VEC4_LANES;
     float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
     const row_scales along = scales_of_rows(o, at.row + row);
     { // four of each lane's columns on their way
         float v[4][4];
         for (int i = 0; i < 4; i++)
-            ht_lds_four(slab_address<float>(o.slab, 0 + i * WIDE_COLUMNS + first, row), v[i]);
+            ht_lds_four(epi_buffer_address<float>(o.epi_buffer, 0 + i * VEC4_COLUMNS + first, row), v[i]);
         for (int i = 0; i < 4; i++) {
             for (int q = 0; q < 4; q++)
                 v[i][q] = __fmul_rn(to.alpha, scaled(v[i][q], along.of[q]));
             ht_stg16(c, make_uint4(ht_as_uint(v[i][0]), ht_as_uint(v[i][1]), ht_as_uint(v[i][2]), ht_as_uint(v[i][3])));
-            c += WIDE_COLUMNS * to.ld;
+            c += VEC4_COLUMNS * to.ld;
         }
     }
     {
         float v[4][4];
         for (int i = 0; i < 4; i++)
-            ht_lds_four(slab_address<float>(o.slab, 8 + i * WIDE_COLUMNS + first, row), v[i]);
+            ht_lds_four(epi_buffer_address<float>(o.epi_buffer, 8 + i * VEC4_COLUMNS + first, row), v[i]);
         for (int i = 0; i < 4; i++) {
             for (int q = 0; q < 4; q++)
                 v[i][q] = __fmul_rn(to.alpha, scaled(v[i][q], along.of[q]));
             ht_stg16(c, make_uint4(ht_as_uint(v[i][0]), ht_as_uint(v[i][1]), ht_as_uint(v[i][2]), ht_as_uint(v[i][3])));
-            c += WIDE_COLUMNS * to.ld;
+            c += VEC4_COLUMNS * to.ld;
         }
     }
 }
 
 // The same at C's edges and wherever a column begins: a row a lane, columns by fours, so that one does not wait for the other's loads.
-HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
+HT_DEVICE void store_scalar(const epilogue_ctx &o, const output_view &to, const tile_coord &at)
 {
     const int columns = o.g.n - at.col;
 #pragma unroll 1
@@ -1583,7 +1583,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
         for (int column = 0; column < 16; column += 4) {
             float v[4];
             for (int q = 0; q < 4; q++)
-                ht_lds_one(slab_address<float>(o.slab, column + q, row), &v[q]);
+                ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column + q, row), &v[q]);
             for (int q = 0; q < 4; q++) {
                 if (column + q < columns)
                     ht_stg4(c, __fmul_rn(to.alpha, scaled(v[q], along)));
@@ -1595,7 +1595,7 @@ HT_DEVICE void store_narrow(const leaving &o, const target &to, const place &at)
 
 // One element, stored as a split-K part or combined with C. beta == 0 does not read C. exponent: of the row's and the column's
 // scale together.
-HT_DEVICE void store_one(const leaving &o, ht_sum sum, int exponent, int row, int col)
+HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int row, int col)
 {
     const ht_gemm_args &g = o.g;
     const ht_sum part = ht_partial(sum, exponent);
@@ -1608,8 +1608,8 @@ HT_DEVICE void store_one(const leaving &o, ht_sum sum, int exponent, int row, in
     ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else, as store_narrow goes, from a slab of sums.
-HT_DEVICE void store_sums(const leaving &o, const place &at)
+// Everything else, as store_scalar goes, from an epilogue buffer of sums.
+HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
 {
 #pragma unroll 1
     for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) {
@@ -1620,7 +1620,7 @@ HT_DEVICE void store_sums(const leaving &o, const place &at)
             ht_sum v[4];
             for (int q = 0; q < 4; q++) {
                 exponent[q] = along + column_exponent(o, at.col + column + q);
-                ht_lds_one(slab_address<ht_sum>(o.slab, column + q, row), &v[q]);
+                ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
             for (int q = 0; q < 4; q++) {
                 if (at.col + column + q < o.g.n)
@@ -1631,80 +1631,80 @@ HT_DEVICE void store_sums(const leaving &o, const place &at)
 }
 
 // PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
-HT_DEVICE void store_calm(const leaving &o, const target &to, const float *v, int part, const place &at)
+HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at)
 {
     const int column = at.col + o.lane / 4;
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
     // registers have no addresses
     if (0 == part)
-        fill_calm(o, v + 0 * (PART_ROWS / 2), across);
+        fill_safe_exponent(o, v + 0 * (PART_ROWS / 2), across);
     if (1 == part)
-        fill_calm(o, v + 1 * (PART_ROWS / 2), across);
+        fill_safe_exponent(o, v + 1 * (PART_ROWS / 2), across);
     if (2 == part)
-        fill_calm(o, v + 2 * (PART_ROWS / 2), across);
+        fill_safe_exponent(o, v + 2 * (PART_ROWS / 2), across);
     if (3 == part)
-        fill_calm(o, v + 3 * (PART_ROWS / 2), across);
+        fill_safe_exponent(o, v + 3 * (PART_ROWS / 2), across);
     ht_warp_sync();
     if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
-        store_wide(o, to, at);
+        store_vec4(o, to, at);
     else
-        store_narrow(o, to, at);
+        store_scalar(o, to, at);
     ht_warp_sync();
 }
 
 // Where part `part` of a warpgroup's results begins, its first row and column of C; n0: of the warpgroup's columns.
-HT_DEVICE place part_at(const work &w, int n0, int part)
+HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
 {
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
 // Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Parts of k are stored in any case, the
 // reduction asks again.
-HT_DEVICE bool is_ours(const ht_gemm_args &g, const work &w, const place &at, bool asks)
+HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
 {
-    return !asks || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
+    return !check_needed || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
 }
 
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
 // from C. One row that is not calm sends all of the tile the general way.
-HT_DEVICE bool leave_calm(const leaving &o, unsigned calm, int first)
+HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent, int first)
 {
-    for (int s = 0; s < SUBS; s++) {
-        if (!(calm >> ((first - o.w.n0) / 16 + s * 4) & 1))
+    for (int s = 0; s < N_SUBTILES; s++) {
+        if (!(safe_exponent >> ((first - o.w.n0) / 16 + s * 4) & 1))
             return false;
     }
     return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
 }
 
 // A warpgroup's results. phase: of the tile's scales.
-HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem, unsigned phase, const ht_acc *acc)
+HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
     const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
-    const leaving o = {g, w, read_scalars(g), smem + SLABS + (unsigned)warp * SLAB_BYTES, smem + SCALES, thread % 32};
+    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32};
     const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
-    unsigned calm = 0xffffffffu;
-    bool asks = false;
+    unsigned safe_exponent = 0xffffffffu;
+    bool check_needed = false;
     if (SCALES_ROWS) {
-        ht_mbar_wait(smem + SCALED, phase);
-        calm = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
-        asks = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
+        ht_mbar_wait(smem + SCALES_FULL, phase);
+        safe_exponent = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
+        check_needed = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
     }
-    if (leave_calm(o, calm, n0 + column)) {
-        const target to = target_of(o);
-        float v[SUBS * REGS];
-        for (int i = 0; i < SUBS * REGS; i++)
+    if (leave_safe_exponent(o, safe_exponent, n0 + column)) {
+        const output_view to = output_view_of(o);
+        float v[N_SUBTILES * ACC_REGS];
+        for (int i = 0; i < N_SUBTILES * ACC_REGS; i++)
             v[i] = ht_round(result_of(acc + i));
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
-            const place at = part_at(w, n0, part);
-            if (is_ours(g, w, at, asks))
-                store_calm(o, to, v, part, {at.row, at.col + column});
+            const tile_coord at = part_at(w, n0, part);
+            if (stores_block(g, w, at, check_needed))
+                store_safe_exponent(o, to, v, part, {at.row, at.col + column});
         }
         return;
     }
     { // unrolled: accumulators that have left are room for what the others need
-        const place at = part_at(w, n0, 0);
-        if (is_ours(g, w, at, asks)) {
+        const tile_coord at = part_at(w, n0, 0);
+        if (stores_block(g, w, at, check_needed)) {
             fill_sums(o, acc + 0 * (SUM_ROWS / 2));
             ht_warp_sync();
             store_sums(o, {at.row + 0 * SUM_ROWS % PART_ROWS, at.col + column});
@@ -1712,8 +1712,8 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
         }
     }
     {
-        const place at = part_at(w, n0, 1);
-        if (is_ours(g, w, at, asks)) {
+        const tile_coord at = part_at(w, n0, 1);
+        if (stores_block(g, w, at, check_needed)) {
             fill_sums(o, acc + 1 * (SUM_ROWS / 2));
             ht_warp_sync();
             store_sums(o, {at.row + 1 * SUM_ROWS % PART_ROWS, at.col + column});
@@ -1721,8 +1721,8 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
         }
     }
     {
-        const place at = part_at(w, n0, 2);
-        if (is_ours(g, w, at, asks)) {
+        const tile_coord at = part_at(w, n0, 2);
+        if (stores_block(g, w, at, check_needed)) {
             fill_sums(o, acc + 2 * (SUM_ROWS / 2));
             ht_warp_sync();
             store_sums(o, {at.row + 2 * SUM_ROWS % PART_ROWS, at.col + column});
@@ -1730,8 +1730,8 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
         }
     }
     {
-        const place at = part_at(w, n0, 3);
-        if (is_ours(g, w, at, asks)) {
+        const tile_coord at = part_at(w, n0, 3);
+        if (stores_block(g, w, at, check_needed)) {
             fill_sums(o, acc + 3 * (SUM_ROWS / 2));
             ht_warp_sync();
             store_sums(o, {at.row + 3 * SUM_ROWS % PART_ROWS, at.col + column});
@@ -1745,13 +1745,13 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work &w, unsigned smem
 HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 {
 #pragma unroll 1
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item);
 #pragma unroll 1
         for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) {
-            const place at = part_at(w, w.n0 + wg * WN, part);
-            if (!is_ours(g, w, at, true)) {
-                const scalars by = read_scalars(g);
+            const tile_coord at = part_at(w, w.n0 + wg * WN, part);
+            if (!stores_block(g, w, at, true)) {
+                const alpha_beta by = load_alpha_beta(g);
                 ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
             }
         }
@@ -1762,38 +1762,38 @@ HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
     const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31;
-    const unsigned turn = smem + TURN + (unsigned)wg * 8, next_turn = smem + TURN + (unsigned)((wg + 1) % WGS) * 8;
-    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * SUBS * 8192);
-    int slot = 0;
-    unsigned phase = 0, turn_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
+    const unsigned order_barrier = smem + ORDER + (unsigned)wg * 8, next_order_barrier = smem + ORDER + (unsigned)((wg + 1) % CONSUMER_WARPGROUPS) * 8;
+    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
+    int stage = 0;
+    unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
     if (CHECKS && g.fallback_in_kernel) {
         ht_pdl_wait();
         if (ht_uniform(ht_range_check_needed(g)))
             fallback(g, wg);
     }
-    ht_acc acc[ACCS][SUBS][REGS];
-    ht_acc temp[TEMPS]; // the chain of a chunk, where chains are promoted
-    for (int item = (int)blockIdx.x / CLUSTER; item < count_work(g); item += (int)gridDim.x / CLUSTER) {
-        const work w = find_work(g, item);
-        for (int i = 0; i < REGS; i++)
+    ht_acc acc[ACCS][N_SUBTILES][ACC_REGS];
+    ht_acc temp[CHAIN_REGS]; // the chain of a chunk, where chains are promoted
+    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
+        const work_tile w = next_tile(g, item);
+        for (int i = 0; i < ACC_REGS; i++)
             acc[0][0][i] = 0;
-        for (int i = 0; i < REGS; i++)
+        for (int i = 0; i < ACC_REGS; i++)
             acc[0][1][i] = 0;
         int chain = 0; // chunks since exact sums were carried
         ht_pdl_wait();
         ht_pdl_trigger();
         for (int chunk = 0; chunk < w.chunks; chunk++) {
-            const unsigned at = (unsigned)slot * (SLOT_BYTES / 16);
+            const unsigned at = (unsigned)stage * (STAGE_BYTES / 16);
             // -- columns 0 to 63: the warpgroup's turn
-            ht_mbar_wait(turn, turn_phase);
-            turn_phase ^= 1;
-            ht_mbar_wait(smem + FULL + (slot + 0) * 8, phase);
+            ht_mbar_wait(order_barrier, order_phase);
+            order_phase ^= 1;
+            ht_mbar_wait(smem + FULL + (stage + 0) * 8, phase);
             ht_wgmma_fence();
             ht_wgmma(ht_width<BM>(), temp, rows + at + 0, cols + at + 4, 0);
             ht_wgmma(ht_width<BM>(), temp, rows + at + 4, cols + at + 0, 1);
             ht_wgmma(ht_width<BM>(), temp, rows + at + 2, cols + at + 6, 1);
             ht_wgmma(ht_width<BM>(), temp, rows + at + 6, cols + at + 2, 1);
-            ht_mbar_wait(smem + FULL + (slot + 1) * 8, phase);
+            ht_mbar_wait(smem + FULL + (stage + 1) * 8, phase);
             ht_wgmma_fence();
             ht_wgmma(ht_width<BM>(), temp, rows + at + 3072, cols + at + 3076, 1);
             ht_wgmma(ht_width<BM>(), temp, rows + at + 3076, cols + at + 3072, 1);
@@ -1805,13 +1805,13 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             ht_wgmma(ht_width<BM>(), temp, rows + at + 3074, cols + at + 3074, 1);
             ht_wgmma_commit();
             if (lane == 0)
-                ht_mbar_arrive(next_turn);
+                ht_mbar_arrive(next_order_barrier);
             ht_wgmma_wait<0>();
-            ht_wgmma_fence_operand<REGS>(temp);
-            ht_promote_chain<REGS>(acc[0][0], temp);
+            ht_wgmma_fence_operand<ACC_REGS>(temp);
+            ht_promote_chain<ACC_REGS>(acc[0][0], temp);
             // -- columns 64 to 127: the warpgroup's turn
-            ht_mbar_wait(turn, turn_phase);
-            turn_phase ^= 1;
+            ht_mbar_wait(order_barrier, order_phase);
+            order_phase ^= 1;
             ht_wgmma_fence();
             ht_wgmma(ht_width<BM>(), temp, rows + at + 512, cols + at + 4, 0);
             ht_wgmma(ht_width<BM>(), temp, rows + at + 516, cols + at + 0, 1);
@@ -1827,23 +1827,23 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             ht_wgmma(ht_width<BM>(), temp, rows + at + 3586, cols + at + 3074, 1);
             ht_wgmma_commit();
             if (lane == 0)
-                ht_mbar_arrive(next_turn);
+                ht_mbar_arrive(next_order_barrier);
             ht_wgmma_wait<0>();
-            ht_wgmma_fence_operand<REGS>(temp);
+            ht_wgmma_fence_operand<ACC_REGS>(temp);
             if (lane < CLUSTER) {
                 const unsigned block = ht_cluster_address(smem, lane);
-                ht_mbar_arrive_cluster(block + EMPTY + (slot + 0) * 8);
-                ht_mbar_arrive_cluster(block + EMPTY + (slot + 1) * 8);
+                ht_mbar_arrive_cluster(block + EMPTY + (stage + 0) * 8);
+                ht_mbar_arrive_cluster(block + EMPTY + (stage + 1) * 8);
             }
-            ht_promote_chain<REGS>(acc[0][1], temp);
-            slot = slot + CHUNK_SLOTS == SLOTS ? 0 : slot + CHUNK_SLOTS;
-            phase ^= slot == 0;
+            ht_promote_chain<ACC_REGS>(acc[0][1], temp);
+            stage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;
+            phase ^= stage == 0;
         }
         store_results(g, w, smem, scales_phase, acc[0][0]);
         scales_phase ^= 1;
         ht_warp_sync();
         if (SCALES_ROWS && lane == 0)
-            ht_mbar_arrive(smem + SPENT);
+            ht_mbar_arrive(smem + SCALES_EMPTY);
     }
 }
 
@@ -1851,27 +1851,27 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     if (threadIdx.x == 0) {
-        for (int s = 0; s < SLOTS; s++) {
+        for (int s = 0; s < RING_STAGES; s++) {
             ht_mbar_init(smem + FULL + s * 8, 1);
-            ht_mbar_init(smem + EMPTY + s * 8, WGS * 4 * CLUSTER); // one arrival of each consumer warp
+            ht_mbar_init(smem + EMPTY + s * 8, CONSUMER_WARPGROUPS * 4 * CLUSTER); // one arrival of each consumer warp
         }
-        for (int w = 0; w < WGS; w++)
-            ht_mbar_init(smem + TURN + w * 8, 4);
+        for (int w = 0; w < CONSUMER_WARPGROUPS; w++)
+            ht_mbar_init(smem + ORDER + w * 8, 4);
         if (SCALES_ROWS) {
-            ht_mbar_init(smem + SCALED, 32);
-            ht_mbar_init(smem + SPENT, WGS * 4);
+            ht_mbar_init(smem + SCALES_FULL, 32);
+            ht_mbar_init(smem + SCALES_EMPTY, CONSUMER_WARPGROUPS * 4);
         }
         ht_mbar_init_done();
     }
     ht_cluster_barrier();
-    if (ht_uniform((int)threadIdx.x / 128) == WGS) {
+    if (ht_uniform((int)threadIdx.x / 128) == CONSUMER_WARPGROUPS) {
         ht_reg_dealloc<PRODUCER_REGISTERS>();
-        const int warp = ht_uniform((int)threadIdx.x / 32) - WGS * 4;
+        const int warp = ht_uniform((int)threadIdx.x / 32) - CONSUMER_WARPGROUPS * 4;
         if (warp == 0) {
-            if (ELECTS ? ht_elect() : threadIdx.x % 32 == 0)
+            if (ELECT_PRODUCER ? ht_elect() : threadIdx.x % 32 == 0)
                 produce(g, smem);
         } else if (SCALES_ROWS && warp == 1)
-            find_scales(g, smem);
+            load_scales(g, smem);
     } else {
         ht_reg_alloc<CONSUMER_REGISTERS>();
         consume(g, smem);
