@@ -151,18 +151,6 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
     return ok && fflush(stdout) == 0 && !ferror(stdout);
 }
 
-/* One scheme of one GPU; l and other (g NULL: none) have all but that. */
-static bool explain_scheme(struct listing l, struct listing other, const char *name,
-                           const struct options *o) {
-    l.s = library_scheme(name, l.g, l.isa);
-    if (other.g) /* f16x3 is another row where FP16 subnormals are flushed */
-        other.s = library_scheme(name, other.g, other.isa);
-    const bool ok = err_count() == 0 && write_explanation(&l, other.g ? &other : NULL, o);
-    explain_free(&l);
-    explain_free(&other);
-    return ok;
-}
-
 static int explain_one(const struct options *o) {
     struct gpu g, changed;
     struct listing l = {.g = &g, .shape = {4096, 4096, 4096}};
@@ -186,7 +174,13 @@ static int explain_one(const struct options *o) {
     bool ok = schemes.data && err_count() == 0;
     char name[64];
     for (const char *at = schemes.data; ok && text_entry(&at, name, sizeof name);) {
-        ok = explain_scheme(l, other, name, o);
+        struct listing mine = l, theirs = other;
+        mine.s = library_scheme(name, l.g, l.isa);
+        if (other.g) /* f16x3 is another row where FP16 subnormals are flushed */
+            theirs.s = library_scheme(name, other.g, other.isa);
+        ok = err_count() == 0 && write_explanation(&mine, other.g ? &theirs : NULL, o);
+        explain_free(&mine);
+        explain_free(&theirs);
         fputs(ok && *at ? "\n\n" : "", stdout);
     }
     text_free(&schemes);

@@ -22,27 +22,21 @@ static bool same(const struct text *x, const struct text *y) {
     return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
 }
 
-/* Whether the manifest lists the file with the checksum of these bytes. */
-static bool is_as_written(const struct text *manifest, const char *name, const struct text *bytes) {
-    struct text line = {0};
-    text_addf(&line, "# checksum %016" PRIx64 " %s\n",
-              text_checksum(TEXT_CHECKSUM_SEED, bytes->data, bytes->len), name);
-    const bool found = manifest->data && line.data && strstr(manifest->data, line.data);
-    text_free(&line);
-    return found;
-}
-
-/* Whether the manifest lists a file of that name, whatever its checksum. */
-static bool is_listed(const struct text *manifest, const char *name) {
+/* Whether the manifest lists a file of that name: with the checksum of these bytes, NULL: with any. */
+static bool is_listed(const struct text *manifest, const char *name, const struct text *bytes) {
     static const char mark[] = "# checksum ";
     enum { SUM = 17 }; /* sixteen digits and a blank */
-    const size_t len = strlen(name);
-    for (const char *at = manifest->data; at && (at = strstr(at, mark)) != NULL;) {
-        at += strlen(mark);
-        if (strlen(at) > SUM + len && strncmp(at + SUM, name, len) == 0 && at[SUM + len] == '\n')
-            return true;
+    struct text sum = {0};
+    bool found = false;
+    if (bytes)
+        text_addf(&sum, "%016" PRIx64, text_checksum(TEXT_CHECKSUM_SEED, bytes->data, bytes->len));
+    for (const char *at = manifest->data; !found && at && (at = strstr(at, mark)) != NULL;) {
+        const size_t len = strcspn(at += strlen(mark), "\n");
+        found = len == SUM + strlen(name) && memcmp(at + SUM, name, len - SUM) == 0 &&
+                (!bytes || (sum.data && memcmp(at, sum.data, SUM - 1) == 0));
     }
-    return false;
+    text_free(&sum);
+    return found;
 }
 
 /* The recreating command in a vendored folder's manifest, its first line; NULL: it is none. */
@@ -68,13 +62,14 @@ static enum made made_of(const struct files *f, const struct text *manifest, con
     enum made made = MADE_OF_NOTHING;
     if (dot && strcmp(dot, ".a") == 0 && strncmp(name, "lib", 3) == 0) {
         snprintf(source, sizeof source, "%.*s.h", (int)(dot - name) - 3, name + 3);
-        return files_index(f, source) >= 0 || is_listed(manifest, source) ? MADE_OF_NEW : MADE_OF_NOTHING;
+        return files_index(f, source) >= 0 || is_listed(manifest, source, NULL) ? MADE_OF_NEW
+                                                                                : MADE_OF_NOTHING;
     }
     for (size_t i = 0; object && i < sizeof endings / sizeof *endings; i++) {
         snprintf(source, sizeof source, "%.*s%s", (int)(dot - name), name, endings[i]);
         if (files_index(f, source) >= 0)
             return MADE_OF_NEW;
-        made = is_listed(manifest, source) ? MADE_OF_OLD : made;
+        made = is_listed(manifest, source, NULL) ? MADE_OF_OLD : made;
     }
     return made;
 }
@@ -90,7 +85,7 @@ static enum files_verdict judge_vendored(const struct files_writer *w, const cha
         return made == MADE_OF_OLD ? FILES_OWN : FILES_PASSED;
     const bool own = strcmp(name, "manifest") == 0 ? command_in(w->manifest) != NULL
                                                    : read_in(&bytes, w->folder, name) &&
-                                                         (is_as_written(w->manifest, name, &bytes) ||
+                                                         (is_listed(w->manifest, name, &bytes) ||
                                                           (at >= 0 && same(&bytes, &w->files->text[at])));
     text_free(&bytes);
     return own ? FILES_OWN : FILES_FOREIGN;
@@ -156,7 +151,7 @@ bool vendor_compare(const struct files *f, const char *folder) {
         const char *name = f->name[i];
         if (!read_in(&bytes, folder, name))
             err_user(folder, 0, "%s is missing", name);
-        else if (!same(&bytes, &f->text[i]) && is_as_written(&manifest, name, &bytes))
+        else if (!same(&bytes, &f->text[i]) && is_listed(&manifest, name, &bytes))
             err_user(folder, 0, "%s is as it was written, but halftone-gen %s writes it differently", name,
                      HT_GENERATOR_VERSION);
         else if (!same(&bytes, &f->text[i]))
