@@ -40,7 +40,7 @@ float certificate_threshold(int64_t lost, int is_zero, int is_finite, double tau
 /* Whether 64 rows are left to the wide scheme whatever they meet, because native FP32 hardly rounds sums of
  * so few products: fewer than CERTIFICATE_FEW nonzero elements a row, zero rows not counted. No bound asks
  * for it; that errors stay below twice native's on permutations and sparse matrices does. */
-enum { CERTIFICATE_FEW = 4 };
+enum { CERTIFICATE_FEW = 8 };
 int certificate_is_sparse(int64_t nonzero, int64_t live_rows);
 /* Whether a result is cleared. `acc` is scaled: before the scales of its row and column are undone, before
  * alpha and beta. NaN is not. */
