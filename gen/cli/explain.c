@@ -294,8 +294,7 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
                   s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
                   s.exposed / 256, s.copy / 256, model_mma_instructions(&c->on, t));
         text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
-                  model_mma_dram_ns(&c->on, t, &l->shape, c->cost.blocks_per_sm),
-                  c->cost.predicted_ns);
+                  model_mma_dram_ns(&c->on, t, &l->shape, c->cost.blocks_per_sm), c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
         struct model_egemm_terms e = model_egemm_terms(&c->on, t);
         explain_add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
@@ -541,8 +540,7 @@ static void print_fits(struct text *out, const struct listing *l) {
 }
 
 static void print_group(struct text *out, const struct listing *l, const char *kind) {
-    text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind,
-              count_kind(l, kind));
+    text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind, count_kind(l, kind));
     for (int i = l->fits; i < l->count; i++) {
         const struct cost *c = &l->item[i].cost;
         if (!same_kind(kind, c->reason))

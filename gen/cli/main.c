@@ -268,8 +268,7 @@ static int run_emit(const struct options *o) {
 }
 
 static int run_vendor(const struct options *o) {
-    if (plan_library(o, "vendor") && vendor_files(&files, &library, o) &&
-        vendor_write(&files, o->out)) {
+    if (plan_library(o, "vendor") && vendor_files(&files, &library, o) && vendor_write(&files, o->out)) {
         print_left_out(o);
         printf("%d files in %s; README.md there says how to compile them\n", files.count, o->out);
     }

@@ -79,8 +79,7 @@ static void write_fetch(struct text *out, int indent, const struct plan *p) {
     text_line(out, indent, "ht_barrier();");
 }
 
-static void write_op(struct text *out, int indent, const struct hole *h, const struct op *s,
-                       int step) {
+static void write_op(struct text *out, int indent, const struct hole *h, const struct op *s, int step) {
     const struct plan *p = h->plan;
     const bool plain = p->variant == VARIANT_NOPIPELINE;
     switch (s->kind) {

@@ -121,8 +121,7 @@ static void write_release(struct text *out, int indent, const struct plan *p, co
     text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n",
               indent, "", indent + 4, "");
     for (int stage = 0; stage < chunk_stages(p); stage++)
-        text_line(out, indent + 4, "ht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);", first,
-                  stage);
+        text_line(out, indent + 4, "ht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);", first, stage);
     text_line(out, indent, "}");
 }
 
