@@ -51,6 +51,18 @@ struct ht_crt_combine_args {
     int batch;
     double alpha, beta;
 };
+/* By FP64 arithmetic (scheme native64): element (row, k) of A is a[row * a_ld + k] when a_k_contiguous,
+ * else a[k * a_ld + row]; of B likewise, its rows being columns of B. C as above. */
+struct ht_native64_args {
+    const double *a, *b;
+    double *c;
+    const double *alpha_ptr, *beta_ptr;
+    long long a_ld, b_ld, ldc, a_stride, b_stride, c_stride; /* elements; strides between batch entries */
+    int m, n, k;
+    int a_k_contiguous, b_k_contiguous;
+    int batch;
+    double alpha, beta;
+};
 #endif
 /*@end*/
 

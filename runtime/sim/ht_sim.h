@@ -206,6 +206,7 @@ HT_SIM_COLLECTIVE void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsig
                                       int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_f64_16816(double d[4], const double a[8], const double b[4], int line = __builtin_LINE());
 HT_SIM_COLLECTIVE void ht_mma_f64_1688(double d[4], const double a[4], const double b[2], int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_mma_f64_884(double d[2], const double a[1], const double b[1], int line = __builtin_LINE());
 #define HT_SIM_MFMA(name, row, type)                                                                         \
     HT_SIM_COLLECTIVE void ht_mfma_##name(type *d, const unsigned *a, const unsigned *b,                     \
                                           int line = __builtin_LINE());

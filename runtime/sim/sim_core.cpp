@@ -747,6 +747,10 @@ void ht_mma_f64_16816(double d[4], const double a[8], const double b[4], int lin
     mma(CALL_MMA_F64_16816, d, a, b, line, __builtin_return_address(0));
 }
 
+void ht_mma_f64_884(double d[2], const double a[1], const double b[1], int line) {
+    mma(CALL_MMA_F64_884, d, a, b, line, __builtin_return_address(0));
+}
+
 void ht_mma_f64_1688(double d[4], const double a[4], const double b[2], int line) {
     mma(CALL_MMA_F64_1688, d, a, b, line, __builtin_return_address(0));
 }

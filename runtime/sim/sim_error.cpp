@@ -35,6 +35,7 @@ const char *call_name(call_kind kind) {
         "ht_mma_s8_8816",
         "ht_mma_f64_16816",
         "ht_mma_f64_1688",
+        "ht_mma_f64_884",
         "ht_shfl_xor",
         "ht_uniform",
         "ht_wgmma",

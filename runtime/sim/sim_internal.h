@@ -50,6 +50,7 @@ enum call_kind {
     CALL_MMA_S8_8816,
     CALL_MMA_F64_16816,
     CALL_MMA_F64_1688,
+    CALL_MMA_F64_884,
     CALL_SHFL,
     CALL_UNIFORM,
     /* which all warps of a warpgroup make alike */

@@ -103,21 +103,21 @@ static bool perform_mma(engine &e, unsigned warp, const mma_shape &shape) {
 }
 
 /* FP64: multiply-adds rounded to nearest, k by k. The order is assumed, no source tells it. */
-template <unsigned K> static void perform_mma_f64(engine &e, unsigned warp) {
-    enum { ROWS = 16, COLUMNS = 8, T = 4 };
+template <unsigned ROWS, unsigned K> static void perform_mma_f64(engine &e, unsigned warp) {
+    enum { COLUMNS = 8, T = 4 };
     double a[ROWS][K], b[COLUMNS][K];
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
         const call &c = lane_call(e, warp, lane);
         const unsigned g = lane / T, t = lane % T;
         for (unsigned h = 0; h < K / T; h++) {
-            memcpy(&a[g][t + T * h], c.a + 4 * h, sizeof(double));
-            memcpy(&a[g + 8][t + T * h], c.a + 4 * h + 2, sizeof(double));
+            for (unsigned r = 0; r < ROWS / 8; r++)
+                memcpy(&a[g + 8 * r][t + T * h], c.a + ROWS / 4 * h + 2 * r, sizeof(double));
             memcpy(&b[g][t + T * h], c.b + 2 * h, sizeof(double));
         }
     }
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
         double *const d = static_cast<double *>(lane_call(e, warp, lane).d);
-        for (unsigned i = 0; i < 4; i++)
+        for (unsigned i = 0; i < ROWS / 4; i++)
             for (unsigned k = 0; k < K; k++)
                 d[i] = std::fma(a[lane / T + i / 2 * 8][k], b[lane % T * 2 + i % 2][k], d[i]);
     }
@@ -183,10 +183,13 @@ bool warp_perform(engine &e, unsigned warp) {
     case CALL_MMA_S8_8816:
         return perform_mma(e, warp, {8, 16, multiply_s8});
     case CALL_MMA_F64_16816:
-        perform_mma_f64<16>(e, warp);
+        perform_mma_f64<16, 16>(e, warp);
         return true;
     case CALL_MMA_F64_1688:
-        perform_mma_f64<8>(e, warp);
+        perform_mma_f64<16, 8>(e, warp);
+        return true;
+    case CALL_MMA_F64_884:
+        perform_mma_f64<8, 4>(e, warp);
         return true;
     case CALL_SHFL:
         return perform_shfl(e, warp);
