@@ -242,7 +242,7 @@ out/obj/bench/plot_scripts.h: bench/plots/error.gp bench/plots/histogram.gp
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
 
-# The simulator alone, for sources that come from elsewhere (tests/vendored/nvcc-sim).
+# The simulator alone, for sources that come from elsewhere (tests/package/vendored/nvcc-sim).
 out/obj/libsim.a: $(SIM_OBJ)
 	$(call run,AR,$@,rm -f $@ && $(AR) rcsD $@ $^)
 

@@ -18,10 +18,10 @@ check() {
         nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
         for set in ${SETS:-h200 a800 t4}; do
             echo "==== check of $set, commit $commit"
-            sh tests/check_gpu.sh "$bin/$set"
+            sh tests/gpu/check_gpu.sh "$bin/$set"
         done
         echo "==== vendored folders"
-        sh tests/vendored/on_gpu.sh "$bin" h200
+        sh tests/package/vendored/on_gpu.sh "$bin" h200
         echo "==== template and generated kernel"
         "$bin/a800/template_bits"
     } >"$out/check.log" 2>&1

@@ -15,7 +15,7 @@ mkdir -p "$out"
     "$bin/max_clusters"
     for set in h200cluster h200cluster8; do
         echo "== $set: the same bits"
-        timeout 60 "$bin/$set/same_bits" large || echo "FAILED ($?)"
+        timeout 60 "$bin/$set/cluster_bits" large || echo "FAILED ($?)"
     done
 } >"$out/cluster.log" 2>&1
 cat "$out/cluster.log"

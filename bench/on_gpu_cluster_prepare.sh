@@ -10,9 +10,9 @@ build() { # build SET SCHEME TILES
     name=$1
     shift
     make -s "$@" all
-    make -s "$@" "out/$name/same_bits"
+    make -s "$@" "out/$name/cluster_bits"
     mkdir -p "$bin/$name"
-    cp "out/$name/halftone" "out/$name/same_bits" "$bin/$name/"
+    cp "out/$name/halftone" "out/$name/cluster_bits" "$bin/$name/"
 }
 pairs() { # pairs TILE...: each with and without a second block
     for tile in "$@"; do printf '%s,%s_c2,' "$tile" "$tile"; done | sed 's/,$//'

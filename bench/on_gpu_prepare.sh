@@ -8,16 +8,16 @@ for set in a800 t4 h200; do
     make -s GPU=$set
     make -s check-gpu-build GPU=$set
     mkdir -p "$bin/$set"
-    for program in halftone test_product test_direct test_check test_auto test_reproducible test_accuracy bits bits-sim graph; do
+    for program in halftone test_product test_direct test_check test_auto test_reproducible test_accuracy result_hashes result_hashes-sim graph; do
         [ -x out/$set/$program ] && cp out/$set/$program "$bin/$set/"
     done
 done
 nvcc=$(command -v nvcc || echo out/toolchain/nvidia/cu13/bin/nvcc)
 "$nvcc" -x cu -std=c++17 -diag-suppress 177 -gencode 'arch=compute_80,code=[sm_80,compute_80]' \
-    -DKERNEL=ht_f16x3_mma_128x128x32_w64x32_s3_sm80 -c tests/template_bits.cpp -o out/a800/obj/template_bits.o
+    -DKERNEL=ht_f16x3_mma_128x128x32_w64x32_s3_sm80 -c tests/kernels/template_bits.cpp -o out/a800/obj/template_bits.o
 "$nvcc" -o "$bin/a800/template_bits" out/a800/obj/template_bits.o out/obj/bench/families.o out/obj/bench/threads.o out/a800/libhalftone.a -lm
 cp out/bin/halftone-gen "$bin/"
-sh tests/vendored/on_gpu_prepare.sh "$bin"
+sh tests/package/vendored/on_gpu_prepare.sh "$bin"
 cp /usr/lib/*/libcmocka.so.0 "$bin/"
 find "$bin" -type f -perm -100 -exec strip {} + 2>/dev/null || true # less to carry
 tar -C "$bin" -cf "$bin.tar" .

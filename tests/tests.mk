@@ -1,12 +1,10 @@
 # How the tests are built and run; included by the Makefile.
-#   tests/test_NAME.c[pp]   cmocka programs without a generated kernel set
-#   tests/test_product.c, test_reproducible.c, test_check.c, test_auto.c, test_direct.c, test_accuracy.c    need one: run for several sets in the simulator, and on a GPU by check-gpu
-#   tests/test_streams.c    needs one in the simulator, whose streams it holds
-#   tests/graph.c           needs a CUDA set: check-gpu runs it
-#   tests/same_bits.c       kernels of two blocks against those of one, bit by bit: on_gpu_cluster.sh runs it
-#   tests/bits.c            prints bits of results: check-gpu compares the GPU's with the simulator's
-#   tests/test_*.py         pytest
-#   tests/fuzz              fuzzers: make fuzz, make test-all
+#   unit, sim    test_NAME.c[pp]: cmocka programs; but for sim/test_streams.c without a generated kernel set
+#   kernels      programs that need one: run for several sets in the simulator, and on a GPU by check-gpu
+#   gpu          graph.c needs a CUDA set: check-gpu runs it
+#   mutation     run_kernel.c, which its pytest files link with kernels that they break
+#   fuzz         fuzzers: make fuzz, make test-all
+# In all of them test_*.py and mutation_*.py are pytest's.
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
@@ -17,10 +15,11 @@ LARGE_ON := h200
 # $(call small,SET): nothing, or what leaves large cases out. $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
 small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
 large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
-SET_TESTS := test_product test_reproducible test_check test_auto test_direct test_accuracy bits same_bits
+SET_TESTS := test_product test_reproducible test_check test_auto test_direct test_accuracy result_hashes cluster_bits
 SIM_TESTS := test_streams
 CUDA_TESTS := $(SET_TESTS) graph
-TEST_NAMES := $(filter-out $(SET_TESTS) $(SIM_TESTS),$(basename $(notdir $(wildcard tests/test_*.c tests/test_*.cpp))))
+TEST_FOLDERS := unit sim kernels gpu mutation
+TEST_NAMES := $(filter-out $(SIM_TESTS),$(basename $(notdir $(wildcard tests/unit/test_*.c tests/sim/test_*.c tests/sim/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
 # iquote: gen/plan/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime
@@ -33,23 +32,29 @@ out/test/libtest.a: $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call run,AR,$@,rm -f $@ && $(AR) rcsD $@ $^)
 
-out/test/%: tests/%.c out/test/libtest.a out/obj/flags
-	@mkdir -p $(@D)
-	$(call run,TEST,$*,$(CC) $(C_FLAGS) $(TEST_INC) -o $@ $< out/test/libtest.a -lcmocka -lstdc++ -ldl -lpthread -lm)
+define programs_of
+out/test/%: tests/$(1)/%.c out/test/libtest.a out/obj/flags
+	@mkdir -p $$(@D)
+	$$(call run,TEST,$$*,$$(CC) $$(C_FLAGS) $$(TEST_INC) -o $$@ $$< out/test/libtest.a -lcmocka -lstdc++ -ldl -lpthread -lm)
 
-out/test/%: tests/%.cpp out/test/libtest.a out/obj/flags
-	@mkdir -p $(@D)
-	$(call run,TEST,$*,$(CXX) $(CXX_FLAGS) $(TEST_INC) -o $@ $< out/test/libtest.a -lcmocka -ldl -lpthread -lm)
+out/test/%: tests/$(1)/%.cpp out/test/libtest.a out/obj/flags
+	@mkdir -p $$(@D)
+	$$(call run,TEST,$$*,$$(CXX) $$(CXX_FLAGS) $$(TEST_INC) -o $$@ $$< out/test/libtest.a -lcmocka -ldl -lpthread -lm)
+
+out/test/%.o: tests/$(1)/%.c out/obj/flags
+	@mkdir -p $$(@D)
+	$$(call run,CC,$$<,$$(CC) $$(C_FLAGS) -c $$< -o $$@)
+endef
+$(foreach folder,$(TEST_FOLDERS),$(eval $(call programs_of,$(folder))))
+
+# A source that has moved: what out/test remembers of it is out of date.
+tests/%.c tests/%.cpp tests/%.h: ;
 
 # ---- programs with one
-out/test/%.o: tests/%.c out/obj/flags
-	@mkdir -p $(@D)
-	$(call run,CC,$<,$(CC) $(C_FLAGS) -c $< -o $@)
-
 out/test/graph.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 
 SET_TEST_OBJ := $(patsubst %,out/obj/bench/%.o,families metrics reference threads)
-there = $(patsubst tests/%.c,%,$(wildcard $(1:%=tests/%.c)))
+there = $(basename $(notdir $(wildcard $(foreach folder,$(TEST_FOLDERS),$(1:%=tests/$(folder)/%.c)))))
 SIM_PROGRAMS := $(patsubst %,$(SET)/%-sim,$(call there,$(SET_TESTS) $(SIM_TESTS)))
 CUDA_PROGRAMS := $(patsubst %,$(SET)/%,$(call there,$(CUDA_TESTS)))
 
@@ -85,7 +90,7 @@ test-python:
 	@MAKEFLAGS= MAKELEVEL= NVCC=$(if $(CUDA),$(call q,$(CUDA)/bin/nvcc)) out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadfile \
 	    $(if $(TEST_PART),--sample) tests
 
-test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/one_product.o test-sets out/venv/pytest-xdist
+test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/run_kernel.o test-sets out/venv/pytest-xdist
 test-sets: $(TEST_SETS:%=test-set-%)
 
 part_of_set = $(if $(TEST_PART),SCHEMES=$(PART_SCHEMES))
@@ -148,7 +153,7 @@ check-gpu: out/bin/card
 	    { echo "the tests need cmocka: sh tests/setup.sh (Debian and Ubuntu: libcmocka-dev)" >&2; exit 2; }
 	@$(MAKE) generate GPU=$(call q,$(GPU))
 	@$(MAKE) check-gpu-build GPU=$(call q,$(GPU))
-	@sh tests/check_gpu.sh $(SET)
+	@sh tests/gpu/check_gpu.sh $(SET)
 
 check-gpu-build: build-device build-sim $(CUDA_PROGRAMS) $(SIM_PROGRAMS)
 	@:

@@ -44,7 +44,7 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 
 /* ---- reading templates */
 
-/* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutate.py). */
+/* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutation/mutate.py). */
 bool emit_read(struct text *out, const char *root, const char *folder, const char *name) {
     char path[PATH_MAX_BYTES];
     const int n = snprintf(path, sizeof path, "%s/%s/%s", root, folder, name);

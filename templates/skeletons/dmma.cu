@@ -12,7 +12,7 @@ constexpr int MMA_K = 8, K_PER_LANE = MMA_K / 4; // k of an MMA, and a lane's of
 constexpr int P_BYTES = ht_copy_bytes<BM>, STAGE_BYTES = P_BYTES + ht_copy_bytes<BN>;
 constexpr int SMEM_UNIT = 128; // in which shared memory is given
 // The tile of sums, as lines of what lies side by side in C: what a warp stores meets no bank twice.
-template <bool SWAP_AB> constexpr int SUM_PITCH = SWAP_AB ? BN + 8 : BM + 4;
+template <bool SWAP_AB> constexpr int SUM_PITCH = SWAP_AB ? BN + 8 : BM + 4; //@mutate sum-pitch
 constexpr int SUM_BYTES = 4 * (BN * SUM_PITCH<false> > BM * SUM_PITCH<true> ? BN * SUM_PITCH<false> : BM * SUM_PITCH<true>);
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > SUM_BYTES ? STAGES * STAGE_BYTES : SUM_BYTES;
 static_assert(BK == 2 * MMA_K && MI % 2 == 0, "a step is two MMAs deep");
@@ -88,11 +88,11 @@ template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply(double (*sum)[
     const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane / 4, own = lane % 4;
     constexpr int P_PITCH = ht_copy_pitch<BM, P_K_MAJOR>, Q_PITCH = ht_copy_pitch<BN, Q_K_MAJOR>;
     const int past = past_of<BM, P_K_MAJOR>(args.p, row0 + row, range.begin); // of all this lane's rows: they are eight apart
-    const unsigned at_p = (unsigned)((P_K_MAJOR ? row * P_PITCH + own : own * P_PITCH + row) + past) * 4;
+    const unsigned at_p = (unsigned)((P_K_MAJOR ? row * P_PITCH + own : own * P_PITCH + row) + past) * 4; //@mutate multiply-7
     const unsigned at_q = P_BYTES + (unsigned)(Q_K_MAJOR ? col * Q_PITCH + own : own * Q_PITCH + col) * 4;
     unsigned write = smem, read = smem;
     int next = range.begin; // k that is copied next
-    ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
+    ht_pdl_wait(); // what comes before is worked out while the launch before this one ends //@mutate dmma-multiply
     ht_pdl_trigger();
 #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
@@ -102,13 +102,13 @@ template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply(double (*sum)[
     }
 #pragma unroll 1
     for (int k = range.begin; k < range.end; k += BK) {
-        ht_cp_async_wait<STAGES - 2>();
-        ht_barrier(); // the stage is there, and everyone has read the one before it
-        copy_step<P_K_MAJOR, Q_K_MAJOR>(write, args, row0, col0, next, range.end);
+        ht_cp_async_wait<STAGES - 2>(); //@mutate multiply-4
+        ht_barrier(); // the stage is there, and everyone has read the one before it //@mutate multiply-3
+        copy_step<P_K_MAJOR, Q_K_MAJOR>(write, args, row0, col0, next, range.end); //@mutate multiply-5
         next += BK;
         multiply_fragments<P_K_MAJOR, Q_K_MAJOR>(sum, read + at_p, read + at_q);
-        if (range.end - k > MMA_K) // else there are zeros
-            multiply_fragments<P_K_MAJOR, Q_K_MAJOR>(sum, read + at_p + MMA_K * (P_K_MAJOR ? 4 : P_PITCH * 4), read + at_q + MMA_K * (Q_K_MAJOR ? 4 : Q_PITCH * 4));
+        if (range.end - k > MMA_K) // else there are zeros //@mutate multiply-6
+            multiply_fragments<P_K_MAJOR, Q_K_MAJOR>(sum, read + at_p + MMA_K * (P_K_MAJOR ? 4 : P_PITCH * 4), read + at_q + MMA_K * (Q_K_MAJOR ? 4 : Q_PITCH * 4)); //@mutate multiply-8
         write = write == smem + (STAGES - 1) * STAGE_BYTES ? smem : write + STAGE_BYTES;
         read = read == smem + (STAGES - 1) * STAGE_BYTES ? smem : read + STAGE_BYTES;
     }
@@ -132,7 +132,7 @@ HT_DEVICE void multiply_either(double (*sum)[NI][4], const unpacked_args &args, 
 template <bool SWAP_AB> HT_DEVICE void share_sums(double (*sum)[NI][4], float alpha, unsigned smem)
 {
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
-    const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane % 4 * 2;
+    const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane % 4 * 2; //@mutate share-sums
     constexpr int PITCH = SUM_PITCH<SWAP_AB>;
     const unsigned to = smem + (unsigned)(SWAP_AB ? row * PITCH + col : col * PITCH + row) * 4;
 #pragma unroll
@@ -195,7 +195,7 @@ template <bool SWAP_AB, bool ADDS, class PIECE> HT_DEVICE void store_lines(const
     constexpr int PREFETCH = ROUNDS < MOST ? ROUNDS : MOST;
     static_assert(THREADS % PER_LINE == 0 && LINES % AT_ONCE == 0 && ROUNDS % PREFETCH == 0, "threads take whole lines");
     const int line = (int)threadIdx.x / PER_LINE, across = (int)threadIdx.x % PER_LINE * NUMBERS;
-    const int there = across < along ? (lines < LINES ? lines : LINES) - line : 0;
+    const int there = across < along ? (lines < LINES ? lines : LINES) - line : 0; //@mutate store-lines
     const long long ld = SWAP_AB ? to.row_step : to.col_step, step = ht_opaque(ld * AT_ONCE);
     float *c = to.c + line * ld + across;
     unsigned from = smem + (unsigned)(line * PITCH + across) * 4;
@@ -219,7 +219,7 @@ template <bool SWAP_AB> HT_DEVICE void store_sums(const unpacked_args &args, con
     const long long ld = SWAP_AB ? to.row_step : to.col_step;
     to.c += row0 * to.row_step + col0 * to.col_step;
     share_sums<SWAP_AB>(sum, to.alpha, smem);
-    ht_barrier(); // all sums are there
+    ht_barrier(); // all sums are there //@mutate store-sums
     const bool fours = ld % 4 == 0 && along % 4 == 0 && (unsigned long long)to.c % 16 == 0;
     if (fours && to.beta != 0.0f)
         store_lines<SWAP_AB, true, uint4>(to, along, lines, smem);

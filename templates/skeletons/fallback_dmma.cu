@@ -14,9 +14,9 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     const int high = (g.m + BM - 1) / BM, tiles = high * ((g.n + BN - 1) / BN);
     for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
-        const bool skipped = !ht_barrier_any(ht_any_out_of_range(g, entry, THREADS));
-        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
-            const int row = tile % high, col = tile / high;
+        const bool skipped = !ht_barrier_any(ht_any_out_of_range(g, entry, THREADS)); //@mutate gemm-2
+        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) { //@mutate gemm
+            const int row = tile % high, col = tile / high; //@mutate gemm-3
             if (!g.a_range_counts || !ht_block_in_range(g, entry, row, col))
                 ht_fallback_block<2>(g, alpha, beta, entry, row * BM, col * BN);
         }

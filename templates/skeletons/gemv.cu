@@ -33,7 +33,7 @@ static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
 // Rows of a block. Where lines are k and begin anywhere it reads as many numbers of each, from a multiple of 16 bytes on.
 template <bool P_K_MAJOR> static __host__ __device__ inline int block_rows(const ht_operand_view &p)
 {
-    return P_K_MAJOR || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K_MAJOR> : MISALIGNED_ROWS;
+    return P_K_MAJOR || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K_MAJOR> : MISALIGNED_ROWS; //@mutate block-rows
 }
 
 // What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
@@ -108,7 +108,7 @@ template <bool P_K_MAJOR, bool WHOLE> HT_DEVICE void multiply_prefetched(ht_acc 
 {
     const long long p_step = NEXT<P_K_MAJOR> * (P_K_MAJOR ? 1 : ht_opaque(t.p_k)), q_step = NEXT<P_K_MAJOR> * (P_K_MAJOR ? 1 : ht_opaque(t.q_k));
     const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
-    const int last = (t.end - k - (P_K_MAJOR ? 4 : 1)) / NEXT<P_K_MAJOR>; // load that is all there
+    const int last = (t.end - k - (P_K_MAJOR ? 4 : 1)) / NEXT<P_K_MAJOR>; // load that is all there //@mutate multiply-ahead
     const bool late = !P_K_MAJOR && k < t.begin;
     float p[PREFETCH][4];
 #pragma unroll
@@ -150,7 +150,7 @@ template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const gemv
             const float *column = q;
 #pragma unroll
             for (int c = 0; c < BN; c++) {
-                const float x = ht_ldg4(column);
+                const float x = ht_ldg4(column); //@mutate multiply-lines
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     sum[c][e] = __fmaf_rn(p[u][e], x, sum[c][e]);
@@ -158,7 +158,7 @@ template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const gemv
                 column += c + 1 < t.cols ? q_col : 0;
             }
         }
-        q += q_step;
+        q += q_step; //@mutate multiply-lines-2
     }
 }
 
@@ -257,7 +257,7 @@ HT_DEVICE void leave_k_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int l
     for (int c = 0; c < BN; c++) {
         float v = __fadd_rn(__fadd_rn(sum[0][c][0], sum[0][c][1]), __fadd_rn(sum[0][c][2], sum[0][c][3]));
         for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
-            v = add_lanes(v, lanes);
+            v = add_lanes(v, lanes); //@mutate leave-k-sums
         if (lane % LANES == 0)
             ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, c, row), v);
     }
@@ -273,7 +273,7 @@ HT_DEVICE void leave_line_sums(unsigned smem, ht_acc (*sum)[4], int warp, int la
         for (int e = 0; e < 4; e++) {
             float v = add_lanes(add_lanes(sum[c][e], 1), 2);
             for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
-                v = add_lanes(v, lanes);
+                v = add_lanes(v, lanes); //@mutate leave-line-sums
             if (lane == e)
                 ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, c, row + e), v);
         }
@@ -287,11 +287,11 @@ HT_DEVICE void move_to_rows(ht_acc *v, int past, int lane)
     const int next = lane % LANES < LANES - 1 ? lane + 1 : lane;
     float w[7] = {v[0], v[1], v[2], v[3]};
     for (int e = 0; e < 3; e++)
-        w[4 + e] = ht_shfl_sum(v[e], lane ^ next);
+        w[4 + e] = ht_shfl_sum(v[e], lane ^ next); //@mutate move-to-rows-2
     for (int e = 0; e < 6; e++)
         w[e] = past & 1 ? w[e + 1] : w[e];
     for (int e = 0; e < 4; e++)
-        v[e] = past & 2 ? w[e + 2] : w[e];
+        v[e] = past & 2 ? w[e + 2] : w[e]; //@mutate move-to-rows
 }
 
 HT_DEVICE void move_sums(ht_acc (*sum)[BN][4], int past, int lane)
@@ -308,7 +308,7 @@ HT_DEVICE void move_sums(ht_acc (*sum)[BN][4], int past, int lane)
 // Where they are four lines and eight groups of those, not all in one warp: the lines are added up here.
 HT_DEVICE void leave_row_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int lane)
 {
-    const int line = lane / LANES, group = (warp * LINES + line) / 4;
+    const int line = lane / LANES, group = (warp * LINES + line) / 4; //@mutate leave-row-sums
 #pragma unroll
     for (int set = 0; set < K_WARPS; set++) {
 #pragma unroll
@@ -327,7 +327,7 @@ HT_DEVICE void leave_row_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int
 template <bool P_K_MAJOR> HT_DEVICE float add_warps(unsigned smem, int c, int row)
 {
     float sum = 0.0f;
-    for (int k_warp = 0; k_warp < K_WARPS; k_warp++) {
+    for (int k_warp = 0; k_warp < K_WARPS; k_warp++) { //@mutate add-warps
         float v[LANES];
         if (P_K_MAJOR) {
             v[0] = ht_lds4(sum_at<true>(smem, k_warp, 0, c, row));
@@ -394,9 +394,9 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args
         range = k_split_range(range, own >> shared.shift, shared.parts);
         own &= (1 << shared.shift) - 1;
     }
-    const int first = range.begin + (!P_K_MAJOR ? warp * LINES + lane / LANES : warp / WARPS_M * LINE + (lines ? lane : lane % LANES * 4));
+    const int first = range.begin + (!P_K_MAJOR ? warp * LINES + lane / LANES : warp / WARPS_M * LINE + (lines ? lane : lane % LANES * 4)); //@mutate multiply-tile-3
     if (P_K_MAJOR)
-        own = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
+        own = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored //@mutate multiply-tile-2
     else if (!few)
         own = row0 + aligned_row(p + row0 + first * args.p.k_step, args.p.rows - row0 < height ? args.p.rows - row0 : height, lane);
     gemv_task t;
@@ -414,8 +414,8 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args
     t.head_gap = -own;
     t.begin = !P_K_MAJOR && !few && own < 0; // in the line that begins the matrix
     const bool ends = !P_K_MAJOR && !few && t.rows < 4 && range.end == args.k; // behind the matrix's last line there may be nothing
-    if (ends)
-        t.end--;
+    if (ends) //@mutate multiply-tile-4
+        t.end--; //@mutate multiply-tile-5
     ht_acc sum[SETS<P_K_MAJOR>][BN][4];
     for (int set = 0; set < SETS<P_K_MAJOR>; set++) {
 #pragma unroll
@@ -432,13 +432,13 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args
     } else if constexpr (P_K_MAJOR) {
         leave_k_sums(smem, sum, warp, lane);
     } else {
-        if (ends)
-            multiply_last(sum, t, first);
+        if (ends) //@mutate multiply-tile-6
+            multiply_last(sum, t, first); //@mutate multiply-tile-7
         if (height < LINE)
             move_sums(sum, ht_misalign16(p + row0 + first * args.p.k_step), lane);
         leave_row_sums(smem, sum, warp, lane);
     }
-    ht_barrier();
+    ht_barrier(); //@mutate multiply-tile
     const int i = tid % ROWS<P_K_MAJOR>, c = tid / ROWS<P_K_MAJOR>;
     if (c < BN && i < height && row0 + i < args.p.rows && col0 + c < args.q.rows) {
         float v = add_warps<P_K_MAJOR>(smem, c, i);

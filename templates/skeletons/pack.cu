@@ -188,7 +188,7 @@ HT_DEVICE uint4 shifted(const misaligned_vec4 &x, int first)
 {
     const bool by_two = (first & 2) != 0, by_one = (first & 1) != 0;
     const unsigned a = by_two ? x.low.z : x.low.x, b = by_two ? x.low.w : x.low.y, c = by_two ? x.high.x : x.low.z,
-                   d = by_two ? x.high.y : x.low.w, e = by_two ? x.high.z : x.high.x;
+                   d = by_two ? x.high.y : x.low.w, e = by_two ? x.high.z : x.high.x; //@mutate shifted
     return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
 }
 
@@ -202,12 +202,12 @@ template <bool K_MAJOR> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, c
     unsigned most[4] = {0, 0, 0, 0};
     for (int t = 0; t < at.tiles; t++) {
         const int k0 = (at.k_tile + t) * 64, start = K_MAJOR ? k0 : at.row0, line0 = K_MAJOR ? at.row0 : k0;
-        const bool inside = start > 0 && start + 64 + 4 <= length && line0 + 64 <= lines;
+        const bool inside = start > 0 && start + 64 + 4 <= length && line0 + 64 <= lines; //@mutate load-ragged-tiles-2
         const int line = line0 + (K_MAJOR ? slow : slow * 4), left = length - start - fast;
         const float *from = at.src + line * g.ld + start + fast;
         uint4 four[4];
         if (inside) {
-            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_MAJOR ? 0 : (int)g.ld;
+            const int first = (int)((unsigned long long)from >> 2) & 3, shift = K_MAJOR ? 0 : (int)g.ld; //@mutate load-ragged-tiles
             misaligned_vec4 x[4];
 #pragma unroll
             for (int i = 0; i < 4; i++) {
@@ -320,7 +320,7 @@ HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, con
         least = other < least ? other : least;
         both |= other;
     }
-    const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind
+    const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind //@mutate store-tame
     store_count(g, at.tame, least, both & 1, depth);
 }
 
@@ -401,7 +401,7 @@ static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, in
 static int blocks_of_rows(const pack_pair &p, const ht_pack_args &g)
 {
     if (p.tiles == STRIPS)
-        return p.long_rows > 0 && g.k_contiguous ? 64 / p.long_rows : 64 / STRIP_ROWS * p.pieces;
+        return p.long_rows > 0 && g.k_contiguous ? 64 / p.long_rows : 64 / STRIP_ROWS * p.pieces; //@mutate blocks-of-rows
     return p.tiles == WHOLE_ROWS ? ROW_BLOCKS : p.pieces;
 }
 
@@ -452,7 +452,7 @@ static void swap_operands(pack_pair *p)
     const int blocks = p->blocks[0];
     p->operand[0] = p->operand[1];
     p->operand[1] = first;
-    p->blocks[0] = p->blocks[1];
+    p->blocks[0] = p->blocks[1]; //@mutate swap-operands
     p->blocks[1] = blocks;
 }
 
@@ -488,7 +488,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
-    const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls
+    const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls //@mutate launch
     if (p.tiles == STRIPS)
         return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);

@@ -14,7 +14,7 @@ constexpr int P_PARTS = BM * BK / THREADS, Q_PARTS = (BN * BK + THREADS - 1) / T
 // SMALL_CHAIN_K in a small C of short k, where cuBLAS adds up no more in a row (n = 64, 257; at 1024 it does); memory decides there.
 constexpr int CHAIN_K = 32, SMALL_CHAIN_K = 4, SMALL_C = 1 << 19;
 // Numbers from k to k: 16 lanes along k meet 16 banks, 16 more their neighbours; Q is read by fours.
-constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4;
+constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4; //@mutate p-pitch
 constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH * 4;
 constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + 4 * BM * BN;
 static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
@@ -176,7 +176,7 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
     int done = 0; // k
 #pragma unroll 1
     for (; left > 0; left -= BK) {
-        ht_barrier(); // the stage is there, and everyone has read the other one
+        ht_barrier(); // the stage is there, and everyone has read the other one //@mutate multiply
         if (left > BK) {
             load_parts<BM, P_PARTS>(part_p, &p, args.p, row0, left - 2 * BK);
             load_parts<BN, Q_PARTS>(part_q, &q, args.q, col0, left - 2 * BK);
@@ -191,7 +191,7 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
         }
         const unsigned write = 2 * smem + STAGE_BYTES - read;
         if (left > BK) {
-            store_parts<BM, P_PARTS, P_PITCH>(write, part_p, args.p);
+            store_parts<BM, P_PARTS, P_PITCH>(write, part_p, args.p); //@mutate multiply-2
             store_parts<BN, Q_PARTS, Q_PITCH>(write + P_BYTES, part_q, args.q);
         }
         read = write;
@@ -250,7 +250,7 @@ HT_DEVICE ht_lane_tile lane_tile_of(const ht_output_view &to, int tid)
     own.halves = to.row_step == 1 && (to.col_step % 8 != 0 || (unsigned long long)to.c % 32 != 0);
     own.transposed = !own.halves && to.col_step == 1 && !stores_fours(to);
     const int half = tid / ROW_LANES & 1, lane = tid % NI;
-    own.row = lane_row(tid) + (own.halves ? half * ROW_LANES : own.transposed ? -lane : 0);
+    own.row = lane_row(tid) + (own.halves ? half * ROW_LANES : own.transposed ? -lane : 0); //@mutate own-numbers
     own.col = lane_column(tid) + (own.halves ? -half * NI : own.transposed ? lane : 0);
     return own;
 }

@@ -37,7 +37,7 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int row_of(const tall_skinny_task
 template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int near_row(const tall_skinny_task &t, int set, int i)
 {
     const int row = row_of<P_K_MAJOR, WIDE>(t, set, i);
-    return row < t.rows ? row : t.rows - 1;
+    return row < t.rows ? row : t.rows - 1; //@mutate near-row
 }
 
 // Four k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by fours.
@@ -161,7 +161,7 @@ template <int SETS> HT_DEVICE float add_k_lanes(unsigned from)
         v[i] = ht_lds4(from + (unsigned)(i * PITCH<SETS>) * 4);
     for (int half = K_LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
-            v[i] = __fadd_rn(v[i], v[i + half]);
+            v[i] = __fadd_rn(v[i], v[i + half]); //@mutate add-classes
     return v[0];
 }
 
@@ -174,7 +174,7 @@ struct tall_skinny_tile {
 template <int SETS> HT_DEVICE tall_skinny_tile find_tile(const unpacked_args &args, int zero)
 {
     const int x = (int)blockIdx.x + zero, q_tiles = args.folded, p_tile = q_tiles > 1 ? x / q_tiles : x;
-    return {p_tile * ROWS<SETS>, (x - p_tile * q_tiles) * BN};
+    return {p_tile * ROWS<SETS>, (x - p_tile * q_tiles) * BN}; //@mutate find-place
 }
 
 // From a class's sums to C.
@@ -205,9 +205,9 @@ template <bool P_K_MAJOR, int SETS> HT_DEVICE void multiply_tile(const unpacked_
     t.rows = args.p.rows - place.row0;
     t.cols = args.q.rows - place.col0;
     t.lane_in_group = P_K_MAJOR ? tid / K_LANES : tid % THREADS_PER_K_LANE;
-    t.lane_k = k_lane * PER_THREAD;
+    t.lane_k = k_lane * PER_THREAD; //@mutate multiply-tile-9
     t.end = args.k;
-    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * 4;
+    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * 4; //@mutate multiply-tile-8
     const bool wide = args.p.wide != 0 && (P_K_MAJOR ? t.end % PER_THREAD == 0 : t.rows >= ROWS<SETS>);
     ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
     ht_pdl_trigger();
@@ -222,7 +222,7 @@ template <bool P_K_MAJOR, int SETS> HT_DEVICE void multiply_tile(const unpacked_
         else
             multiply_steps<P_K_MAJOR, false>(t, to);
     }
-    ht_barrier();
+    ht_barrier(); //@mutate tall-skinny-multiply-tile
     store_tile<SETS>(args, find_tile<SETS>(args, (int)ht_opaque(0)), smem); // found again: no registers for it in between
 }
 

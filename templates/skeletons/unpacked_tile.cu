@@ -276,7 +276,7 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p
     for (int step = 0; step < t.steps; step++) {
         const bool more = step + 1 < t.steps;
         const int left = t.k - t.k0 - step * BK;
-        ht_barrier(); // the stage is there, and everyone has read the other one
+        ht_barrier(); // the stage is there, and everyone has read the other one //@mutate multiply-fp32
         if (!FAST && more) { // beside slices this is for special data and one step, and registers are short
             ht_load_vectors<BM, A_PARTS>(part_p, &p);
             ht_load_vectors<BN, B_PARTS>(part_q, &q);
@@ -287,7 +287,7 @@ HT_DEVICE void multiply_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, bool p
             ht_load_vectors<BN, B_PARTS>(part_q, &q);
         }
         if (more) {
-            ht_store_vectors<BM, A_PARTS>(write, part_p, p);
+            ht_store_vectors<BM, A_PARTS>(write, part_p, p); //@mutate multiply-fp32-2
             ht_store_vectors<BN, B_PARTS>(write + A_BYTES, part_q, q);
         }
         const unsigned other = read;
@@ -408,7 +408,7 @@ constexpr int TRANSPOSED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at on
 template <bool SWAP_AB> HT_DEVICE ht_output_view transposed_view(ht_output_view to, int lane)
 {
     const int own = SWAP_AB ? (lane >> 2) % TRANSPOSED : lane & 1;
-    const int row = SWAP_AB ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAP_AB ? own / 2 * MMA_N + own % 2 : own * -2;
+    const int row = SWAP_AB ? -ht_d_row(own * 4, 0) : ht_d_row(0, own), col = SWAP_AB ? own / 2 * MMA_N + own % 2 : own * -2; //@mutate turned-target
     to.rows -= row;
     to.cols -= col;
     to.c += SWAP_AB ? row * to.ld + col : row + col * to.ld;
@@ -584,8 +584,8 @@ HT_DEVICE void fallback(const unpacked_args &args)
     if (g.a_range_counts && !ht_range_check_needed(g))
         return;
     for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
-        const bool skipped = !ht_any_of_block<WARPS>(ht_any_out_of_range(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x);
-        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) {
+        const bool skipped = !ht_any_of_block<WARPS>(ht_any_out_of_range(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x); //@mutate fallback
+        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) { //@mutate fallback-2
             const unpacked_args &again = ht_reload_args(args);
             const int high = (again.p.rows + BM - 1) / BM;
             const ht_tile_coord spot = {tile % high, tile / high, 0, entry};

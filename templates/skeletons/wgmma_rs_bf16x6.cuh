@@ -16,7 +16,7 @@
 // wgmma calls 2t, 2t + 1, 2t + 8, 2t + 9.
 constexpr int ACC_REGS = NI * D_REGS;             // results of a thread
 constexpr int MMAS = BK / FRAGMENT_K;         // of a product and step
-constexpr int RING = 3;
+constexpr int RING = 3; //@mutate ring
 constexpr int TAKEN = 8;                      // neighbouring numbers of Q that a thread takes at once
 constexpr int Q_TURNS = BN * BK / TAKEN / GROUP_THREADS;
 constexpr int PLANE = BN * BK * 2;            // bytes of a slice of Q
@@ -40,7 +40,7 @@ HT_DEVICE ht_reader open_reader(const float *src, long long ld, bool k_major, in
     r.at = src + (k_major ? row * ld + k : k * ld + row);
     r.ld = ld;
     r.step = k_major ? PINGPONG_GROUPS * BK : PINGPONG_GROUPS * BK * ld;
-    r.rows_left = rows - row;
+    r.rows_left = rows - row; //@mutate open-reader
     r.lane_k = lane_k;
     r.left = t.k - t.k0;
     r.easy = ((unsigned long long)src | (unsigned long long)ld * 4) % 16 == 0;
@@ -58,7 +58,7 @@ template <int COUNT> HT_DEVICE void load_guarded(float *v, const float *p, int t
 {
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-        v[i] = i < there ? ht_ldg4(p + i) : 0.0f;
+        v[i] = i < there ? ht_ldg4(p + i) : 0.0f; //@mutate wgmma-rs-bf16x6-load-some
 }
 
 HT_DEVICE void load_vec4(float *v, const float *p)
@@ -105,7 +105,7 @@ template <bool P_K_MAJOR> HT_DEVICE void load_rows(float (*v)[8], ht_reader *r)
 #pragma unroll
             for (int line = 0; line < (P_K_MAJOR ? 2 : 4); line++) {
                 const bool there = P_K_MAJOR ? line < r->rows_left : line + i * 16 < left;
-                load_guarded<P_K_MAJOR ? 4 : 2>(v[i] + line * (P_K_MAJOR ? 4 : 2), from + line * ld, !there ? 0 : P_K_MAJOR ? left - i * 16 : r->rows_left);
+                load_guarded<P_K_MAJOR ? 4 : 2>(v[i] + line * (P_K_MAJOR ? 4 : 2), from + line * ld, !there ? 0 : P_K_MAJOR ? left - i * 16 : r->rows_left); //@mutate load-rows
             }
         }
     }
@@ -120,7 +120,7 @@ template <bool P_K_MAJOR> HT_DEVICE void split_rows(unsigned (*a)[SLICES][4], co
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const int h = q >> 1, x = q & 1;
-            const float first = P_K_MAJOR ? v[i][x * 4 + h * 2] : v[i][h * 4 + x];
+            const float first = P_K_MAJOR ? v[i][x * 4 + h * 2] : v[i][h * 4 + x]; //@mutate cut-rows
             const float second = P_K_MAJOR ? v[i][x * 4 + h * 2 + 1] : v[i][h * 4 + 2 + x];
             unsigned slice[SLICES];
             ht_observe(value_range, ht_as_uint(first));
@@ -172,8 +172,8 @@ template <bool Q_K_MAJOR> HT_DEVICE unsigned offset_of_columns(int thread_in_gro
     constexpr int PITCH = ht_pitch<BN, Q_K_MAJOR>;
     const int line = thread_in_group / q_per_line<Q_K_MAJOR>, piece = thread_in_group % q_per_line<Q_K_MAJOR>;
     if (Q_K_MAJOR)
-        return (unsigned)(line * PITCH + (piece & 1) * 8) + ((unsigned)(piece >> 1 << 5) ^ ht_bank_swizzle<PITCH>(line));
-    const int slot = (line & ~15) | (line >> 2 & 3) << 1 | (line & 1) | (line >> 1 & 1) << 3;
+        return (unsigned)(line * PITCH + (piece & 1) * 8) + ((unsigned)(piece >> 1 << 5) ^ ht_bank_swizzle<PITCH>(line)); //@mutate place-of-columns-2
+    const int slot = (line & ~15) | (line >> 2 & 3) << 1 | (line & 1) | (line >> 1 & 1) << 3; //@mutate place-of-columns
     return (unsigned)(slot * PITCH) + ((unsigned)(piece << 4) ^ ht_bank_swizzle<PITCH>(slot));
 }
 
@@ -192,7 +192,7 @@ template <bool Q_K_MAJOR> HT_DEVICE void split_columns(unsigned to, const float 
 #pragma unroll
         for (int s = 0; s < SLICES; s++) {
             if (Q_K_MAJOR) {
-                ht_sts8(to + s * PLANE, pair[0][s], pair[2][s]);
+                ht_sts8(to + s * PLANE, pair[0][s], pair[2][s]); //@mutate cut-columns
                 ht_sts8((to ^ 16) + s * PLANE, pair[1][s], pair[3][s]);
             } else {
                 ht_sts16(to + s * PLANE, make_uint4(pair[0][s], pair[1][s], pair[2][s], pair[3][s]));
@@ -242,7 +242,7 @@ template <bool Q_K_MAJOR> HT_DEVICE void multiply_step(ht_sums *sum, unsigned (*
         for (int i = 0; i < MMAS; i++) {
             if (slice_of_p(p) == slice_of_q(p))
                 ht_wgmma_rows<BN, Q_K_MAJOR>(sum->leading, a[i][slice_of_p(p)],
-                                       ht_columns_on<BN, Q_K_MAJOR>(stage, i * FRAGMENT_K) + slice_of_q(p) * PLANE, begun++ > 0);
+                                       ht_columns_on<BN, Q_K_MAJOR>(stage, i * FRAGMENT_K) + slice_of_q(p) * PLANE, begun++ > 0); //@mutate chain-begins
         }
     }
     ht_wgmma_commit();
@@ -251,9 +251,9 @@ template <bool Q_K_MAJOR> HT_DEVICE void multiply_step(ht_sums *sum, unsigned (*
         const unsigned b = ht_columns_on<BN, Q_K_MAJOR>(stage, i * FRAGMENT_K);
 #pragma unroll
         for (int p = 0; p < PRODUCTS; p++) {
-            if (slice_of_p(p) != slice_of_q(p))
+            if (slice_of_p(p) != slice_of_q(p)) //@mutate corrections
                 ht_wgmma_rows<BN, Q_K_MAJOR>(slice_of_p(p) > slice_of_q(p) ? sum->corr_p : sum->corr_q, a[i][slice_of_p(p)],
-                                       b + slice_of_q(p) * PLANE, 1);
+                                       b + slice_of_q(p) * PLANE, 1); //@mutate slice-of-correction
         }
     }
     ht_wgmma_commit();
@@ -312,7 +312,7 @@ HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS]
     const int group = PINGPONG_GROUPS > 1 ? ht_uniform(t.tid / GROUP_THREADS) : 0, thread_in_group = t.tid % GROUP_THREADS;
     const int steps = (t.steps - group + PINGPONG_GROUPS - 1) / PINGPONG_GROUPS; // of this group
     ht_task own = t;
-    own.k0 += group * BK;
+    own.k0 += group * BK; //@mutate multiply-cut-7
     ht_acc *const total = &sum[0][0][0];
     ht_sums sums;
     clear(sums.corr_p);
@@ -335,21 +335,21 @@ HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS]
         for (int set = 0; set < 2; set++) {
             const int now = step + set;
             const unsigned next = stage == ring + (RING - 1) * SLICES_BYTES ? ring : stage + SLICES_BYTES;
-            ht_group_barrier<PINGPONG_GROUPS, GROUP_THREADS>(group); // the stage is there; the one before the last has been multiplied
+            ht_group_barrier<PINGPONG_GROUPS, GROUP_THREADS>(group); // the stage is there; the one before the last has been multiplied //@mutate multiply-cut-2
             multiply_step<Q_K_MAJOR>(&sums, a[set], stage);
             if (now + 1 < steps)
                 split_columns<Q_K_MAJOR>(next + to, column, value_range);
             else if (set == 0)
                 clear_columns<Q_K_MAJOR>(next + to);
-            ht_wgmma_wait<2>();
+            ht_wgmma_wait<2>(); //@mutate multiply-cut-3
             if (now + 1 < steps)
-                split_rows<P_K_MAJOR>(a[1 - set], row, value_range);
-            ht_async_fence(); // what this thread has stored is there for the unit
+                split_rows<P_K_MAJOR>(a[1 - set], row, value_range); //@mutate multiply-cut-4
+            ht_async_fence(); // what this thread has stored is there for the unit //@mutate multiply-cut
             if (now + 2 < steps) { // not before: the fence waits for whatever is on its way, and not for stores of long ago
                 load_columns<Q_K_MAJOR>(column, &q);
                 load_rows<P_K_MAJOR>(row, &p);
             }
-            ht_wgmma_wait<1>();
+            ht_wgmma_wait<1>(); //@mutate multiply-cut-5
             ht_wgmma_fence_operand<ACC_REGS>(sums.leading);
             ht_promote_chain<ACC_REGS>(total, sums.leading);
             stage = next;
@@ -363,6 +363,6 @@ HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS]
         total[i] = __fadd_rn(total[i], __fadd_rn(sums.corr_p[i], sums.corr_q[i]));
     if (PINGPONG_GROUPS > 1) {
         balance_barriers(group, steps, (t.steps + PINGPONG_GROUPS - 1) / PINGPONG_GROUPS);
-        join_groups(total, smem, group, thread_in_group);
+        join_groups(total, smem, group, thread_in_group); //@mutate multiply-cut-6
     }
 }

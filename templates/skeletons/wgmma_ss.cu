@@ -28,7 +28,7 @@ constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64, ACC_REGS = BM
 constexpr int THREADS = (CONSUMER_WARPGROUPS + 1) * 128;
 constexpr int A_BLOCKS = (BM + 63) / 64, B_BLOCKS = BN / 64;
 constexpr int PART_ROWS = BM < 64 ? BM : 64; // of an atom, and of 64 columns of results
-constexpr int A_BYTES = BM * 128;
+constexpr int A_BYTES = BM * 128; //@mutate a-bytes
 constexpr int STAGE_BYTES = (BM + BN) * 128;
 constexpr int CLUSTER_M = SHARES_B ? CLUSTER * BM : BM, CLUSTER_N = SHARES_A ? CLUSTER * BN : BN; // of C
 constexpr int GROUP = SLICES / ATOM_SLICES;     // stages of one BK
@@ -111,7 +111,7 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
     unsigned phase = 1; // nobody has to empty the first round //@mutate producer-phase
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item); //@mutate producer-work
-        const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0);
+        const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0); //@mutate produce-2
         const unsigned char *const b_panels = g.b_panels + w.entry * g.b_stride;
         unsigned src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
@@ -122,7 +122,7 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
         for (int i = 0; i < B_BLOCKS; i++) {
             src[A_BLOCKS + i] = panel_row(w.n0 / 64 + i, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
         }
-        ht_pdl_wait(); // for packing, only the first time; what comes before is worked out while it ends
+        ht_pdl_wait(); // for packing, only the first time; what comes before is worked out while it ends //@mutate produce
         ht_pdl_trigger();
 #pragma unroll 1
         for (int k = 0; k < w.chunks * PROMOTE_STAGES; k++) {
@@ -187,7 +187,7 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
     unsigned phase = 1; // nobody has to use the first //@mutate producer-phase
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item);
-        ht_pdl_wait();
+        ht_pdl_wait(); //@mutate find-scales
         ht_pdl_trigger();
         bool all_safe_exponent = true;
         unsigned safe_exponent = 0;
@@ -377,7 +377,7 @@ HT_DEVICE void store_scalar(const epilogue_ctx &o, const output_view &to, const 
 {
     const int columns = o.g.n - at.col;
 #pragma unroll 1
-    for (int row = o.lane; row < PART_ROWS && at.row + row < o.g.m; row += 32) { //@mutate rows-of-c
+    for (int row = o.lane; row < PART_ROWS && at.row + row < o.g.m; row += 32) { //@mutate rows-of-part
         const float along = scale_of_row(o, at.row + row);
         float *c = to.c + at.col * to.ld + at.row + row;
 #pragma unroll 1
@@ -519,8 +519,8 @@ HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item);
 #pragma unroll 1
-        for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) {
-            const tile_coord at = part_at(w, w.n0 + wg * WN, part);
+        for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) { //@mutate wgmma-ss-fallback
+            const tile_coord at = part_at(w, w.n0 + wg * WN, part); //@mutate fallback-3
             if (!stores_block(g, w, at, true)) {
                 const alpha_beta by = load_alpha_beta(g);
                 ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);

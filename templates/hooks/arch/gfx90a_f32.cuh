@@ -17,7 +17,7 @@ HT_DEVICE int ht_d_row(int lane, int i)
 
 HT_DEVICE int ht_d_col(int lane, int j)
 {
-    return lane / 16 * 4 + j;
+    return lane / 16 * 4 + j; //@mutate gfx90a-f32-d-col
 }
 
 constexpr int FP32_K = 4, FP32_STEPS = BK / FP32_K; // k of an MFMA, and MFMAs of a tile whose loads are in one run of code
@@ -26,24 +26,24 @@ constexpr int A_PER_LANE = 1, B_PER_LANE = 1;       // numbers that a lane loads
 
 HT_DEVICE int ht_lane_k(int lane)
 {
-    return lane / 16;
+    return lane / 16; //@mutate own-k
 }
 
 HT_DEVICE int ht_lane_row(int lane, int)
 {
-    return lane % 16;
+    return lane % 16; //@mutate own-row
 }
 
 HT_DEVICE int ht_lane_col(int lane, int)
 {
-    return lane % 16;
+    return lane % 16; //@mutate own-col
 }
 
 // d += x * y^T over four k.
 HT_DEVICE void ht_multiply(float *d, const float *x, const float *y)
 {
     const unsigned a = ht_as_uint(*x), b = ht_as_uint(*y);
-    ht_mfma_f32_16x16x4f32(d, &b, &a);
+    ht_mfma_f32_16x16x4f32(d, &b, &a); //@mutate gfx90a-f32-multiply
 }
 
 // Whether any thread of the block says yes; a barrier, and the stages are free for it. (HIP's own takes shared memory and scalars.)

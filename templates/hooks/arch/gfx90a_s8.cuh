@@ -16,6 +16,6 @@ HT_DEVICE void ht_mma_quarter(int *d, const unsigned *a, const unsigned *b)
 // d += a * b over a fragment's k; b comes first, see frag/mfma.
 HT_DEVICE void ht_mma(int *d, const unsigned *a, const unsigned *b)
 {
-    for (int q = 0; q < 4; q++)
-        ht_mma_quarter(d, b + q, a + q);
+    for (int q = 0; q < 4; q++) //@mutate mma-2
+        ht_mma_quarter(d, b + q, a + q); //@mutate mma
 }

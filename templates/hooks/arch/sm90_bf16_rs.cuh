@@ -49,7 +49,7 @@ template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_columns_on(unsigned at, 
 // B's descriptor: lines of 128 or 64 bytes, swizzled as far as they are long, in groups of eight.
 template <int LINE_BYTES> HT_DEVICE unsigned long long ht_columns(unsigned at)
 {
-    constexpr unsigned long long SWIZZLE = LINE_BYTES == 128 ? 1 : 2;
+    constexpr unsigned long long SWIZZLE = LINE_BYTES == 128 ? 1 : 2; //@mutate columns
     static_assert(LINE_BYTES == 128 || LINE_BYTES == 64, "what wgmma can find");
     return SWIZZLE << 62 | (unsigned long long)(LINE_BYTES * 8 / 16) << 32 | 1u << 16 | at / 16;
 }

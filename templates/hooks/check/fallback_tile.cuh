@@ -30,7 +30,7 @@ HT_DEVICE ht_lines ht_open_lines(const float *src, long long ld, int k_contiguou
     l.k_step = k_contiguous ? 1 : ld;
     l.at = src + first * l.line_step + k * l.k_step;
     l.last = rows - 1 - first;
-    l.wide = end <= rows && (!k_contiguous || ((unsigned long long)src | (unsigned long long)ld * 4) % 16 == 0);
+    l.wide = end <= rows && (!k_contiguous || ((unsigned long long)src | (unsigned long long)ld * 4) % 16 == 0); //@mutate open-lines
     l.k_contiguous = k_contiguous;
     return l;
 }
@@ -38,7 +38,7 @@ HT_DEVICE ht_lines ht_open_lines(const float *src, long long ld, int k_contiguou
 // Where line 8 i begins; in place of those beyond the matrix its last: nobody stores what comes of it.
 HT_DEVICE const float *ht_line(const ht_lines &l, int i)
 {
-    return l.at + (i * 8 < l.last ? i * 8 : l.last) * l.line_step;
+    return l.at + (i * 8 < l.last ? i * 8 : l.last) * l.line_step; //@mutate line
 }
 
 // Line 8 i's numbers of this step, of wide lines.
@@ -64,7 +64,7 @@ HT_DEVICE void ht_load_strided(float *v, const ht_lines &l, int i, int left)
     const long long k_step = ht_opaque(l.k_step); // else its multiples wait in registers
 #pragma unroll
     for (int h = 0; h < FALLBACK_K_PER_LANE; h++, from += k_step)
-        v[h] = h < left ? ht_ldg4(from) : 0.0f;
+        v[h] = h < left ? ht_ldg4(from) : 0.0f; //@mutate load-any
 }
 
 // A lane's rows in FP64, as MMAs take them.
@@ -74,7 +74,7 @@ HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_K_PER_LANE], float (*x)[FA
     for (int i = 0; i < FALLBACK_ROWS; i++) {
 #pragma unroll
         for (int h = 0; h < FALLBACK_K_PER_LANE; h++)
-            p[i / 2][h * 2 + i % 2] = (double)x[i][h];
+            p[i / 2][h * 2 + i % 2] = (double)x[i][h]; //@mutate widen-rows
     }
 }
 
@@ -83,7 +83,7 @@ HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2
 {
 #pragma unroll
     for (int i = 0; i < FALLBACK_ROWS / 2; i++)
-        ht_mma_f64_16816(sum[i][j], p[i], q);
+        ht_mma_f64_16816(sum[i][j], p[i], q); //@mutate multiply-column
 }
 
 // Whole steps of wide lines. While one is multiplied the next is on its way, behind the last once more the same. UNROLL 2: by turns in two sets
@@ -98,7 +98,7 @@ template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COL
     for (int j = 0; j < FALLBACK_COLS; j++)
         ht_load_vec4(y[j], *b, j);
 #pragma unroll UNROLL
-    for (int step = 1; step <= steps; step++) {
+    for (int step = 1; step <= steps; step++) { //@mutate multiply-wide
         const int on = step < steps ? FALLBACK_K : 0;
         double p[FALLBACK_ROWS / 2][2 * FALLBACK_K_PER_LANE];
         a->at += on * a->k_step;
@@ -163,7 +163,7 @@ template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, 
             float *to = c + to_side * g.ldc + i * 8;
             const float s = (float)sum[i / 2][j / 2][i % 2 * 2 + j % 2];
             const float v = alpha != 0.0f ? __fmul_rn(alpha, s) : 0.0f; // alpha == 0 ignores A and B, NaN included
-            if (first + i * 8 < g.m && side + to_side < g.n)
+            if (first + i * 8 < g.m && side + to_side < g.n) //@mutate fallback-columns
                 ht_stg4(to, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(to), v) : v);
         }
     }

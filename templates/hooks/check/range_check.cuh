@@ -10,7 +10,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
         return ht_ldg_i32(numbers);
     const uint4 x = ht_ldg16(numbers);
     const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
-    return first < second ? first : second;
+    return first < second ? first : second; //@mutate least-number
 }
 
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
@@ -23,7 +23,7 @@ HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
+    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) { //@mutate is-tame-2
         const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
@@ -33,11 +33,11 @@ HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row
         const int other = ht_shfl_xor(least, m);
         least = other < least ? other : least;
     }
-    if (least >= 0 || least == HT_RANGE_NONFINITE)
+    if (least >= 0 || least == HT_RANGE_NONFINITE) //@mutate one-shortage
         return least >= 0;
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
-    return spare >= 0;
+    return spare >= 0; //@mutate is-tame
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
@@ -49,7 +49,7 @@ HT_DEVICE bool ht_flag_is_set(const int *alarm)
 
 HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once //@mutate asks
 }
 
 // Brings what ht_range_check_needed will read close.

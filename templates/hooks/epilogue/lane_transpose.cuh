@@ -9,7 +9,7 @@ template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float 
     for (int j = 0; j < COUNT; j++) {
         if (!(j & STEP)) {
             const unsigned mine = ht_as_uint(upper ? v[j] : v[j | STEP]);
-            const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, STEP * LANES));
+            const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, STEP * LANES)); //@mutate trade
             v[j] = upper ? other : v[j];
             v[j | STEP] = upper ? v[j | STEP] : other;
         }

@@ -16,12 +16,12 @@ constexpr int D_REGS = MMA_M * MMA_N / WAVE; // accumulators of a lane in one MM
 
 HT_DEVICE int ht_a_row(int lane)
 {
-    return lane % MMA_M;
+    return lane % MMA_M; //@mutate a-row
 }
 
 HT_DEVICE int ht_a_chunk(int lane)
 {
-    return lane / MMA_M;
+    return lane / MMA_M; //@mutate a-chunk
 }
 
 HT_DEVICE int ht_b_row(int lane)
@@ -63,5 +63,5 @@ HT_DEVICE int ht_d_row(int lane, int i)
 
 HT_DEVICE int ht_d_col(int lane, int j)
 {
-    return j / 4 * (256 / MMA_M) + lane / MMA_M * 4 + j % 4;
+    return j / 4 * (256 / MMA_M) + lane / MMA_M * 4 + j % 4; //@mutate d-col
 }

@@ -5,7 +5,7 @@ constexpr int D_REGS = 128 / WAVE; // results of a lane in one tile
 
 HT_DEVICE int ht_d_row(int lane, int i)
 {
-    return A_FROM_REGISTERS ? (lane >> 2) * 2 + i : (lane >> 2) + i * (WAVE / 4);
+    return A_FROM_REGISTERS ? (lane >> 2) * 2 + i : (lane >> 2) + i * (WAVE / 4); //@mutate d-row
 }
 
 HT_DEVICE int ht_d_col(int lane, int j)

@@ -18,7 +18,7 @@ HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long 
     unsigned most = 0;
     for (int piece = first; piece < at.pieces && row < g.rows; piece += step) {
         const int k0 = piece * at.piece_k;
-        for (int k = k0; k - k0 < at.piece_k && k < g.k; k++) {
+        for (int k = k0; k - k0 < at.piece_k && k < g.k; k++) { //@mutate measure-pieces
             const float x = ht_ldg4(src + (g.k_contiguous ? row * g.ld + k : k * g.ld + row));
             most = larger_key(most, ht_as_uint(x) * 2 + KEY_OF_ZERO);
         }
@@ -51,7 +51,7 @@ template <int ROWS, int THREADS, int PREFETCH> HT_DEVICE int collect(const ht_pa
             most = larger(most, one[i]);
         }
     }
-    return vain ? measure_pieces(g, src, row0 + row, at, share, THREADS_PER_ROW) : most;
+    return vain ? measure_pieces(g, src, row0 + row, at, share, THREADS_PER_ROW) : most; //@mutate collect
 }
 
 // The last block to have read the published magnitudes leaves the meeting as it was before: 32 threads of its first warp do, while the
@@ -67,7 +67,7 @@ template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int
     order |= ht_shfl_xor(order, 1);
     if (threadIdx.x >= 32 || order != at.pieces - 2) // the upper half of a wavefront of 64 has not heard of it
         return;
-    for (int i = (int)threadIdx.x; i < at.pieces * ROWS; i += 32)
+    for (int i = (int)threadIdx.x; i < at.pieces * ROWS; i += 32) //@mutate leave-exchange
         ht_st_relaxed_i32(at.published + i, -1);
     if (threadIdx.x == 0)
         ht_st_relaxed_i32(at.arrived, -1);

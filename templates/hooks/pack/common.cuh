@@ -2,7 +2,7 @@
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
-constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
+constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled //@mutate large-count-least
 constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
@@ -86,7 +86,7 @@ HT_DEVICE float scaled(unsigned bits, float factor)
 HT_DEVICE uint4 load_guarded(const float *p, int left)
 {
     return make_uint4(left > 0 ? ht_as_uint(ht_ldg4(p)) : 0, left > 1 ? ht_as_uint(ht_ldg4(p + 1)) : 0,
-                      left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
+                      left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0); //@mutate common-load-some
 }
 
 // What a thread has seen of its row: pairs of ht_count_large_f16x2.
@@ -103,7 +103,7 @@ HT_DEVICE int counted_by(const large_counts &large_count)
 
 HT_DEVICE int count_of(int counted)
 {
-    return counted < 0x10000 ? counted : NONFINITE;
+    return counted < 0x10000 ? counted : NONFINITE; //@mutate count-of
 }
 
 // A block's number for the data check, at `to`. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
@@ -113,7 +113,7 @@ HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool 
     const int count = (int)(least / 2) + NONFINITE;
     const int number = count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO;
     ht_stg_i32(to, number);
-    if (number < 0)
+    if (number < 0) //@mutate store-number
         ht_stg_i32(g.any_flag + 1, g.epoch);
     if (blockIdx.x == 0)
         ht_stg_i32(g.any_flag, g.epoch);

@@ -60,7 +60,7 @@ template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long
     at.row0 = row0;
     at.padded = k_tiles_of(g) * 64;
     at.part = SHAPE::BY_K ? warp % SHAPE::PARTS : warp;
-    at.row = row0 % 64 + (SHAPE::BY_K ? warp / SHAPE::PARTS * 4 + lane / SHAPE::ALONG : lane % SHAPE::LANES * 4);
+    at.row = row0 % 64 + (SHAPE::BY_K ? warp / SHAPE::PARTS * 4 + lane / SHAPE::ALONG : lane % SHAPE::LANES * 4); //@mutate find-rows
     at.k = k0 + (at.part * SHAPE::ALONG + (SHAPE::BY_K ? lane % SHAPE::ALONG : lane / SHAPE::LANES)) * SHAPE::RUN;
     at.leads = SHAPE::BY_K ? lane % SHAPE::ALONG == 0 : lane < SHAPE::LANES;
     const int row_block = row0 / 64;
@@ -105,7 +105,7 @@ template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, co
 #pragma unroll
     for (int i = 0; i < SHAPE::LOADS; i++) {
         const int k = g.k - at.k - load_k<SHAPE>(i), rows = g.rows - row; // there, from here on
-        x[i] = load_guarded(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0);
+        x[i] = load_guarded(load_from<SHAPE>(g, at, i), SHAPE::BY_K ? rows > 0 ? k : 0 : k > 0 ? rows : 0); //@mutate load-ragged-rows
     }
 }
 
@@ -138,7 +138,7 @@ template <class SHAPE, int KIND, int PARTS> HT_DEVICE int magnitude_of_parts(con
 {
     int most = 0;
 #pragma unroll
-    for (int p = 0; p < PARTS; p++)
+    for (int p = 0; p < PARTS; p++) //@mutate magnitude-of-parts
         most = larger(most, (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, KIND, p, row))));
     return most;
 }
@@ -192,7 +192,7 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
             ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
-            if (i * SHAPE::FAR < at.padded - at.k)
+            if (i * SHAPE::FAR < at.padded - at.k) //@mutate write-rows
                 write_run<SHAPE, CHECK>(at, j, i, x, factor, &large_count);
         }
         if (CHECK == 0)
@@ -211,9 +211,9 @@ template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, co
 {
     const int row = (int)threadIdx.x % SHAPE::HEIGHT;
     int counted = 0;
-    for (int p = 0; p < SHAPE::PARTS; p++)
+    for (int p = 0; p < SHAPE::PARTS; p++) //@mutate store-tame-rows
         counted += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_COUNTED, p, row)));
-    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter
+    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter //@mutate store-tame-rows-2
     const int live = magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row) != 0;
     unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both;
     for (int m = 1; m < ROWS_OF_BLOCK; m *= 2) {
@@ -228,7 +228,7 @@ template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, co
 // What a thread holds, from the matrix. k0: where the block begins.
 template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_tile &at, int k0, bool passes, uint4 *x)
 {
-    const bool whole = is_aligned(g, at.src) && at.row0 + SHAPE::HEIGHT <= g.rows && (!SHAPE::BY_K || g.k % 4 == 0);
+    const bool whole = is_aligned(g, at.src) && at.row0 + SHAPE::HEIGHT <= g.rows && (!SHAPE::BY_K || g.k % 4 == 0); //@mutate load-held
     if (whole && g.k - k0 >= SHAPE::RUNS * SHAPE::FAR)
         load_rows<SHAPE, true>(g, at, passes, x);
     else if (whole)

@@ -42,7 +42,7 @@ template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const
 {
     const int row = (int)threadIdx.x % STRIP_ROWS, part = (int)threadIdx.x / STRIP_ROWS;
     if (part == 0)
-        ht_st_relaxed_i32(exchange.published + exchange.piece * STRIP_ROWS + row,
+        ht_st_relaxed_i32(exchange.published + exchange.piece * STRIP_ROWS + row, //@mutate exchange-rows
                           magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row));
     const int found = collect<STRIP_ROWS, PACK_THREADS, STRIP_PREFETCH>(g, at.src, at.row0, exchange);
     ht_sts4(room_at<SHAPE>(at, ROOM_OTHERS, part, row), ht_as_float((unsigned)found));
@@ -72,10 +72,10 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     ht_barrier();
     if (threadIdx.x == 0)
         order = ht_add_relaxed_i32(exchange.arrived, 1);
-    write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
+    write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x); //@mutate pack-strip-3
     if (CHECK > 0) {
-        const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
-        int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
+        const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind //@mutate pack-strip
+        int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK; //@mutate pack-strip-2
         ht_barrier();
         if (threadIdx.x < WAVE)
             store_range_rows<shape>(g, at, number, depth);

@@ -35,7 +35,7 @@ template <int PENDING> HT_DEVICE void ht_cp_async_wait(void)
 // Where a matrix is so small that all blocks ask for the same few lines, L2 is too slow for it (57471 x 107 x 4: 12.9 us, past L1 21.5); 128 lines
 // of as many rows push each other out of L1 before they are needed again (292 x 31574 x 1004: 1.6 times the time). Those are never few.
 constexpr int NEAR_ROWS = 64;
-template <int ROWS, bool K_MAJOR> constexpr int ht_copy_pitch = K_MAJOR ? BK + 4 : ROWS + 8;
+template <int ROWS, bool K_MAJOR> constexpr int ht_copy_pitch = K_MAJOR ? BK + 4 : ROWS + 8; //@mutate copy-pitch
 template <int ROWS> constexpr int ht_copy_bytes = 4 * (ROWS * (BK + 4) > BK * (ROWS + 8) ? ROWS * (BK + 4) : BK * (ROWS + 8));
 
 // Begins to copy a stage, NUMBERS at once; where lines are of rows, its first `used` k. from: its first element; rows, depth: that the matrix has from there on.
@@ -52,8 +52,8 @@ HT_DEVICE void ht_copy_vectors(unsigned stage, const float *from, long long ld, 
     const long long step = ht_opaque(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
     const float *at = from + line * ld + across;
     for (int i = 0; i < PARTS; i++, at += step) {
-        const int there = i * AT_ONCE < lines ? bytes : 0;
-        if (K_MAJOR ? LINES % AT_ONCE == 0 || line + i * AT_ONCE < LINES : line + i * AT_ONCE < used) {
+        const int there = i * AT_ONCE < lines ? bytes : 0; //@mutate copy-pieces
+        if (K_MAJOR ? LINES % AT_ONCE == 0 || line + i * AT_ONCE < LINES : line + i * AT_ONCE < used) { //@mutate copy-pieces-2
             if (NUMBERS == 1)
                 ht_cp_async4_some(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, there);
             else
@@ -70,8 +70,8 @@ template <int ROWS, bool K_MAJOR> constexpr bool ht_copies_misaligned = K_MAJOR 
 // matrix has from there on, there may be nothing, so it is number by number there: compute-sanitizer knows no copies in part.
 HT_DEVICE void ht_copy_vec4(unsigned to, const float *from, int there, const float *start, int lines)
 {
-    const int some = lines <= 0 || there <= 0 ? 0 : there < 4 ? there : 4;
-    if (from < start || (lines < 4 && some % 4 != 0)) {
+    const int some = lines <= 0 || there <= 0 ? 0 : there < 4 ? there : 4; //@mutate copy-four-2
+    if (from < start || (lines < 4 && some % 4 != 0)) { //@mutate copy-four
         for (int e = 0; e < 4; e++)
             ht_cp_async4_some(to + 4 * e, from + e, e < some && from + e >= start ? 4 : 0);
     } else {
@@ -91,12 +91,12 @@ template <int ROWS, int THREADS> HT_DEVICE void ht_copy_misaligned(unsigned stag
     const long long step = ht_opaque(ld * AT_ONCE); // else a multiple of it for every part is kept in a register
     const float *at = from + line * ld + across;
     const int past = ht_misalign16(at), there = depth - across + past;
-    at -= past;
+    at -= past; //@mutate copy-past-2
     for (int i = 0; i < ROWS / AT_ONCE; i++, at += step)
         ht_copy_vec4(to + (unsigned)(i * AT_ONCE * PITCH * 4), at, there, start, rows - line - i * AT_ONCE);
     const int own = (int)ht_opaque(threadIdx.x); // else what follows from it is kept as well
     const float *const end = from + own * ld + BK;
     const int over = ht_misalign16(end);
-    if (own < ROWS && over != 0)
+    if (own < ROWS && over != 0) //@mutate copy-past
         ht_copy_vec4(stage + (unsigned)(own * PITCH + BK) * 4, end - over, depth - BK + over, start, rows - own);
 }

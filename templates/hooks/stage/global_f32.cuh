@@ -54,7 +54,7 @@ HT_DEVICE ht_source ht_open_source(const float *src, long long ld, bool k_major,
     s.at = src + (k_major ? (long long)(row + s.line) * ld + k0 : (long long)(k0 + s.line) * ld + row) + s.across;
     s.part_stride = s.lines * ld;
     s.step_stride = k_major ? BK : BK * ld;
-    s.rows_left = rows - row;
+    s.rows_left = rows - row; //@mutate open-source
     s.k_left = k - k0;
     s.row_bytes = k_major ? pitch * 4 : 4;
     s.k_bytes = k_major ? 4 : pitch * 4;
@@ -74,7 +74,7 @@ HT_DEVICE uint4 ht_load_guarded(const float *from, int there)
         v.y = ht_as_uint(ht_ldg4(from + 1));
     if (there > 2)
         v.z = ht_as_uint(ht_ldg4(from + 2));
-    if (there > 3)
+    if (there > 3) //@mutate load-some
         v.w = ht_as_uint(ht_ldg4(from + 3));
     return v;
 }

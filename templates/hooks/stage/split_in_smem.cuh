@@ -23,7 +23,7 @@ HT_DEVICE unsigned ht_bf16_pair(float x, float y)
 }
 #endif
 
-template <int ROWS> constexpr int ht_slices_bytes = SLICES * ROWS * BK * 2;                // of an operand's stage
+template <int ROWS> constexpr int ht_slices_bytes = SLICES * ROWS * BK * 2;                // of an operand's stage //@mutate cut-bytes
 template <int ROWS, bool K_MAJOR> constexpr int ht_pitch = (K_MAJOR ? BK : ROWS) * 2; // bytes from line to line
 
 // What a line's pieces are exchanged by, as bytes: as many values as pieces stand side by side in the banks.
@@ -81,7 +81,7 @@ template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_at(int row, int k
 template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_on(unsigned at, int rows, int k)
 {
     const int lines = K_MAJOR ? rows : k, across = K_MAJOR ? k : rows;
-    return (at ^ (unsigned)(across * 2)) + (unsigned)(lines * ht_pitch<ROWS, K_MAJOR>);
+    return (at ^ (unsigned)(across * 2)) + (unsigned)(lines * ht_pitch<ROWS, K_MAJOR>); //@mutate piece-on
 }
 
 // Four 8 x 8 matrices of every slice into four neighbouring registers; from slice to slice STRIDE registers.

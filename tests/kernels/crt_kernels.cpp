@@ -1,0 +1,214 @@
+/* crt_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH]: C = alpha A B + beta C by the templates of FP64
+ * by residues in the simulator (crt_part.cpp: as they are, or broken), against fp64_reference.c, bit for
+ * bit. What no kernel may touch is checked, too. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/ht_abi64.h"
+extern "C" {
+#include "../unit/fp64_reference.h"
+}
+
+#include "crt_kernels.h"
+
+enum { POISON = 0x5a, PAD = 3 };
+
+static uint64_t state = 1;
+
+static double uniform(void) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(int64_t)state * 0x1p-63;
+}
+
+static double normal(void) {
+    double sum = 0;
+    for (int i = 0; i < 12; i++)
+        sum += uniform();
+    return sum / 2;
+}
+
+/* Element (row, k). */
+static double element(const char *family, char side, int row, int k) {
+    if (strcmp(family, "ones") == 0)
+        return 1;
+    if (strcmp(family, "wide") == 0)
+        return uniform() * exp(4 * normal());
+    if (strcmp(family, "scaled") == 0)
+        return ldexp(uniform(), (row * 97 % 600 - 300) * (side == 'A' ? 1 : -1));
+    if (strcmp(family, "subnormal") == 0)
+        return side == 'A' ? ldexp(uniform(), -1030 - row % 45) : ldexp(uniform(), row % 7);
+    if (strcmp(family, "tiny") == 0) /* subnormal results */
+        return ldexp(uniform(), side == 'A' ? -500 : -530 - row % 60);
+    if (strcmp(family, "huge") == 0)
+        return ldexp(uniform(), side == 'A' ? 500 : 515 + row % 10);
+    if (strcmp(family, "sparse") == 0)
+        return (k + (side == 'A')) % 2 || row % 5 == 0 ? 0 : normal();
+    if (strcmp(family, "nonfinite") == 0)
+        return row % 9 == 4 && k == row % 7 ? (row % 2 ? NAN : -INFINITY) : normal();
+    if (strcmp(family, "ties") ==
+        0) /* products of two odd numbers of 27 bits lie between two doubles, and half of them a bit beside */
+        return k == 0                   ? 0x1p27 - 1 - 2 * (row % 1000)
+               : side == 'B' || row % 2 ? 0x1p-10 * ((row + k) % 3 - 1)
+                                        : 0;
+    if (strcmp(family, "segments") == 0) /* segments far apart */
+        return ldexp((1 + row % 29 / 29.0) * normal(), -(k / 512 * 2 + row) % 40);
+    return uniform();
+}
+
+static void *memory(size_t bytes) {
+    unsigned char *p = (unsigned char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    memset(p, POISON, (bytes + 255) / 256 * 256);
+    ht_sim_register(p, bytes);
+    return p;
+}
+
+/* An operand as the caller has it: PAD more than needed between columns, NaN there. */
+static double *operand(const char *family, char side, int rows, int k, int k_contiguous, long long ld,
+                       int batch, long long stride) {
+    double *x = (double *)memory((size_t)(stride * batch) * sizeof(double));
+    for (long long i = 0; i < stride * batch; i++)
+        x[i] = NAN;
+    for (int entry = 0; entry < batch; entry++)
+        for (int row = 0; row < rows; row++)
+            for (int h = 0; h < k; h++)
+                x[entry * stride + (k_contiguous ? row * ld + h : h * ld + row)] =
+                    element(family, side, row, h);
+    return x;
+}
+
+static ht_crt_pack_args to_pack(const double *x, int rows, int k, int k_contiguous, long long ld, int batch,
+                                long long stride, int moduli) {
+    ht_crt_pack_args g = {};
+    const long long row_blocks = (rows + 63) / 64, segments = (k + 511) / 512;
+    g.src = x;
+    g.ld = ld;
+    g.src_stride = stride;
+    g.rows = rows;
+    g.k = k;
+    g.k_blocks = (k + 127) / 128;
+    g.k_contiguous = k_contiguous;
+    g.batch = batch;
+    g.modulus_stride = row_blocks * g.k_blocks * 8192;
+    g.panel_stride = g.modulus_stride * moduli;
+    g.exponent_stride = row_blocks * 64;
+    g.measured_stride = row_blocks * 64 * segments;
+    g.panels = (unsigned char *)memory((size_t)(g.panel_stride * batch));
+    g.exponents = (int *)memory((size_t)(g.exponent_stride * batch) * sizeof(int));
+    g.measured = (unsigned long long *)memory((size_t)(g.measured_stride * batch) * sizeof(long long));
+    return g;
+}
+
+static int failed(const char *what) {
+    printf("%s: %s\n", what, ht_sim_error());
+    return 1;
+}
+
+static int compare(const double *c, const double *expected, long long count) {
+    for (long long i = 0; i < count; i++) {
+        if (memcmp(&c[i], &expected[i], 8) != 0 && !(c[i] != c[i] && expected[i] != expected[i])) {
+            printf("element %lld: %a instead of %a\n", i, c[i], expected[i]);
+            return 1;
+        }
+    }
+    printf("%lld elements, bit for bit\n", count);
+    return 0;
+}
+
+static int compare_exponents(const ht_crt_pack_args &g, int moduli) {
+    for (int entry = 0; entry < g.batch; entry++) {
+        for (int row = 0; row < g.rows; row++) {
+            const double *x = g.src + entry * g.src_stride + row * (g.k_contiguous ? g.ld : 1);
+            const int found = g.exponents[entry * g.exponent_stride + row];
+            const int expected = fp64_row_exponent(moduli, x, g.k_contiguous ? 1 : g.ld, g.k);
+            if (found != expected) {
+                printf("row %d: exponent %d instead of %d\n", row, found, expected);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 8)
+        return 2;
+    const int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]), batch = argc > 8 ? atoi(argv[8]) : 1,
+              moduli = crt_part_shape.moduli;
+    const int a_k = argv[4][0] == 'T', b_k = argv[4][1] == 'N'; /* k contiguous */
+    const double alpha = strtod(argv[6], NULL), beta = strtod(argv[7], NULL);
+    const long long a_ld = (a_k ? k : m) + PAD, b_ld = (b_k ? k : n) + PAD, ldc = m + PAD, c_stride = ldc * n;
+    const long long a_stride = a_ld * (a_k ? m : k), b_stride = b_ld * (b_k ? n : k);
+    double *a = operand(argv[5], 'A', m, k, a_k, a_ld, batch, a_stride),
+           *b = operand(argv[5], 'B', n, k, b_k, b_ld, batch, b_stride);
+    double *c = (double *)memory((size_t)(c_stride * batch) * 8),
+           *expected = (double *)malloc((size_t)(c_stride * batch) * 8);
+    const auto reference = [&](double by, double with, double *to) {
+        int code = 0;
+        for (int entry = 0; entry < batch; entry++) {
+            const fp64_operand left = {a + entry * a_stride, a_k ? a_ld : 1, a_k ? 1 : a_ld},
+                               right = {b + entry * b_stride, b_k ? b_ld : 1, b_k ? 1 : b_ld};
+            code |= fp64_reference(moduli, m, n, k, by, &left, &right, with, to + entry * c_stride, ldc);
+        }
+        return code;
+    };
+    if (beta != 0) { /* a third cancels but for its last bits */
+        reference(-alpha / beta, 0, c);
+        for (long long i = 0; i < c_stride * batch; i++)
+            c[i] = i % ldc >= m                                       ? c[i]
+                   : strcmp(argv[5], "nonfinite") == 0 && i % 13 == 0 ? INFINITY
+                   : i % 3 == 0                                       ? c[i]
+                   : i % 3 == 1                                       ? normal()
+                                                                      : c[i] * normal();
+    }
+    memcpy(expected, c, (size_t)(c_stride * batch) * 8);
+    ht_crt_pack_args both[2] = {to_pack(a, m, k, a_k, a_ld, batch, a_stride, moduli),
+                                to_pack(b, n, k, b_k, b_ld, batch, b_stride, moduli)};
+    if (crt_part_pack(both, 2) != 0)
+        return failed("pack");
+    if (compare_exponents(both[0], moduli) != 0 || compare_exponents(both[1], moduli) != 0)
+        return 1;
+    const long long tiles = (long long)((m + crt_part_shape.bm - 1) / crt_part_shape.bm) *
+                            ((n + crt_part_shape.bn - 1) / crt_part_shape.bn);
+    ht_crt_gemm_args g = {};
+    g.a_panels = both[0].panels;
+    g.b_panels = both[1].panels;
+    g.a_modulus_stride = both[0].modulus_stride;
+    g.b_modulus_stride = both[1].modulus_stride;
+    g.a_stride = both[0].panel_stride;
+    g.b_stride = both[1].panel_stride;
+    g.plane_modulus_stride = tiles * crt_part_shape.bm * crt_part_shape.bn;
+    g.plane_stride = g.plane_modulus_stride * moduli;
+    g.planes = (unsigned char *)memory((size_t)(g.plane_stride * batch));
+    g.m = m;
+    g.n = n;
+    g.k_blocks = both[0].k_blocks;
+    g.batch = batch;
+    if (crt_part_product(&g) != 0)
+        return failed("product");
+    ht_crt_combine_args last = {};
+    last.planes = g.planes;
+    last.plane_modulus_stride = g.plane_modulus_stride;
+    last.plane_stride = g.plane_stride;
+    last.a_exponents = both[0].exponents;
+    last.b_exponents = both[1].exponents;
+    last.a_exponent_stride = both[0].exponent_stride;
+    last.b_exponent_stride = both[1].exponent_stride;
+    last.c = c;
+    last.ldc = ldc;
+    last.c_stride = c_stride;
+    last.m = m;
+    last.n = n;
+    last.batch = batch;
+    last.alpha = alpha;
+    last.beta = beta;
+    if (crt_part_combine(&last) != 0)
+        return failed("combine");
+    if (reference(alpha, beta, expected) != 0) {
+        printf("the reference refuses\n");
+        return 1;
+    }
+    return compare(c, expected, c_stride * batch);
+}

@@ -1,0 +1,39 @@
+/* handle.h: the one handle that a test program of a kernel set works with, from before its tests until after them. Include it
+ * after cmocka.h. */
+#ifndef TESTS_HANDLE_H
+#define TESTS_HANDLE_H
+#include <stdio.h>
+#include <string.h>
+
+#include "../../runtime/halftone.h"
+#include "../../runtime/ht_abi.h"
+
+static halftone *handle;
+
+static inline void check_code(int code, const char *what) {
+    if (code != HALFTONE_OK)
+        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
+}
+
+/* 0, or -1 and the reason on stderr: what a group's setup returns. */
+static inline int create_handle(void) {
+    const int code = halftone_create(&handle);
+    if (code == HALFTONE_OK)
+        return 0;
+    fprintf(stderr, "no handle: %s: %s\n", halftone_strerror(code), halftone_last_detail(NULL));
+    return -1;
+}
+
+/* The kernels that it has chosen; NULL: none of this library's. */
+static inline const struct ht_set_desc *set_of_handle(void) {
+    for (int i = 0; ht_sets[i] != NULL; i++)
+        if (strcmp(ht_sets[i]->gpu, halftone_gpu(handle)) == 0)
+            return ht_sets[i];
+    return NULL;
+}
+
+static inline int close_handle(void **state) {
+    (void)state;
+    return halftone_destroy(handle);
+}
+#endif

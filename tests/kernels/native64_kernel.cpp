@@ -1,0 +1,139 @@
+/* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH]: C = alpha A B + beta C by the template
+ * TEMPLATE (native64, or a broken copy) in the simulator, against sums in twice the precision: within (k +
+ * 3) u (|alpha| |A||B| + |beta C|), for integers exactly, NaN and Inf in their places. What no kernel may
+ * touch is checked, too. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/ht_abi64.h"
+
+namespace native {
+#include TEMPLATE
+}
+
+enum { PAD = 3 };
+
+static uint64_t state = 1;
+
+static double uniform(void) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(int64_t)state * 0x1p-63;
+}
+
+static double element(const char *family, int row, int k) {
+    if (strcmp(family, "integers") == 0)
+        return floor(uniform() * 1000);
+    if (strcmp(family, "wide") == 0)
+        return ldexp(uniform(), (int)(uniform() * 60));
+    if (strcmp(family, "nonfinite") == 0 && row % 7 == 2 && k == row % 3)
+        return row % 2 ? NAN : INFINITY;
+    return uniform();
+}
+
+/* x + y as a pair that loses nothing. */
+static void add(double *high, double *low, double x) {
+    const double sum = *high + x, part = sum - *high;
+    *low += (*high - (sum - part)) + (x - part);
+    *high = sum;
+}
+
+static double *memory(long long count) {
+    double *p = (double *)malloc((size_t)count * sizeof(double));
+    for (long long i = 0; i < count; i++)
+        p[i] = NAN;
+    ht_sim_register(p, (size_t)count * sizeof(double));
+    return p;
+}
+
+struct side {
+    double *at;
+    long long ld, stride;
+    int k_contiguous;
+};
+
+static side operand(const char *family, int rows, int k, int k_contiguous, int batch) {
+    side s = {NULL, (k_contiguous ? k : rows) + PAD, 0, k_contiguous};
+    s.stride = s.ld * (k_contiguous ? rows : k);
+    s.at = memory(s.stride * batch + 1);
+    for (int entry = 0; entry < batch; entry++)
+        for (int row = 0; row < rows; row++)
+            for (int h = 0; h < k; h++)
+                s.at[entry * s.stride + (k_contiguous ? row * s.ld + h : h * s.ld + row)] =
+                    element(family, row, h);
+    return s;
+}
+
+static double at(const side &s, int entry, int row, int k) {
+    return s.at[entry * s.stride + (s.k_contiguous ? row * s.ld + k : k * s.ld + row)];
+}
+
+/* Whether c is what it should be. */
+static bool is_right(const side &a, const side &b, int entry, int row, int col, int k, double alpha,
+                     double beta, double old, double c, bool exactly) {
+    double high = 0, low = 0, size = 0, plain = 0;
+    for (int h = 0; h < k && alpha != 0; h++) {
+        const double x = at(a, entry, row, h), y = at(b, entry, col, h), product = x * y;
+        add(&high, &low, product);
+        low += fma(x, y, -product);
+        size += fabs(product);
+        plain += product;
+    }
+    const double expected = alpha * plain + (beta != 0 ? beta * old : 0);
+    if (!isfinite(expected))
+        return isnan(expected) ? isnan(c) : c == expected;
+    const double exact = alpha * (high + low) + (beta != 0 ? beta * old : 0);
+    const double bound =
+        exactly ? 0 : (k + 3) * 0x1p-53 * (fabs(alpha) * size + (beta != 0 ? fabs(beta * old) : 0));
+    return fabs(c - exact) <= bound;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 8)
+        return 2;
+    const int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]), batch = argc > 8 ? atoi(argv[8]) : 1;
+    const double alpha = strtod(argv[6], NULL), beta = strtod(argv[7], NULL);
+    const bool exactly = strcmp(argv[5], "integers") == 0;
+    const side a = operand(argv[5], m, k, argv[4][0] == 'T', batch),
+               b = operand(argv[5], n, k, argv[4][1] == 'N', batch);
+    const long long ldc = m + PAD, c_stride = ldc * n;
+    double *c = memory(c_stride * batch),
+           *old = (double *)malloc((size_t)(c_stride * batch) * sizeof(double));
+    for (long long i = 0; i < c_stride * batch; i++)
+        c[i] = i % ldc < m && beta != 0 ? floor(100 * uniform()) : NAN;
+    memcpy(old, c, (size_t)(c_stride * batch) * sizeof(double));
+    ht_native64_args g = {};
+    g.a = a.at;
+    g.b = b.at;
+    g.c = c;
+    g.a_ld = a.ld;
+    g.b_ld = b.ld;
+    g.ldc = ldc;
+    g.a_stride = a.stride;
+    g.b_stride = b.stride;
+    g.c_stride = c_stride;
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.a_k_contiguous = a.k_contiguous;
+    g.b_k_contiguous = b.k_contiguous;
+    g.batch = batch;
+    g.alpha = alpha;
+    g.beta = beta;
+    if (native::init() != 0 || native::launch(g, NULL) != 0) {
+        printf("launch: %s\n", ht_sim_error());
+        return 1;
+    }
+    for (long long i = 0; i < c_stride * batch; i++) {
+        const int entry = (int)(i / c_stride), col = (int)(i % c_stride / ldc), row = (int)(i % ldc);
+        if (row < m ? !is_right(a, b, entry, row, col, k, alpha, beta, old[i], c[i], exactly)
+                    : c[i] == c[i]) {
+            printf("element %lld: %a\n", i, c[i]);
+            return 1;
+        }
+    }
+    printf("%lld elements\n", c_stride * batch);
+    return 0;
+}

@@ -1,0 +1,559 @@
+/* test_auto: what "auto" promises (halftone.h, 6), from outside: against FP64 and against FP32 on the CPU, on every input
+ * family; NaN and Inf; matrices of which only a part fails the data check; and the same bits whatever the way. Links with
+ * the CUDA library or the simulator, like test_product; test_check looks inside. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bench/families.h"
+#include "../../bench/metrics.h"
+#include "../../bench/reference.h"
+#include "../../runtime/halftone.h"
+#include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_pick.h"
+#include "../../runtime/ht_dev.h"
+#include "handle.h"
+
+static const struct ht_set_desc *set;
+static int64_t long_k; /* the least k for which auto runs f16x3; 0: it cannot look at data */
+
+/* ---- a product: op-free matrices in column-major order, on the host and on the device */
+
+struct product {
+    int64_t m, n, k;
+    float alpha, beta;
+    float *a, *b, *c, *old; /* host; c: the result, old: C before */
+    float *da, *db, *dc;
+};
+
+static float *host_floats(int64_t count) {
+    float *x = malloc((size_t)count * sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+static void *device_bytes(size_t bytes) {
+    void *memory = NULL;
+    assert_int_equal(ht_dev_alloc(&memory, bytes), HT_DEV_OK);
+    return memory;
+}
+
+static void upload(float *to, const float *from, int64_t count) {
+    assert_int_equal(ht_dev_upload(to, from, (size_t)count * sizeof(float)), HT_DEV_OK);
+}
+
+static void product_up(const struct product *p) {
+    upload(p->da, p->a, p->m * p->k);
+    upload(p->db, p->b, p->k * p->n);
+}
+
+static struct product product_make(const char *family, int64_t m, int64_t n, int64_t k) {
+    struct product p = {m, n, k, 1, 0, host_floats(m * k), host_floats(k * n), host_floats(m * n), host_floats(m * n),
+                        device_bytes((size_t)(m * k) * 4), device_bytes((size_t)(k * n) * 4),
+                        device_bytes((size_t)(m * n) * 4)};
+    family_fill(family_find(family), 5, 'A', m, n, k, p.a, m);
+    family_fill(family_find(family), 5, 'B', m, n, k, p.b, k);
+    for (int64_t i = 0; i < m * n; i++)
+        p.old[i] = (float)(i % 13 - 6) * 0.25f;
+    product_up(&p);
+    return p;
+}
+
+static void product_free(struct product *p) {
+    float *const host[] = {p->a, p->b, p->c, p->old}, *const device[] = {p->da, p->db, p->dc};
+    for (int i = 0; i < 4; i++)
+        free(host[i]);
+    for (int i = 0; i < 3; i++)
+        ht_dev_free(device[i]);
+}
+
+static void c_down(const struct product *p) {
+    assert_int_equal(ht_dev_download(p->c, p->dc, (size_t)(p->m * p->n) * sizeof(float)), HT_DEV_OK);
+}
+
+static struct halftone_plan plan_of(const struct product *p, const char *scheme) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    check_code(halftone_set_scheme(handle, scheme), scheme);
+    check_code(halftone_query(handle, 'N', 'N', p->m, p->n, p->k, 1, &plan), "query");
+    return plan;
+}
+
+/* "auto" as it works on large matrices: on small ones bf16x6u is faster, and f16x3 has to be asked for. */
+static void set_scheme(const struct product *p, const char *scheme) {
+    const int asks = strcmp(scheme, "auto") == 0 && p->k >= long_k;
+    const char *kernel = asks ? plan_of(p, "f16x3").kernel : NULL;
+    check_code(halftone_set_scheme(handle, scheme), scheme);
+    check_code(halftone_set_kernel(handle, kernel), "kernel");
+}
+
+static const float *run_scheme(const struct product *p, const char *scheme) {
+    set_scheme(p, scheme);
+    upload(p->dc, p->old, p->m * p->n);
+    check_code(halftone_sgemm(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, p->da, p->m, p->db, p->k, &p->beta, p->dc,
+                              p->m),
+               scheme);
+    c_down(p);
+    return p->c;
+}
+
+/* ---- FP32 on the CPU: one multiply-add after the other */
+
+static float native_element(const struct product *p, int64_t row, int64_t col) {
+    float sum = 0;
+    for (int64_t k = 0; k < p->k; k++)
+        sum = fmaf(p->a[k * p->m + row], p->b[col * p->k + k], sum);
+    return sum;
+}
+
+static float *native_result(const struct product *p) {
+    float *c = host_floats(p->m * p->n);
+    for (int64_t i = 0; i < p->m * p->n; i++)
+        c[i] = native_element(p, i % p->m, i / p->m);
+    return c;
+}
+
+/* ---- accuracy */
+
+/* Root mean square of the errors, each in units of its own |A||B|. */
+static double scaled_error(const struct reference *r, const float *c) {
+    double sum = 0;
+    for (int64_t i = 0; i < r->rows * r->cols; i++) {
+        const double error = r->magnitude[i] > 0 ? ((double)c[i] - r->exact[i]) / ldexp(r->magnitude[i], -24) : 0;
+        sum += error * error;
+    }
+    return sqrt(sum / (double)(r->rows * r->cols));
+}
+
+/* Whether one element of the product is so much larger than the others that the Frobenius norm is that element: its error
+ * is luck, so the errors are then weighed one by one. */
+static int is_one_element(const struct reference *r) {
+    double sum = 0, most = 0;
+    for (int64_t i = 0; i < r->rows * r->cols; i++) {
+        sum += r->exact[i] * r->exact[i];
+        most = fmax(most, r->exact[i] * r->exact[i]);
+    }
+    return most > sum / 10;
+}
+
+static void compare_with_native(const struct product *p, const char *family, double most) {
+    struct reference r;
+    struct metrics ours, native;
+    assert_int_equal(reference_make(&r, 'N', 'N', p->m, p->n, p->k, p->a, p->m, p->b, p->k, 0, 1), 0);
+    const struct metrics_truth truth = reference_truth(&r);
+    float *fp32 = native_result(p);
+    metrics_compute(&truth, fp32, &native);
+    metrics_compute(&truth, run_scheme(p, "auto"), &ours);
+    if (is_one_element(&r)) {
+        native.frob = scaled_error(&r, fp32);
+        ours.frob = scaled_error(&r, p->c);
+    }
+    if (!(ours.frob <= most * native.frob && ours.grade <= most * native.grade) || ours.misplaced != native.misplaced)
+        fail_msg("%s, k = %lld: frob %g of native's %g, grade %g of %g, misplaced %lld of %lld", family, (long long)p->k,
+                 ours.frob, native.frob, ours.grade, native.grade, (long long)ours.misplaced, (long long)native.misplaced);
+    free(fp32);
+    reference_free(&r);
+}
+
+/* On every family no worse than twice FP32, on uniform and normal data no worse than it, where f16x3 runs; below, the same
+ * multiply-adds as FP32's. */
+static void every_family_keeps_the_contract(void **state) {
+    (void)state;
+    if (long_k == 0)
+        skip();
+    const int64_t ks[] = {1, 50, long_k + 3};
+    for (int i = 0; i < family_count; i++) {
+        const struct family *f = &family_table[i];
+        if (f->special)
+            continue; /* the next test */
+        for (size_t j = 0; j < sizeof ks / sizeof *ks; j++) {
+            struct product p = product_make(f->name, 66, 16, ks[j]);
+            const int plain = strcmp(f->name, "uniform") == 0 || strcmp(f->name, "normal") == 0;
+            compare_with_native(&p, f->name, plain && ks[j] > 64 ? 1 : 2);
+            product_free(&p);
+        }
+    }
+}
+
+/* Rows x, -nextafter(x), x, ... times ones. */
+static struct product neighbours(void) {
+    struct product p = product_make("uniform", 66, 16, 1000);
+    for (int64_t i = 0; i < p.m * p.k; i++) {
+        const float x = 1 + (float)(i % p.m) / 70;
+        p.a[i] = i / p.m % 2 == 0 ? x : -nextafterf(x, 2);
+    }
+    for (int64_t i = 0; i < p.k * p.n; i++)
+        p.b[i] = 1;
+    product_up(&p);
+    return p;
+}
+
+/* ||C - AB|| / ||AB||; fails where an element is beyond the bound that halftone_query published. */
+static double error_within_bound(const struct product *p, const struct reference *r, const char *scheme) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const float *c = run_scheme(p, scheme);
+    double errors = 0, exacts = 0;
+    check_code(halftone_query(handle, 'N', 'N', p->m, p->n, p->k, 1, &plan), "query");
+    for (int64_t i = 0; i < p->m * p->n; i++) {
+        const double error = (double)c[i] - r->exact[i];
+        errors += error * error;
+        exacts += r->exact[i] * r->exact[i];
+        if (!(fabs(error) <= plan.error_bound * r->magnitude[i]))
+            fail_msg("%s: element %lld is off by %g, the bound is %g", scheme, (long long)i, fabs(error),
+                     plan.error_bound * r->magnitude[i]);
+    }
+    return sqrt(errors / exacts);
+}
+
+/* The limit of "at most twice native's" that halftone.h, 6, names: added one after the other these are exact, so native's error
+ * is 0 and auto's (0.7 of the result, 4 kernels of 4 GPUs) is not within twice of it. The published bound holds; i8x10's sums are exact. */
+static void where_native_is_exact_the_bound_holds(void **state) {
+    (void)state;
+    if (long_k == 0)
+        skip();
+    struct product p = neighbours();
+    struct reference r;
+    assert_int_equal(reference_make(&r, 'N', 'N', p.m, p.n, p.k, p.a, p.m, p.b, p.k, 0, 1), 0);
+    for (int64_t i = 0; i < p.m * p.n; i++)
+        assert_true((double)native_element(&p, i % p.m, i / p.m) == r.exact[i]);
+    const double by_auto = error_within_bound(&p, &r, "auto");
+    const double unpacked = error_within_bound(&p, &r, "bf16x6u");
+    fprintf(stderr, "native is exact: relative errors auto %g, bf16x6u %g\n", by_auto, unpacked);
+    if (!(by_auto > 0.1 && by_auto < 2)) /* 0: native's promise would hold here, and halftone.h would be too timid */
+        fail_msg("halftone.h says that auto's error is as large as the result: %g of it", by_auto);
+    if (halftone_set_scheme(handle, "i8x10") == HALFTONE_OK) {
+        run_scheme(&p, "i8x10");
+        for (int64_t i = 0; i < p.m * p.n; i++)
+            assert_true((double)p.c[i] == r.exact[i]);
+    }
+    reference_free(&r);
+    product_free(&p);
+}
+
+static void same_class(const struct product *p, const float *c, const char *what) {
+    for (int64_t i = 0; i < p->m * p->n; i++) {
+        const float want = native_element(p, i % p->m, i / p->m);
+        if (isnan(want) ? !isnan(c[i]) : isinf(want) ? c[i] != want : !isfinite(c[i]))
+            fail_msg("%s: (%lld, %lld) is %g, with FP32 %g", what, (long long)(i % p->m), (long long)(i / p->m), (double)c[i],
+                     (double)want);
+    }
+}
+
+/* One NaN or Inf, also where it meets a zero or another Inf, at corners and in the middle of either matrix. */
+static void nan_and_inf_stay_in_their_places(void **state) {
+    (void)state;
+    if (long_k == 0)
+        skip();
+    static const float kinds[] = {NAN, INFINITY, -INFINITY};
+    struct product p = product_make("normal", 66, 16, long_k);
+    const int64_t a_places[] = {0, p.m * p.k - 1, 65 + 70 * p.m}, b_places[] = {0, p.k * p.n - 1, 70 + 9 * p.k};
+    memset(p.b + 3 * p.k, 0, (size_t)p.k * sizeof(float)); /* a column of zeros */
+    for (int i = 0; i < 9; i += 2) {
+        float *const at = &p.a[a_places[i / 3]], *const other = &p.b[b_places[(i / 3 + i) % 3]];
+        const float a = *at, b = *other;
+        *at = kinds[i % 3];
+        product_up(&p);
+        same_class(&p, run_scheme(&p, "auto"), "in A");
+        *other = kinds[(i + 1) % 3];
+        product_up(&p);
+        same_class(&p, run_scheme(&p, "auto"), "in A and B");
+        *at = a;
+        product_up(&p);
+        same_class(&p, run_scheme(&p, "auto"), "in B");
+        *other = b;
+    }
+    product_free(&p);
+}
+
+static void check_packed(const struct product *p, const float *want) {
+    size_t a_bytes = 0, b_bytes = 0;
+    check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &a_bytes), "bytes of A");
+    check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &b_bytes), "bytes of B");
+    void *a = device_bytes(a_bytes), *b = device_bytes(b_bytes);
+    for (int together = 0; together < 2; together++) {
+        if (together) {
+            check_code(halftone_pack_ab(handle, 'N', 'N', p->m, p->n, p->k, p->da, p->m, p->db, p->k, a, b), "pack A, B");
+        } else {
+            check_code(halftone_pack_a(handle, 'N', p->m, p->k, p->da, p->m, a), "pack A");
+            check_code(halftone_pack_b(handle, 'N', p->k, p->n, p->db, p->k, b), "pack B");
+        }
+        upload(p->dc, p->old, p->m * p->n);
+        check_code(halftone_sgemm_packed(handle, p->m, p->n, p->k, &p->alpha, a, b, &p->beta, p->dc, p->m), "packed");
+        c_down(p);
+        for (int64_t i = 0; i < p->m * p->n; i++) { /* of NaNs too */
+            if (memcmp(&want[i], &p->c[i], sizeof *want) != 0)
+                fail_msg("packed %s: element %lld differs: %a and %a", together ? "together" : "apart", (long long)i,
+                         (double)want[i], (double)p->c[i]);
+        }
+    }
+    ht_dev_free(a);
+    ht_dev_free(b);
+}
+
+static void place_nan(float *at, uint32_t bits) {
+    memcpy(at, &bits, sizeof bits);
+}
+
+/* NVIDIA's arithmetic has one NaN, so that no bit of C tells in which order a kernel met those of A, B and C. */
+static void every_nan_has_the_same_bits(void **state) {
+    (void)state;
+    if (strncmp(set->isa, "sm_", 3) != 0) /* of AMD's GPUs nothing promises it */
+        skip();
+    static const char *const names[] = {"auto", "f16x3"};
+    struct product p = product_make("normal", 16, 11, 242);
+    p.beta = 1;
+    place_nan(&p.a[3 + 16 * 5], 0x7fc00001u);
+    place_nan(&p.a[3 + 16 * 70], 0xffc00002u);
+    place_nan(&p.b[242 * 4 + 9], 0xffc00003u);
+    place_nan(&p.old[16 * 9 + 9], 0xffc00004u);
+    product_up(&p);
+    for (int i = 0; i < 2; i++) {
+        check_code(halftone_set_kernel(handle, NULL), "no kernel");
+        check_code(halftone_set_scheme(handle, names[i]), names[i]);
+        upload(p.dc, p.old, p.m * p.n);
+        check_code(halftone_sgemm(handle, 'N', 'N', p.m, p.n, p.k, &p.alpha, p.da, p.m, p.db, p.k, &p.beta, p.dc, p.m),
+                   names[i]);
+        c_down(&p);
+        for (int64_t at = 0; at < p.m * p.n; at++) {
+            uint32_t bits;
+            memcpy(&bits, &p.c[at], sizeof bits);
+            if (at % 16 == 3 || at / 16 == 4 || at == 16 * 9 + 9)
+                assert_int_equal(bits, 0x7fffffffu);
+            else
+                assert_true(isfinite(p.c[at]) != 0);
+        }
+        float *plain = host_floats(p.m * p.n);
+        memcpy(plain, p.c, (size_t)(p.m * p.n) * sizeof *plain);
+        check_packed(&p, plain);
+        free(plain);
+    }
+    product_free(&p);
+}
+
+/* ---- a matrix of which some rows fail */
+
+enum { WIDE_FIRST = 64, WIDE_END = 128 }; /* one block of 64 rows */
+
+/* Normal data; in the wide rows exponents run over 40 binades. */
+static struct product mixed(int64_t m, int64_t n, int64_t k) {
+    struct product p = product_make("normal", m, n, k);
+    for (int64_t i = 0; i < m * k; i++) {
+        if (i % m >= WIDE_FIRST && i % m < WIDE_END)
+            p.a[i] = ldexpf(p.a[i], (int)(family_bits(8, 1, (uint64_t)(i % m), (uint64_t)(i / m)) % 40) - 20);
+    }
+    product_up(&p);
+    return p;
+}
+
+static void cluster_bits(const char *what, const float *x, const float *y, int64_t count) {
+    const int64_t at = metrics_first_difference(x, y, count);
+    if (at >= 0)
+        fail_msg("%s: element %lld differs: %a and %a", what, (long long)at, (double)x[at], (double)y[at]);
+}
+
+static float *copy_of(const struct product *p, const float *c) {
+    float *copy = host_floats(p->m * p->n);
+    memcpy(copy, c, (size_t)(p->m * p->n) * sizeof *copy);
+    return copy;
+}
+
+/* What auto falls back to, everywhere: a launch, or with the same bits the product's own blocks. */
+static const float *fallback_all(const struct product *p) {
+    const struct ht_kernel_desc *kernel = &set->kernel[ht_pick_fallback(set, "bf16x6u")];
+    struct ht_gemm_args args;
+    memset(&args, 0, sizeof args);
+    args.a_src = p->da;
+    args.b_src = p->db;
+    args.c = p->dc;
+    args.a_ld = args.ldc = args.m = (int)p->m;
+    args.b_ld = args.k = (int)p->k;
+    args.b_k_contiguous = args.splits = args.batch = 1;
+    args.n = (int)p->n;
+    args.alpha = p->alpha;
+    args.beta = p->beta;
+    upload(p->dc, p->old, p->m * p->n);
+    assert_int_equal(ht_dev_check(kernel->init()), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    c_down(p);
+    return p->c;
+}
+
+/* Wide rows have the bits of the fallback, all others those of f16x3 by name; beta C is added once in both. */
+static void check_mixed(struct product *p, int least_splits) {
+    p->alpha = 1.5f;
+    p->beta = -0.5f;
+    assert_true(plan_of(p, "f16x3").splits >= least_splits);
+    float *named = copy_of(p, run_scheme(p, "f16x3"));
+    set_scheme(p, "auto");
+    float *fallback = copy_of(p, fallback_all(p));
+    run_scheme(p, "auto");
+    for (int64_t i = 0; i < p->m * p->n; i++) {
+        const int wide = i % p->m >= WIDE_FIRST && i % p->m < WIDE_END;
+        cluster_bits(wide ? "wide row" : "tame row", wide ? &fallback[i] : &named[i], &p->c[i], 1);
+    }
+    free(named);
+    free(fallback);
+}
+
+static void only_blocks_that_fail_are_computed_again(void **state) {
+    (void)state;
+    if (long_k == 0)
+        skip();
+    struct product p = mixed(150, 72, long_k), q = mixed(128, 8, 4096); /* the second is split along k */
+    struct product r = mixed(96, 8, 4096); /* of 3 times 32 rows: warps of 64 lanes, see reduce.cu */
+    check_mixed(&p, 1);
+    check_mixed(&q, 2);
+    check_mixed(&r, 2);
+    product_free(&p);
+    product_free(&q);
+    product_free(&r);
+}
+
+/* ---- the same bits whatever the way */
+
+static void check_transposed(const struct product *p, const float *want) {
+    const int64_t lda = p->k + 3, ldb = p->n + 5;
+    float *at = host_floats(lda * p->m), *bt = host_floats(ldb * p->k);
+    for (int64_t i = 0; i < p->m * p->k; i++)
+        at[i % p->m * lda + i / p->m] = p->a[i];
+    for (int64_t i = 0; i < p->k * p->n; i++)
+        bt[i % p->k * ldb + i / p->k] = p->b[i];
+    float *da = device_bytes((size_t)(lda * p->m) * 4), *db = device_bytes((size_t)(ldb * p->k) * 4);
+    upload(da, at, lda * p->m);
+    upload(db, bt, ldb * p->k);
+    upload(p->dc, p->old, p->m * p->n);
+    check_code(halftone_sgemm(handle, 'T', 'T', p->m, p->n, p->k, &p->alpha, da, lda, db, ldb, &p->beta, p->dc, p->m),
+               "transposed");
+    c_down(p);
+    cluster_bits("transposed", want, p->c, p->m * p->n);
+    ht_dev_free(da);
+    ht_dev_free(db);
+    free(at);
+    free(bt);
+}
+
+/* A shared by three entries, of which each has its own B: another, the product's, another. */
+static void check_batch(const struct product *p, const float *want) {
+    enum { ENTRIES = 3 };
+    const int64_t size_b = p->k * p->n, size_c = p->m * p->n;
+    float *db = device_bytes((size_t)(ENTRIES * size_b) * 4), *dc = device_bytes((size_t)(ENTRIES * size_c) * 4);
+    float *b = host_floats(size_b);
+    memcpy(b, p->b, (size_t)size_b * sizeof *b);
+    b[p->k / 2] = INFINITY; /* in the others the first 64 columns fail as well */
+    for (int i = 0; i < ENTRIES; i++) {
+        upload(db + i * size_b, i == 1 ? p->b : b, size_b);
+        upload(dc + i * size_c, p->old, size_c);
+    }
+    if (p->k < long_k) /* bf16x6u's kernels do not all add in one order, and a batch may be faster with another */
+        check_code(halftone_set_kernel(handle, plan_of(p, "auto").kernel), "kernel");
+    check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, p->da, p->m, 0, db, p->k,
+                                              size_b, &p->beta, dc, p->m, size_c, ENTRIES),
+               "batch");
+    set_scheme(p, "auto");
+    assert_int_equal(ht_dev_download(p->c, dc + size_c, (size_t)size_c * sizeof(float)), HT_DEV_OK);
+    cluster_bits("entry of a batch", want, p->c, size_c);
+    assert_int_equal(ht_dev_download(p->c, dc, (size_t)size_c * sizeof(float)), HT_DEV_OK);
+    if (isfinite(p->c[0]))
+        fail_msg("an Inf in B does not show");
+    for (int64_t col = 64; col < p->n && p->k >= long_k; col++) /* what fails goes with its neighbours, what does not alone */
+        cluster_bits("tame rows of an entry with Inf", want + col * p->m, p->c + col * p->m, WIDE_FIRST);
+    ht_dev_free(db);
+    ht_dev_free(dc);
+    free(b);
+}
+
+static void check_device_scalars(const struct product *p, const float *want) {
+    float *scalars = device_bytes(2 * sizeof(float));
+    const float values[2] = {p->alpha, p->beta};
+    upload(scalars, values, 2);
+    upload(p->dc, p->old, p->m * p->n);
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "device scalars");
+    check_code(halftone_sgemm(handle, 'N', 'N', p->m, p->n, p->k, scalars, p->da, p->m, p->db, p->k, scalars + 1, p->dc,
+                              p->m),
+               "device scalars");
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "host scalars");
+    c_down(p);
+    cluster_bits("scalars in device memory", want, p->c, p->m * p->n);
+    ht_dev_free(scalars);
+}
+
+/* A workspace of exactly the size that is asked for. */
+static void check_workspace(const struct product *p, const float *want) {
+    size_t bytes = 0;
+    check_code(halftone_workspace_bytes(handle, 'N', 'N', p->m, p->n, p->k, 1, &bytes), "workspace bytes");
+    void *workspace = device_bytes(bytes + 1);
+    check_code(halftone_set_workspace(handle, workspace, bytes), "workspace");
+    cluster_bits("own workspace", want, run_scheme(p, "auto"), p->m * p->n);
+    check_code(halftone_set_workspace(handle, NULL, 0), "no workspace");
+    ht_dev_free(workspace);
+}
+
+static void bits_do_not_depend_on_the_way(void **state) {
+    (void)state;
+    if (long_k == 0)
+        skip();
+    const int64_t ks[] = {long_k + 64, 70}; /* f16x3 and its fallback; bf16x6u alone */
+    for (int i = 0; i < 2; i++) {
+        struct product p = mixed(130, 68, ks[i]);
+        p.alpha = 1.5f;
+        p.beta = -0.5f;
+        float *want = copy_of(&p, run_scheme(&p, "auto"));
+        check_transposed(&p, want);
+        check_packed(&p, want);
+        check_batch(&p, want);
+        check_device_scalars(&p, want);
+        check_workspace(&p, want);
+        free(want);
+        product_free(&p);
+    }
+}
+
+/* ---- questions */
+
+static void the_plan_says_what_runs(void **state) {
+    (void)state;
+    struct product p = {.m = 100, .n = 100, .k = 64};
+    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
+    p.k = long_k > 0 ? long_k - 1 : 64;
+    p.m = p.n = 8192;
+    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
+    p.k = 8192;
+    const struct halftone_plan plan = plan_of(&p, "auto"), named = plan_of(&p, "f16x3");
+    assert_string_equal(plan.scheme, "f16x3");
+    assert_string_equal(named.kernel, plan.kernel);
+    assert_int_equal(strncmp(plan.range, "any input", 9) == 0, long_k > 0);
+    assert_true(strncmp(named.range, "any input", 9) != 0);
+    assert_true(long_k == 0 ? plan.bound_units == named.bound_units : plan.bound_units > named.bound_units);
+    assert_true(long_k == 0 ? plan.workspace_bytes == named.workspace_bytes
+                            : plan.workspace_bytes > named.workspace_bytes);
+}
+
+static int open_handle(void **state) {
+    (void)state;
+    if (create_handle() != 0)
+        return -1;
+    set = set_of_handle();
+    for (int i = 0; set != NULL && i < set->schemes; i++)
+        long_k = set->scheme[i].native_k > 0 ? set->scheme[i].native_k : long_k;
+    fprintf(stderr, "auto on %s runs f16x3 from k = %lld on\n", halftone_gpu(handle), (long long)long_k);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_plan_says_what_runs),
+        cmocka_unit_test(every_family_keeps_the_contract),
+        cmocka_unit_test(where_native_is_exact_the_bound_holds),
+        cmocka_unit_test(nan_and_inf_stay_in_their_places),
+        cmocka_unit_test(every_nan_has_the_same_bits),
+        cmocka_unit_test(only_blocks_that_fail_are_computed_again),
+        cmocka_unit_test(bits_do_not_depend_on_the_way),
+    };
+    return cmocka_run_group_tests(tests, open_handle, close_handle);
+}

@@ -1,0 +1,219 @@
+"""FP64 by residues in the simulator: the templates give the bits of tests/unit/fp64_reference.c on every architecture, for every number of moduli, and broken
+ones do not. They compile by themselves, and what they compile to holds no FP64 arithmetic."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT, SIM, nvcc
+
+PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2}
+TABLE = ROOT / "templates/samples/crt15.h"
+SMALL = (("BM = 128, BN = 128, BK = 128, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 128, WM = 32, WN = 32"),)
+# architecture: what differs from the sample, and whose arithmetic it is
+ARCHS = {
+    "sm80": (SMALL, "sm80"),
+    "sm75": ((*SMALL, ("STAGES = 3", "STAGES = 2"), ("REFILL_AFTER_BARRIER = 1", "REFILL_AFTER_BARRIER = 0"), ("stage/cp_async", "stage/via_registers"), ("arch/sm80_s8", "arch/sm75_s8")), "sm75"),
+    "gfx90a": (((SMALL[0][0], "BM = 64, BN = 128, BK = 128, WM = 32, WN = 64"), ("STAGES = 3", "STAGES = 2"), ("REFILL_AFTER_BARRIER = 1", "REFILL_AFTER_BARRIER = 0"),
+                ("WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 32, B_TILES = 2, D_COLS = 2", "WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 32, B_TILES = 1, D_COLS = 16"),
+                ("stage/cp_async", "stage/via_registers"), ("frag/ldmatrix", "frag/mfma"), ("arch/sm80_s8", "arch/gfx90a_s8")), "gfx90a"),
+    "sm90a": ((("BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RASTER = 8, SMS = 132", "BM = 64, BN = 256, BK = 128, WM = 64, WN = 128, STAGES = 2, RASTER = 8, SMS = 5"),),
+              "sm90"),
+}
+
+
+def parts_of(arch):
+    return ("crt_pack", "crt_wgmma_ss" if arch == "sm90a" else "crt_mma_warp", "crt_combine")
+
+
+# what each of these reaches: edges, transposes, segments of k, scales, subnormal numbers, alpha and beta, what is not finite, batches
+CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1 0", "30 70 1100 TN segments -0.25 0", "66 65 40 TT scaled 1 0",
+         "70 66 70 TN subnormal 1 0", "70 66 70 NN tiny 1 0", "30 30 30 NN huge 4 0", "70 66 129 NT sparse 1 0", "70 20 70 NN uniform 0.3 -1.7",
+         "33 34 35 TN wide -1 1", "40 40 40 NN tiny 1.5 1", "40 40 40 TT huge 0.5 -1", "40 9 20 NN nonfinite 1 0", "40 9 20 NN nonfinite 2.5 -1",
+         "40 9 20 NN nonfinite 0 2", "20 20 20 TN uniform 0 0", "70 30 140 NN uniform 1 0 3", "20 20 20 NN scaled inf 1", "5 5 5 NN subnormal 1e-300 1e-20",
+         "40 40 2 NN ties 1 0", "40 40 2 NN ties 1 1e-300", "40 40 1 NN ties 2 -1e-290")
+
+
+def built(path, *more):
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(more[0], check=True)
+    return path
+
+
+class Build:
+    """Objects of parts, of templates with some texts replaced."""
+
+    def __init__(self, folder):
+        self.folder, self.made = folder, 0
+        subprocess.run(["gcc", "-std=c11", "-O2", "-c", str(ROOT / "tests/unit/fp64_reference.c"), "-o", str(folder / "reference.o")], check=True)
+        subprocess.run([*SIM, "-c", str(ROOT / "tests/kernels/crt_kernels.cpp"), "-o", str(folder / "main.o")], check=True)
+        self.objects = {}
+
+    def templates(self, arch, table=TABLE.read_text(), broken=None):
+        """A copy of the templates: the sample as the architecture wants it; broken: file, text, replacement."""
+        self.made += 1
+        copy = self.folder / f"copy{self.made}"
+        shutil.copytree(ROOT / "templates", copy / "templates")
+        os.symlink(ROOT / "runtime", copy / "runtime")
+        sample = copy / f"templates/samples/{parts_of(arch)[1]}.h"
+        combine = copy / "templates/skeletons/crt_combine.cu"
+        combine.write_text(combine.read_text().replace("samples/crt_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
+        text = sample.read_text()
+        for old, new in ARCHS[arch][0]:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        sample.write_text(text)
+        (copy / "templates/samples/crt15.h").write_text(table)
+        if broken:
+            path = copy / "templates" / broken[0]
+            changed, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
+            assert count == 1, broken
+            path.write_text(changed)
+        return copy / "templates"
+
+    def part(self, name, templates):
+        out = templates / f"{name}.o"
+        subprocess.run([*SIM, "-Wno-unknown-pragmas", f"-DPART={PARTS[name]}", f'-DTEMPLATE="{templates}/skeletons/{name}.cu"', f"-I{ROOT}/tests/kernels",
+                        "-c", str(ROOT / "tests/kernels/crt_part.cpp"), "-o", str(out)], check=True)
+        return out
+
+    def whole(self, arch, table=None, broken=None, parts=None):
+        """A program whose `parts` are compiled anew, the others as the sample has them."""
+        templates = self.templates(arch, table or TABLE.read_text(), broken)
+        objects = [self.part(name, templates) if parts is None or name in parts else self.usual(arch, name) for name in parts_of(arch)]
+        program = templates / "program"
+        sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
+        subprocess.run(["g++", "-o", str(program), str(self.folder / "main.o"), str(self.folder / "reference.o"), *map(str, objects), *sim,
+                        "-lpthread", "-lm"], check=True)
+        return program
+
+    def usual(self, arch, name):
+        if (arch, name) not in self.objects:
+            self.objects[arch, name] = self.part(name, self.templates(arch))
+        return self.objects[arch, name]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    return Build(tmp_path_factory.mktemp("crt"))
+
+
+def run(program, arch, case):
+    env = {**os.environ, "HALFTONE_SIM_MODEL": ARCHS[arch][1]}
+    return subprocess.run([str(program), *case.split()], capture_output=True, text=True, env=env)
+
+
+def table_text(moduli, folder):
+    """The constants for so many moduli, as kernels have them."""
+    program = folder / "table"
+    if not program.exists():
+        subprocess.run(["gcc", "-std=c11", "-o", str(program), str(ROOT / "tests/kernels/crt_table.c")], check=True)
+    return subprocess.run([str(program), str(moduli)], check=True, capture_output=True, text=True).stdout
+
+
+def test_sample_constants_are_those_that_follow_from_the_moduli(tmp_path):
+    assert TABLE.read_text() == table_text(15, tmp_path)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_kernels_give_the_bits_of_the_reference(build, arch):
+    program = build.whole(arch)
+    for case in CASES:
+        done = run(program, arch, case)
+        assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("moduli", [14, 16, 17, 18, 19, 20])
+def test_any_number_of_moduli(build, moduli):
+    program = build.whole("sm80", table_text(moduli, build.folder))
+    for case in CASES[1:8] if moduli in (16, 17, 20) else CASES[1:4]:
+        done = run(program, "sm80", case)
+        assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("arch", ["sm80", "sm90a"])
+def test_sums_are_reduced_before_they_could_overflow(build, arch):
+    """After 256 k instead of 131,072: the same bits."""
+    short = TABLE.read_text().replace("CRT_EXACT_K = 131072", "CRT_EXACT_K = 256")
+    assert short != TABLE.read_text()
+    done = run(build.whole(arch, short, parts=parts_of(arch)[1:2]), arch, "66 65 1100 TN wide 1 0")
+    assert done.returncode == 0, done.stdout
+
+
+# what is broken: part, file, text, replacement, and a case that must notice it
+BREAKS = {
+    "no barrier before the largest is read": ("crt_pack", "skeletons/crt_pack.cu", r"(float\(\(unsigned\)most\)\);)\s*ht_barrier\(\);", r"\1", 2),
+    "the largest of one thread": ("crt_pack", "skeletons/crt_pack.cu", r"most = other > most \? other : most;", ";", 1),
+    "segments not aligned": ("crt_pack", "hooks/pack/crt_element.cuh", r"below = 2 \* \(field - own\)", "below = field - own", 3),
+    "half a binade ignored": ("crt_pack", "hooks/pack/crt_element.cuh", r"- \(CRT_LIMIT < sum << shift\)", "", 1),
+    "elements truncated": ("crt_pack", "hooks/pack/crt_element.cuh", r": 0\) \+ 1\) >> 1;", ": 0)) >> 1;", 1),
+    "negative elements off by one": ("crt_pack", "hooks/pack/crt_element.cuh", r"0 - n : n", "~n : n", 1),
+    "subnormal elements without their shift": ("crt_pack", "hooks/pack/crt_element.cuh", r"return mantissa << left;\n}\n\n// x", "return mantissa;\n}\n\n// x", 5),
+    "digits without their signs": ("crt_pack", "hooks/pack/crt_element.cuh", r"\+ HALVES\) \^ HALVES", ")", 1),
+    "quotients without their bias": ("crt_pack", "hooks/pack/crt_element.cuh", r"12582912\.0f", "16777216.0f", 1),
+    "no swizzle": ("crt_pack", "skeletons/crt_pack.cu", r"\(c \^ \(own & 7\)\)", "c", 1),
+    "rows and k exchanged": ("crt_pack", "skeletons/crt_pack.cu", r"K_MAJOR \? thread % SPLIT_K : thread / 4;\n        x", "K_MAJOR ? thread / 4 : thread % SPLIT_K;\n        x", 1),
+    "rows beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r"row >= g\.rows \|\| k >= g\.k\)\n        return 0;\n    const long long at = [^\n]*\n    return \(unsigned long", "k >= g.k)\n        return 0;\n    const long long at = g.k_contiguous ? row * g.ld + k : k * g.ld + row;\n    return (unsigned long", 1),
+    "no exponents": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(g\.exponents[^\n]*", ";", 1),
+    "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.exponents \+ entry \* g\.exponent_stride", "g.exponents", 17),
+    "sums not rounded to residues": ("crt_mma_warp", "hooks/epilogue/crt_residue.cuh", r"\+ 32\) >> 6", ") >> 6", 1),
+    "residues of one modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"p = CRT_MODULUS\[modulus\]", "p = CRT_MODULUS[1]", 1),
+    "panels of the first modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r" \+ modulus \* g\.b_modulus_stride", "", 1),
+    "tiles by rows of tiles": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 1),
+    "no barrier in the ring": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 3),
+    "no wait for a full slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ FULL[^\n]*", "", 3),
+    "no wait for an empty slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ EMPTY[^\n]*", "", 3),
+    "a slot given back too early": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_wgmma_wait<1>", "ht_wgmma_wait<2>", 3),
+    "sums read in flight": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"(phase \^= slot == 0;\n        })\n        ht_wgmma_wait<0>\(\);", r"\1", 3),
+    "sums of the last tile": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"k \+ i > 0", "1", 3),
+    "rows of the other half": ("crt_combine90", "hooks/epilogue/crt_order_wgmma.cuh", r"e / 2 % 2 \* 8", "(1 - e / 2 % 2) * 8", 1),
+    "sums not rounded to integers": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ \(1 << 17\)", "", 1),
+    "a digit left out": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ digit\[1\] \* 256;", ";", 1),
+    "ties away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 20),
+    "nothing below the tie": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "bits & 1", 20),
+    "subnormal results with all their bits": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"11 - 1022 - exponent;", "11;", 6),
+    "no infinity": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"exponent > 1023 \|\| bits >> 52 >= 0x7ff", "false", 7),
+    "alpha's sign": ("crt_combine", "skeletons/crt_combine.cu", r"by\.sign = ht_crt_sign\(by\.alpha\);", "by.sign = 0;", 3),
+    "beta without its sign": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"ht_crt_sign\(beta\) \^ ht_crt_sign\(c\)\);\n    return", "ht_crt_sign(c));\n    return", 9),
+    "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"larger\.word\[0\] \|= lost;", "", 21),
+    "a loss not borrowed": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"flip & 1 & ~lost", "flip & 1", 22),
+    "elements turned": ("crt_combine", "skeletons/crt_combine.cu", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
+    "C beyond its rows": ("crt_combine", "skeletons/crt_combine.cu", r"row >= g\.m \|\| ", "", 1),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_broken_kernels_are_noticed(build, name):
+    part, file, text, replacement, case = BREAKS[name]
+    arch = "sm90a" if part in ("crt_wgmma_ss", "crt_combine90") else "sm80"
+    done = run(build.whole(arch, broken=(file, text, replacement), parts=(part.removesuffix("90"),)), arch, CASES[case])
+    assert done.returncode == 1 and re.search(r"(element|row) \d+|pack: \S|product: \S|combine: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
+
+
+# ---- real compilers
+ARITHMETIC = re.compile(r"^\s*(?!ld|st|mov)[a-z]\S*\.f64\S*\s.*$|^\s*v_\w*(?<!mov)_f64\S*\s.*$", re.M)
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
+def test_nvcc_takes_them_without_spills_or_fp64(build, name, arch, tmp_path):
+    if not nvcc() or (name == "crt_wgmma_ss" and arch != "sm_90a"):
+        pytest.skip("no nvcc" if not nvcc() else "not for it")
+    templates = build.templates("sm75" if arch == "sm_75" else "sm80") if arch == "sm_75" else ROOT / "templates"
+    source = [nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={arch}", str(templates / f"skeletons/{name}.cu")]
+    log = subprocess.run([*source, "--cubin", "-Xptxas", "-v", "-o", str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
+    assert not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
+    subprocess.run([*source, "--ptx", "-o", str(tmp_path / "t.ptx")], check=True)
+    assert "\n" in (tmp_path / "t.ptx").read_text() and not ARITHMETIC.findall((tmp_path / "t.ptx").read_text())
+
+
+@pytest.mark.parametrize("name", parts_of("gfx90a"))
+@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
+def test_hipcc_takes_them_without_fp64(name, tmp_path):
+    out = tmp_path / "t.s"
+    subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
+                    str(ROOT / f"templates/skeletons/{name}.cu")], check=True, capture_output=True)
+    assert "s_endpgm" in out.read_text() and not ARITHMETIC.findall(out.read_text())
+    assert not re.search(r"\.vgpr_spill_count:\s+[1-9]", out.read_text())

@@ -1,0 +1,754 @@
+/* test_direct: scheme bf16x6u, whose kernels read the caller's matrices (templates/skeletons/unpacked_tile.cu). Links with the CUDA library
+ * or the simulator. Where FP32 multiply-adds do the work the results are compared with a loop over them bit for bit; exact
+ * products exactly; the rest of the scheme's promises is in test_product. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bench/families.h"
+#include "../../bench/metrics.h"
+#include "../../runtime/halftone.h"
+#include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_pick.h"
+#include "../../runtime/ht_dev.h"
+#include "choose.h"
+#include "fp64_sum.h"
+#include "handle.h"
+
+enum { CHAIN = 32, SHORT_K = 16, SHORT_CHAIN = 2 }; /* k of a chain; up to k = SHORT_K shorter ones */
+
+/* Column-major, dense on the host: A m x k, B k x n, C m x n. On the device as ta, tb, pad and offset say. */
+struct problem {
+    char ta, tb;
+    int64_t m, n, k, pad, offset;
+    float alpha, beta;
+    float *a, *b, *c;
+};
+
+static float *host(int64_t count) {
+    float *x = calloc((size_t)count + 1, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+static float *device(const float *x, int64_t count, int64_t offset) {
+    void *p = NULL;
+    assert_int_equal(ht_dev_alloc(&p, (size_t)(count + offset) * sizeof *x), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload((float *)p + offset, x, (size_t)count * sizeof *x), HT_DEV_OK);
+    return (float *)p + offset;
+}
+
+static void device_free(float *x, int64_t offset) {
+    ht_dev_free(x - offset);
+}
+
+static struct problem problem_of(char ta, char tb, int64_t m, int64_t n, int64_t k, const char *family) {
+    struct problem p = {ta, tb, m, n, k, 0, 0, 1, 0, host(m * k), host(k * n), host(m * n)};
+    family_fill(family_find(family), 5, 'A', m, n, k, p.a, m);
+    family_fill(family_find(family), 5, 'B', m, n, k, p.b, k);
+    for (int64_t i = 0; i < m * n; i++)
+        p.c[i] = (float)(i % 11 - 5) * 0.5f;
+    return p;
+}
+
+static void problem_free(struct problem *p) {
+    free(p->a);
+    free(p->b);
+    free(p->c);
+}
+
+/* x (rows x cols) as the device has it: transposed or not, columns further apart than they are long, NaN between them. */
+static float *stored(const struct problem *p, const float *x, int64_t rows, int64_t cols, char trans, int64_t *ld) {
+    const int64_t high = trans == 'N' ? rows : cols, wide = trans == 'N' ? cols : rows;
+    *ld = high + p->pad;
+    float *y = host(*ld * wide);
+    for (int64_t i = 0; i < *ld * wide; i++)
+        y[i] = NAN;
+    for (int64_t c = 0; c < cols; c++) {
+        for (int64_t r = 0; r < rows; r++)
+            y[trans == 'N' ? c * *ld + r : r * *ld + c] = x[c * rows + r];
+    }
+    float *there = device(y, *ld * wide, p->offset);
+    free(y);
+    return there;
+}
+
+/* The product by the library; the caller frees it. What lies between the columns of C must stay as it was. */
+static float *run(const struct problem *p) {
+    int64_t lda, ldb;
+    const int64_t ldc = p->m + p->pad;
+    float *a = stored(p, p->a, p->m, p->k, p->ta, &lda), *b = stored(p, p->b, p->k, p->n, p->tb, &ldb);
+    float *wide = host(ldc * p->n), *c = host(p->m * p->n);
+    for (int64_t i = 0; i < ldc * p->n; i++) /* beta == 0 must not read C */
+        wide[i] = i % ldc < p->m && p->beta != 0.0f ? p->c[i / ldc * p->m + i % ldc] : NAN;
+    float *dc = device(wide, ldc * p->n, p->offset);
+    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, lda, b, ldb, &p->beta, dc, ldc), "bf16x6u");
+    assert_int_equal(ht_dev_download(wide, dc, (size_t)(ldc * p->n) * sizeof *wide), HT_DEV_OK);
+    for (int64_t i = 0; i < ldc * p->n; i++) {
+        if (i % ldc < p->m)
+            c[i / ldc * p->m + i % ldc] = wide[i];
+        else
+            assert_true(isnan(wide[i]));
+    }
+    device_free(a, p->offset);
+    device_free(b, p->offset);
+    device_free(dc, p->offset);
+    free(wide);
+    return c;
+}
+
+/* Adds v to *sum; returns what that rounded off. */
+static float add_exact(float *sum, float v) {
+    const float s = *sum + v, b = s - *sum, off = (*sum - (s - b)) + (v - b);
+    *sum = s;
+    return off * 0 == 0 ? off : 0;
+}
+
+/* How a kernel adds up: multiply-adds in the order of k, in chains; what joining them rounds off begins the next one, or is lost.
+ * chain 0: in another order, or in parts. fp64: by DMMA, rounded once. */
+struct order {
+    int64_t chain;
+    int keeps, fp64;
+};
+
+static const struct ht_kernel_desc *kernel_named(const char *name) {
+    int i = 0;
+    while (strcmp(ht_sets[0]->kernel[i].name, name) != 0)
+        i++;
+    return &ht_sets[0]->kernel[i];
+}
+
+static int has_fp64_sums(const struct ht_kernel_desc *k) {
+    return k->family == HT_FAMILY_DMMA || k->family == HT_FAMILY_FALLBACK;
+}
+
+/* Of the kernel that runs p: tiles with MMAs; those of multiply-adds alone, which take fewer k at once; or a matrix and a few
+ * vectors, which share k out to their lanes. AMD's MFMAs take a step at once. */
+static struct order order_of(const struct problem *p) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
+    if (plan.bk > CHAIN || plan.splits > 1)
+        return (struct order){0, 0, 0};
+    if (has_fp64_sums(kernel_named(plan.kernel)))
+        return (struct order){0, 0, 1};
+    if (plan.bk < CHAIN) /* simt_small_k.cu: SMALL_CHAIN_K */
+        return (struct order){p->k <= CHAIN && p->m * p->n < 1 << 19 ? 4 : CHAIN, 0, 0};
+    return (struct order){p->k <= SHORT_K && strstr(plan.kernel, "_gfx90a") == NULL ? SHORT_CHAIN : CHAIN, 1, 0};
+}
+
+static float multiply_adds(const struct problem *p, struct order order, int64_t i, int64_t j) {
+    const int64_t length = order.chain > 0 ? order.chain : CHAIN;
+    float sum = 0, chain = 0;
+    for (int64_t l = 0; l < p->k; l++) {
+        chain = fmaf(p->a[l * p->m + i], p->b[j * p->k + l], chain);
+        if (l % length == length - 1 || l + 1 == p->k) {
+            const float rest = add_exact(&sum, chain);
+            chain = order.keeps ? rest : 0;
+        }
+    }
+    const float v = p->alpha * sum;
+    return p->beta != 0.0f ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
+}
+
+static void expect(const char *what, const struct problem *p, int64_t at, float got, float want) {
+    if (memcmp(&got, &want, sizeof got) != 0 && !(isnan(got) && isnan(want)))
+        fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not %a", what, p->ta, p->tb, (long long)p->m, (long long)p->n,
+                 (long long)p->k, (long long)at, (double)got, (double)want);
+}
+
+enum { FEW_UNITS = 5 };
+
+/* The same sum in another order: NaN, Inf and overflow are where they are in order, the rest is a few roundings away. */
+static void expect_reordered(const char *what, const struct problem *p, int64_t at, float got, float want) {
+    double magnitude = p->beta != 0.0f ? fabs((double)p->beta * (double)p->c[at]) : 0;
+    for (int64_t l = 0; l < p->k; l++)
+        magnitude += fabs((double)p->alpha * (double)p->a[l * p->m + at % p->m] * (double)p->b[at / p->m * p->k + l]);
+    if (!isfinite(want) || !isfinite(got))
+        expect(what, p, at, got, want);
+    else if (fabs((double)got - (double)want) > FEW_UNITS * ldexp(magnitude, -24) + (double)p->k * 0x1p-149)
+        fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not about %a", what, p->ta, p->tb, (long long)p->m,
+                 (long long)p->n, (long long)p->k, (long long)at, (double)got, (double)want);
+}
+
+static void expect_rounded_once(const char *what, const struct problem *p, const float *c) {
+    for (int64_t at = 0; at < p->m * p->n; at++) {
+        struct fp64_sum sum = {0, 0, 0};
+        for (int64_t l = 0; l < p->k; l++)
+            fp64_add(&sum, p->a[l * p->m + at % p->m], p->b[at / p->m * p->k + l]);
+        if (!fp64_is(&sum, p->alpha, p->beta, p->c[at], c[at]))
+            expect(what, p, at, c[at], fp64_result(sum.value, p->alpha, p->beta, p->c[at]));
+    }
+}
+
+static void expect_multiply_adds(const char *what, const struct problem *p) {
+    const struct order order = order_of(p);
+    float *c = run(p);
+    if (order.fp64) {
+        expect_rounded_once(what, p, c);
+    } else {
+        for (int64_t at = 0; at < p->m * p->n; at++)
+            (order.chain > 0 ? expect : expect_reordered)(what, p, at, c[at], multiply_adds(p, order, at % p->m, at / p->m));
+    }
+    free(c);
+}
+
+/* Up to k = 16 there are multiply-adds alone, in the order of k: every transpose, edge, ld, alignment, exchange of operands. */
+static void short_k_is_a_loop_of_multiply_adds(void **state) {
+    (void)state;
+    static const struct {
+        int64_t m, n, k, pad, offset;
+        float alpha, beta;
+    } rows[] = {{1, 1, 1, 0, 0, 1, 0},   {17, 33, 15, 3, 0, 1, 0},  {66, 65, 15, 1, 1, -0.5f, 2}, {1, 150, 16, 0, 0, 1, 1},
+                {150, 1, 7, 2, 3, 3, 0}, {9, 140, 8, 4, 0, 1, -1}, {128, 64, 16, 0, 0, 1, 0},   {140, 9, 5, 0, 2, 1, 0.25f}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int t = 0; t < 4; t++) {
+            struct problem p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', rows[i].m, rows[i].n, rows[i].k, "normal");
+            p.pad = rows[i].pad;
+            p.offset = rows[i].offset;
+            p.alpha = rows[i].alpha;
+            p.beta = rows[i].beta;
+            expect_multiply_adds("short k", &p);
+            problem_free(&p);
+        }
+    }
+}
+
+/* No element may be further from the product than `units` of 2^-24 |A||B|. A slice or a product that is lost, in a wrong place or
+ * counted twice costs more than a few where k is short. */
+static void expect_units(const char *what, const struct problem *p, double units) {
+    float *c = run(p);
+    for (int64_t at = 0; at < p->m * p->n; at++) {
+        double exact = 0, magnitude = 0;
+        for (int64_t l = 0; l < p->k; l++) {
+            const double product = (double)p->a[l * p->m + at % p->m] * (double)p->b[at / p->m * p->k + l];
+            exact += product;
+            magnitude += fabs(product);
+        }
+        if (!(fabs((double)c[at] - exact) <= units * ldexp(magnitude, -24)))
+            fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not %a", what, p->ta, p->tb, (long long)p->m,
+                     (long long)p->n, (long long)p->k, (long long)at, (double)c[at], exact);
+    }
+    free(c);
+}
+
+/* The order of additions does not depend on how the operands lie, with 16 bytes at once or without. k is whole steps and a rest. */
+static void same_bits_either_way(const struct ht_kernel_desc *kernel, int64_t m, int64_t n) {
+    const int64_t k = 4 * kernel->bk - 24;
+    float *first = NULL;
+    for (int t = 0; t < 8; t++) {
+        struct problem p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', m, n, k, "normal");
+        p.pad = t & 4 ? 1 : 0;
+        float *c = run(&p);
+        if (t == 0)
+            expect_units(kernel->name, &p, FEW_UNITS);
+        for (int64_t at = 0; first && at < m * n; at++)
+            expect(kernel->name, &p, at, c[at], first[at]);
+        if (first)
+            free(c);
+        else
+            first = c;
+        problem_free(&p);
+    }
+    free(first);
+}
+
+/* One large product, then only such as are lost when they, or a chain of them, are added to it in FP32; half of the results
+ * begin with the small ones. In parts of k as a call has it, and whole. */
+static void small_products_are_not_lost(int64_t k, float small, float scale, const struct ht_kernel_desc *kernel) {
+    enum { SIZE = 8 };
+    struct problem p = problem_of('N', 'N', SIZE, SIZE, k, "uniform");
+    for (int64_t i = 0; i < SIZE * k; i++) {
+        p.a[i] = small * scale;
+        p.b[i] = small;
+    }
+    for (int64_t i = 0; i < SIZE; i++) {
+        p.a[(i % 2 ? k - 1 : 0) * SIZE + i] = (i % 2 ? -1.0f : 1.0f) * scale;
+        p.b[i * k] = p.b[i * k + k - 1] = 1;
+    }
+    if (kernel == NULL) {
+        struct halftone_plan plan = HALFTONE_PLAN_INIT; /* kernels of a matrix and a few vectors lose some within their parts */
+        check_code(halftone_query(handle, 'N', 'N', SIZE, SIZE, k, 1, &plan), "query");
+        expect_units("parts of small products", &p, plan.bk == CHAIN ? 1.01 : FEW_UNITS);
+    } else {
+        float *c = host(SIZE * SIZE);
+        struct ht_gemm_args args;
+        memset(&args, 0, sizeof args);
+        args.c = device(c, SIZE * SIZE, 0);
+        args.a_src = device(p.a, SIZE * k, 0);
+        args.b_src = device(p.b, SIZE * k, 0);
+        args.ldc = args.a_ld = args.m = args.n = SIZE;
+        args.b_ld = args.k = (int)k;
+        args.splits = args.batch = args.b_k_contiguous = 1;
+        args.alpha = 1;
+        assert_int_equal(kernel->init(), 0);
+        assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+        assert_int_equal(ht_dev_download(c, args.c, SIZE * SIZE * sizeof *c), HT_DEV_OK);
+        for (int64_t at = 0; at < SIZE * SIZE; at++) {
+            const double large = at % SIZE % 2 ? -1.0 : 1.0, other = (double)small; /* one of them meets 1 in B */
+            const double exact = (large + other + (double)(k - 2) * (double)small * (double)small) * (double)scale;
+            assert_true(fabs((double)c[at] - exact) <= 1.01 * 0x1p-24 * fabs(exact));
+        }
+        float *const all[] = {args.c, (float *)(uintptr_t)args.a_src, (float *)(uintptr_t)args.b_src};
+        for (int i = 0; i < 3; i++)
+            device_free(all[i], 0);
+        free(c);
+    }
+    problem_free(&p);
+}
+
+/* Of chains of multiply-adds in tiles with MMAs, of parts of k, and in the kernel behind the data check everywhere. */
+static void sums_keep_what_is_rounded_off(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        const int is_fallback = strcmp(set->kernel[i].variant, "fallback") == 0;
+        if (!ht_is_unpacked(set->kernel[i].family) || (set->kernel[i].bk != CHAIN && !is_fallback))
+            continue;
+        if (is_fallback)
+            small_products_are_not_lost(4096, 0x1p-15f, 1, &set->kernel[i]);
+        small_products_are_not_lost(4096, 0x1p-15f, 0x1p-60f, &set->kernel[i]); /* by multiply-adds */
+    }
+    small_products_are_not_lost(65536, 0x1p-18f, 1, NULL);
+}
+
+/* Every tile of the set, with operands in their places and exchanged, each way they can lie and both ways of loading them. */
+/* Several warps and tiles along either side, C's columns as they come: even, odd, by fours or anywhere. */
+static void stored_by_every_warp(const char *name, int64_t m, int64_t n) {
+    for (int t = 0; t < 4; t++) {
+        struct problem p = problem_of('N', 'N', m + t, n, 20, "uniform");
+        p.pad = t == 3 ? 1 : 0;
+        expect_units(name, &p, FEW_UNITS);
+        problem_free(&p);
+    }
+}
+
+static void one_kernel(const char *name, int exchanged) {
+    const int64_t m = exchanged ? 9 : 270, n = exchanged ? 270 : 9;
+    stored_by_every_warp(name, exchanged ? 69 : 133, exchanged ? 133 : 69);
+    struct problem p = problem_of('N', 'T', m, n, 14, "uniform");
+    expect_multiply_adds(name, &p);
+    problem_free(&p);
+    p = problem_of('T', 'N', m, n, 100, "tiny");
+    expect_multiply_adds(name, &p);
+    problem_free(&p);
+    p = problem_of(exchanged ? 'N' : 'T', exchanged ? 'N' : 'T', m, n, 1, "uniform"); /* lines shorter than what is read at once */
+    expect_multiply_adds(name, &p);
+    problem_free(&p);
+    for (int t = 0; t < 8; t++) {
+        const int64_t more = t & 4 ? 0 : 3; /* 12: 16 bytes of C at once */
+        p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', exchanged ? m + more : m, n, t % 3 ? 20 : 100, "uniform");
+        p.pad = t & 4 ? 3 : 0;
+        p.offset = t & 4 ? 1 : 0;
+        expect_units(name, &p, FEW_UNITS);
+        problem_free(&p);
+    }
+}
+
+static void every_kernel_of_the_scheme(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    int seen = 0;
+    for (int i = 0; i < set->kernels; i++) {
+        if (!ht_is_unpacked(set->kernel[i].family))
+            continue;
+        seen++;
+        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
+        one_kernel(set->kernel[i].name, 0);
+        one_kernel(set->kernel[i].name, 1);
+        same_bits_either_way(&set->kernel[i], 36, 4);
+        same_bits_either_way(&set->kernel[i], 4, 36);
+        same_bits_either_way(&set->kernel[i], 36, 1);
+        for (int few = 1; few <= 4; few++) /* rows, which thin kernels fill up with parts of k */
+            same_bits_either_way(&set->kernel[i], few, 5 - few);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    assert_true(seen >= 4);
+}
+
+/* Kernels of a tall matrix take rows in sets where there are many and k is a line at most (tall_skinny.cu): no bit of a row's results is
+ * another than where rows are few. Two tiles of Q, the second of one column. */
+static void sets_of_rows(const struct ht_kernel_desc *kernel, int64_t m, char trans_a, int64_t pad) {
+    enum { FEW = 150 };
+    struct problem many = problem_of(trans_a, 'N', m, kernel->bn + 1, 29, "normal"), few = problem_of(trans_a, 'N', FEW, many.n, many.k, "normal");
+    many.pad = few.pad = pad;
+    for (int64_t l = 0; l < few.k; l++)
+        memcpy(few.a + l * FEW, many.a + l * m + m - FEW, FEW * sizeof *few.a);
+    memcpy(few.b, many.b, (size_t)(few.k * few.n) * sizeof *few.b);
+    expect_units(kernel->name, &many, FEW_UNITS);
+    float *c = run(&many), *last = run(&few);
+    for (int64_t at = 0; at < FEW * few.n; at++)
+        expect(kernel->name, &few, at, c[at / FEW * m + m - FEW + at % FEW], last[at]);
+    free(c);
+    free(last);
+    problem_free(&many);
+    problem_free(&few);
+}
+
+static void many_rows_of_few_k(void **state) {
+    (void)state;
+    enum { TALL_ROWS = 128, TALL_STEP_K = 64, SETS_FROM = 2 }; /* blocks an SM */
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *kernel = &set->kernel[i];
+        if (!ht_is_unpacked(kernel->family) || kernel->bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
+            continue;
+        const int64_t m = SETS_FROM * TALL_ROWS * set->sms + 300; /* whole blocks and a rest */
+        check_code(halftone_set_kernel(handle, kernel->name), "kernel");
+        sets_of_rows(kernel, m, 'N', 0);
+        sets_of_rows(kernel, m, 'T', 3);
+        sets_of_rows(kernel, m + 1, kernel->bn > 1 ? 'T' : 'N', 1);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
+/* More tiles of columns than a grid's y extent can count: of a square tile nothing else asks for an exchange. */
+static void more_columns_than_a_grid_is_high(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *kernel = &set->kernel[i];
+        if (!ht_is_unpacked(kernel->family) || kernel->variant[0] != '\0' || kernel->bm != kernel->bn || kernel->bk != CHAIN)
+            continue;
+        check_code(halftone_set_kernel(handle, kernel->name), "kernel");
+        struct problem p = problem_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->bn + 1, 1, "normal");
+        expect_multiply_adds(kernel->name, &p);
+        problem_free(&p);
+        break;
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
+/* Data that slices cannot hold makes a tile a loop of multiply-adds too, whatever k. One number is enough; 8 columns are one
+ * tile of any kernel. */
+static void data_at_the_ends_of_the_range(void **state) {
+    (void)state;
+    static const char *const families[] = {"tiny", "subnormal", "hugetiny"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        struct problem p = problem_of('N', 'N', 40, 30, 150, families[i]);
+        expect_multiply_adds(families[i], &p);
+        problem_free(&p);
+    }
+    static const float wild[] = {0x1p-51f, -0x1p-149f};
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+        struct problem p = problem_of(i % 2 ? 'T' : 'N', 'N', 30, 8, 70, "uniform");
+        p.a[i == 0 ? 0 : 30 * 70 - 1] = wild[i];
+        expect_multiply_adds("one small number in A", &p);
+        p.a[i == 0 ? 0 : 30 * 70 - 1] = 1;
+        p.b[i == 0 ? 8 * 70 - 1 : 0] = wild[i];
+        expect_multiply_adds("one small number in B", &p);
+        problem_free(&p);
+    }
+}
+
+/* Large numbers stay with the slices as long as no slice and no sum leaves the range; one that does, whatever follows, makes
+ * the tile a loop of multiply-adds. FLT_MAX rounds to an infinite slice, though no product of it overflows here. */
+static void large_numbers(void **state) {
+    (void)state;
+    struct problem p = problem_of('N', 'T', 40, 30, 150, "huge");
+    expect_units("huge", &p, FEW_UNITS);
+    problem_free(&p);
+    p = problem_of('T', 'N', 30, 8, 70, "uniform");
+    p.a[5] = 0x1p100f;
+    expect_units("one large number", &p, FEW_UNITS);
+    p.a[5] = 0x1.fffffep127f;
+    expect_multiply_adds("the largest number", &p);
+    p.b[5 / 30 * 70] = 0; /* nothing is left of it in column 0 */
+    expect_multiply_adds("the largest number by zero", &p);
+    problem_free(&p);
+}
+
+/* The smallest numbers that are calm: slices, not multiply-adds, beside large ones. */
+static void the_ends_of_calm_data(void **state) {
+    (void)state;
+    struct problem p = problem_of('N', 'N', 20, 20, 128, "uniform");
+    for (int64_t i = 0; i < 20 * 128; i++) {
+        p.a[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.a[i]), i % 2 ? -50 : 49);
+        p.b[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.b[i]), i % 2 ? -50 : 49);
+    }
+    expect_units("the ends of calm data", &p, FEW_UNITS);
+    problem_free(&p);
+}
+
+/* Same places of NaN and Inf as a sequential loop, at every kind of place; elements without them keep their values. */
+static void nan_and_inf_are_where_native_has_them(void **state) {
+    (void)state;
+    static const float special[] = {NAN, INFINITY, -INFINITY};
+    enum { M = 40, N = 20, K = 100 };
+    for (int i = 0; i < 3; i++) {
+        struct problem p = problem_of('N', i == 1 ? 'T' : 'N', M, N, K, "normal");
+        p.a[(i * 37) % K * M + (i * 13 + 3) % M] = special[i];
+        p.b[(i * 5 + 1) % N * K + (i * 29 + 50) % K] = special[(i + 1) % 3];
+        p.a[7 * M + 9] = 0x1.8p127f;
+        p.b[9 * K + 7] = 4.0f;   /* overflows in one product */
+        p.b[10 * K + 37] = 0.0f; /* 0 * Inf for row 16 where i == 1 */
+        expect_multiply_adds("NaN and Inf", &p);
+        problem_free(&p);
+    }
+}
+
+/* A permutation, the identity and one-hot vectors move FP32 numbers without touching a bit, also where slices do it. */
+static void permutations_are_exact(void **state) {
+    (void)state;
+    for (int side = 0; side < 2; side++) {
+        for (int stride = 1; stride <= 7; stride += 6) { /* 1: the identity */
+            struct problem p = problem_of(side ? 'T' : 'N', 'N', 130, 130, 130, "normal");
+            float *x = side ? p.a : p.b, *other = side ? p.b : p.a;
+            memset(x, 0, 130 * 130 * sizeof *x);
+            for (int64_t i = 0; i < 130; i++)
+                x[i * 130 + i * stride % 130] = 1;
+            float *c = run(&p);
+            for (int64_t at = 0; at < 130 * 130; at++) {
+                const int64_t i = at % 130, j = at / 130;
+                int64_t l = 0; /* the row of column i (column j) that holds the one */
+                while (l < 130 && (side ? l * stride % 130 : j * stride % 130) != (side ? i : l))
+                    l++;
+                expect("permutation", &p, at, c[at], side ? other[j * 130 + l] : other[l * 130 + i]);
+            }
+            free(c);
+            problem_free(&p);
+        }
+    }
+}
+
+/* Few tiles and a long k: parts, each on its own way, and only the part that meets a wild number leaves the slices. The fallback and kernels of
+ * tall matrices have all of k. */
+static void split_k(int has_parts, int64_t m, int64_t n, int64_t k) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    struct problem p = problem_of('T', 'N', m, n, k, "uniform");
+    check_code(halftone_query(handle, 'T', 'N', m, n, k, 1, &plan), "query");
+    assert_true(has_parts ? plan.splits > 1 && plan.workspace_bytes > 0 : plan.splits == 1);
+    p.a[(k - 96) * m + m / 6] = 1e30f;
+    p.b[n / 2 * k + 100] = NAN;
+    float *c = run(&p);
+    for (int64_t at = 0; at < m * n; at++) {
+        double exact = 0, magnitude = 0;
+        for (int64_t l = 0; l < k; l++) {
+            const double product = (double)p.a[l * m + at % m] * (double)p.b[at / m * k + l];
+            exact += product;
+            magnitude += fabs(product);
+        }
+        assert_int_equal(isnan(c[at]) != 0, at / m == n / 2);
+        assert_true(at / m == n / 2 || fabs((double)c[at] - exact) <= (double)plan.bound_units * ldexp(magnitude, -24));
+    }
+    free(c);
+    problem_free(&p);
+}
+
+static void long_k_is_split(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        if (!ht_is_unpacked(set->kernel[i].family))
+            continue;
+        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
+        const int has_parts = !set->kernel[i].cost.whole_k;
+        if (set->kernel[i].bk <= CHAIN)
+            split_k(has_parts, 20, 12, 4130); /* steps that parts cannot share out evenly */
+        else
+            split_k(has_parts, 3, set->kernel[i].bn + 1, 32768);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
+/* Batch entries are single products of the same kernel, bit for bit; one of them holds Inf, and A may be shared. */
+static void batch_of(const char *kernel) {
+    enum { M = 37, N = 21, K = 90, BATCH = 3 };
+    const float one = 1, zero = 0;
+    struct problem p = problem_of('N', 'N', M, N * BATCH, K, "normal");
+    p.b[N * K + 11] = INFINITY;
+    for (int shared = 0; shared < 2; shared++) {
+        float *many = host(M * K * BATCH), *c = host(M * N * BATCH), *single = host(M * N);
+        for (int64_t i = 0; i < M * K * BATCH; i++)
+            many[i] = p.a[i % (M * K)] * (shared ? 1 : (float)(1 + i / (M * K)));
+        float *a = device(many, M * K * BATCH, 0), *b = device(p.b, K * N * BATCH, 0), *dc = device(c, M * N * BATCH, 0);
+        float *ds = device(single, M * N, 0);
+        check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', M, N, K, &one, a, M, shared ? 0 : M * K, b, K, K * N,
+                                                  &zero, dc, M, M * N, BATCH),
+                   "batch");
+        assert_int_equal(ht_dev_download(c, dc, M * N * BATCH * sizeof *c), HT_DEV_OK);
+        for (int i = 0; i < BATCH; i++) {
+            check_code(halftone_sgemm(handle, 'N', 'N', M, N, K, &one, a + (shared ? 0 : i * M * K), M, b + i * K * N, K,
+                                      &zero, ds, M),
+                       "single");
+            assert_int_equal(ht_dev_download(single, ds, M * N * sizeof *single), HT_DEV_OK);
+            for (int64_t at = 0; at < M * N; at++)
+                expect(kernel, &p, at, c[i * M * N + at], single[at]);
+        }
+        float *const all[] = {a, b, dc, ds};
+        for (int i = 0; i < 4; i++)
+            device_free(all[i], 0);
+        free(many);
+        free(c);
+        free(single);
+    }
+    problem_free(&p);
+}
+
+static void batches(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++) {
+        if (!ht_is_unpacked(set->kernel[i].family))
+            continue;
+        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
+        batch_of(set->kernel[i].name);
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
+/* As packing may leave them (ht_pack_args, range_counts): blocks of `tilt` and -tilt just suit one another, but for the wild one. */
+static int *numbers(int64_t rows, int pieces, int tilt, int64_t wild_block) {
+    const int64_t blocks = ht_ceil_div(rows, 64);
+    int *x = calloc((size_t)(blocks * pieces), sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < blocks * pieces; i++)
+        x[i] = (i % pieces == 0 ? tilt : 0) - (i / pieces == wild_block && i % pieces == pieces - 1);
+    return x;
+}
+
+/* Behind a data check the fallback computes the 64 x 64 blocks that are not tame, and leaves the others alone. wild: block (i, j)
+ * fails where row block i and column block j are wild; else all are tame at the first look. */
+static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int batch, int wild) {
+    enum { K = 70, PIECES = 3 };
+    struct problem p = problem_of('N', 'N', m, n, K, "uniform");
+    float *c = host(m * n * batch), *whole = host(m * n * batch);
+    for (int64_t i = 0; i < m * n * batch; i++)
+        c[i] = -7;
+    const int wild_row = m > 64, wild_column = n > 64;
+    int *at = numbers(m, PIECES, wild ? -2 : 0, wild ? wild_row : -1), *bt = numbers(n, PIECES, wild ? 2 : 0, wild ? wild_column : -1);
+    float *da = device(p.a, m * K, 0), *db = device(p.b, K * n, 0), *dc = device(c, m * n * batch, 0);
+    void *ta = NULL, *tb = NULL;
+    const size_t a_bytes = (size_t)(ht_ceil_div(m, 64) * PIECES) * sizeof(int),
+                 b_bytes = (size_t)(ht_ceil_div(n, 64) * PIECES) * sizeof(int);
+    assert_int_equal(ht_dev_alloc(&ta, a_bytes) + ht_dev_alloc(&tb, b_bytes), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(ta, at, a_bytes) + ht_dev_upload(tb, bt, b_bytes), HT_DEV_OK);
+    struct ht_gemm_args args;
+    memset(&args, 0, sizeof args);
+    args.c = dc;
+    args.ldc = m;
+    args.c_stride = m * n;
+    args.m = (int)m;
+    args.n = (int)n;
+    args.k = K;
+    args.splits = 1;
+    args.batch = batch;
+    args.alpha = 1;
+    args.a_src = da;
+    args.b_src = db;
+    args.a_ld = m;
+    args.b_ld = K;
+    args.b_k_contiguous = 1;
+    assert_int_equal(kernel->init(), 0);
+    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(whole, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(dc, c, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
+    args.a_range_counts = ta;
+    args.b_range_counts = tb;
+    args.k_segments = PIECES;
+    args.counts_per_block = 1;
+    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
+    for (int64_t i = 0; i < m * n * batch; i++) { /* one operand suffices */
+        const int is_wild = wild && (i % m / 64 == wild_row || i / m % n / 64 == wild_column);
+        expect(kernel->name, &p, i, c[i], is_wild ? whole[i] : -7.0f);
+    }
+    float *const all[] = {da, db, dc};
+    for (int i = 0; i < 3; i++)
+        device_free(all[i], 0);
+    ht_dev_free(ta);
+    ht_dev_free(tb);
+    free(at);
+    free(bt);
+    free(c);
+    free(whole);
+    problem_free(&p);
+}
+
+static void blocks_that_failed_a_check(void **state) {
+    (void)state;
+    const int fallback = ht_pick_fallback(ht_sets[0], "bf16x6u");
+    if (fallback < 0)
+        skip();
+    const struct ht_kernel_desc *kernel = &ht_sets[0]->kernel[fallback];
+    flagged_blocks_alone(kernel, 130, 70, 1, 1);
+    flagged_blocks_alone(kernel, 70, 130, 2, 1);
+    flagged_blocks_alone(kernel, 130, 70, 2, 0);
+    flagged_blocks_alone(kernel, 1090, 1030, 1, 1); /* more tiles than blocks, and more entries */
+    flagged_blocks_alone(kernel, 5, 3, 300, 1);
+}
+
+/* Nothing is packed, nothing needs a workspace but split sums, and calls about packed operands say so. */
+static void there_is_nothing_to_pack(void **state) {
+    (void)state;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    size_t bytes = 1;
+    float x = 0;
+    check_code(halftone_set_scheme(handle, "fp32"), "the scheme's earlier name");
+    check_code(halftone_query(handle, 'N', 'N', 600, 600, 600, 1, &plan), "query");
+    assert_string_equal(plan.scheme, "bf16x6u");
+    assert_true(plan.pack_ns == 0 && plan.predicted_ns == plan.kernel_ns);
+    check_code(halftone_query(handle, 'N', 'N', 600, 600, 16, 1, &plan), "query");
+    assert_true(plan.workspace_bytes == 0 && plan.bound_units == 20);
+    void *blob = NULL;
+    assert_int_equal(ht_dev_alloc(&blob, 1024), HT_DEV_OK);
+    assert_int_equal(halftone_packed_bytes(handle, 'A', 10, 10, 1, &bytes), HALFTONE_NOT_SUPPORTED);
+    assert_non_null(strstr(halftone_last_detail(handle), "bf16x6u"));
+    assert_int_equal(halftone_pack_a(handle, 'N', 1, 1, blob, 1, blob), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_pack_ab(handle, 'N', 'N', 1, 1, 1, blob, 1, blob, 1, blob, blob), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_OK); /* alpha 0: no product */
+    x = 1;
+    assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_NOT_SUPPORTED);
+    ht_dev_free(blob);
+}
+
+static int open_handle(void **state) {
+    (void)state;
+    if (create_handle() != 0)
+        return -1;
+    check_code(halftone_set_scheme(handle, "bf16x6u"), "scheme bf16x6u");
+    fprintf(stderr, "scheme bf16x6u on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
+    return 0;
+}
+
+static int has_bf16x6u(void) {
+    for (int i = 0; halftone_schemes(NULL, i) != NULL; i++)
+        if (strcmp(halftone_schemes(NULL, i), "bf16x6u") == 0)
+            return 1;
+    return 0;
+}
+
+enum { SKIPPED = 77 }; /* the exit code that says so */
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_k_is_a_loop_of_multiply_adds),
+        cmocka_unit_test(sums_keep_what_is_rounded_off),
+        cmocka_unit_test(every_kernel_of_the_scheme),
+        cmocka_unit_test(many_rows_of_few_k),
+        cmocka_unit_test(more_columns_than_a_grid_is_high),
+        cmocka_unit_test(data_at_the_ends_of_the_range),
+        cmocka_unit_test(large_numbers),
+        cmocka_unit_test(the_ends_of_calm_data),
+        cmocka_unit_test(nan_and_inf_are_where_native_has_them),
+        cmocka_unit_test(permutations_are_exact),
+        cmocka_unit_test(long_k_is_split),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(blocks_that_failed_a_check),
+        cmocka_unit_test(there_is_nothing_to_pack),
+    };
+    const struct choice all = CHOICE(tests);
+    const int code = choose_tests(argc, argv, &all, 1);
+    if (code != CHOOSE_RUN)
+        return code;
+    if (!has_bf16x6u()) {
+        puts("[  SKIPPED ] all tests: the set has no scheme bf16x6u");
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, open_handle, close_handle);
+}

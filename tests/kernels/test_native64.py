@@ -1,0 +1,92 @@
+"""FP64 products by FP64 arithmetic (native64) in the simulator: DMMA of sm_80 and sm_90, multiply-adds on 32 and 64
+lanes; broken copies are noticed; real compilers take them."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT, SIM, nvcc
+
+FMA = (("arch/sm80_dmma.cuh", "arch/fma64.cuh"), ('#include "../hooks/arch/dmma64.cuh"\n', ""))
+ARCHS = { # what differs from the sample, and whose machine it is
+    "sm80": ((), "sm80"),
+    "sm90": ((('#include "../hooks/arch/sm80_dmma.cuh"', '#include "../hooks/arch/sm90_dmma.cuh"\n#include "../hooks/arch/sm90_dmma64.cuh"'),),
+             "sm90"),
+    "fma": (FMA, "sm75"),
+    "fma of 64 lanes": ((*FMA, ("constexpr int WAVE = 32", "constexpr int WAVE = 64")), "gfx90a"),
+}
+CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
+         "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3")
+BREAKS = { # text of the skeleton or a hook, replacement, case
+    "no barrier": ("skeletons/native64.cu", r"ht_barrier\(\);", "", 1),
+    "one buffer": ("skeletons/native64.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),
+    "k beyond the matrix": ("skeletons/native64.cu", r"\|\| k >= depth", "", 2),
+    "rows beyond the matrix": ("skeletons/native64.cu", r"row >= x\.rows \|\| ", "", 2),
+    "one k twice": ("skeletons/native64.cu", r"k0 \+ pair \* 2 \+ 1", "k0 + pair * 2", 1),
+    "alpha of 0 that looks at A": ("skeletons/native64.cu", r"alpha != 0\.0 \? alpha \* sum : 0\.0", "alpha * sum", 7),
+    "beta of 0 that looks at C": ("skeletons/native64.cu", r"if \(beta != 0\.0\)", "", 1),
+    "C beyond its rows": ("skeletons/native64.cu", r"row < g\.m && ", "", 1),
+    "the first entry alone": ("skeletons/native64.cu", r"src \+ entry \* stride", "src", 9),
+    "rows of a lane exchanged": ("hooks/arch/dmma64.cuh", r"x\[0\]\[0\], x\[1\]\[0\]", "x[1][0], x[0][0]", 1),
+    "columns of the sums": ("hooks/arch/dmma64.cuh", r"lane % 4 \* 2 \+ q % 2", "lane % 4 + q % 2 * 4", 1),
+    "an MMA left out": ("hooks/arch/sm80_dmma.cuh", r"    ht_mma_f64_884\(d \+ 2, a \+ 3, b \+ 1\);\n", "", 1),
+}
+
+
+def program(folder, arch, broken=None):
+    shutil.copytree(ROOT / "templates", folder / "templates")
+    os.symlink(ROOT / "runtime", folder / "runtime")
+    sample = folder / "templates/samples/native64.h"
+    for old, new in ARCHS[arch][0]:
+        assert old in sample.read_text(), old
+        sample.write_text(sample.read_text().replace(old, new, 1))
+    if broken:
+        path = folder / "templates" / broken[0]
+        text, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
+        assert count == 1, broken
+        path.write_text(text)
+    out = folder / "program"
+    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/native64.cu"', "-c",
+                    str(ROOT / "tests/kernels/native64_kernel.cpp"), "-o", str(folder / "t.o")], check=True)
+    subprocess.run(["g++", "-o", str(out), str(folder / "t.o"), *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o")), "-lpthread", "-lm"],
+                   check=True)
+    return out
+
+
+def run(path, arch, case):
+    return subprocess.run([str(path), *case.split()], capture_output=True, text=True, env={**os.environ, "HALFTONE_SIM_MODEL": ARCHS[arch][1]})
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_products_are_right(arch, tmp_path):
+    path = program(tmp_path, arch)
+    for case in CASES:
+        done = run(path, arch, case)
+        assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_broken_kernels_are_noticed(name, tmp_path):
+    done = run(program(tmp_path, "sm80", BREAKS[name][:3]), "sm80", CASES[BREAKS[name][3]])
+    assert done.returncode == 1 and re.search(r"element \d+|launch: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("arch", ["sm80", "sm90", "fma"])
+def test_nvcc_takes_them_without_spills(arch, tmp_path):
+    if not nvcc():
+        pytest.skip("no nvcc")
+    program(tmp_path, arch)
+    target = {"sm80": "sm_80", "sm90": "sm_90a", "fma": "sm_75"}[arch]
+    log = subprocess.run([nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={target}", "--cubin", "-Xptxas", "-v", "-o",
+                          str(tmp_path / "t.cubin"), str(tmp_path / "templates/skeletons/native64.cu")], check=True, capture_output=True,
+                         text=True).stderr
+    assert "registers" in log and not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
+
+
+@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
+def test_hipcc_takes_them_without_spills(tmp_path):
+    out = tmp_path / "t.s"
+    subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
+                    str(ROOT / "templates/skeletons/native64.cu")], check=True, capture_output=True)
+    assert re.search("v_fmac?_f64", out.read_text()) and not re.search(r"\.vgpr_spill_count:\s+[1-9]", out.read_text())

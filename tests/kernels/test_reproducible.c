@@ -1,0 +1,451 @@
+/* test_reproducible: the fixed-point schemes give the same bits everywhere. Everywhere is the function `reference` below, a
+ * computation in 64-bit integers on the CPU that shares no line with the kernels; every kernel, split, transpose and
+ * batch position is held to it bit for bit, on each set of kernels and on a GPU. Also their limits: data that would
+ * overflow 32 bits, k beyond one part, k beyond all, NaN and Inf, and the bound. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bench/families.h"
+#include "../../runtime/halftone.h"
+#include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_cost.h"
+#include "../../runtime/ht_dev.h"
+#include "handle.h"
+
+static int small;
+
+struct problem {
+    int64_t m, n, k;
+    float alpha, beta;
+    float *a, *b, *c; /* column-major, dense: m x k, k x n, m x n before the product */
+};
+
+static void *host(int64_t bytes) {
+    void *p = malloc((size_t)bytes + 1);
+    assert_non_null(p);
+    return p;
+}
+
+static void *device(const void *data, int64_t bytes) {
+    void *p = NULL;
+    assert_int_equal(ht_dev_alloc(&p, (size_t)bytes), HT_DEV_OK);
+    if (data != NULL)
+        assert_int_equal(ht_dev_upload(p, data, (size_t)bytes), HT_DEV_OK);
+    return p;
+}
+
+/* ---- the schemes, from their definition (gen/facts/scheme.c, FIXED_POINT) ---- */
+
+static int digits_of(const struct ht_scheme_desc *s) {
+    return s->slices;
+}
+
+/* The scale of a row: a power of two that puts its largest below what rounds to 0x7f7f80 of 2^-16, 127.498; INT32_MAX: the row has NaN or Inf. */
+static int row_scale(const float *x, int64_t count, int64_t step) {
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!isfinite(x[i * step]))
+            return INT32_MAX;
+        most = fmax(most, fabs((double)x[i * step]));
+    }
+    int e = -126;
+    while (e < 122 && !(most < ldexp(8355711.5 / 65536, e)))
+        e++;
+    return e;
+}
+
+/* Whole digits of the row's elements, the first slice first, [digit][element]. */
+static void row_digits(int digits, int scale, const float *x, int64_t count, int64_t step, int8_t *out) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest =
+            scale == INT32_MAX ? 0 : (int64_t)rint(ldexp((double)x[i * step], 8 * (digits - 1) - scale));
+        for (int d = digits - 1; d >= 0; d--) {
+            int64_t digit = rest & 255;
+            digit -= digit > 127 ? 256 : 0;
+            out[d * count + i] = (int8_t)digit;
+            rest = (rest - digit) / 256;
+        }
+        assert_int_equal(rest, 0); /* the first digit held the rest */
+    }
+}
+
+static float scaled(float v, int e) {
+    const int half = e >= 0 ? e / 2 : -((1 - e) / 2);
+    return (float)ldexp((double)(float)ldexp((double)v, half), e - half);
+}
+
+/* C = alpha A B + beta C in integers: the sum of all digit products of levels below `digits`, rounded to FP32 once. */
+static void reference(const struct ht_scheme_desc *s, const struct problem *p, float *c) {
+    const int digits = digits_of(s);
+    int8_t *da = host(p->m * p->k * digits), *db = host(p->n * p->k * digits);
+    int *ea = host(p->m * 4), *eb = host(p->n * 4);
+    for (int64_t i = 0; i < p->m; i++) {
+        ea[i] = row_scale(p->a + i, p->k, p->m);
+        row_digits(digits, ea[i], p->a + i, p->k, p->m, da + i * p->k * digits);
+    }
+    for (int64_t j = 0; j < p->n; j++) {
+        eb[j] = row_scale(p->b + j * p->k, p->k, 1);
+        row_digits(digits, eb[j], p->b + j * p->k, p->k, 1, db + j * p->k * digits);
+    }
+    for (int64_t j = 0; j < p->n; j++) {
+        for (int64_t i = 0; i < p->m; i++) {
+            int64_t sum = 0;
+            for (int x = 0; x < digits; x++) {
+                for (int y = 0; x + y < digits; y++) {
+                    const int8_t *u = da + (i * digits + x) * p->k, *v = db + (j * digits + y) * p->k;
+                    int64_t level = 0;
+                    for (int64_t l = 0; l < p->k; l++)
+                        level += u[l] * v[l];
+                    sum += level * (INT64_C(1) << (8 * (digits - 1 - x - y)));
+                }
+            }
+            const bool poisoned = ea[i] == INT32_MAX || eb[j] == INT32_MAX;
+            float v =
+                poisoned ? NAN : scaled((float)ldexp((double)(float)sum, -8 * (digits - 1)), ea[i] + eb[j]);
+            v *= p->alpha;
+            c[j * p->m + i] = p->beta != 0 ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
+        }
+    }
+    free(da);
+    free(db);
+    free(ea);
+    free(eb);
+}
+
+static void compare(const char *what, const struct problem *p, const float *want, const float *got) {
+    for (int64_t i = 0; i < p->m * p->n; i++) {
+        if (memcmp(&want[i], &got[i], 4) != 0 && !(isnan(want[i]) && isnan(got[i])))
+            fail_msg("%s, %lldx%lldx%lld: element %lld is %a, in integers %a", what, (long long)p->m,
+                     (long long)p->n, (long long)p->k, (long long)i, (double)got[i], (double)want[i]);
+    }
+}
+
+/* ---- ways to compute it ---- */
+
+static void fill(struct problem *p, const char *family) {
+    p->a = host(p->m * p->k * 4);
+    p->b = host(p->k * p->n * 4);
+    p->c = host(p->m * p->n * 4);
+    if (family != NULL) {
+        family_fill(family_find(family), 3, 'A', p->m, p->n, p->k, p->a, p->m);
+        family_fill(family_find(family), 3, 'B', p->m, p->n, p->k, p->b, p->k);
+    }
+    for (int64_t i = 0; i < p->m * p->n; i++)
+        p->c[i] = (float)(i % 11 - 5) * 0.375f;
+}
+
+static void clear(struct problem *p) {
+    free(p->a);
+    free(p->b);
+    free(p->c);
+}
+
+/* Through the library, op(A) and op(B) stored as asked. */
+static void by_library(const struct problem *p, char ta, char tb, float *c) {
+    float *a = host(p->m * p->k * 4), *b = host(p->k * p->n * 4);
+    for (int64_t l = 0; l < p->k; l++) {
+        for (int64_t i = 0; i < p->m; i++)
+            a[ta == 'N' ? l * p->m + i : i * p->k + l] = p->a[l * p->m + i];
+        for (int64_t j = 0; j < p->n; j++)
+            b[tb == 'N' ? j * p->k + l : l * p->n + j] = p->b[j * p->k + l];
+    }
+    float *da = device(a, p->m * p->k * 4), *db = device(b, p->k * p->n * 4),
+          *dc = device(p->c, p->m * p->n * 4);
+    check_code(halftone_sgemm(handle, ta, tb, p->m, p->n, p->k, &p->alpha, da, ta == 'N' ? p->m : p->k, db,
+                              tb == 'N' ? p->k : p->n, &p->beta, dc, p->m),
+               "sgemm");
+    assert_int_equal(ht_dev_download(c, dc, (size_t)(p->m * p->n) * 4), HT_DEV_OK);
+    free(a);
+    free(b);
+    ht_dev_free(da);
+    ht_dev_free(db);
+    ht_dev_free(dc);
+}
+
+/* Both operands packed by the library; a blob is exponents and where blocks meet, rounded up to 1024 bytes, then panels. */
+struct packed {
+    char *a, *b;
+    int64_t a_panels, b_panels; /* bytes into the blobs */
+};
+
+static int64_t panels_at(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
+    const int64_t meeting = ht_ceil_div(ht_exchange_ints(s, rows, k), 64) * 64;
+    return ht_ceil_div((ht_ceil_div(rows, 64) * 64 + meeting) * 4, 1024) * 1024;
+}
+
+static struct packed pack(const struct ht_scheme_desc *s, const struct problem *p) {
+    size_t bytes_a, bytes_b;
+    struct packed x = {.a_panels = panels_at(s, p->m, p->k), .b_panels = panels_at(s, p->n, p->k)};
+    check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &bytes_a), "bytes of A");
+    check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &bytes_b), "bytes of B");
+    x.a = device(NULL, (int64_t)bytes_a);
+    x.b = device(NULL, (int64_t)bytes_b);
+    float *a = device(p->a, p->m * p->k * 4), *b = device(p->b, p->k * p->n * 4);
+    check_code(halftone_pack_ab(handle, 'N', 'N', p->m, p->n, p->k, a, p->m, b, p->k, x.a, x.b), "pack");
+    ht_dev_free(a);
+    ht_dev_free(b);
+    return x;
+}
+
+/* One kernel with a split of our choice, launched as the library launches it. */
+static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_desc *kernel,
+                      const struct problem *p, const struct packed *x, int splits, float *c) {
+    void *partial = device(NULL, p->m * p->n * splits * 8), *dc = device(p->c, p->m * p->n * 4);
+    struct ht_gemm_args g = {.a_panels = (unsigned char *)x->a + x->a_panels,
+                             .b_panels = (unsigned char *)x->b + x->b_panels,
+                             .a_row_absmax = (int *)(void *)x->a,
+                             .b_col_absmax = (int *)(void *)x->b,
+                             .c = dc,
+                             .partial = partial,
+                             .ldc = p->m,
+                             .m = (int)p->m,
+                             .n = (int)p->n,
+                             .k_blocks = (int)ht_k_blocks(s, p->k),
+                             .splits = splits,
+                             .batch = 1,
+                             .alpha = p->alpha,
+                             .beta = p->beta};
+    int code = ht_dev_check(kernel->init());
+    if (code == HT_DEV_OK)
+        code = ht_dev_check(kernel->launch(&g, NULL));
+    if (code == HT_DEV_OK && splits > 1)
+        code = ht_dev_check(s->reduce(&g, NULL));
+    if (code == HT_DEV_OK)
+        code = ht_dev_download(c, dc, (size_t)(p->m * p->n) * 4);
+    if (code != HT_DEV_OK)
+        fail_msg("%s: %s", kernel->name, ht_dev_detail());
+    ht_dev_free(partial);
+    ht_dev_free(dc);
+}
+
+/* The next scheme with exact sums from index *i on, selected by the name of its class; NULL: no more. */
+static const struct ht_scheme_desc *next_scheme(int *i) {
+    for (; *i < ht_sets[0]->schemes; (*i)++) {
+        const struct ht_scheme_desc *s = &ht_sets[0]->scheme[*i];
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        char text[32];
+        if (s->exact_k == 0)
+            continue;
+        snprintf(text, sizeof text, "reproducible:%d", s->products);
+        check_code(halftone_set_accuracy(handle, text), text);
+        check_code(halftone_query(handle, 'N', 'N', 1, 1, 1, 1, &plan), text);
+        assert_string_equal(plan.scheme, s->name);
+        (*i)++;
+        return s;
+    }
+    return NULL;
+}
+
+/* Class `reproducible` without a number is i8x6. */
+static void the_class_is_the_scheme_of_six_products(void **state) {
+    (void)state;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    check_code(halftone_set_accuracy(handle, "reproducible"), "reproducible");
+    check_code(halftone_query(handle, 'N', 'N', 9, 9, 9, 1, &plan), "query");
+    assert_string_equal(plan.scheme, "i8x6");
+    assert_true(plan.fixed_point);
+}
+
+/* ---- tests ---- */
+
+static void families_and_transposes(void **state) {
+    (void)state;
+    static const char *const families[] = {"uniform",  "llm",       "normal",    "phi2",    "integers",
+                                           "hugetiny", "rowscales", "subnormal", "dscaled", "zeros"};
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+            struct problem p = {
+                .m = 67, .n = 35, .k = f % 2 ? 131 : 300, .alpha = 1.25f, .beta = f % 3 ? 0 : -0.5f};
+            fill(&p, families[f]);
+            float *want = host(p.m * p.n * 4), *got = host(p.m * p.n * 4);
+            reference(s, &p, want);
+            by_library(&p, f & 1 ? 'T' : 'N', f & 2 ? 'T' : 'N', got);
+            compare(families[f], &p, want, got);
+            free(want);
+            free(got);
+            clear(&p);
+        }
+    }
+}
+
+static void every_kernel_and_split(void **state) {
+    (void)state;
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        struct problem p = {.m = 140, .n = 70, .k = 900, .alpha = -3, .beta = 2};
+        fill(&p, "normal");
+        float *want = host(p.m * p.n * 4), *got = host(p.m * p.n * 4);
+        struct packed x = pack(s, &p);
+        reference(s, &p, want);
+        for (int k = 0; k < ht_sets[0]->kernels; k++) {
+            if (strcmp(ht_sets[0]->kernel[k].scheme, s->name) != 0)
+                continue;
+            for (int splits = 1; splits <= 7; splits += 2) {
+                by_kernel(s, &ht_sets[0]->kernel[k], &p, &x, splits, got);
+                compare(ht_sets[0]->kernel[k].name, &p, want, got);
+            }
+        }
+        ht_dev_free(x.a);
+        ht_dev_free(x.b);
+        free(want);
+        free(got);
+        clear(&p);
+    }
+}
+
+/* All elements are 0x7f7f7f...: every digit is 127, every level grows as fast as it can. */
+static void fill_largest(struct problem *p) {
+    fill(p, NULL);
+    for (int64_t i = 0; i < p->m * p->k; i++)
+        p->a[i] = ldexpf(0x7f7f7fp0f, -23);
+    for (int64_t i = 0; i < p->k * p->n; i++)
+        p->b[i] = -0x7f7f7fp0f;
+}
+
+static const struct ht_kernel_desc *first_kernel(const struct ht_scheme_desc *s) {
+    for (int k = 0; k < ht_sets[0]->kernels; k++) {
+        if (strcmp(ht_sets[0]->kernel[k].scheme, s->name) == 0 && ht_sets[0]->kernel[k].variant[0] == 0)
+            return &ht_sets[0]->kernel[k];
+    }
+    return NULL;
+}
+
+/* Without carries the last level overflows 32 bits from k = 2^31 / (digits * 127 * 127) on; the first nearly does in the
+ * longest part of k (the simulator reports what hardware would wrap). The longest is tried with the cheapest scheme. */
+static void one_part_holds_what_it_promises(void **state) {
+    (void)state;
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL && !small;) {
+        const int64_t overflow_k = (INT64_C(1) << 31) / (digits_of(s) * 127 * 127);
+        struct problem p = {.m = 1, .n = 1, .k = overflow_k + 128, .alpha = 1, .beta = 0};
+        float want, got;
+        if (digits_of(s) == 2)
+            p.k = s->exact_k;
+        fill_largest(&p);
+        struct packed x = pack(s, &p);
+        reference(s, &p, &want);
+        by_kernel(s, first_kernel(s), &p, &x, 1, &got);
+        compare("the largest digits", &p, &want, &got);
+        ht_dev_free(x.a);
+        ht_dev_free(x.b);
+        clear(&p);
+    }
+}
+
+/* Longer k is cut into parts; past 2^24 it is refused before anything runs. */
+static void long_k_is_cut_or_refused(void **state) {
+    (void)state;
+    const struct ht_scheme_desc *s;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        const int64_t most = (int64_t)s->exact_k * HT_PICK_SPLITS_MAX, large = 20000;
+        check_code(halftone_query(handle, 'N', 'N', large, large, s->exact_k, 1, &plan), "query");
+        assert_int_equal(plan.splits, 1);
+        assert_int_equal(plan.fixed_point, 1);
+        for (int64_t k = s->exact_k + 1; k <= most; k = 2 * k > most && k < most ? most : 2 * k) {
+            check_code(halftone_query(handle, 'N', 'N', large, large, k, 1, &plan), "query");
+            const int64_t steps = ht_ceil_div(ht_ceil_div(k, plan.bk), plan.splits);
+            assert_true(steps * plan.bk <= s->exact_k);
+            assert_true(plan.workspace_bytes >= (size_t)(large * large * plan.splits * 8));
+        }
+        assert_int_equal(halftone_query(handle, 'N', 'N', 1, 1, most + 1, 1, &plan), HALFTONE_TOO_LARGE);
+        assert_non_null(strstr(halftone_last_detail(handle), s->name));
+        struct problem p = {.m = 2, .n = 3, .k = s->exact_k + 1000, .alpha = 1, .beta = 0};
+        float want[6], got[6];
+        if (small || digits_of(s) > 2) /* the cutting is the same for all */
+            continue;
+        fill(&p, "llm");
+        reference(s, &p, want);
+        by_library(&p, 'N', 'N', got);
+        compare("k of several parts", &p, want, got);
+        clear(&p);
+    }
+}
+
+/* A row of A or column of B with NaN or Inf gives NaN, nothing else does; alpha == 0 makes it vanish. */
+static void non_finite_rows_are_poisoned(void **state) {
+    (void)state;
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        for (int split = 0; split < 2; split++) {
+            struct problem p = {.m = 9, .n = 7, .k = split ? 4096 : 70, .alpha = 1, .beta = 0};
+            float want[63], got[63];
+            fill(&p, "uniform");
+            p.a[4 + 5 * p.m] = NAN;
+            p.a[6] = -INFINITY;
+            p.b[2 * p.k + 69] = INFINITY;
+            p.b[3 * p.k] = 3.0e38f; /* finite: no poison */
+            reference(s, &p, want);
+            by_library(&p, 'N', 'T', got);
+            compare("NaN and Inf", &p, want, got);
+            for (int64_t e = 0; e < p.m * p.n; e++)
+                assert_int_equal(isnan(got[e]), e % p.m == 4 || e % p.m == 6 || e / p.m == 2);
+            p.alpha = 0;
+            p.beta = 1;
+            by_library(&p, 'N', 'T', got);
+            for (int64_t e = 0; e < p.m * p.n; e++)
+                assert_true(got[e] == p.c[e]);
+            clear(&p);
+        }
+    }
+}
+
+/* Rows whose largest is as small as it can be in its binade, all others just below with every digit but the first -128 and
+ * half a unit of the last digit rounded away, in the direction of what is left out (bench/ACCURACY.md, section 8). */
+static void adversaries_keep_the_bound(void **state) {
+    (void)state;
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        struct problem p = {.m = 1, .n = 1, .k = 2048, .alpha = 1, .beta = 0};
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        float got;
+        int64_t last = 64; /* 64, -128, -128, ... in units of the last digit */
+        for (int d = 1; d < digits_of(s); d++)
+            last = last * 256 - 128;
+        const double unit = ldexp(1, -8 * (digits_of(s) - 1)), half = digits_of(s) < 4 ? 0.5 : 0;
+        fill(&p, NULL);
+        for (int64_t l = 0; l < p.k; l++)
+            p.a[l] = p.b[l] = l == 0 ? 0x1.fdfdfep5f : (float)(((double)last + half) * unit);
+        double exact = 0;
+        for (int64_t l = 0; l < p.k; l++)
+            exact += (double)p.a[l] * (double)p.b[l];
+        check_code(halftone_query(handle, 'N', 'N', 1, 1, p.k, 1, &plan), "query");
+        by_library(&p, 'N', 'N', &got);
+        const double allowed =
+            (double)plan.bound_units * ldexp((double)p.k * (double)p.a[0] * (double)p.b[0], -24);
+        const double share = fabs((double)got - exact) / allowed;
+        fprintf(stderr, "an adversary reaches %.2f of the bound of %s\n", share, s->name);
+        assert_true(share <= 1);
+        clear(&p);
+    }
+}
+
+static int open_handle(void **state) {
+    struct ht_dev_info info;
+    (void)state;
+    if (create_handle() != 0 || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK)
+        return -1;
+    const char *wish = getenv("HALFTONE_TEST_SMALL");
+    small = wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
+    fprintf(stderr, "exact sums on %s (%s)\n", info.name, halftone_gpu(handle));
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(families_and_transposes),         cmocka_unit_test(every_kernel_and_split),
+        cmocka_unit_test(one_part_holds_what_it_promises), cmocka_unit_test(long_k_is_cut_or_refused),
+        cmocka_unit_test(the_class_is_the_scheme_of_six_products),
+        cmocka_unit_test(non_finite_rows_are_poisoned),    cmocka_unit_test(adversaries_keep_the_bound),
+    };
+    return cmocka_run_group_tests(tests, open_handle, close_handle);
+}

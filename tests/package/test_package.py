@@ -1,0 +1,417 @@
+"""What make builds, installs and refuses, as a user meets it: lines of the README as they stand there, in a copy of the
+repository whose path holds a blank, with a compiler in out/toolchain and none on PATH."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import GEN, ROOT, copy_of_repository, full_disk, nvcc
+
+HERE = ROOT / "tests/package/vendored"
+README = (ROOT / "README.md").read_text()
+BARE_PATH = os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if "cuda" not in p and not (pathlib.Path(p) / "nvcc").exists())
+SET = ["GPU=t4", "SCHEMES=f16x3", "LEAN=1"]
+needs_nvcc = pytest.mark.skipif(not nvcc(), reason="no nvcc: system toolkit or `make toolchain`")
+
+
+def run(command, folder=ROOT, path=BARE_PATH, preexec_fn=None, **env):
+    """A line of the shell, or words."""
+    keep = {k: v for k, v in os.environ.items() if k not in ("NVCC", "MAKEFLAGS", "MAKELEVEL")}
+    return subprocess.run(command if isinstance(command, list) else ["sh", "-c", command], cwd=folder, text=True, capture_output=True,
+                          preexec_fn=preexec_fn, env={**keep, **env, "PATH": path})
+
+
+def passes(*args, **kw):
+    done = run(*args, **kw)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def refused(*args, **kw):
+    """The one line that says why, without make's own closing line."""
+    done = run(*args, **kw)
+    lines = [l for l in done.stderr.splitlines() if not re.match(r"make(\[\d\])?: \*\*\* \[", l)]
+    assert done.returncode != 0 and len(lines) == 1, done.stdout + done.stderr
+    return lines[0]
+
+
+def readme_lines(pattern):
+    """Commands of the README, without what is said behind '#'."""
+    found = [re.sub(r"\s+#.*", "", l).strip() for l in re.findall(r"(?m)^    (\S.*)$", README) if re.match(pattern, l)]
+    assert found, pattern
+    return found
+
+
+def files(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()}
+
+
+# ---- what make takes and refuses
+
+def test_a_slip_in_a_name_is_an_error_with_the_cure():
+    for word, cure in (("SCHEME=f16x3", "SCHEMES="), ("WHATIF=sms=60", "WHAT_IF="), ("DETS=x", "DEST="), ("gpu=a800", "GPU="), ("HTLM=a b", "HTML=")):
+        for goal in ("explain", "generate"):
+            assert cure in refused(["make", goal, "GPU=a800", word])
+    assert "SYMBOLS=my_" in refused(["make", "vendor", "GPU=a800", "DEST=x", "PREFIX=my_"])
+    assert "SYMBOLS" in refused(["make", "vendor", "GPU=a800", "SYMBOLS=9x_", "DEST=/nowhere/x"])
+    assert "line break" in refused(["make", "explain", "GPU=a800", "SHAPE=1\nid"])
+
+
+def test_explain_takes_the_same_names_as_make():
+    text = passes(["make", "explain", "GPU=a800 t4", "SCHEMES=half,f16x3"])
+    for gpu in ("a800", "t4"):
+        for scheme in ("half", "f16x3"):
+            one = passes([GEN, "explain", "--gpu", gpu, "--scheme", scheme, "--root", ROOT])
+            assert one in text
+    assert "one GPU and one scheme" in refused(["make", "explain", "GPU=a800 t4", "HTML=x.html"])
+
+
+def test_lines_of_the_readme_vendor_a_folder(tmp_path):
+    """And the folder's own line compiles it, in the simulator's compiler."""
+    vendor, verify = readme_lines("make (vendor|verify-vendored)")
+    passes(vendor.replace("DEST=dir", f"DEST={tmp_path}/dir"))
+    passes(verify.replace("DIR=dir", f"DIR={tmp_path}/dir"))
+    passes(["make", "-s", "out/obj/libsim.a"])
+    (line,) = re.findall(r"(?m)^    (nvcc .* && ar rcs .*)$", (tmp_path / "dir/README.md").read_text())
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/nvcc").symlink_to(HERE / "nvcc-sim")
+    passes(line, tmp_path / "dir", str(tmp_path / "bin") + os.pathsep + BARE_PATH)
+    assert " T myproj_sgemm" in passes("nm libmyproj.a", tmp_path / "dir")
+
+
+def test_values_reach_the_generator_as_they_are(tmp_path):
+    """Quotes, blanks, semicolons and percent signs: nothing of them is for the shell. The generator refuses names with quotes."""
+    attack = f"';touch {tmp_path}/run;'"
+    for words in (["explain", f"WHAT_IF=sms=60{attack}"], ["explain", f"WHAT_IF=sms=60;touch {tmp_path}/run"], ["explain", f"HTML={tmp_path}/no/{attack}"],
+                  ["explain", f"SHAPE=1{attack}"], ["explain", f"COMPARE=x{attack}"], ["explain", f"MODEL=x{attack}"], ["explain", f"SCHEMES=x{attack}"],
+                  ["vendor", f"DEST={tmp_path}/no/{attack}"], ["vendor", f"DEST={tmp_path}/x", f"SYMBOLS=my_{attack}"], ["verify-vendored", f"DIR=x{attack}"],
+                  ["generate", f"GPU={tmp_path}/{attack}.gpu"], ["install", f"PREFIX=x{attack}", "DEVICE=0"], ["uninstall", f"PREFIX=/nowhere{attack}"]):
+        words = words if any(w.startswith("GPU=") for w in words) else [*words, "GPU=t4"]
+        assert run(["make", "-n" if words[0] == "install" else "-s", *words]).returncode == (0 if words[0] == "install" else 2), words
+    budget = tmp_path / "of ours" # a private set: options are kept beside it
+    name = f"x{attack}%s.tsv".replace("/", "-")
+    assert run(["make", "generate", f"GPU={budget}/quoted.gpu", f"TUNED={name}"]).returncode == 2
+    assert [p.name for p in tmp_path.iterdir()] == []
+    page = tmp_path / "page; 100% of it.html"
+    passes(["make", "explain", "GPU=t4", f"HTML={page}"])
+    assert page.read_text().startswith("<!")
+
+
+def test_options_with_quotes_and_percent_signs_are_noted_as_they_are(tmp_path):
+    """What out/obj/options-SET holds decides whether a set is generated again."""
+    copy = copy_of_repository(tmp_path / "copy")
+    for words in (["TUNED=it's 100%d.tsv"], ["TILES='%s"], ["PROMOTE='; touch run; '"]):
+        done = run(["make", "out/obj/options-t4", "GPU=t4", *words], copy)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        assert words[0].split("=")[1].replace("'", "'\\''") in (copy / "out/obj/options-t4").read_text()
+        assert not (copy / "run").exists()
+
+
+def test_a_destination_may_end_in_a_slash_and_hold_a_blank(tmp_path):
+    for name in ("new/", "with blank/", "two; more//"):
+        passes(["make", "vendor", "GPU=t4", "SCHEMES=half", "LEAN=1", f"DEST={tmp_path}/{name}"])
+        assert (tmp_path / name / "halftone.h").is_file()
+        passes(["make", "verify-vendored", f"DIR={tmp_path}/{name}"])
+
+
+@pytest.mark.parametrize("name", ["..gpu", ".hidden.gpu", "a b.gpu", "a;b.gpu", "obj.gpu"])
+def test_a_budget_s_name_becomes_a_folder(tmp_path, name):
+    shutil.copy(ROOT / "gen/gpus/t4.gpu", tmp_path / name)
+    assert "GPU" in refused(["make", "generate", f"GPU={tmp_path}/{name}"]) or "budget" in refused(["make", "generate", f"GPU={tmp_path}/{name}"])
+
+
+# ---- this machine's GPU
+
+CARDS = {"9 0 132 NVIDIA H100 80GB HBM3": "h100", "9 0 132 NVIDIA H200": "h200", "8 0 108 NVIDIA A100-SXM4-80GB": "a100", "8 6 82 NVIDIA GeForce RTX 3090": "rtx3090",
+         "8 6 84 NVIDIA A40": "rtxa6000", "8 9 58 NVIDIA L4": "l40s", "8 7 16 Orin": "rtx3090", "12 0 170 NVIDIA GeForce RTX 5090": "rtx5090", "10 0 148 NVIDIA B200": "b200",
+         "8 9 142 NVIDIA RTX 6000 Ada Generation": "l40s", "7 5 72 Quadro RTX 6000": "rtx6000", "7 5 40 Tesla T4": "t4"}
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    """A copy of the repository and a driver that has the card FAKE_CARD names."""
+    folder = tmp_path_factory.mktemp("machine")
+    copy_of_repository(folder / "copy")
+    passes(["cc", "-shared", "-fPIC", "-Wall", "-Werror", "-D_GNU_SOURCE", str(ROOT / "tests/package/fake_cuda.c"), "-o", str(folder / "libcuda.so.1")])
+    return folder / "copy", lambda card: {"FAKE_CARD": card, "LD_LIBRARY_PATH": str(folder)}
+
+
+def test_gpu_native_is_the_set_for_the_card_here(machine):
+    copy, has = machine
+    for card, name in CARDS.items():
+        first = passes(["make", "help", "GPU=native"], copy, **has(card)).splitlines()[0]
+        assert first.startswith("GPU=native: " + card.split(None, 3)[3] + " (") and first.endswith(": set " + name), first
+    assert "no set runs on Tesla V100 (sm_70" in refused(["make", "help", "GPU=native"], copy, **has("7 0 80 Tesla V100"))
+    line = refused(["make", "help", "GPU=native"], copy, **has(""))
+    assert "no GPU" in line and "a800" in line and "t4" in line
+
+
+def test_amd_s_cards_are_read_from_the_kernel_s_files(tmp_path, machine):
+    copy, has = machine
+    nodes = tmp_path / "class/kfd/kfd/topology/nodes"
+    for number, text in enumerate(("simd_count 0\nsimd_per_cu 0\ngfx_target_version 0\n", "simd_count 416\nsimd_per_cu 4\ngfx_target_version 90010\n")):
+        (nodes / str(number)).mkdir(parents=True)
+        (nodes / str(number) / "properties").write_text("cpu_cores_count 0\n" + text)
+    passes(["make", "-s", "out/bin/card"], copy)
+    assert passes([str(copy / "out/bin/card"), str(tmp_path)], **has("")) == "amd gfx90a 104 gfx90a\n"
+
+
+@pytest.mark.parametrize("goal", ["check-gpu", "bench"])
+def test_the_gpu_is_looked_for_before_anything_is_compiled(machine, goal):
+    copy, has = machine
+    for card, set_, words in (("", "t4", "no GPU was found here"), ("8 6 84 NVIDIA A40", "h200", "h200 (sm_90a) do not run on NVIDIA A40 (sm_86")):
+        assert words in refused(["make", goal, f"GPU={set_}", "NVCC=true"], copy, **has(card))
+        assert not (copy / "out/obj/gen").exists() and not (copy / "out" / set_).exists()
+
+
+def test_check_gpu_needs_cmocka_before_anything_is_compiled(machine, tmp_path):
+    copy, has = machine
+    (tmp_path / "cc").write_text('#!/bin/sh\ncase " $* " in *" -E "*) exit 1 ;; esac\nexec gcc "$@"\n')
+    (tmp_path / "cc").chmod(0o755)
+    assert "sh tests/setup.sh" in refused(["make", "check-gpu", "GPU=t4", "NVCC=true", f"CC={tmp_path}/cc"], copy, **has("7 5 40 Tesla T4"))
+    assert not (copy / "out/obj/gen").exists()
+
+
+# ---- without a compiler for the device
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """The set built by `make GPU=...` on a machine without nvcc, and what that said."""
+    copy = copy_of_repository(tmp_path_factory.mktemp("sim") / "with blank", built=True)
+    return copy, run(["make", *SET, "NVCC="], copy)
+
+
+def test_without_nvcc_make_says_what_it_built_and_fails(simulated):
+    copy, done = simulated
+    assert done.returncode == 2 and "nvcc was not found" in done.stderr and "out/t4/halftone-sim" in done.stderr and "DEVICE=0" in done.stderr
+    assert "t4" in passes([str(copy / "out/t4/halftone-sim"), "info"])
+    assert "out/t4: libhalftone-sim.a halftone.h halftone-sim" in passes(["make", *SET, "NVCC=", "DEVICE=0"], copy)
+    assert "nvcc was not found" in refused(["make", "build-device", *SET, "NVCC="], copy)
+
+
+@pytest.fixture(scope="module")
+def installed(simulated, tmp_path_factory):
+    prefix = tmp_path_factory.mktemp("install") / "with blank"
+    passes(["make", "install", *SET, "NVCC=", "DEVICE=0", f"PREFIX={prefix}", "LIBDIR=lib/x86_64-linux-gnu"], simulated[0])
+    return prefix
+
+
+def test_installed_simulator_by_pkg_config(installed, tmp_path):
+    """A path with a blank: pkg-config answers with quotes, which `eval` understands."""
+    passes(f"eval gcc -Wall -Wextra -Werror {HERE}/app.c -o app $(pkg-config --cflags --libs halftone-sim)", tmp_path,
+           PKG_CONFIG_PATH=str(installed / "lib/x86_64-linux-gnu/pkgconfig"))
+    assert "kernels of t4" in passes(["./app"], tmp_path)
+
+
+def test_installed_simulator_by_cmake(installed, tmp_path):
+    passes(f"cmake -S {HERE} -B . -DCMAKE_PREFIX_PATH='{installed}' -DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu && cmake --build .", tmp_path)
+    assert "kernels of t4" in passes(["./app"], tmp_path)
+
+
+def test_installed_command_draws_pages(installed, tmp_path):
+    assert (installed / "share/halftone/pages.py").read_bytes() == (ROOT / "bench/pages.py").read_bytes()
+    passes([str(installed / "bin/halftone-sim"), *"report --sizes 16 --families uniform --schemes f16x3 --html p.html".split()], tmp_path)
+    assert "</html>" in (tmp_path / "p.html").read_text() and [p.name for p in (installed / "share/halftone").iterdir()] == ["pages.py"]
+
+
+def test_installed_tree_has_its_licence(installed):
+    assert (installed / "share/doc/halftone/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+# ---- with one
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """A copy of the repository in a path with a blank, with a compiler in out/toolchain as `make toolchain` puts it there,
+    and PATH with its folder before it; the set is built and installed."""
+    copy = copy_of_repository(tmp_path_factory.mktemp("house") / "my projects", built=True)
+    real = pathlib.Path(nvcc()).resolve().parent.parent
+    wheels = copy / "out/toolchain/nvidia/cu13"
+    (wheels / "bin").mkdir(parents=True)
+    (wheels / "bin/nvcc").write_text(f'#!/bin/sh\nexec "{real}/bin/nvcc" "$@"\n')
+    (wheels / "bin/nvcc").chmod(0o755)
+    (wheels / "include").symlink_to(real / "include")
+    (wheels / "lib").mkdir()
+    for library in (real / ("lib64" if (real / "lib64").is_dir() else "lib")).iterdir():
+        if library.name != "libcudart.so":
+            (wheels / "lib" / library.name).symlink_to(library)
+    said = passes(["sh", "tests/toolchain.sh", "out/toolchain", sys.executable], copy)
+    done = run(["make", "install", *SET, f"PREFIX={copy}/in stalled"], copy)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return copy, said, str(wheels / "bin") + os.pathsep + BARE_PATH
+
+
+@needs_nvcc
+def test_toolchain_says_where_it_is_and_has_the_names_that_are_looked_for(house):
+    copy, said, path = house
+    wheels = copy / "out/toolchain/nvidia/cu13"
+    assert f"{wheels}/bin/nvcc" in said and "PATH" in said and (wheels / "lib64/libcudart_static.a").is_file() and (wheels / "lib/libcudart.so").is_symlink()
+
+
+@needs_nvcc
+def test_lines_of_the_readme_link_a_program(house):
+    """As they stand there, with the toolchain's folder where they say /usr/local/cuda, and the set that is built for a800."""
+    copy, said, path = house
+    (copy / "app.c").write_text(re.search(r"```c\n(#include <cuda_runtime_api.*?)```", README, re.S).group(1))
+    lines = readme_lines(r"(nvcc|cc) .*-Iout/a800")
+    assert len(lines) >= 3
+    for line in lines:
+        line = line.replace("/usr/local/cuda", "'out/toolchain/nvidia/cu13'").replace("a800", "t4")
+        plain = "-lcudart_static" not in line and "nvcc" not in line
+        if plain: # the README: app.c here without CUDA calls
+            (copy / "plain.c").write_text('#include <stdio.h>\n#include "halftone.h"\nint main(void) { halftone *h; puts(halftone_strerror(halftone_create(&h))); return 1; }\n')
+        passes("rm -f a.out && " + (line.replace("app.c", "plain.c") if plain else line), copy, path)
+        done = run(["./a.out"], copy, LD_LIBRARY_PATH=str(copy / "out/t4"))
+        assert os.path.exists("/dev/nvidiactl") or done.returncode == 1 and ("no usable GPU" in done.stdout) == plain, done.stderr
+
+
+CUDA_PROGRAM = '#include <cstdio>\n#include "halftone.h"\n__global__ void one(float *x) { *x = 1; }\nint main() { float *x; halftone *h; one<<<1, 1>>>(nullptr); ' \
+               'return cudaMalloc(&x, 4) || halftone_create(&h); }\n'
+
+
+@needs_nvcc
+def test_installed_library_by_pkg_config(house, tmp_path):
+    """Shared and static, in C with CUDA calls and in CUDA, without a word more."""
+    copy, said, path = house
+    lib = copy / "in stalled/lib"
+    (tmp_path / "app.cu").write_text(CUDA_PROGRAM)
+    env = {"PKG_CONFIG_PATH": str(lib / "pkgconfig"), "LD_LIBRARY_PATH": str(lib)}
+    passes(f"eval gcc -Wall -Wextra -Werror {HERE}/app.c -o app $(pkg-config --cflags --libs halftone) -lm", tmp_path, **env)
+    assert f"libhalftone.so.0 => {lib}/libhalftone.so.0" in passes(["ldd", "app"], tmp_path, **env)
+    assert os.path.exists("/dev/nvidiactl") or run(["./app"], tmp_path, **env).returncode == 3
+    (line,) = readme_lines("cc .*pkg-config") # `eval`: the folder holds a blank
+    shutil.copy(HERE / "app.c", tmp_path)
+    passes("eval " + line.replace("app.c", "app.c -lm"), tmp_path, **env)
+    passes("eval nvcc app.cu -o cuda $(pkg-config --cflags --libs halftone | sed 's/-lpthread//')", tmp_path, path, **env)
+    (tmp_path / "static").mkdir() # where only the archive is, the same words link it
+    shutil.copy(lib / "libhalftone.a", tmp_path / "static")
+    passes(f"eval gcc {HERE}/app.c -o app $(pkg-config --static --cflags --libs --define-variable=libdir={tmp_path}/static halftone)", tmp_path, **env)
+    assert "libhalftone" not in passes(["ldd", "app"], tmp_path)
+
+
+@needs_nvcc
+@pytest.mark.parametrize("toolkit", ["found", "not found"])
+def test_installed_library_by_cmake(house, tmp_path, toolkit):
+    """In C and in CUDA; without a toolkit that CMake finds, the static library links the runtime that it was built with."""
+    copy, said, path = house
+    cuda = toolkit == "found"
+    text = f"cmake_minimum_required(VERSION 3.16)\nproject(consumer LANGUAGES C {'CUDA' if cuda else ''})\nfind_package(halftone 0.1 REQUIRED)\n"
+    for target in ("halftone", "static"):
+        for program in ("plain.c", "app.cu")[:1 + cuda]:
+            name = f"{program[:3]}_{target}"
+            text += f"add_executable({name} {program})\ntarget_link_libraries({name} PRIVATE halftone::{target})\n"
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    (tmp_path / "app.cu").write_text(CUDA_PROGRAM)
+    (tmp_path / "plain.c").write_text('#include "halftone.h"\nint main(void) { halftone *h; return halftone_create(&h); }\n')
+    hide = "" if cuda else "-DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=1"
+    passes(f"cmake -S . -B build -DCMAKE_PREFIX_PATH='{copy}/in stalled' -DCMAKE_CUDA_ARCHITECTURES=75 {hide} && cmake --build build", tmp_path, path)
+    assert "libhalftone.so.0" in passes(["readelf", "-d", "build/pla_halftone"], tmp_path)
+    assert "libhalftone.so" not in passes(["readelf", "-d", "build/pla_static"], tmp_path)
+
+
+@needs_nvcc
+def test_the_command_for_the_device_links_and_says_what_is_missing(house):
+    for command in (house[0] / "out/t4/halftone", house[0] / "in stalled/bin/halftone"):
+        done = run([str(command), "info"])
+        assert done.returncode == 0 or len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
+
+
+@needs_nvcc
+def test_an_older_library_does_not_stay_beside_a_newer_header(house):
+    copy, said, path = house
+    before = files(copy / "in stalled")
+    line = refused(["make", "-s", "install", *SET, "DEVICE=0", f"PREFIX={copy}/in stalled"], copy)
+    assert "libhalftone.so" in line and "make uninstall" in line and files(copy / "in stalled") == before
+
+
+@needs_nvcc
+def test_a_full_disk_leaves_an_installation_as_it_was(house, tmp_path):
+    """Full at the first library, and at one of those that come after everything small."""
+    copy, said, path = house
+    command = ["make", "-s", "install", *SET, "DESTDIR=" + str(tmp_path / "dest dir"), "PREFIX=/usr"]
+    size = {n: (copy / "out/t4" / n).stat().st_size for n in ("halftone-sim", "libhalftone.a")}
+    limits = (300000, sum(size.values()) // 2)
+    assert size["halftone-sim"] < limits[1] < size["libhalftone.a"]
+    for limit in limits:
+        done = run(command, copy, preexec_fn=full_disk(limit))
+        assert done.returncode != 0 and "nothing was installed" in done.stderr and not files(tmp_path)
+    passes(command, copy)
+    installed = files(tmp_path)
+    for name in ("include/halftone.h", "lib/cmake/halftone/halftoneConfig.cmake"):
+        (tmp_path / "dest dir/usr" / name).write_text("an older one")
+    before = files(tmp_path)
+    for limit in limits:
+        done = run(command, copy, preexec_fn=full_disk(limit))
+        assert done.returncode != 0 and files(tmp_path) == before
+    passes(command, copy)
+    assert files(tmp_path) == installed
+
+
+@needs_nvcc
+def test_uninstall_takes_what_install_put_there_and_no_more(house, tmp_path):
+    copy, said, path = house
+    (tmp_path / "lib/cmake").mkdir(parents=True)
+    (tmp_path / "lib/libhalftone.so.7").write_text("another major version")
+    (tmp_path / "lib/libhalftone.so.0.0.9").write_text("an older one of this major version, which ldconfig would take")
+    (tmp_path / "other").write_text("mine")
+    passes(["make", "-s", "install", *SET, f"PREFIX={tmp_path}"], copy)
+    there = files(tmp_path)
+    assert os.readlink(tmp_path / "lib/libhalftone.so") == "libhalftone.so.0" and os.readlink(tmp_path / "lib/libhalftone.so.0") == "libhalftone.so.0.1.0"
+    assert "lib/libhalftone.so.0.0.9" not in there and "lib/libhalftone.so.7" in there
+    passes(["make", "uninstall", f"PREFIX={tmp_path}"], copy)
+    assert set(files(tmp_path)) == {"lib/libhalftone.so.7", "other"} and not any((tmp_path / p).exists() for p in ("lib/cmake/halftone", "share/halftone"))
+    assert "nothing of halftone" in refused(["make", "uninstall", f"PREFIX={tmp_path}"], copy)
+
+
+def test_an_installed_set_for_amd_links_amd_s_runtime(tmp_path):
+    """By pkg-config and by CMake: libraries of one empty function stand for those that hipcc would build."""
+    set_, prefix = tmp_path / "set", tmp_path / "pre fix"
+    set_.mkdir()
+    (tmp_path / "x.c").write_text("int halftone_version(void); int halftone_version(void) { return 0; }\n")
+    (tmp_path / "main.c").write_text("int halftone_version(void); int main(void) { return halftone_version(); }\n")
+    passes(f"cc -c x.c && ar rcs set/libhalftone.a x.o && cp set/libhalftone.a set/libhalftone-sim.a && cc -shared -Wl,-soname,libhalftone.so.0 -o set/libhalftone.so x.o "
+           f"&& cc -shared -o libamdhip64.so x.o && touch set/halftone.h set/halftone set/halftone-sim", tmp_path)
+    passes(["sh", "runtime/install.sh", "install"], SET=str(set_), PREFIX=str(prefix), LIBDIR="lib", DESTDIR="", VERSION="0.1.0", SONAME="libhalftone.so.0",
+           VENDOR="AMD", CUDA="", CUDA_LIB="")
+    text = passes(["pkg-config", "--static", "--cflags", "--libs", "halftone"], PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
+    assert "-lamdhip64" in text and "cuda" not in text
+    (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.16)
+project(consumer LANGUAGES C)
+find_package(halftone 0.1 REQUIRED)
+add_executable(app main.c)
+target_link_directories(app PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(app PRIVATE halftone::static)
+""")
+    passes(f"cmake -S . -B build -DCMAKE_PREFIX_PATH='{prefix}'", tmp_path)
+    link = (tmp_path / "build/CMakeFiles/app.dir/link.txt").read_text()
+    assert "-lamdhip64" in link and "cudart" not in link
+
+
+# ---- what pip fetches
+
+def test_what_pip_fetches_is_named_by_version_and_hash():
+    for name in ("requirements.txt", "toolchain.txt"):
+        for line in (ROOT / "tests" / name).read_text().splitlines():
+            assert line.startswith("#") or re.fullmatch(r'[a-z-]+==[\d.]+(; python_version < "[\d.]+")? --hash=sha256:[0-9a-f]{64}', line), line
+    for path in [ROOT / "Makefile", *(p for folder in ("tests", "bench", "runtime", "gen") for p in (ROOT / folder).rglob("*")
+                                      if p.suffix in (".mk", ".sh", ".py") and p != pathlib.Path(__file__))]:
+        for command in re.findall(r'pip"?,? "?(?:install|download)\b(?:.*(?:\\|,)\n)*.*', path.read_text()):
+            assert "--require-hashes" in command, f"{path}: {command}"
+
+
+def test_digits_are_not_read_from_another_wheel(tmp_path):
+    """A wheel of that name and version, but not those bytes."""
+    wheel = tmp_path / "scikit_learn-1.7.2-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+    make = f"""import gzip, zipfile
+with zipfile.ZipFile({str(wheel)!r}, "w") as out:
+    out.writestr("sklearn/datasets/data/digits.csv.gz", gzip.compress(b"\\n".join([b",".join([b"1"] * 65)] * 3)))
+    out.writestr("scikit_learn-1.7.2.dist-info/METADATA", "Metadata-Version: 2.1\\nName: scikit-learn\\nVersion: 1.7.2\\n")
+    out.writestr("scikit_learn-1.7.2.dist-info/WHEEL", "Wheel-Version: 1.0\\nTag: cp311-cp311-manylinux2014_x86_64\\n")
+    out.writestr("scikit_learn-1.7.2.dist-info/RECORD", "")
+"""
+    passes([sys.executable, "-c", make])
+    done = run([sys.executable, str(ROOT / "bench/demo/digits.py"), str(tmp_path / "data")], PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
+    assert done.returncode == 3 and "HASHES" in done.stderr and not list((tmp_path / "data").iterdir()), done.stderr

@@ -1,0 +1,259 @@
+/* test_streams: one handle on several streams, and graphs, with real kernels in the simulator, where the
+ * test decides which stream gets on and when. All results must have the bits of a plain call. What only a
+ * GPU can show: graph.c. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/halftone.h"
+#include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_dev.h"
+#include "../../runtime/sim/sim_api.h"
+#include "../kernels/handle.h"
+
+enum { M = 70, N = 20, K = 70, C_BYTES = M * N * (int)sizeof(float), WILD = 100 };
+
+/* One product on a stream of its own. */
+struct lane {
+    void *stream;
+    float *a, *b, *c;
+    float expected[M * N];
+};
+
+/* Elements of one binade with either sign; from seed WILD on of forty, which fail the data check. */
+static void fill(float *x, int count, unsigned seed) {
+    uint64_t state = seed;
+    for (int i = 0; i < count; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        float v = 1.0f + (float)(state >> 40) * 0x1p-24f;
+        for (unsigned e = (unsigned)(state >> 33) % 40; seed >= WILD && e > 0; e--)
+            v *= 0.5f;
+        x[i] = state >> 63 ? v : -v;
+    }
+}
+
+static float *device_floats(int count) {
+    void *memory = NULL;
+    assert_int_equal(ht_dev_alloc(&memory, (size_t)count * sizeof(float)), HT_DEV_OK);
+    return memory;
+}
+
+static int call(halftone *h, const struct lane *l) {
+    const float one = 1, zero = 0;
+    return halftone_sgemm(h, 'N', 'N', M, N, K, &one, l->a, M, l->b, K, &zero, l->c, M);
+}
+
+/* The default scheme by a kernel that packs and checks its data, whatever the shape. */
+static halftone *open_handle(int source) {
+    halftone *h = NULL;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    const struct ht_set_desc *set = set_of_handle();
+    for (int i = 0; i < set->kernels; i++) {
+        if (strcmp(set->kernel[i].scheme, "f16x3") != 0 || set->kernel[i].variant[0] != '\0')
+            continue;
+        assert_int_equal(halftone_set_kernel(h, set->kernel[i].name), HALFTONE_OK);
+        assert_int_equal(halftone_set_workspace_source(h, source), HALFTONE_OK);
+        return h;
+    }
+    fail_msg("no kernel of f16x3");
+    return NULL;
+}
+
+/* New data, and what they give by a plain call of another handle, made once for each seed. C becomes NaN. */
+static void lane_fill(struct lane *l, unsigned seed) {
+    static float known[2 * WILD][M * N];
+    static bool is_known[2 * WILD];
+    fill(l->a, M * K, seed);
+    fill(l->b, K * N, seed + 50);
+    if (!is_known[seed]) {
+        halftone *plain = open_handle(HALFTONE_OWN);
+        assert_int_equal(call(plain, l), HALFTONE_OK);
+        memcpy(known[seed], l->c, C_BYTES);
+        assert_true(l->c[0] == l->c[0]);
+        assert_int_equal(halftone_destroy(plain), HALFTONE_OK);
+        is_known[seed] = true;
+    }
+    memcpy(l->expected, known[seed], C_BYTES);
+    memset(l->c, 0xff, C_BYTES);
+}
+
+static void lane_open(struct lane *l, unsigned seed) {
+    assert_int_equal(ht_dev_stream_create(&l->stream), HT_DEV_OK);
+    l->a = device_floats(M * K);
+    l->b = device_floats(K * N);
+    l->c = device_floats(M * N);
+    lane_fill(l, seed);
+}
+
+static void lane_close(struct lane *l) {
+    assert_int_equal(ht_dev_stream_destroy(l->stream), HT_DEV_OK);
+    float *const device[] = {l->a, l->b, l->c};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ht_dev_free(device[i]), HT_DEV_OK);
+}
+
+static void lane_expect(struct lane *l, const char *what) {
+    assert_string_equal(ht_sim_error(), "");
+    if (memcmp(l->c, l->expected, C_BYTES) != 0)
+        fail_msg("%s: not the bits of the plain call", what);
+    memset(l->c, 0xff, C_BYTES);
+}
+
+static void call_on(halftone *h, struct lane *l) {
+    assert_int_equal(halftone_set_stream(h, l->stream), HALFTONE_OK);
+    check_code(call(h, l), "call");
+}
+
+/* After each piece of the first stream's work all of the second's. */
+static void interleave(halftone *h, struct lane *first, struct lane *second) {
+    long pieces = 1;
+    for (long before = 0; before <= pieces; before++) {
+        assert_int_equal(ht_sim_hold(first->stream) + ht_sim_hold(second->stream), 0);
+        call_on(h, first);
+        call_on(h, second);
+        const long done = ht_sim_run(first->stream, before);
+        assert_true(ht_sim_run(second->stream, LONG_MAX) >= 2);
+        pieces = done + ht_sim_run(first->stream, LONG_MAX);
+        assert_true(pieces >= 2);
+        lane_expect(first, "the stream that waited");
+        lane_expect(second, "the stream between");
+        ht_sim_let_go(first->stream);
+        ht_sim_let_go(second->stream);
+    }
+}
+
+static void test_one_handle_on_two_streams(void **state) {
+    static struct lane first, second;
+    (void)state;
+    lane_open(&first, 1);
+    lane_open(&second, 2);
+    for (int source = HALFTONE_OWN; source <= HALFTONE_POOL; source++) {
+        halftone *h = open_handle(source);
+        interleave(h, &first, &second);
+        lane_fill(&first, WILD); /* flags, counts and the fallback of one stream are none of the other's */
+        interleave(h, &first, &second);
+        interleave(h, &second, &first);
+        lane_fill(&first, 1);
+        assert_int_equal(halftone_trim(h), HALFTONE_OK);
+        interleave(h, &first, &second);
+        assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    }
+    lane_close(&first);
+    lane_close(&second);
+}
+
+static void *captured(halftone *h, struct lane *l) {
+    assert_int_equal(ht_sim_capture_begin(l->stream), 0);
+    call_on(h, l);
+    void *const graph = ht_sim_capture_end(l->stream);
+    assert_non_null(graph);
+    assert_true(l->c[0] != l->c[0]); /* nothing has run */
+    return graph;
+}
+
+/* Replays with data that pass the check and that do not, in turn: a flag of an older replay changes no
+ * bit. */
+static void replay(void *graph, struct lane *l, const char *what) {
+    static const unsigned seeds[] = {3, WILD, 4, WILD + 1, WILD + 2, 5, 5};
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        lane_fill(l, seeds[i]);
+        assert_int_equal(ht_sim_graph_run(graph, l->stream), 0);
+        lane_expect(l, what);
+    }
+}
+
+static void test_the_first_call_may_be_captured(void **state) {
+    static struct lane l, other;
+    (void)state;
+    lane_open(&l, 1);
+    lane_open(&other, 2);
+    for (int source = HALFTONE_OWN; source <= HALFTONE_POOL; source++) {
+        halftone *h = open_handle(source);
+        void *const graph = captured(h, &l), *const second = captured(h, &other);
+        replay(graph, &l, "replay");
+        call_on(h, &l);
+        lane_expect(&l, "a call behind replays");
+        assert_int_equal(halftone_trim(h), HALFTONE_OK);
+        replay(graph, &l, "replay after trim");
+        assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+        replay(graph, &l, "replay without the handle"); /* its memory is the graph's */
+        ht_sim_graph_free(graph);
+        lane_fill(&other, 6);
+        replay(second, &other, "replay after another graph is gone");
+        ht_sim_graph_free(second);
+    }
+    lane_close(&l);
+    lane_close(&other);
+}
+
+static void test_replays_on_the_handle_s_block(void **state) {
+    static struct lane l, other;
+    (void)state;
+    lane_open(&l, 1);
+    lane_open(&other, 2);
+    halftone *h = open_handle(HALFTONE_OWN);
+    call_on(h, &l);
+    lane_expect(&l, "plain");
+    void *const graph = captured(h, &l);
+    replay(graph, &l, "replay");
+    assert_int_equal(ht_sim_hold(l.stream) + ht_sim_graph_run(graph, l.stream), 0);
+    for (long before = 1; before < 3; before++) { /* another stream's calls come between */
+        assert_int_equal(ht_sim_run(l.stream, 1), 1);
+        call_on(h, &other);
+        lane_expect(&other, "a call within a replay");
+    }
+    ht_sim_let_go(l.stream);
+    lane_expect(&l, "replay with calls between");
+    ht_sim_graph_free(graph);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    lane_close(&l);
+    lane_close(&other);
+}
+
+/* Whatever a workspace holds: NaN, ones, which are the first call's epoch in both flags, or -1, an
+ * exchange that is reset. */
+static void test_poisoned_workspaces(void **state) {
+    static struct lane l;
+    static const int poison[] = {-1, 1, 2, 0x7fffffff};
+    void *block = NULL;
+    size_t bytes = 0;
+    (void)state;
+    lane_open(&l, 1);
+    for (int wild = 0; wild < 2; wild++)
+        for (size_t i = 0; i < sizeof poison / sizeof *poison; i++) {
+            halftone *h = open_handle(HALFTONE_OWN);
+            lane_fill(&l, wild ? WILD : 1);
+            assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', M, N, K, 1, &bytes), HALFTONE_OK);
+            assert_int_equal(ht_dev_alloc(&block, bytes), HT_DEV_OK);
+            for (size_t j = 0; j < bytes / sizeof(int); j++)
+                ((int *)block)[j] = poison[i];
+            assert_int_equal(halftone_set_workspace(h, block, bytes), HALFTONE_OK);
+            call_on(h, &l);
+            lane_expect(&l, "a poisoned workspace");
+            assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+            assert_int_equal(ht_dev_free(block), HT_DEV_OK);
+        }
+    lane_close(&l);
+}
+
+static int open_all(void **state) {
+    (void)state;
+    return create_handle();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_handle_on_two_streams),
+        cmocka_unit_test(test_the_first_call_may_be_captured),
+        cmocka_unit_test(test_replays_on_the_handle_s_block),
+        cmocka_unit_test(test_poisoned_workspaces),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_handle);
+}

@@ -1,0 +1,186 @@
+/* test_metrics: error measures against values worked out by hand, and the CPU reference against a plain
+ * triple loop. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../bench/families.h"
+#include "../../bench/metrics.h"
+#include "../../bench/reference.h"
+
+#define NEAR(a, b) assert_true(fabs((a) - (b)) <= 1e-12 * fabs(b))
+
+/* R = (3, 4, -2, 8), C = (3, 4.5, -2, 7): |C-R| = (0, 1/2, 0, 1); |A||B| = (3, 8, 4, 16). */
+static const double exact[4] = {3, 4, -2, 8}, magnitude[4] = {3, 8, 4, 16};
+static const float result[4] = {3, 4.5f, -2, 7}, single[4] = {3, 4, -2.5f, 8};
+static const struct metrics_truth truth = {4, exact, magnitude, single};
+
+static void hand_computed(void **state) {
+    struct metrics m;
+    (void)state;
+    metrics_compute(&truth, result, &m);
+    NEAR(m.frob, sqrt(1.25 / 93.0));
+    NEAR(m.grade, 0x1p24 / 16.0);  /* both errors are 1/16 of |A||B| */
+    NEAR(m.max_error, 1.0 / 15.0); /* |8-7| / (8+7) > 0.5 / 8.5 */
+    NEAR(m.mred, (0.5 / 4 + 1.0 / 8) / 4);
+    NEAR(m.max_abs, 1.0);
+    NEAR(m.max_error_cpu, 0.5 / 4.5); /* -2 against -2.5 */
+    NEAR(m.mred_cpu, (0.5 / 4 + 0.5 / 2.5 + 1.0 / 8) / 4);
+    NEAR(m.max_abs_cpu, 1.0);
+    assert_int_equal(m.misplaced, 0);
+}
+
+static void equal_is_zero(void **state) {
+    struct metrics m;
+    const float same[4] = {3, 4, -2, 8};
+    (void)state;
+    metrics_compute(&truth, same, &m);
+    assert_true(m.frob == 0 && m.grade == 0 && m.max_error == 0 && m.mred == 0 && m.max_abs == 0);
+}
+
+/* A NaN, an infinity, or a finite value in the wrong place fails every bound. */
+static void misplaced_never_passes(void **state) {
+    const float wrong[3] = {NAN, INFINITY, -INFINITY};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct metrics m;
+        float c[4] = {3, 4, -2, 8};
+        c[2] = wrong[i];
+        metrics_compute(&truth, c, &m);
+        assert_int_equal(m.misplaced, 1);
+        assert_false(m.frob <= 1e30 || m.grade <= 1e30 || m.max_error <= 1e30 || m.mred <= 1e30 ||
+                     m.max_abs <= 1e30);
+        assert_false(m.max_error_cpu <= 1e30 || m.mred_cpu <= 1e30 || m.max_abs_cpu <= 1e30);
+    }
+    const double special[4] = {NAN, INFINITY, -INFINITY, 1e39}; /* the last overflows FP32 */
+    const struct metrics_truth s = {4, special, magnitude, NULL};
+    const float right[4] = {NAN, INFINITY, -INFINITY, INFINITY},
+                finite[4] = {0, INFINITY, -INFINITY, INFINITY};
+    const float swapped[4] = {NAN, -INFINITY, INFINITY, INFINITY};
+    struct metrics m;
+    metrics_compute(&s, right, &m);
+    assert_true(m.misplaced == 0 && m.frob == 0);
+    assert_true(isnan(m.max_error_cpu)); /* no CPU result given */
+    metrics_compute(&s, finite, &m);
+    assert_int_equal(m.misplaced, 1);
+    metrics_compute(&s, swapped, &m);
+    assert_int_equal(m.misplaced, 2);
+}
+
+static void zero_magnitude(void **state) {
+    const double zero = 0;
+    const struct metrics_truth z = {1, &zero, &zero, NULL};
+    const float good = -0.0f, bad = FLT_MIN;
+    struct metrics m;
+    (void)state;
+    metrics_compute(&z, &good, &m);
+    assert_true(m.grade == 0 && m.frob == 0 && m.mred == 0);
+    metrics_compute(&z, &bad, &m);
+    assert_true(isinf(m.grade) && isinf(m.frob) && isinf(m.mred));
+}
+
+static void histogram(void **state) {
+    int64_t bins[4];
+    (void)state;
+    /* errors 0, 0.5, 0, -1 over [-1, 1] in bins of 0.5: a value on a border belongs to the right-hand bin */
+    NEAR(metrics_histogram(&truth, result, 0, bins, 4), 1.0);
+    assert_true(bins[0] == 1 && bins[1] == 0 && bins[2] == 2 && bins[3] == 1);
+    NEAR(metrics_histogram(&truth, result, 0.25, bins, 4), 0.25); /* beyond the limit: outermost bins */
+    assert_true(bins[0] == 1 && bins[1] == 0 && bins[2] == 2 && bins[3] == 1);
+    const float with_nan[4] = {3, NAN, INFINITY, 8};
+    metrics_histogram(&truth, with_nan, 0, bins, 4);
+    assert_true(bins[0] + bins[1] + bins[2] + bins[3] == 3 && bins[3] == 1);
+}
+
+static void bitwise(void **state) {
+    const float a[3] = {0.0f, NAN, 1.0f};
+    float b[3];
+    (void)state;
+    memcpy(b, a, sizeof a);
+    assert_int_equal(metrics_first_difference(a, b, 3), -1);
+    b[0] = -0.0f;
+    assert_int_equal(metrics_first_difference(a, b, 3), 0);
+}
+
+static const float *at(char trans, const float *x, int64_t ld, int64_t row, int64_t col) {
+    return trans == 'N' ? &x[col * ld + row] : &x[row * ld + col];
+}
+
+/* Every transpose, odd sizes, ld > extent, sampled rows, one and several threads. */
+static void reference_against_loop(void **state) {
+    enum { M = 37, N = 23, K = 129, LD = 140, SIZE = LD * LD };
+    float *a = malloc(SIZE * sizeof *a), *b = malloc(SIZE * sizeof *b);
+    (void)state;
+    for (int i = 0; i < SIZE; i++) {
+        a[i] = (float)(family_uniform(family_bits(1, 0, 0, (uint64_t)i)) - 0.5);
+        b[i] = (float)(family_uniform(family_bits(2, 0, 0, (uint64_t)i)) - 0.5);
+    }
+    for (int variant = 0; variant < 8; variant++) {
+        char ta = variant & 1 ? 'T' : 'N', tb = variant & 2 ? 'T' : 'N';
+        struct reference r;
+        int64_t rows_most = variant & 4 ? 5 : 0;
+        assert_int_equal(reference_make(&r, ta, tb, M, N, K, a, LD, b, LD, rows_most, variant & 4 ? 1 : 3),
+                         0);
+        assert_true(r.rows == (rows_most ? rows_most : M) && r.cols == N && r.row[r.rows - 1] == M - 1);
+        for (int64_t j = 0; j < N; j++)
+            for (int64_t s = 0; s < r.rows; s++) {
+                double sum = 0, absolute = 0;
+                volatile float narrow = 0;
+                for (int64_t l = 0; l < K; l++) {
+                    float x = *at(ta, a, LD, r.row[s], l), y = *at(tb, b, LD, l, j);
+                    volatile float product = x * y;
+                    sum += (double)x * (double)y;
+                    absolute += fabs((double)x * (double)y);
+                    narrow = narrow + product;
+                }
+                assert_true(r.exact[j * r.rows + s] == sum && r.magnitude[j * r.rows + s] == absolute);
+                assert_true(r.single[j * r.rows + s] == narrow);
+            }
+        reference_free(&r);
+    }
+    free(a);
+    free(b);
+}
+
+/* The thread count must not change a bit; k = 0 and empty results are fine. */
+static void reference_threads_and_empty(void **state) {
+    enum { N = 90 };
+    float *a = malloc(N * N * sizeof *a);
+    struct reference one, four, empty;
+    (void)state;
+    family_fill(family_find("normal"), 3, 'A', N, N, N, a, N);
+    assert_int_equal(reference_make(&one, 'N', 'T', N, N, N, a, N, a, N, 0, 1), 0);
+    assert_int_equal(reference_make(&four, 'N', 'T', N, N, N, a, N, a, N, 0, 4), 0);
+    assert_memory_equal(one.exact, four.exact, N * N * sizeof(double));
+    assert_memory_equal(one.magnitude, four.magnitude, N * N * sizeof(double));
+    assert_memory_equal(one.single, four.single, N * N * sizeof(float));
+    reference_free(&one);
+    reference_free(&four);
+    assert_int_equal(reference_make(&empty, 'N', 'N', 2, 2, 0, a, 2, a, 1, 0, 0), 0);
+    assert_true(empty.exact[3] == 0 && empty.single[3] == 0.0f);
+    reference_free(&empty);
+    assert_int_equal(reference_make(&empty, 'N', 'N', 0, 5, 3, a, 1, a, 3, 0, 0), 0);
+    reference_free(&empty);
+    free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hand_computed),
+        cmocka_unit_test(equal_is_zero),
+        cmocka_unit_test(misplaced_never_passes),
+        cmocka_unit_test(zero_magnitude),
+        cmocka_unit_test(histogram),
+        cmocka_unit_test(bitwise),
+        cmocka_unit_test(reference_against_loop),
+        cmocka_unit_test(reference_threads_and_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

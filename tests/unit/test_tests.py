@@ -1,0 +1,91 @@
+"""The tests' own machinery: a program in which no test runs fails, whoever starts it."""
+import os
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+CHOOSING = """#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "%s/tests/kernels/choose.h"
+static void first(void **state) { (void)state; }
+static void second(void **state) { (void)state; }
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(first), cmocka_unit_test(second)};
+    const struct choice all = CHOICE(tests);
+    const int code = choose_tests(argc, argv, &all, 1);
+    return code != CHOOSE_RUN ? code : cmocka_run_group_tests(tests, NULL, NULL);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("choosing")
+    (folder / "choosing.c").write_text(CHOOSING % ROOT)
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "choosing.c", "-o", "choosing", "-lcmocka"],
+                   cwd=folder, check=True)
+    return folder / "choosing"
+
+
+def run(*command, **options):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
+
+
+def test_a_pattern_that_names_no_test_fails(program):
+    assert run(program, "--list").stdout.split() == ["first", "second"]
+    for pattern, ran in ((None, 2), ("first", 1), ("*", 2), ("s*", 1), ("!first", 1)):
+        done = run(program, *([pattern] if pattern else []))
+        assert done.returncode == 0 and f"{ran} test(s) run" in done.stdout + done.stderr, pattern
+    assert "second" in (done := run(program, "!first")).stdout + done.stderr and "[       OK ] first" not in done.stdout + done.stderr
+    for pattern in ("third", "firs", "", "!third"):
+        done = run(program, pattern)
+        assert done.returncode == 2 and f"no test is called '{pattern.lstrip('!')}'" in done.stderr
+
+
+def test_programs_that_choose_do_it_here():
+    """No program hands its argument to cmocka's filter by itself."""
+    users = [p.name for p in ROOT.glob("tests/*/*.[ch]*") if "cmocka_set_test_filter" in p.read_text()]
+    assert users == ["choose.h"]
+
+
+@pytest.mark.parametrize("says, passes", [("[==========] 3 test(s) run.", True), ("[==========] 0 test(s) run.", False), ("", False)])
+def test_make_fails_where_no_test_ran(says, passes, tmp_path):
+    log = ROOT / "out/test/tests-of-tests.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        done = run("make", "--no-print-directory", "--eval", f"tests-of-tests:\n\t@$(call program,tests-of-tests,echo '{says}')", "tests-of-tests",
+                   cwd=ROOT, env={**os.environ, "MAKEFLAGS": "", "MAKELEVEL": ""})
+    finally:
+        log.unlink(missing_ok=True)
+    assert (done.returncode == 0) == passes, done.stdout + done.stderr
+
+
+def stub(folder, name, text):
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def check_gpu(folder):
+    path = os.pathsep.join([str(folder), os.environ["PATH"]])
+    stub(folder, "compute-sanitizer", 'while [ "$1" != memcheck ] && [ $# -gt 3 ]; do shift; done; exit 0')
+    return run("sh", ROOT / "tests/gpu/check_gpu.sh", folder, env={**os.environ, "PATH": path})
+
+
+def test_check_gpu_asks_the_programs_for_their_tests(tmp_path):
+    asked = 'if [ "$1" = --list ]; then echo one; echo two; exit; fi; echo "ran $1"; '
+    for name in ("halftone", "test_check", "test_auto", "test_reproducible", "test_accuracy"):
+        stub(tmp_path, name, "exit 0")
+    stub(tmp_path, "test_product", asked + "exit 0")
+    stub(tmp_path, "test_direct", asked.replace("one", "three").replace("two", "four") + '[ "$1" = four ] && exit 77; exit 0')
+    done = check_gpu(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed, skipped = (next(l for l in done.stdout.splitlines() if l.startswith(word)) for word in ("passed:", "skipped:"))
+    assert {"one", "two", "three", "memcheck-one", "synccheck-four"} <= set(passed.split()) and "four" in skipped.split()
+    for silent in ("exit 0", "exit 3"):
+        stub(tmp_path, "test_direct", silent)
+        done = check_gpu(tmp_path)
+        assert done.returncode == 1 and "test_direct --list names no tests" in done.stdout

@@ -1,0 +1,396 @@
+/* Tests of gen/tpl. Cases are files: tests/unit/tpl/NAME.in with NAME.out (the expansion) or NAME.err (the
+ * refusals, as err_user words them). The first line of NAME.in, which the expander drops, is `// NAME=VALUE
+ * ... //@drop` and gives the parameters; `:=` makes one foldable. The emitter replaces the hole `fill` and
+ * keeps all others.
+ *
+ * With HALFTONE_UPDATE set, expectations are written instead of compared: read the diff. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <dirent.h>
+#include <locale.h>
+#include <cmocka.h>
+
+#include "../../gen/base/err.h"
+#include "../../gen/emit/tpl.h"
+
+enum { CASES_MAX = 256, PARAMS_MAX = 16, PATH_MAX_BYTES = 512, FUZZ_ROUNDS = 400 };
+
+struct test_params {
+    struct tpl_param list[PARAMS_MAX];
+    char names[PARAMS_MAX][32];
+    int count;
+};
+
+static char case_dir[PATH_MAX_BYTES];
+static char case_names[CASES_MAX][64];
+static int case_count;
+
+static void add_line(void *context, const char *line) {
+    text_addf(context, "%s%s", line, strchr(line, '\n') ? "" : "\n");
+}
+
+static bool emit_fill(void *context, const char *name, struct text *out, int indent) {
+    int *calls = context;
+    (*calls)++;
+    text_addf(out, "%*sfilled_by_emitter(%d);  \n%*swhile (more)\n", indent, "", *calls, indent, "");
+    return strcmp(name, "fill") == 0;
+}
+
+static void read_params(struct test_params *p, const struct text *in) {
+    p->count = 0;
+    if (in->len < 3 || strncmp(in->data, "// ", 3) != 0)
+        return;
+    const char *at = in->data + 3;
+    for (; p->count < PARAMS_MAX; p->count++) {
+        const size_t len = strcspn(at, ":= \n");
+        const bool foldable = at[len] == ':';
+        if ((at[len] != '=' && !foldable) || len >= 32)
+            return;
+        memcpy(p->names[p->count], at, len);
+        p->names[p->count][len] = '\0';
+        char *end;
+        const long value = strtol(at + len + (foldable ? 2 : 1), &end, 10);
+        p->list[p->count] = (struct tpl_param){p->names[p->count], 0, value, foldable};
+        at = end + (*end == ' ');
+    }
+}
+
+static bool expand(struct text *out, struct text *errors, const char *path, const struct text *in,
+                   const struct test_params *p) {
+    int calls = 0;
+    const struct tpl_options options = {path, p->list, p->count, emit_fill, &calls};
+    char *exact = malloc(in->len > 0 ? in->len : 1); /* the sanitizer sees any byte read beyond */
+    assert_non_null(exact);
+    if (in->len > 0)
+        memcpy(exact, in->data, in->len);
+    err_set_sink(add_line, errors);
+    const bool ok = tpl_expand(out, exact, in->len, &options);
+    err_set_sink(NULL, NULL);
+    free(exact);
+    return ok;
+}
+
+static struct text case_path(const char *dir, const char *name, const char *extension) {
+    struct text path = {0};
+    text_addf(&path, "%s%s.%s", dir, name, extension);
+    return path;
+}
+
+static void load(struct text *t, const char *name) {
+    struct text path = case_path(case_dir, name, "in");
+    if (!text_read_file(t, path.data))
+        fail_msg("cannot read %s", path.data);
+    text_free(&path);
+}
+
+/* Whether `got` is what the file says; on a difference prints both. */
+static bool same(const char *name, const char *extension, const struct text *got) {
+    struct text path = case_path(case_dir, name, extension);
+    struct text want = {0};
+    const bool update = getenv("HALFTONE_UPDATE") != NULL;
+    bool ok = update ? text_write_file(got, path.data) : text_read_file(&want, path.data);
+    if (ok && !update) {
+        ok = got->len == want.len && (got->len == 0 || memcmp(got->data, want.data, got->len) == 0);
+        if (!ok)
+            print_error("%s:\n--- wanted\n%s--- got\n%s---\n", path.data, want.data ? want.data : "",
+                        got->data ? got->data : "");
+    } else if (!ok) {
+        print_error("%s cannot be read or written; got\n%s", path.data, got->data ? got->data : "");
+    }
+    text_free(&want);
+    text_free(&path);
+    return ok;
+}
+
+static void test_cases(void **state) {
+    (void)state;
+    int failures = 0, refused = 0;
+    for (int i = 0; i < case_count; i++) {
+        struct text in = {0}, out = {0}, errors = {0};
+        struct test_params p;
+        struct text path = case_path("", case_names[i], "in");
+        load(&in, case_names[i]);
+        read_params(&p, &in);
+        const bool ok = expand(&out, &errors, path.data, &in, &p);
+        if (ok == (errors.len > 0) || (!ok && out.len > 0)) {
+            print_error("%s: result and reports disagree\n%s", path.data, errors.data ? errors.data : "");
+            failures++;
+        }
+        failures += !same(case_names[i], ok ? "out" : "err", ok ? &out : &errors);
+        refused += !ok;
+        text_free(&path);
+        text_free(&in);
+        text_free(&out);
+        text_free(&errors);
+    }
+    assert_int_equal(failures, 0);
+    assert_true(refused >= 15 && case_count - refused >= 20);
+}
+
+/* An expansion has nothing left to unroll: expanding it again changes nothing. */
+static void test_expansion_is_a_fixed_point(void **state) {
+    (void)state;
+    for (int i = 0; i < case_count; i++) {
+        struct text in = {0}, out = {0}, again = {0}, errors = {0};
+        struct test_params p;
+        load(&in, case_names[i]);
+        read_params(&p, &in);
+        if (expand(&out, &errors, "in", &in, &p)) {
+            assert_true(expand(&again, &errors, "out", &out, &p));
+            assert_int_equal(out.len, again.len);
+            assert_true(out.len == 0 || memcmp(out.data, again.data, out.len) == 0);
+        }
+        text_free(&in);
+        text_free(&out);
+        text_free(&again);
+        text_free(&errors);
+    }
+}
+
+static uint32_t next_random(uint32_t *seed) {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 17;
+    *seed ^= *seed << 5;
+    return *seed;
+}
+
+/* Deletes, doubles, swaps and overwrites bytes and short runs. */
+static void mutate(struct text *t, const struct text *in, uint32_t *seed) {
+    static const char *const pieces[] = {"{",
+                                         "}",
+                                         "(",
+                                         ")",
+                                         ";",
+                                         "[",
+                                         "\"",
+                                         "/*",
+                                         "*/",
+                                         "//",
+                                         "\n",
+                                         "\\\n",
+                                         "//@emit x\n",
+                                         "//@end\n",
+                                         "'",
+                                         "i",
+                                         "<",
+                                         "#",
+                                         "if (x)",
+                                         "else",
+                                         "for (",
+                                         "do",
+                                         ",",
+                                         "0x",
+                                         "case 1:",
+                                         "R\"(",
+                                         "break;",
+                                         "switch (x)",
+                                         "\n#pragma unroll\n",
+                                         "0",
+                                         "->",
+                                         "?"};
+    text_add_bytes(t, in->data, in->len);
+    const uint32_t edits = 1 + next_random(seed) % 6;
+    for (uint32_t e = 0; e < edits && t->len > 0; e++) {
+        const size_t at = next_random(seed) % t->len, left = t->len - at;
+        const size_t run = 1 + next_random(seed) % (left < 20 ? left : 20);
+        const char *piece = pieces[next_random(seed) % (sizeof pieces / sizeof *pieces)];
+        struct text next = {0};
+        text_add_bytes(&next, t->data, at);
+        switch (next_random(seed) % 4) {
+        case 0:
+            text_add_bytes(&next, t->data + at + run, left - run);
+            break;
+        case 1:
+            text_add_bytes(&next, t->data + at, run);
+            text_add_bytes(&next, t->data + at, left);
+            break;
+        case 2:
+            text_add(&next, piece);
+            text_add_bytes(&next, t->data + at, left);
+            break;
+        default:
+            text_add_bytes(&next, (const char[]){(char)next_random(seed)}, 1);
+            text_add_bytes(&next, t->data + at + 1, left - 1);
+        }
+        text_free(t);
+        *t = next;
+    }
+}
+
+static void test_no_crash_on_mutations(void **state) {
+    (void)state;
+    const char *rounds = getenv("HALFTONE_FUZZ_ROUNDS");
+    const long count = rounds ? strtol(rounds, NULL, 10) : FUZZ_ROUNDS;
+    uint32_t seed = 20240229;
+    long accepted = 0;
+    for (int i = 0; i < case_count; i++) {
+        struct text in = {0};
+        struct test_params p;
+        load(&in, case_names[i]);
+        read_params(&p, &in);
+        const bool slow = strncmp(case_names[i], "slow_", 5) == 0; /* runs into the limits */
+        for (long round = 0; round < (slow ? count / 100 : count); round++) {
+            struct text t = {0}, out = {0}, errors = {0};
+            mutate(&t, &in, &seed);
+            const bool ok = expand(&out, &errors, "fuzz", &t, &p);
+            assert_true(ok == (errors.len == 0));
+            assert_true(ok || out.len == 0);
+            accepted += ok;
+            text_free(&t);
+            text_free(&out);
+            text_free(&errors);
+        }
+        text_free(&in);
+    }
+    assert_true(accepted > 0);
+}
+
+static struct text expand_string(const char *s, const struct tpl_param *params, int count) {
+    struct text out = {0};
+    const struct tpl_options options = {"string", params, count, NULL, NULL};
+    assert_true(tpl_expand(&out, s, strlen(s), &options));
+    return out;
+}
+
+static void test_bytes_outside_loops_are_kept(void **state) {
+    (void)state;
+    static const char odd[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\r\n\"x(#pragma unroll)\" )x'";
+    struct text out = {0};
+    const struct tpl_options options = {"odd", NULL, 0, NULL, NULL};
+    assert_true(tpl_expand(&out, odd, sizeof odd - 1, &options));
+    static const char want[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\n\"x(#pragma unroll)\" )x'\n";
+    assert_int_equal(out.len, sizeof want - 1);
+    assert_memory_equal(out.data, want, out.len);
+    text_free(&out);
+    out = expand_string("", NULL, 0);
+    assert_int_equal(out.len, 0);
+    text_free(&out);
+}
+
+static void test_locale_does_not_matter(void **state) {
+    (void)state;
+    static const char loop[] = "{\n#pragma unroll\nfor (int i = 9999; i < 10001; i++) {\n    f(i);\n}\n}\n";
+    struct text plain = expand_string(loop, NULL, 0);
+    const char *other = setlocale(LC_ALL, "de_DE.UTF-8");
+    struct text local = expand_string(loop, NULL, 0);
+    setlocale(LC_ALL, "C");
+    if (!other)
+        print_message("no de_DE.UTF-8 here: compared under the C locale only\n");
+    assert_string_equal(plain.data, "{\nf(9999);\nf(10000);\n}\n");
+    assert_string_equal(plain.data, local.data);
+    text_free(&plain);
+    text_free(&local);
+}
+
+/* The caller's text stays as it is when there is a refusal, and is appended to otherwise. */
+static void test_output_is_appended(void **state) {
+    (void)state;
+    struct text out = {0}, errors = {0};
+    const struct tpl_options options = {"x", NULL, 0, NULL, NULL};
+    text_add(&out, "before\n");
+    assert_true(tpl_expand(&out, "x;", 2, &options));
+    assert_string_equal(out.data, "before\nx;\n");
+    err_reset();
+    err_set_sink(add_line, &errors);
+    assert_false(tpl_expand(&out, "//@end", 6, &options));
+    err_set_sink(NULL, NULL);
+    assert_int_equal(err_count(), 1);
+    assert_string_equal(out.data, "before\nx;\n");
+    text_free(&out);
+    text_free(&errors);
+}
+
+/* What a template says of its own names: int constants at the start of a line, as far as they are known. */
+static void test_constants(void **state) {
+    (void)state;
+    static const char text[] = "constexpr int A = BM / 32, B = A > 3 ? 7 : (A == 2) + 1; // C = 5\nconstexpr int D = sizeof(int), E = f(A, B), F = "
+                               "A || 1 / 0 > D, G = A && B ? B * 2 : 9;\n    constexpr int H = 1;\nconstexpr long I = 1;\nconstexpr int BM = 3, J = "
+                               "-A % 2;\nconstexpr int k(int x)\n{\n}\nconstexpr int K = BM <= 64 && BM != 63, L = 1 << 3 | 1;\n";
+    static const struct {
+        const char *name;
+        long value;
+        bool foldable;
+    } want[] = {{"BM", 64, false}, {"A", 2, true}, {"B", 2, false}, {"G", 4, true}, {"J", 0, false}, {"K", 1, false}, {"L", 9, false}};
+    enum { COUNT = sizeof want / sizeof *want };
+    struct tpl_param list[COUNT + 1] = {{"BM", 0, 64, false}};
+    int count = 1;
+    assert_true(tpl_read_constants(text, sizeof text - 1, "A G", list, &count, COUNT + 1));
+    assert_int_equal(count, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        const size_t length = list[i].length > 0 ? list[i].length : strlen(list[i].name);
+        assert_int_equal(length, strlen(want[i].name));
+        assert_memory_equal(list[i].name, want[i].name, length);
+        assert_int_equal(list[i].value, want[i].value);
+        assert_int_equal(list[i].foldable, want[i].foldable);
+    }
+    count = 1;
+    assert_false(tpl_read_constants(text, sizeof text - 1, "", list, &count, 3));
+    /* as a bound of a loop; comparisons elsewhere stay text */
+    struct text out = expand_string("{\n#pragma unroll\nfor (int i = 0; i < (N > 1 ? 2 : 1); i++) {\n    f(i + N, i < 2);\n}\n}\n",
+                                    (const struct tpl_param[]){{"N", 0, 3, true}}, 1);
+    assert_string_equal(out.data, "{\nf(3, 0 < 2);\nf(4, 1 < 2);\n}\n");
+    text_free(&out);
+}
+
+static void check_section(const char *in, const char *want) {
+    struct text out = {0}, errors = {0};
+    err_set_sink(add_line, &errors);
+    const bool ok = tpl_section(&out, "file.h", in, strlen(in), "abi");
+    err_set_sink(NULL, NULL);
+    assert_true(ok == (want != NULL));
+    if (want)
+        assert_string_equal(out.data, want);
+    else
+        assert_string_equal(errors.data,
+                            "file.h: wants one section between the lines /*@abi*/ and /*@end*/\n");
+    text_free(&out);
+    text_free(&errors);
+}
+
+static void test_section(void **state) {
+    (void)state;
+    check_section("a\n/*@abi*/\nint x; \n\n  y\r\n/*@end*/\nb\n", "int x;\n\n  y\n");
+    check_section("/*@other*/\n1\n/*@end*/\n/*@abi*/\n2\n/*@end*/\n/*@other*/\n3\n/*@end*/", "2\n");
+    check_section("/*@abi*/\n2\n", NULL);
+    check_section("/*@end*/\n2\n", NULL);
+    check_section("", NULL);
+    check_section("/*@abi*/\n2\n/*@end*/\n/*@abi*/\n2\n/*@end*/\n", NULL);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+static void list_cases(void) {
+    const char *root = getenv("HALFTONE_ROOT");
+    snprintf(case_dir, sizeof case_dir, "%s/tests/unit/tpl/", root ? root : ".");
+    DIR *dir = opendir(case_dir);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        const size_t len = strlen(entry->d_name);
+        if (len > 3 && len < sizeof case_names[0] && strcmp(entry->d_name + len - 3, ".in") == 0 &&
+            case_count < CASES_MAX)
+            snprintf(case_names[case_count++], sizeof case_names[0], "%.*s", (int)len - 3, entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    qsort(case_names, (size_t)case_count, sizeof case_names[0], compare_names);
+}
+
+int main(void) {
+    list_cases();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_expansion_is_a_fixed_point),
+        cmocka_unit_test(test_no_crash_on_mutations),
+        cmocka_unit_test(test_bytes_outside_loops_are_kept),
+        cmocka_unit_test(test_locale_does_not_matter),
+        cmocka_unit_test(test_output_is_appended),
+        cmocka_unit_test(test_constants), cmocka_unit_test(test_section),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
