@@ -21,9 +21,10 @@ static bool begins(const char *word, size_t len, const char *start) {
     return len >= strlen(start) && memcmp(word, start, strlen(start)) == 0;
 }
 
-/* Whether the abi text declares the word: "struct WORD {", "#define WORD " or "static inline int WORD(". */
+/* Whether the abi text declares the word; an enumerator begins a line and has its value behind it. */
 static bool is_declared(const struct rename *r, const char *word, size_t len) {
-    static const char *const forms[] = {"struct %.*s {", "#define %.*s ", "static inline int %.*s("};
+    static const char *const forms[] = {"struct %.*s {", "#define %.*s ", "static inline int %.*s(",
+                                        "enum %.*s {", "\n    %.*s = "};
     char text[128];
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         snprintf(text, sizeof text, forms[i], (int)len, word);
@@ -38,10 +39,9 @@ static bool is_renamed(const struct rename *r, const char *word, size_t len, enu
     /* of the compiler's command line: one name whatever the prefix; the last two are refused there */
     static const char *const switches[] = {"HT_SIMULATOR", "HT_JOIN", "HT_JOINING", "HT_MORE_SETS",
                                            "HT_SETS_ELSEWHERE"};
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (len == strlen(switches[i]) && begins(word, len, switches[i]))
             return false;
-    }
     if (begins(word, len, "ht_sim_") || begins(word, len, "HT_SIM_"))
         return false; /* the simulator, local wherever it is */
     return scope != RENAME_KERNEL || begins(word, len, kernel) || is_declared(r, word, len);

@@ -380,7 +380,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == STRIPS ? 2 : 1));
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
@@ -391,18 +391,16 @@ static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, in
 {
     if (operands[0].tiles != 0)
         return operands[0].tiles;
-    if (SCALES_ROWS && ht_pack_by_rows(row_blocks, k_tiles, SMS))
-        return WHOLE_ROWS;
-    return SCALES_ROWS && ht_pack_by_strips(k_tiles) ? STRIPS
-                                                   : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_BLOCKS_PER_SM);
+    const int mode = SCALES_ROWS ? ht_pack_mode_of(row_blocks, k_tiles, SMS) : (int)HT_PACK_TILES;
+    return mode != HT_PACK_TILES ? mode : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_BLOCKS_PER_SM);
 }
 
 // Blocks of 64 rows of an operand.
 static int blocks_of_rows(const pack_pair &p, const ht_pack_args &g)
 {
-    if (p.tiles == STRIPS)
+    if (p.tiles == HT_PACK_STRIPS)
         return p.long_rows > 0 && g.k_contiguous ? 64 / p.long_rows : 64 / STRIP_ROWS * p.pieces; //@mutate blocks-of-rows
-    return p.tiles == WHOLE_ROWS ? ROW_BLOCKS : p.pieces;
+    return p.tiles == HT_PACK_ROWS ? ROW_BLOCKS : p.pieces;
 }
 
 template <int CHECK>
@@ -440,7 +438,7 @@ static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, voi
 static bool swaps_operands(const pack_pair &p, int count)
 {
     const long long places = (long long)SMS * (SM_WARPS / STRIP_WARPS), all = (long long)p.blocks[0] + p.blocks[1];
-    if (count != 2 || p.tiles != STRIPS || p.long_rows == 0 || p.operand[0].k_contiguous == p.operand[1].k_contiguous)
+    if (count != 2 || p.tiles != HT_PACK_STRIPS || p.long_rows == 0 || p.operand[0].k_contiguous == p.operand[1].k_contiguous)
         return false;
     const bool whole_first = 2 * all > 3 * places;
     return p.operand[whole_first ? 1 : 0].k_contiguous != 0; // the one in whole rows is second and should be first, or the reverse
@@ -462,7 +460,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     p.k_tiles = operands[0].k_blocks / GROUP * ATOM_K / 64;
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
-    const int each = p.tiles == WHOLE_ROWS ? p.k_tiles : p.tiles == STRIPS ? STRIP_K / 64 : p.tiles;
+    const int each = p.tiles == HT_PACK_ROWS ? p.k_tiles : p.tiles == HT_PACK_STRIPS ? STRIP_K / 64 : p.tiles;
     const bool checks = operands[0].range_counts != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
@@ -482,14 +480,14 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
         swap_operands(&p);
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    if (p.tiles == WHOLE_ROWS)
+    if (p.tiles == HT_PACK_ROWS)
         return checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
                       : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls //@mutate launch
-    if (p.tiles == STRIPS)
+    if (p.tiles == HT_PACK_STRIPS)
         return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);
     return !checks            ? launch_pack<0>(p, (unsigned)blocks, batch, stream)

@@ -532,10 +532,10 @@ static void test_pack_tiles(void **state) {
     /* whole rows from 257 to 1024 k, if they are few: one piece, four numbers for 64 rows; else strips of 512 k */
     for (int64_t k = 256; k <= 1088; k += 64) {
         const int whole = k > 256 && k <= 1024;
-        assert_int_equal(ht_pack_by_rows(32, k / 64, 132), whole);
-        assert_int_equal(ht_pack_by_rows(64, k / 64, 132), whole && k <= 512);
-        assert_int_equal(ht_pack_by_rows(67, k / 64, 132), 0);
-        assert_int_equal(ht_pack_by_strips(k / 64), k > 256);
+        const int otherwise = k > 256 ? HT_PACK_STRIPS : HT_PACK_TILES;
+        assert_int_equal(ht_pack_mode_of(32, k / 64, 132), whole ? HT_PACK_ROWS : otherwise);
+        assert_int_equal(ht_pack_mode_of(64, k / 64, 132), whole && k <= 512 ? HT_PACK_ROWS : otherwise);
+        assert_int_equal(ht_pack_mode_of(67, k / 64, 132), otherwise);
         for (int64_t row_blocks = 32; row_blocks <= 67; row_blocks += 35) {
             const int tiles = ht_checked_call_tiles(&s, 132, row_blocks, k);
             const int expected = whole && row_blocks == 32 ? HT_PACK_ROWS : k > 256 ? HT_PACK_STRIPS : ht_checked_tiles(&s, 132, k);

@@ -6,14 +6,12 @@ constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, 
 constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
-constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a block's tiles
-
 struct pack_pair {
     ht_pack_args operand[2];
     int blocks[2]; // of an entry of each operand
     int pieces;    // of k, a block each for the same rows
-    int tiles;     // of a block: at most PACK_TILES, or one of the two above
-    int long_rows; // with STRIPS: rows of a block that takes them whole where k is contiguous, or 0
+    int tiles;     // of a block: at most PACK_TILES, or HT_PACK_ROWS, HT_PACK_STRIPS
+    int long_rows; // with HT_PACK_STRIPS: rows of a block that takes them whole where k is contiguous, or 0
     int k_tiles;   // tiles of 64 k
     int passes;    // operands and panels are more than L2 keeps
 };

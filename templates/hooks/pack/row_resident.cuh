@@ -1,4 +1,4 @@
-// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_by_rows), and what packing by strips takes whole. A block takes 16
+// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_mode), and what packing by strips takes whole. A block takes 16
 // rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
 // LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
 // contiguous:
@@ -289,7 +289,7 @@ template <int CHECK> static int init_rows(void)
     return code != 0 ? code : ht_prefer_smem(pack_rows<ROWS_LOADS, CHECK>, SMEM_PER_BLOCK);
 }
 
-// Up to 8 tiles of 64 k, and all else that ht_pack_by_rows lets come; such calls never copy the matrix.
+// Up to 8 tiles of 64 k, and all else that ht_pack_mode lets come; such calls never copy the matrix.
 template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {

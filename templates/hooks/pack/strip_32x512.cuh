@@ -1,4 +1,4 @@
-// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_by_strips), in schemes that scale rows.
+// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_mode), in schemes that scale rows.
 // A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
 // (absmax_exchange):
 //

@@ -28,89 +28,105 @@
 struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
-    const int
-        *a_row_absmax; /* per row of A: its largest finite magnitude as the bits of a float, from which the
-                             * row's scale follows (ht_row_exponent); unused without scaling */
+    /* Per row of A its largest finite magnitude as the bits of a float, from which the row's scale follows
+     * (ht_row_exponent); unused without scaling. */
+    const int *a_row_absmax;
     const int *b_col_absmax; /* per column of B */
     float *c;
-    float *partial; /* splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
-                             * schemes with exact sums 64-bit integers, not yet scaled */
+    /* Split-K partials, splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
+     * schemes with exact sums 64-bit integers, not yet scaled. */
+    float *partial;
     const float *alpha_ptr; /* device pointers that win over the values below; NULL: use the values */
     const float *beta_ptr;
-    long long ldc, c_stride;                        /* elements */
-    long long a_stride, b_stride;                   /* bytes between batch entries of the panels; 0: shared */
+    long long ldc, c_stride;                    /* elements */
+    long long a_stride, b_stride;               /* bytes between batch entries of the panels; 0: shared */
     long long a_absmax_stride, b_absmax_stride; /* elements */
     int m, n;
     int k_blocks; /* atoms of a row block: along k, all slices */
-    int splits;   /* k is cut into this many ordered parts */
+    int splits;   /* ordered split-K slices of k */
     int batch;
     float alpha, beta;
-    /* Kernels that read the operands as they are, instead of panels: element (row, k) is src[row * ld + k] when
-     * k_contiguous, else src[k * ld + row]; rows are those of A, or columns of B. */
+    /* Unpacked kernels read these instead of panels: element (row, k) is src[row * ld + k] when k_contiguous,
+     * else src[k * ld + row]; rows are those of A, or columns of B. */
     const float *a_src, *b_src;
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
-    int fma_only; /* they multiply in FP32 from the start, without looking at the data */
-    /* Data check, NULL: none. For 64 rows of A (columns of B) and each piece of k what pack counted (check/range_check). Kernels
-     * that read panels leave blocks of 64 x 64 alone that are not tame; those that read the operands all others. */
+    int fma_only; /* they use FFMA from the start, whatever the data */
+    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
+     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
+     * range; unpacked kernels skip all others. */
     const int *a_range_counts, *b_range_counts;
     long long a_range_stride, b_range_stride; /* elements between batch entries */
-    const int *a_any_flag, *b_any_flag; /* two ints, equal if any number of the operand may be negative; NULL: as if equal */
-    int k_segments, counts_per_block; /* of k; numbers of a piece: 1, or 4 of 16 rows each, of which the least counts */
-    int fallback_in_kernel; /* with a check, of kernels that can (ht_kernel_desc): they compute blocks that are not tame from the operands */
+    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    const int *a_any_flag, *b_any_flag;
+    int k_segments;
+    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
+    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
+     * a_src and b_src. */
+    int fallback_in_kernel;
 };
-/* Whether a kernel that reads the operands as they are takes B's columns as the rows of its bm x bn tiles, because that are
- * fewer tiles: 1 x n. share: more than one of so many fewer, since C is then stored by lines of bn numbers, not bm; 0: any. */
+/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
+ * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
+ * elements, not bm; 0: by any. */
 static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
     const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
     const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
     return swapped + (share > 0 ? straight / share : 0) < straight;
 }
-/* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which `together` blocks fit an SM, and never more than
- * four (their registers). Blocks of `most` where more than two rounds of them are needed: then memory decides. Else what takes least, a
- * round as long as its blocks' tiles and one more for their exchange of magnitudes. row_blocks: of both operands.
+/* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
+ * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
+ * Else what takes least, a wave as long as its blocks' tiles and one more for the exchange of row absmax.
+ * row_blocks: of both operands.
  *
- * Worked lines (a test holds them), 132 SMs, most 4, together 3: n = 1024, 32 row blocks of 16 tiles: 512 blocks of one tile find
- * 528 places, one round: 1. n = 1536, 48 x 24: 3 tiles 384 blocks, one round of 4. n = 2048, 64 x 32: 4 tiles 512 blocks on 396
- * places, two rounds of 5; 2 tiles 1024 blocks on 528, two of 3: 2. n = 4096, 128 x 64: 2048 blocks of 4 tiles are six rounds: 4. */
-static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms, int most, int together) {
+ * Worked example (a test holds it), 132 SMs, most 4, 3 blocks an SM: n = 1024, 32 row blocks of 16 tiles: 512
+ * blocks of one tile on 528 slots, one wave: 1. n = 1536, 48 x 24: 3 tiles 384 blocks, one wave of 4. n =
+ * 2048, 64 x 32: 4 tiles 512 blocks on 396 slots, two waves of 5; 2 tiles 1024 blocks on 528, two of 3: 2. n =
+ * 4096, 128 x 64: 2048 blocks of 4 tiles are six waves: 4. */
+static inline int ht_pack_tiles(long long row_blocks, long long k_tiles, int sms, int most,
+                                int blocks_per_sm) {
     int best = most;
     long long least = 0;
-    if (most <= 1 || row_blocks > 2LL * sms * together / ((k_tiles + most - 1) / most))
+    if (most <= 1 || row_blocks > 2LL * sms * blocks_per_sm / ((k_tiles + most - 1) / most))
         return most;
     for (int tiles = most; tiles > 0; tiles--) {
-        const int room = most * together / tiles, places = sms * (room < 4 ? room : 4);
-        const long long blocks = row_blocks * ((k_tiles + tiles - 1) / tiles), rounds = (blocks + places - 1) / places;
-        if (least == 0 || rounds * (tiles + 1) < least) {
-            least = rounds * (tiles + 1);
+        const int room = most * blocks_per_sm / tiles, slots = sms * (room < 4 ? room : 4);
+        const long long blocks = row_blocks * ((k_tiles + tiles - 1) / tiles);
+        const long long waves = (blocks + slots - 1) / slots;
+        if (least == 0 || waves * (tiles + 1) < least) {
+            least = waves * (tiles + 1);
             best = tiles;
         }
     }
     return best;
 }
-/* Whether packing that scales rows takes 16 of them whole in each block, k_tiles of 64 k: where one block of tiles has not all k and
- * registers have, and all blocks fit the SMs side by side: one of
- * 8 warps, or two that hold as much as 4 of those. row_blocks: of all operands.
+/* How packing that scales rows divides an operand among blocks; other schemes' packing goes by tiles. Values
+ * stand where a number of tiles could (ht_pack_args, tiles). */
+enum ht_pack_mode {
+    HT_PACK_TILES = 0,  /* of 64 rows x 64 k, ht_pack_tiles of them a block */
+    HT_PACK_ROWS = -1,  /* 16 rows whole, resident in registers */
+    HT_PACK_STRIPS = -2 /* 32 rows x 512 k, resident in registers */
+};
+/* k_tiles of 64 k; row_blocks: of all operands. Rows where a block of tiles has not all of k, registers have, and
+ * all blocks are resident at once: one of 8 warps an SM, or two of 4. Strips where rows do not fit so: on the H200
+ * they take 0.80 to 1.02 of the time that tiles take.
  *
- * Worked lines (a test holds them), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: yes. 2048 x 2048 x 1024, 64
- * x 16: 256 blocks, no. 2048 x 2048 x 512: 256 blocks of half as much, yes. */
-static inline int ht_pack_by_rows(long long row_blocks, long long k_tiles, int sms) {
+ * Worked example (a test holds it), 132 SMs: n = 1024, 32 row blocks of 16 tiles: 128 blocks: rows. 2048 x 2048 x
+ * 1024, 64 x 16: 256 blocks, strips. 2048 x 2048 x 512: 256 blocks of half as much, rows. k = 256: tiles. */
+static inline int ht_pack_mode_of(long long row_blocks, long long k_tiles, int sms) {
     const long long warps = k_tiles > 8 ? 8 : 4;
-    return k_tiles > 4 && k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps);
-}
-/* Whether packing that scales rows and does not take them whole goes by strips of 32 rows x 512 k, which wait in registers: where one block
- * of tiles has not all k. On the H200 strips take 0.80 to 1.02 of the time that tiles take. */
-static inline int ht_pack_by_strips(long long k_tiles) {
-    return k_tiles > 4;
+    if (k_tiles <= 4)
+        return HT_PACK_TILES;
+    return k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps) ? HT_PACK_ROWS : HT_PACK_STRIPS;
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *row_absmax; /* schemes that scale rows: the rows' magnitudes, rows rounded up to 64; NULL for the others */
-    int *absmax_exchange; /* schemes that scale rows: ht_exchange_ints ints, used while packing. Between launches all hold -1
-                             * if exchange_is_reset (the kernel leaves them so); else the launcher writes that first */
-    long long ld;   /* elements */
+    int *row_absmax; /* schemes that scale rows: as in ht_gemm_args, rows rounded up to 64; else NULL */
+    /* Schemes that scale rows: ht_exchange_ints ints through which blocks exchange row absmax. Between launches
+     * all hold -1 if exchange_is_reset (the kernel leaves them so); else the launcher writes that first. */
+    int *absmax_exchange;
+    long long ld;           /* elements */
     long long src_stride;   /* elements between batch entries */
     long long panel_stride; /* bytes */
     long long absmax_stride, exchange_stride;
@@ -119,16 +135,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. For each 64 rows and piece of 64 * tiles k
-     * one number: 8 times how many of the piece's elements are large beside their row's largest, in the row that has
-     * fewest, less 5 times the piece's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN or Inf. Where rows are packed
-     * whole, or by strips, it is four numbers, one for each 16 rows, and a strip's 512 k are a piece. */
+    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
+     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
+     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
+     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
     int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
     long long range_stride, copy_stride; /* elements between batch entries */
-    int *any_flag; /* the first int becomes `epoch`, and the second where a number is negative. Aligned to 8 bytes */
-    int epoch;   /* another in each call, so that nobody has to clear the second */
-    int tiles; /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; -1: whole rows; -2: strips; 0: as the launcher likes */
+    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    int *any_flag;
+    int epoch; /* another in each call, so that nobody has to clear the second */
+    /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
+     * chooses. */
+    int tiles;
 };
 #endif
 
@@ -501,14 +520,12 @@ constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, 
 constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
 
-constexpr int WHOLE_ROWS = -1, STRIPS = -2;                     // instead of a block's tiles
-
 struct pack_pair {
     ht_pack_args operand[2];
     int blocks[2]; // of an entry of each operand
     int pieces;    // of k, a block each for the same rows
-    int tiles;     // of a block: at most PACK_TILES, or one of the two above
-    int long_rows; // with STRIPS: rows of a block that takes them whole where k is contiguous, or 0
+    int tiles;     // of a block: at most PACK_TILES, or HT_PACK_ROWS, HT_PACK_STRIPS
+    int long_rows; // with HT_PACK_STRIPS: rows of a block that takes them whole where k is contiguous, or 0
     int k_tiles;   // tiles of 64 k
     int passes;    // operands and panels are more than L2 keeps
 };
@@ -689,7 +706,7 @@ template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int
         ht_st_relaxed_i32(at.arrived, -1);
 }
 
-// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_by_rows), and what packing by strips takes whole. A block takes 16
+// pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_mode), and what packing by strips takes whole. A block takes 16
 // rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
 // LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
 // contiguous:
@@ -980,7 +997,7 @@ template <int CHECK> static int init_rows(void)
     return code != 0 ? code : ht_prefer_smem(pack_rows<ROWS_LOADS, CHECK>, SMEM_PER_BLOCK);
 }
 
-// Up to 8 tiles of 64 k, and all else that ht_pack_by_rows lets come; such calls never copy the matrix.
+// Up to 8 tiles of 64 k, and all else that ht_pack_mode lets come; such calls never copy the matrix.
 template <int CHECK>
 static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks, unsigned batch, void *stream)
 {
@@ -989,7 +1006,7 @@ static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks
                          : ht_launch_dependent(pack_rows<FEW_LOADS, CHECK>, blocks, 1, batch, ROWS_WARPS * 32, smem_bytes, stream, p);
 }
 
-// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_by_strips), in schemes that scale rows.
+// pack/strip_32x512: what is not packed by whole rows and has more k than a block of tiles (ht_pack_mode), in schemes that scale rows.
 // A block takes a strip of 32 rows x 512 k and holds it as pack_rows does, while it tells the blocks of the same rows what it has measured
 // (absmax_exchange):
 //
@@ -1559,7 +1576,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == STRIPS ? 2 : 1));
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
@@ -1570,18 +1587,16 @@ static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, in
 {
     if (operands[0].tiles != 0)
         return operands[0].tiles;
-    if (SCALES_ROWS && ht_pack_by_rows(row_blocks, k_tiles, SMS))
-        return WHOLE_ROWS;
-    return SCALES_ROWS && ht_pack_by_strips(k_tiles) ? STRIPS
-                                                   : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_BLOCKS_PER_SM);
+    const int mode = SCALES_ROWS ? ht_pack_mode_of(row_blocks, k_tiles, SMS) : (int)HT_PACK_TILES;
+    return mode != HT_PACK_TILES ? mode : ht_pack_tiles(row_blocks, k_tiles, SMS, PACK_TILES, PACK_BLOCKS_PER_SM);
 }
 
 // Blocks of 64 rows of an operand.
 static int blocks_of_rows(const pack_pair &p, const ht_pack_args &g)
 {
-    if (p.tiles == STRIPS)
+    if (p.tiles == HT_PACK_STRIPS)
         return p.long_rows > 0 && g.k_contiguous ? 64 / p.long_rows : 64 / STRIP_ROWS * p.pieces;
-    return p.tiles == WHOLE_ROWS ? ROW_BLOCKS : p.pieces;
+    return p.tiles == HT_PACK_ROWS ? ROW_BLOCKS : p.pieces;
 }
 
 template <int CHECK>
@@ -1619,7 +1634,7 @@ static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, voi
 static bool swaps_operands(const pack_pair &p, int count)
 {
     const long long places = (long long)SMS * (SM_WARPS / STRIP_WARPS), all = (long long)p.blocks[0] + p.blocks[1];
-    if (count != 2 || p.tiles != STRIPS || p.long_rows == 0 || p.operand[0].k_contiguous == p.operand[1].k_contiguous)
+    if (count != 2 || p.tiles != HT_PACK_STRIPS || p.long_rows == 0 || p.operand[0].k_contiguous == p.operand[1].k_contiguous)
         return false;
     const bool whole_first = 2 * all > 3 * places;
     return p.operand[whole_first ? 1 : 0].k_contiguous != 0; // the one in whole rows is second and should be first, or the reverse
@@ -1641,7 +1656,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     p.k_tiles = operands[0].k_blocks / GROUP * ATOM_K / 64;
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
-    const int each = p.tiles == WHOLE_ROWS ? p.k_tiles : p.tiles == STRIPS ? STRIP_K / 64 : p.tiles;
+    const int each = p.tiles == HT_PACK_ROWS ? p.k_tiles : p.tiles == HT_PACK_STRIPS ? STRIP_K / 64 : p.tiles;
     const bool checks = operands[0].range_counts != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
@@ -1661,14 +1676,14 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
         swap_operands(&p);
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
-    if (p.tiles == WHOLE_ROWS)
+    if (p.tiles == HT_PACK_ROWS)
         return checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
                       : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls
-    if (p.tiles == STRIPS)
+    if (p.tiles == HT_PACK_STRIPS)
         return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);
     return !checks            ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
