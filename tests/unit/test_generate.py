@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import AMD, GEN, NVIDIA, ROOT, gen
+from conftest import AMD, GEN, NVIDIA, ROOT, gen, SIM
 
 SCHEMES = [line.split()[0] for line in gen("list", "schemes").stdout.splitlines()]
 FP16 = {"half", "markidis", "ootomo", "egemm", "legemm", "f16x3"}
@@ -319,8 +319,77 @@ def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     gen("emit", "--gpu", "a800", "--scheme", "fiction", "--out", tmp_path / "set", root=root, binary=binary)
     kernels = list((tmp_path / "set").glob("ht_fiction_*.cu"))
     assert kernels and (tmp_path / "set" / "ht_pack_fiction_sm80.cu").exists()
-    from conftest import SIM
     subprocess.run([*SIM, "-c", str(kernels[0]), "-o", str(tmp_path / "k.o")], check=True)
+
+
+RUN_FAMILY = r"""
+#include "ht_abi.h"
+#include "sim/sim_api.h"
+#include <math.h>
+#include <stdio.h>
+#include <vector>
+extern "C" int KERNEL_init(void);
+extern "C" int KERNEL_launch(const struct ht_gemm_args *args, void *stream);
+int main(void) {
+    const int m = 21, n = 3, k = 300;
+    std::vector<float> a(m * k), b(k * n), c(m * n, 7.0f);
+    for (int i = 0; i < m * k; i++)
+        a[i] = (float)(i * 37 % 61 - 30);
+    for (int i = 0; i < k * n; i++)
+        b[i] = (float)(i * 53 % 41 - 20);
+    ht_sim_register(a.data(), a.size() * 4), ht_sim_register(b.data(), b.size() * 4), ht_sim_register(c.data(), c.size() * 4);
+    struct ht_gemm_args g = {};
+    g.a_src = a.data(), g.b_src = b.data(), g.c = c.data();
+    g.a_ld = m, g.b_ld = k, g.ldc = m, g.b_k_contiguous = 1;
+    g.m = m, g.n = n, g.k = k, g.splits = 1, g.batch = 1, g.alpha = 1.0f;
+    if (KERNEL_init() != 0 || KERNEL_launch(&g, NULL) != 0)
+        return 2;
+    int wrong = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            double sum = 0; // of small integers: every order gives the same
+            for (int l = 0; l < k; l++)
+                sum += (double)a[l * m + i] * b[j * k + l];
+            wrong += c[j * m + i] != sum;
+        }
+    printf("%d wrong\n", wrong);
+    return wrong != 0;
+}
+"""
+
+
+def test_adding_a_family_is_a_template_and_its_rows(tmp_path):
+    """A fictional family: GEMV's kernel under another name. Touches a template with its sample, a name in the ABI and a row of each
+    of the three tables that gen/emit/emit.c names; its kernel is planned, generated, and right in the simulator."""
+    root = copy_of_generator(tmp_path)
+    for name in ("skeletons/gemv.cu", "samples/gemv.h"):
+        text = (root / "templates" / name).read_text().replace("samples/gemv", "samples/fiction")
+        (root / "templates" / name.replace("gemv", "fiction")).write_text(text)
+    for name, old, row in (
+            ("runtime/ht_abi.h", "    HT_FAMILY_FALLBACK,", "    HT_FAMILY_FICTION,\n"),
+            ("gen/facts/skeleton.c", "    [HT_FAMILY_FALLBACK] =",
+             '    [HT_FAMILY_FICTION] = {UNPACKED("fiction", "fiction"), OF_WARPS, FOLDS_SIMT,\n'
+             '        .hooks = {"=launch", SUMS, "stage/operand_view"},\n'
+             '        .tiles = {{8, 4, 256, 0, 4, 1, ALWAYS, "fiction"}}},\n'),
+            ("gen/model/family.c", "    [HT_FAMILY_FALLBACK] =", "    [HT_FAMILY_FICTION] = {FAMILY(gemv, NULL)},\n"),
+            ("gen/emit/emit.c", "    [HT_FAMILY_FALLBACK] =", '    [HT_FAMILY_FICTION] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},\n')):
+        text = (root / name).read_text()
+        assert text.count(old) == 1, name
+        (root / name).write_text(text.replace(old, row + old))
+    binary = tmp_path / "gen"
+    build_generator(root, binary)
+    gen("emit", "--gpu", "a800", "--scheme", "bf16x6u", "--out", tmp_path / "set", root=root, binary=binary)
+    (kernel,) = (tmp_path / "set").glob("ht_fiction_8x4x256_*.cu")
+    assert kernel.stem in (tmp_path / "set/manifest").read_text() and kernel.stem in (tmp_path / "set/dispatch.c").read_text()
+    main, program = tmp_path / "main.cpp", tmp_path / "program"
+    main.write_text(RUN_FAMILY.replace("KERNEL", kernel.stem))
+    sim = [word for word in SIM if not word.startswith("-I")] + [f"-I{root}/runtime"]
+    for source in (kernel, main):
+        subprocess.run([*sim, "-c", str(source), "-o", str(source.with_suffix(".o"))], check=True)
+    subprocess.run(["g++", "-o", str(program), str(kernel.with_suffix(".o")), str(main.with_suffix(".o")),
+                    *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o")), "-lpthread", "-lm"], check=True)
+    run = subprocess.run([str(program)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_tiles_of_warpgroups_can_be_asked_for(tmp_path):
