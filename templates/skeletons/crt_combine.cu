@@ -17,6 +17,14 @@ HT_DEVICE void transpose(const unsigned *x, unsigned *y)
     y[3] = __byte_perm(high[0], high[1], 0x7632);
 }
 
+// Of host and device.
+static __host__ __device__ __forceinline__ bool is_power_of_two(unsigned long long alpha,
+                                                                unsigned long long beta)
+{
+    const unsigned long long field = alpha >> 52 & 0x7ff;
+    return (beta << 1) == 0 && (alpha & 0xfffffffffffffull) == 0 && field != 0 && field != 0x7ff;
+}
+
 HT_DEVICE unsigned long long read_scalar(const double *pointer, double value)
 {
     unsigned long long bits;
@@ -28,22 +36,21 @@ HT_DEVICE unsigned long long read_scalar(const double *pointer, double value)
 
 struct scalars {
     unsigned long long alpha, beta;
-    int is_power; // beta is 0 and alpha 2^shift with the sign
+    bool is_power; // beta is 0 and alpha a power of two, 2^shift, with a sign
     int shift;
     unsigned sign;
 };
 
 HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g)
 {
-    scalars by = {read_scalar(g.alpha_ptr, g.alpha), read_scalar(g.beta_ptr, g.beta), 0, 0, 0};
-    const int field = (int)(by.alpha >> 52 & 0x7ff);
-    by.is_power =
-        ht_crt_is_zero(by.beta) && (by.alpha & 0xfffffffffffffull) == 0 && field != 0 && field != 0x7ff;
-    by.shift = field - 1023;
+    scalars by = {read_scalar(g.alpha_ptr, g.alpha), read_scalar(g.beta_ptr, g.beta), false, 0, 0};
+    by.is_power = is_power_of_two(by.alpha, by.beta);
+    by.shift = (int)(by.alpha >> 52 & 0x7ff) - 1023;
     by.sign = ht_crt_sign(by.alpha);
     return by;
 }
 
+template <bool POWER>
 HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, long long entry,
                              const unsigned *residues, int row, int col)
 {
@@ -55,14 +62,17 @@ HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, lo
                       ht_ldg_i32(g.b_exponents + entry * g.b_exponent_stride + col);
     ht_crt_value(residues, value);
     unsigned long long result;
-    if (by.is_power && scale < CRT_POISONED / 2)
-        result = ht_crt_to_fp64(value, scale - by.shift, by.sign);
+    if (POWER || (by.is_power && scale < CRT_POISONED / 2))
+        result = scale < CRT_POISONED / 2 ? ht_crt_to_fp64(value, scale - by.shift, by.sign) : CRT_NAN;
     else
         result = ht_crt_axpby(value, scale, by.alpha, by.beta,
                               ht_crt_is_zero(by.beta) ? 0 : (unsigned long long)ht_ldg_i64(c));
     ht_stg_i64(c, (long long)result);
 }
 
+// POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
+// the other one is three times as long.
+template <bool POWER>
 static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combine_args g)
 {
     const int thread = (int)threadIdx.x, tile = (int)blockIdx.x / PIECES, piece = (int)blockIdx.x % PIECES,
@@ -94,8 +104,8 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combi
 #pragma unroll
         for (int e = 0; e < 4; e++) {
             const int at = piece * 16 + w * 4 + e;
-            store_element(g, by, entry, residues[e], row0 + ht_crt_row(thread, at),
-                          col0 + ht_crt_column(thread, at));
+            store_element<POWER>(g, by, entry, residues[e], row0 + ht_crt_row(thread, at),
+                                 col0 + ht_crt_column(thread, at));
         }
     }
 }
@@ -103,5 +113,10 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combi
 static int launch(const ht_crt_combine_args &g, void *stream)
 {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch(combine, tiles * PIECES, 1, (unsigned)g.batch, CRT_THREADS, 0, stream, g);
+    unsigned long long alpha, beta;
+    __builtin_memcpy(&alpha, &g.alpha, sizeof alpha);
+    __builtin_memcpy(&beta, &g.beta, sizeof beta);
+    const bool power = !g.alpha_ptr && !g.beta_ptr && is_power_of_two(alpha, beta);
+    return ht_launch(power ? combine<true> : combine<false>, tiles * PIECES, 1, (unsigned)g.batch,
+                     CRT_THREADS, 0, stream, g);
 }

@@ -33,22 +33,12 @@ HT_DEVICE int segments_of(const ht_crt_pack_args &g)
     return (g.k + CRT_SEGMENT - 1) / CRT_SEGMENT;
 }
 
-// The bits of an element; zeros beyond the matrix.
-HT_DEVICE unsigned long long load_element(const ht_crt_pack_args &g, const double *src, int row, int k)
+// Where element (row, k) is, in 64-bit words; K_MAJOR: k is what lies together.
+template <bool K_MAJOR>
+HT_DEVICE const long long *element_at(const ht_crt_pack_args &g, long long entry, int row, int k)
 {
-    if (row >= g.rows || k >= g.k)
-        return 0;
-    const long long at = g.k_contiguous ? row * g.ld + k : k * g.ld + row;
-    return (unsigned long long)ht_ldg_i64((const long long *)(const void *)src + at);
-}
-
-// Its upper word without the sign.
-HT_DEVICE unsigned load_high(const ht_crt_pack_args &g, const double *src, int row, int k)
-{
-    if (row >= g.rows || k >= g.k)
-        return 0;
-    const long long at = g.k_contiguous ? row * g.ld + k : k * g.ld + row;
-    return (unsigned)ht_ldg_i32((const int *)(const void *)src + 2 * at + 1) & 0x7fffffffu;
+    return (const long long *)(const void *)(g.src + entry * g.src_stride) +
+           (K_MAJOR ? row * g.ld + k : k * g.ld + row);
 }
 
 HT_DEVICE unsigned load_shared(unsigned s)
@@ -71,50 +61,57 @@ template <bool K_MAJOR> HT_DEVICE int share_of_thread(void)
     return K_MAJOR ? (int)threadIdx.x % 8 : (int)threadIdx.x / MEASURE_ROWS;
 }
 
-// The same from the matrix once more, where all that a thread has seen is subnormal: the binade of the
-// largest is that of all their bits together.
-HT_DEVICE int binade_of_subnormal(const ht_crt_pack_args &g, const double *src, int row, int k0, int share)
+// Elements of a thread that the matrix has: every eighth k from `at` on while there are any of `left` k.
+struct measured_row {
+    const long long *at;
+    long long step; // from one to the next
+    int left;
+};
+
+// Of elements that are all subnormal, from the matrix once more. The binade of the largest is that of all
+// their bits together.
+HT_DEVICE int binade_of_subnormal(const measured_row &x)
 {
     unsigned long long all = 0;
 #pragma unroll 1
-    for (int i = 0; i < MEASURE_HELD; i++)
-        all |= load_element(g, src, row, k0 + i * 8 + share);
+    for (int i = 0; i < MEASURE_HELD && i * 8 < x.left; i++)
+        all |= (unsigned long long)ht_ldg_i64(x.at + i * x.step);
     return ht_crt_binade((unsigned)all, (unsigned)(all >> 32) & 0x7fffffffu);
 }
 
-HT_DEVICE unsigned long long sum_of_subnormal(const ht_crt_pack_args &g, const double *src, int row, int k0,
-                                              int share, int binade)
+HT_DEVICE unsigned long long sum_of_subnormal(const measured_row &x, int binade)
 {
     unsigned long long sum = 0;
 #pragma unroll 1
-    for (int i = 0; i < MEASURE_HELD; i++) {
-        const int k = k0 + i * 8 + share;
-        const unsigned long long x = load_element(g, src, row, k);
-        const unsigned long long part = ht_crt_part_subnormal((unsigned)x, (unsigned)(x >> 32), binade);
-        sum += k < g.k ? part * part : 0;
+    for (int i = 0; i < MEASURE_HELD && i * 8 < x.left; i++) {
+        const unsigned long long bits = (unsigned long long)ht_ldg_i64(x.at + i * x.step);
+        const unsigned long long part = ht_crt_part_subnormal((unsigned)bits, (unsigned)(bits >> 32), binade);
+        sum += part * part;
     }
     return sum;
 }
 
-template <bool K_MAJOR>
-HT_DEVICE void measure_segment(const ht_crt_pack_args &g, long long entry, int block)
+template <bool K_MAJOR> HT_DEVICE void measure_segment(const ht_crt_pack_args &g, long long entry, int block)
 {
     const unsigned smem = ht_smem_base<MEASURE_BYTES>();
-    const double *const src = g.src + entry * g.src_stride;
     const int strips = (g.rows + MEASURE_ROWS - 1) / MEASURE_ROWS, segment = block / strips,
               k0 = segment * CRT_SEGMENT;
     const int own = row_of_thread<K_MAJOR>(), share = share_of_thread<K_MAJOR>(),
               row = block % strips * MEASURE_ROWS + own;
     const unsigned at = smem + (unsigned)(own * 8 + share) * 4;
-    unsigned high[MEASURE_HELD];
+    const measured_row x = {element_at<K_MAJOR>(g, entry, row, k0 + share), 8 * (K_MAJOR ? 1 : g.ld),
+                            row < g.rows ? g.k - k0 - share : 0};
+    unsigned high[MEASURE_HELD]; // upper words without their signs
     unsigned largest = 0;
 #pragma unroll
     for (int i = 0; i < MEASURE_HELD; i++) {
-        high[i] = load_high(g, src, row, k0 + i * 8 + share);
+        high[i] = i * 8 < x.left
+                      ? (unsigned)ht_ldg_i32((const int *)(const void *)(x.at + i * x.step) + 1) & 0x7fffffffu
+                      : 0;
         largest = high[i] > largest ? high[i] : largest;
     }
-    int most = largest >> 20 != 0 ? (int)(largest >> 20) - 1023
-                                  : binade_of_subnormal(g, src, row, k0, share); // -1075: zeros alone
+    int most =
+        largest >> 20 != 0 ? (int)(largest >> 20) - 1023 : binade_of_subnormal(x); // -1075: zeros alone
     ht_sts4(at, ht_as_float((unsigned)most));
     ht_barrier();
 #pragma unroll
@@ -127,10 +124,10 @@ HT_DEVICE void measure_segment(const ht_crt_pack_args &g, long long entry, int b
 #pragma unroll
         for (int i = 0; i < MEASURE_HELD; i++) {
             const unsigned part = ht_crt_part(high[i], most);
-            sum += k0 + i * 8 + share < g.k ? part * part : 0; // at most 2^15: no overflow
+            sum += i * 8 < x.left ? part * part : 0; // at most 2^15: no overflow
         }
     } else if (most > -1075) {
-        sum = sum_of_subnormal(g, src, row, k0, share, most);
+        sum = sum_of_subnormal(x, most);
     }
     ht_sts4(at + PACK_THREADS * 4, ht_as_float((unsigned)sum));
     ht_sts4(at + 2 * PACK_THREADS * 4, ht_as_float((unsigned)(sum >> 32)));
@@ -175,22 +172,24 @@ HT_DEVICE unsigned word_at(int row, int k)
 // A block's elements into shared memory. Where rows are contiguous a warp takes pieces of four, 32 bytes:
 // of neighbouring k they are in banks of their own.
 template <bool K_MAJOR>
-HT_DEVICE void load_block(const ht_crt_pack_args &g, const double *src, int row0, int k0, unsigned smem)
+HT_DEVICE void load_block(const ht_crt_pack_args &g, long long entry, int row0, int k0, unsigned smem)
 {
     const int thread = (int)threadIdx.x;
+    const int row = K_MAJOR ? thread / SPLIT_K : thread % 4,
+              k = K_MAJOR ? thread % SPLIT_K : thread / 4; // and each fourth row
+    const long long *const at = element_at<K_MAJOR>(g, entry, row0 + row, k0 + k);
+    const long long step = K_MAJOR ? 4 * g.ld : 4;
+    const int left = k0 + k < g.k ? g.rows - row0 - row : 0;
+    const unsigned to = smem + word_at(row, k);
     unsigned long long x[SPLIT_ELEMENTS];
 #pragma unroll
     for (int i = 0; i < SPLIT_ELEMENTS; i++) {
-        const int row = K_MAJOR ? thread / SPLIT_K + i * 4 : thread % 4 + i * 4,
-                  k = K_MAJOR ? thread % SPLIT_K : thread / 4;
-        x[i] = load_element(g, src, row0 + row, k0 + k);
+        x[i] = i * 4 < left ? (unsigned long long)ht_ldg_i64(at + i * step) : 0;
     }
 #pragma unroll
     for (int i = 0; i < SPLIT_ELEMENTS; i++) {
-        const int row = K_MAJOR ? thread / SPLIT_K + i * 4 : thread % 4 + i * 4,
-                  k = K_MAJOR ? thread % SPLIT_K : thread / 4;
-        ht_sts4(smem + word_at(row, k), ht_as_float((unsigned)x[i]));
-        ht_sts4(smem + PLANE_BYTES + word_at(row, k), ht_as_float((unsigned)(x[i] >> 32)));
+        ht_sts4(to + word_at(i * 4, 0), ht_as_float((unsigned)x[i]));
+        ht_sts4(to + word_at(i * 4, 0) + PLANE_BYTES, ht_as_float((unsigned)(x[i] >> 32)));
     }
 }
 
@@ -230,13 +229,12 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 2)
     if ((int)blockIdx.x >= p.blocks[second])
         return;
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const double *const src = g.src + entry * g.src_stride;
     const unsigned smem = ht_smem_base<SPLIT_BYTES>();
     const int steps = g.k_blocks * 2, row_block = (int)blockIdx.x / steps, step = (int)blockIdx.x % steps;
     if (g.k_contiguous)
-        load_block<true>(g, src, row_block * 64, step * SPLIT_K, smem);
+        load_block<true>(g, entry, row_block * 64, step * SPLIT_K, smem);
     else
-        load_block<false>(g, src, row_block * 64, step * SPLIT_K, smem);
+        load_block<false>(g, entry, row_block * 64, step * SPLIT_K, smem);
     const int own = (int)threadIdx.x / 4, chunk = (int)threadIdx.x % 4;
     const int s = exponent_of(g, entry, row_block * 64 + own);
     if (step == 0 && chunk == 0)

@@ -204,6 +204,14 @@ int main(int argc, char **argv) {
     last.batch = batch;
     last.alpha = alpha;
     last.beta = beta;
+    if (m % 2 != 0) { /* by way of the device */
+        double *by = (double *)memory(2 * sizeof(double));
+        by[0] = alpha;
+        by[1] = beta;
+        last.alpha_ptr = by;
+        last.beta_ptr = by + 1;
+        last.alpha = last.beta = 0;
+    }
     if (crt_part_combine(&last) != 0)
         return failed("combine");
     if (reference(alpha, beta, expected) != 0) {
