@@ -332,26 +332,32 @@ extern "C" int KERNEL_init(void);
 extern "C" int KERNEL_launch(const struct ht_gemm_args *args, void *stream);
 int main(void) {
     const int m = 21, n = 3, k = 300;
-    std::vector<float> a(m * k), b(k * n), c(m * n, 7.0f);
-    for (int i = 0; i < m * k; i++)
-        a[i] = (float)(i * 37 % 61 - 30);
-    for (int i = 0; i < k * n; i++)
-        b[i] = (float)(i * 53 % 41 - 20);
-    ht_sim_register(a.data(), a.size() * 4), ht_sim_register(b.data(), b.size() * 4), ht_sim_register(c.data(), c.size() * 4);
-    struct ht_gemm_args g = {};
-    g.a_src = a.data(), g.b_src = b.data(), g.c = c.data();
-    g.a_ld = m, g.b_ld = k, g.ldc = m, g.b_k_contiguous = 1;
-    g.m = m, g.n = n, g.k = k, g.splits = 1, g.batch = 1, g.alpha = 1.0f;
-    if (KERNEL_init() != 0 || KERNEL_launch(&g, NULL) != 0)
-        return 2;
     int wrong = 0;
-    for (int j = 0; j < n; j++)
-        for (int i = 0; i < m; i++) {
-            double sum = 0; // of small integers: every order gives the same
-            for (int l = 0; l < k; l++)
-                sum += (double)a[l * m + i] * b[j * k + l];
-            wrong += c[j * m + i] != sum;
-        }
+    if (KERNEL_init() != 0)
+        return 2;
+    for (int along = 0; along < 2; along++) { // A's rows contiguous, then its k
+        std::vector<float> a(m * k), b(k * n), c(m * n, 7.0f);
+        const int row = along ? k : 1, step = along ? 1 : m;
+        for (int i = 0; i < m * k; i++)
+            a[i] = (float)(i * 37 % 61 - 30);
+        for (int i = 0; i < k * n; i++)
+            b[i] = (float)(i * 53 % 41 - 20);
+        ht_sim_register(a.data(), a.size() * 4), ht_sim_register(b.data(), b.size() * 4), ht_sim_register(c.data(), c.size() * 4);
+        struct ht_gemm_args g = {};
+        g.a_src = a.data(), g.b_src = b.data(), g.c = c.data();
+        g.a_ld = along ? k : m, g.b_ld = k, g.ldc = m, g.a_k_contiguous = along, g.b_k_contiguous = 1;
+        g.m = m, g.n = n, g.k = k, g.splits = 1, g.batch = 1, g.alpha = 1.0f;
+        if (KERNEL_launch(&g, NULL) != 0)
+            return 2;
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++) {
+                double sum = 0; // of small integers: every order gives the same
+                for (int l = 0; l < k; l++)
+                    sum += (double)a[i * row + l * step] * b[j * k + l];
+                wrong += c[j * m + i] != sum;
+            }
+        ht_sim_unregister(a.data()), ht_sim_unregister(b.data()), ht_sim_unregister(c.data());
+    }
     printf("%d wrong\n", wrong);
     return wrong != 0;
 }
