@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
 
-    // ---- prologue: PREFETCH_STAGES stages on their way, the first one landed
+    // ---- prologue: PREFETCH_STAGES stages in flight, the first one landed
     //@emit prologue
 #pragma unroll
     for (int s = 0; s < PREFETCH_STAGES; s++) {

@@ -4,14 +4,14 @@
 //
 //   device memory -> shared memory, STAGES - 1 steps ahead -> registers, widened to FP64 -> MMAs -> shared memory -> C
 //
-// DMMA has the rate of FP32's multiply-adds, and ask shared memory for a quarter of what those ask for. Products of FP32 numbers
+// DMMA has the rate of FFMA, and ask shared memory for a quarter of what those ask for. Products of FP32 numbers
 // are exact in FP64, so a result is the exact one rounded once, but for k times 2^-53 of the largest partial sum.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int MI = WM / 8, NI = WN / 8, ROW_TILES = MI / 2; // rows and columns of a lane in a fragment, eight apart
 constexpr int MMA_K = 8, K_PER_LANE = MMA_K / 4; // k of an MMA, and a lane's of them, four apart; with 16 there would be three blocks an SM, not four
 constexpr int P_BYTES = ht_copy_bytes<BM>, STAGE_BYTES = P_BYTES + ht_copy_bytes<BN>;
 constexpr int SMEM_UNIT = 128; // in which shared memory is given
-// The tile of sums, as lines of what lies side by side in C: what a warp stores meets no bank twice.
+// The tile of sums, as lines of what is contiguous in C: what a warp stores meets no bank twice.
 template <bool SWAP_AB> constexpr int SUM_PITCH = SWAP_AB ? BN + 8 : BM + 4; //@mutate sum-pitch
 constexpr int SUM_BYTES = 4 * (BN * SUM_PITCH<false> > BM * SUM_PITCH<true> ? BN * SUM_PITCH<false> : BM * SUM_PITCH<true>);
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > SUM_BYTES ? STAGES * STAGE_BYTES : SUM_BYTES;
@@ -186,7 +186,7 @@ HT_DEVICE void global_store(float *c, uint4 v)
     ht_stg16(c, v);
 }
 
-// The block's tile of C from shared memory, line by line of what lies side by side, a few pieces ahead. ADDS: to beta times C, which nobody
+// The block's tile of C from shared memory, line by line of what is contiguous, a few pieces ahead. ADDS: to beta times C, which nobody
 // reads otherwise.
 template <bool SWAP_AB, bool ADDS, class PIECE> HT_DEVICE void store_lines(const ht_output_view &to, int along, int lines, unsigned smem)
 {

@@ -1,6 +1,6 @@
 #include "../samples/gemv.h" //@drop
 // ---- geometry: a matrix and a few vectors; C's columns (or rows) are up to BN. Nothing but device memory limits this, so all that
-// matters is how much of P is on its way: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, PREFETCH times
+// matters is how much of P is in flight: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, PREFETCH times
 // before it multiplies. Lines are rows of P where k is contiguous, else k:
 //
 //   lines of k:     BM rows, K_WARPS warps side by side along k           lines of rows:  32 rows, 32 k, the warps' one after the other
@@ -8,19 +8,19 @@
 //                   0-3  warp 0    warp 2     warp 4     warp 6                            0-3     warp 0
 //                   4-7  warp 1    warp 3     warp 5     warp 7                            4-7     warp 1 ...
 //
-// Where rows of k begin anywhere, or Q does not lie along k, a warp reads its four lines one after the other, lanes side by side. Where lines
-// of rows begin anywhere a block has MISALIGNED_ROWS rows: eight pieces of 16 bytes hold them, however a line begins, and sums go back to their rows
+// Where rows of k are misaligned, or Q does not lie along k, a warp reads its four lines one after the other, lanes side by side. Where lines
+// of rows are misaligned a block has MISALIGNED_ROWS rows: eight pieces of 16 bytes hold them, however a line begins, and sums go back to their rows
 // at the end.
 //
-// Where P has up to four rows, which a block would hold more than once, the rest of its rows are further parts of k instead: dot
-// products. Q is small: it comes from the caches. FP32 multiply-adds, 32 * K_WARPS chains for each result: one for each remainder of k. They
+// Where P has up to four rows, which a block would hold more than once, the rest of its rows are further splits of k instead: dot
+// products. Q is small: it comes from the caches. FFMA, 32 * K_WARPS chains for each result: one for each remainder of k. They
 // are added up in the same order both ways, so the bits do not depend on how P lies.
 constexpr int THREADS = 256, WARPS = THREADS / WAVE;
 constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a warp
 constexpr int LINE = 4 * LANES, PREFETCH = BK / LINE;
 constexpr int WARPS_M = BM / LINES, K_WARPS = WARPS / WARPS_M, GUARDED_LOADS = K_WARPS;
 template <bool P_K_MAJOR> constexpr int ROWS = P_K_MAJOR ? BM : LINE;             // of a block
-constexpr int MISALIGNED_ROWS = LINE - 4;                                      // rows of a block where lines are k and begin anywhere
+constexpr int MISALIGNED_ROWS = LINE - 4;                                      // rows of a block where lines are k and are misaligned
 template <bool P_K_MAJOR> constexpr int SETS = P_K_MAJOR ? 1 : K_WARPS;            // of sums in a thread, one load after the other
 template <bool P_K_MAJOR> constexpr int NEXT = P_K_MAJOR ? LINE * K_WARPS : LINE;  // k from load to load
 template <bool P_K_MAJOR> constexpr int STEP = NEXT<P_K_MAJOR> *PREFETCH;            // k of a block at once
@@ -30,7 +30,7 @@ static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && PREFETCH % K_WARP
 constexpr int FEW_ROWS = 4, MAX_K_SPLITS = LANES; // of P, and of k in a block's rows
 static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
 
-// Rows of a block. Where lines are k and begin anywhere it reads as many numbers of each, from a multiple of 16 bytes on.
+// Rows of a block. Where lines are k and are misaligned it reads as many numbers of each, from a multiple of 16 bytes on.
 template <bool P_K_MAJOR> static __host__ __device__ inline int block_rows(const ht_operand_view &p)
 {
     return P_K_MAJOR || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K_MAJOR> : MISALIGNED_ROWS; //@mutate block-rows
@@ -162,7 +162,7 @@ template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const gemv
     }
 }
 
-// GUARDED_LOADS loads, whatever there is of them. Less is on its way, but there is not as much code of all these cases.
+// GUARDED_LOADS loads, whatever there is of them. Less is in flight, but there is not as much code of all these cases.
 template <bool P_K_MAJOR> HT_DEVICE void multiply_guarded(ht_acc (*sum)[BN][4], const gemv_task &t, int k)
 {
     float p[GUARDED_LOADS][4];
@@ -370,7 +370,7 @@ HT_DEVICE bool underfills_gpu()
     return blocks > SMS && blocks < SMS * MIN_BLOCKS;
 }
 
-// The first of four rows that a lane reads where rows lie side by side, of `rows` from line `from` on: its line may begin anywhere, and is
+// The first of four rows that a lane reads where rows are contiguous, of `rows` from line `from` on: its line may be misaligned, and is
 // read from the last multiple of 16 bytes on. Beyond the rows it is the last piece that has some. What is not a row's is not stored.
 HT_DEVICE int aligned_row(const float *from, int rows, int lane)
 {

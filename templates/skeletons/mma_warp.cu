@@ -52,7 +52,7 @@ HT_DEVICE unsigned stage_row(int row)
     return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
 }
 
-// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Parts of k are stored
+// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Split-K slices are stored
 // in any case, the reduction asks again.
 HT_DEVICE unsigned blocks_in_range(const ht_gemm_args &g, int row0, int col0)
 {
@@ -91,9 +91,9 @@ HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col,
     ht_stg4(c, v);
 }
 
-HT_DEVICE int exponent_of(const int *magnitudes, long long at, int row, int rows)
+HT_DEVICE int exponent_of(const int *absmax, long long at, int row, int rows)
 {
-    return SCALES_ROWS && row < rows ? ht_row_exponent(ht_ldg_i32(magnitudes + at + row)) : 0;
+    return SCALES_ROWS && row < rows ? ht_row_exponent(ht_ldg_i32(absmax + at + row)) : 0;
 }
 
 // One element of all accumulators, combined as the scheme says; accumulator l lies MI * NI * D_REGS numbers after l - 1.
@@ -153,7 +153,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
     unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step
     unsigned b[2][SLICES][NI][B_REGS];
-    ht_acc acc[ACCS][MI][NI][D_REGS]; // chains on the matrix unit
+    ht_acc acc[ACCS][MI][NI][D_REGS]; // chains on the tensor cores
     ht_acc master[MASTERS][NI][D_REGS]; // where closed chains of acc[0] are added up; unused without promotion
 #pragma unroll
     for (int l = 0; l < ACCS; l++) {
@@ -173,7 +173,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
 
-    // ---- prologue: PREFETCH_STAGES stages on their way, the first one landed
+    // ---- prologue: PREFETCH_STAGES stages in flight, the first one landed
     //@emit prologue
 #pragma unroll
     for (int s = 0; s < PREFETCH_STAGES; s++) {

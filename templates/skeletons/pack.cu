@@ -7,18 +7,18 @@
 // ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
 // A block takes a tile of 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory
 // and writes it out split and swizzled into atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros. Atoms
-// are ordered row block, k block of ATOM_K, group of ATOM_SLICES slices, which lie side by side in an atom's rows:
+// are ordered row block, k block of ATOM_K, group of ATOM_SLICES slices, which are contiguous in an atom's rows:
 //
 //   two 16-bit slices, ATOM_SLICES 2:     [ 32 hi | 32 lo ]      16-byte chunk c of row r is stored as chunk c ^ (r & 7)
 //   three 8-bit slices, ATOM_SLICES 1:    [ 128 first digits ], atom of the second digits, atom of the third
 //
-// Schemes that scale rows must know a row's largest magnitude before its first element can be written, and reading the
+// Schemes that scale rows must know a row's absmax before its first element can be written, and reading the
 // matrix twice from device memory would cost half again as much. So a block keeps PACK_TILES tiles in shared memory,
 // publishes what it measured, and collects what the other blocks of its row block published:
 //
 //   row block r:  [ block rP+0: load, publish, collect, write ][ block rP+1: load, ... ]  ...  [ block rP+P-1 ]
 //
-// They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
+// They have neighbouring numbers and run together, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
 // Few rows of some hundred k are packed whole instead (pack_rows), everything longer than 256 k by strips or, where k is contiguous, a
 // few whole rows a block (pack_strips): these tiles are for schemes that scale nothing, short k, and operands that carry a copy of the
@@ -43,7 +43,7 @@ constexpr int PREFETCH_LOADS = 1;                                  // tiles unde
 struct pack_tile {
     const float *src;
     int *exponents;
-    int *tame;                             // with CHECK: this block's number
+    int *range_count;                             // with CHECK: this block's number
     float *copy;                           // with CHECK 2: of this row block
     int copy_ld;
     absmax_exchange exchange;                  // of this row block
@@ -66,7 +66,7 @@ HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles,
     at.rows = g.rows - at.row0;
     at.exchange.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.exchange.piece * tiles;
-    at.tame = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
+    at.range_count = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
@@ -84,7 +84,7 @@ HT_DEVICE unsigned unit_at(int row, int k4)
     return (unsigned)(row * 256 + (k4 ^ (row >> 2 & 7) ^ (row & 1)) * 16);
 }
 
-// The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' largest magnitudes so far.
+// The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' absmax so far.
 // k contiguous: x[i] is row slow + 16 i, k fast .. fast + 3; else x[i] is k 4 slow + i, rows fast .. fast + 3.
 template <bool K_MAJOR> HT_DEVICE void store_block(unsigned tile, const uint4 *x, int fast, int slow, unsigned *most)
 {
@@ -107,7 +107,7 @@ template <bool K_MAJOR> HT_DEVICE void store_block(unsigned tile, const uint4 *x
     }
 }
 
-// What the threads have found to be their rows' largest magnitudes into at.room; in how many parts.
+// What the threads have found to be their rows' absmax into at.room; in how many parts.
 template <bool K_MAJOR> HT_DEVICE int leave_magnitudes(const pack_tile &at, unsigned *most)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
@@ -136,7 +136,7 @@ template <bool K_MAJOR> HT_DEVICE int leave_magnitudes(const pack_tile &at, unsi
 }
 
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
-// direction, PREFETCH_LOADS tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
+// direction, PREFETCH_LOADS tiles ahead of the stores. Leaves the rows' absmax in at.room, returns in how many parts.
 template <bool K_MAJOR> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_tile &at)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
@@ -169,7 +169,7 @@ template <bool K_MAJOR> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, co
     return leave_magnitudes<K_MAJOR>(at, most);
 }
 
-// Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
+// Four elements of a line, in flight: the two aligned 16-byte pieces that they lie in. A line is the direction in which
 // the matrix is contiguous.
 struct misaligned_vec4 {
     uint4 low, high;
@@ -192,7 +192,7 @@ HT_DEVICE uint4 shifted(const misaligned_vec4 &x, int first)
     return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
 }
 
-// The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
+// The same at edges and for any alignment, zeros beyond the matrix. Lines are misaligned in 16 bytes, each elsewhere. No
 // element outside a line is read, though it may lie in the same 16 bytes: tiles at the ends of lines are read one by one.
 template <bool K_MAJOR> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_tile &at)
 {
@@ -245,7 +245,7 @@ HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_tile &at, i
     ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
 }
 
-// A row's largest magnitude over all of k, from what the quarters have collected.
+// A row's absmax over all of k, from what the quarters have collected.
 HT_DEVICE int magnitude_of_row(const pack_tile &at, int row)
 {
     int most = 0;
@@ -320,8 +320,8 @@ HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, con
         least = other < least ? other : least;
         both |= other;
     }
-    const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind //@mutate store-tame
-    store_count(g, at.tame, least, both & 1, depth);
+    const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind //@mutate store-range
+    store_count(g, at.range_count, least, both & 1, depth);
 }
 
 template <int CHECK>

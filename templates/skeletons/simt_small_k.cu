@@ -1,12 +1,12 @@
 #include "../samples/simt_small_k.h" //@drop
-// ---- geometry: few k, or a few dozen rows or columns; FP32 multiply-adds from shared memory. Where k is short C's stores are all
+// ---- geometry: few k, or a few dozen rows or columns; FFMA from shared memory. Where k is short C's stores are all
 // there is to wait for: a warp stores 64 bytes of two columns at once, and several blocks of an SM load while others store. A block
 // computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
 //
-//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> multiply-adds
+//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> FFMA
 //
-// A lane has every ROW_LANES-th row of its warp and NI columns side by side. What shared memory returns, four bytes to a lane and
-// clock however many lanes ask for the same, is what MI * NI multiply-adds wait for: MI + NI numbers. Chains of chain_k are
+// A lane has every ROW_LANES-th row of its warp and NI contiguous columns. What shared memory returns, four bytes to a lane and
+// clock however many lanes ask for the same, is what MI * NI FFMA wait for: MI + NI numbers. Chains of chain_k are
 // added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k needs that.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int ROW_LANES = 16, MI = WM / ROW_LANES, NI = WN / (WAVE / ROW_LANES); // rows and columns of a lane
@@ -199,7 +199,7 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
     add_chains(sum, rest, done <= args.chain_k, false);
 }
 
-// Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
+// Whether a lane's columns are contiguous in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
 HT_DEVICE bool stores_fours(const ht_output_view &to)
 {
     return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
@@ -235,7 +235,7 @@ HT_DEVICE void store_some(const ht_output_view &to, float *c, ht_acc *sum, int c
     }
 }
 
-// What lies side by side in C goes to neighbouring lanes. Rows of P, where columns of C begin anywhere: two halves of a warp give each other one of
+// What is contiguous in C goes to neighbouring lanes. Rows of P, where columns of C are misaligned: two halves of a warp give each other one of
 // two rows' numbers, so that each has 16 of the same 32 rows and all store 128 bytes of a column at once, not 64 bytes of two: sectors that are
 // stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by fours: NI lanes turn theirs, so that
 // each has one column of NI rows; one by one, each in a line of its own, they took four times as long.

@@ -8,7 +8,7 @@
 //                  row 1   thread 8 9 ... 15                                              k 4-7   thread 32  33   ...  63
 //
 // Either way a line is read in pieces of 16 bytes by threads side by side, PREFETCH lines of 32 k at once. Results are the same bits: a class has
-// a chain of multiply-adds for each BK of k, the chains are added up, then the eight classes through shared memory.
+// a chain of FFMA for each BK of k, the chains are added up, then the eight classes through shared memory.
 constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 4; // PER_THREAD: rows of a thread, k of a class
 constexpr int LINE = K_LANES * PER_THREAD, PREFETCH = BK / LINE;
 constexpr int THREADS_PER_K_LANE = THREADS / K_LANES;          // threads of a class
@@ -27,7 +27,7 @@ struct tall_skinny_task {
     int end;                      // k
 };
 
-// The thread's row i of a set, from the block's first on. Where rows lie side by side and are loaded by fours they are neighbours.
+// The thread's row i of a set, from the block's first on. Where rows are contiguous and are loaded by fours they are neighbours.
 template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int row_of(const tall_skinny_task &t, int set, int i)
 {
     return set * BM + (!P_K_MAJOR && WIDE ? t.lane_in_group * PER_THREAD + i : t.lane_in_group + i * THREADS_PER_K_LANE);

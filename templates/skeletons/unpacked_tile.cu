@@ -9,7 +9,7 @@
 // (A_FROM_REGISTERS: by warpgroups, as drawn further down; here is what both do alike.)
 //
 // The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
-// multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
+// multiplies again with FFMA, which know NaN, Inf and the ends of the range.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * PINGPONG_GROUPS;
 constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / PINGPONG_GROUPS; // groups share a tile: its steps, or all but the first look on
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
@@ -21,13 +21,13 @@ constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in
 constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
-constexpr int SETS = A_PARTS + B_PARTS > 8 || COMPENSATED ? 1 : 2; // steps that are on their way in registers, where these suffice
+constexpr int SETS = A_PARTS + B_PARTS > 8 || COMPENSATED ? 1 : 2; // steps that are in flight in registers, where these suffice
 constexpr int A_BYTES = ht_stage_bytes<BM>, A_SLICES_BYTES = A_FROM_REGISTERS ? 0 : ht_slices_bytes<BM>; // P is cut in shared memory, or in registers
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, SLICES_BYTES = A_SLICES_BYTES + ht_slices_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTES;
 constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
-constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
+constexpr int SHORT_CHAIN = 2; // FFMA that follow one another where k is short
 static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
@@ -43,13 +43,13 @@ struct ht_matrix_view {
 // What each block asks for first lies together: each further line of constants comes late.
 struct unpacked_args {
     int k, splits;                // as g has them
-    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     ht_matrix_view p, q;
     ht_gemm_args g;
 };
 
-// Which part of C: the tile's row and column among the tiles of P and Q, the part of k, the entry of the batch.
+// Which part of C: the tile's row and column among the tiles of P and Q, the split-K slice, the entry of the batch.
 struct ht_tile_coord {
     int row, col, split, entry;
 };
@@ -163,7 +163,7 @@ template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply_slices(ht_acc 
     }
 }
 
-// All of this block's k on the matrix unit: C's tile is in `sum` afterwards, and `value_range` covers every number. P_K_MAJOR, Q_K_MAJOR: k is
+// All of this block's k on the tensor cores: C's tile is in `sum` afterwards, and `value_range` covers every number. P_K_MAJOR, Q_K_MAJOR: k is
 // contiguous.
 template <bool P_K_MAJOR, bool Q_K_MAJOR>
 HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI][D_REGS], ht_value_range *value_range, const ht_task &t, unsigned smem)
@@ -311,14 +311,14 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
         multiply_fp32(sum, t, false, false, smem, chain_k);
 }
 
-// Whether a tile is to be computed: all are, or behind a data check those that are not tame.
+// Whether a tile is to be computed: all are, or behind a data check those that are out of range.
 HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
 {
     const int row = t.row0 / 64, col = t.col0 / 64;
     return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_block_in_range(g, entry, swap_ab ? col : row, swap_ab ? row : col);
 }
 
-// Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
+// Where a lane's results go: rows or columns of P and Q are contiguous, the others ld apart.
 struct ht_output_view {
     float *c; // of the first one
     long long ld;
@@ -400,8 +400,8 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
     }
 }
 
-// What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
-// both their columns. Columns of Q side by side (SWAP_AB): as many rows' lanes as there are columns, which turn them into one row after the other.
+// What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Contiguous rows of P: two lanes, one row each of
+// both their columns. Contiguous columns of Q (SWAP_AB): as many rows' lanes as there are columns, which turn them into one row after the other.
 constexpr bool HAS_TRANSPOSE = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
 constexpr int TRANSPOSED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
 
@@ -482,7 +482,7 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
         else if (beta != 0.0f)
             add_to_sums<false>(to, sum, beta);
     }
-    const int beside = args.swap_ab ? t.cols : t.rows; // numbers that lie side by side
+    const int beside = args.swap_ab ? t.cols : t.rows; // numbers that are contiguous
     const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
     if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);

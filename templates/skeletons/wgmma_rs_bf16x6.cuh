@@ -2,7 +2,7 @@
 // takes it there, and is cut in place; Q is cut into shared memory, once for GROUP_THREADS threads, as wgmma takes it from there, a
 // ring of three stages:
 //
-//   step s:    wgmmas of fragments s and stage s      on their way, those of s - 1 maybe as well
+//   step s:    wgmmas of fragments s and stage s      in flight, those of s - 1 maybe as well
 //   meanwhile: s + 1 is cut into the other fragments and the next stage, s + 2 asked for
 //
 // With PINGPONG_GROUPS above 1 the block's groups of warpgroups take turns in the steps of one tile, and are added up at the end.
@@ -304,7 +304,7 @@ HT_DEVICE void join_groups(ht_acc *total, unsigned smem, int group, int thread_i
     }
 }
 
-// All of this block's k on the matrix unit: C's tile is in `sum` of the first group afterwards, and `value_range` covers every number.
+// All of this block's k on the tensor cores: C's tile is in `sum` of the first group afterwards, and `value_range` covers every number.
 // P_K_MAJOR, Q_K_MAJOR: k is contiguous.
 template <bool P_K_MAJOR, bool Q_K_MAJOR>
 HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS], ht_value_range *value_range, const ht_task &t, unsigned smem)
@@ -345,7 +345,7 @@ HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS]
             if (now + 1 < steps)
                 split_rows<P_K_MAJOR>(a[1 - set], row, value_range); //@mutate multiply-cut-4
             ht_async_fence(); // what this thread has stored is there for the unit //@mutate multiply-cut
-            if (now + 2 < steps) { // not before: the fence waits for whatever is on its way, and not for stores of long ago
+            if (now + 2 < steps) { // not before: the fence waits for whatever is in flight, and not for stores of long ago
                 load_columns<Q_K_MAJOR>(column, &q);
                 load_rows<P_K_MAJOR>(row, &p);
             }

@@ -1,7 +1,7 @@
 #include "../samples/wgmma_ss.h" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
 // A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of RING_STAGES stages, the others multiply:
-// warpgroup w has WN columns of C, in N_SUBTILES parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
+// warpgroup w has WN columns of C, in N_SUBTILES parts of 64, and all BM rows. The tensor core sees C transposed, 64 columns of
 // C by BM rows, so that a thread's results are neighbours in memory.
 //
 //   stage: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP stages hold all slices of BK
@@ -9,7 +9,7 @@
 //
 //   producer     copy stage 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
 //   beside it    scales of the tile's rows and columns |           one warp; waits for `spent`, announces `scaled`
-//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is PROMOTE_TILES times BK: one chain of the matrix unit,
+//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is PROMOTE_TILES times BK: one chain of the tensor core,
 //   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
@@ -172,9 +172,9 @@ HT_DEVICE bool all_lanes(bool x)
 }
 
 // Exponent of the scale of row `at` of one operand; 0 beyond its rows, and for rows of zeros, whose sums are zeros: they stay calm.
-HT_DEVICE int exponent_of(const int *magnitudes, long long entry, int at, int rows)
+HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
 {
-    const int magnitude = SCALES_ROWS && at < rows ? ht_ldg_i32(magnitudes + entry + at) : 0;
+    const int magnitude = SCALES_ROWS && at < rows ? ht_ldg_i32(absmax + entry + at) : 0;
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
@@ -191,7 +191,7 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
         ht_pdl_trigger();
         bool all_safe_exponent = true;
         unsigned safe_exponent = 0;
-        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // parts of k are stored in any case, the reduction asks again
+        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // split-K slices are stored in any case, the reduction asks again
         if (lane == 0)
             ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks //@mutate wait-spent
         ht_warp_sync();
@@ -217,7 +217,7 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 }
 
 // ---- the epilogue -----------------------------------------------------------------------------------------------
-// A warp holds 16 columns of each 64, in a matrix unit's order. They go through an epilogue buffer of shared memory, 64 rows at a time, and
+// A warp holds 16 columns of each 64, in a tensor core's order. They go through an epilogue buffer of shared memory, 64 rows at a time, and
 // leave it as they lie in C. The way out is there once, for all parts of a tile: code that runs once a tile takes longer to be
 // fetched than to run.
 //
@@ -302,7 +302,7 @@ HT_DEVICE void fill_sums(const epilogue_ctx &o, const ht_acc *acc)
     }
 }
 
-// Where a tile's results go: C, or a part of k of its own.
+// Where a tile's results go: C, or a split-K slice of its own.
 struct output_view {
     float *c;
     long long ld;
@@ -359,7 +359,7 @@ HT_DEVICE void store_vec4(const epilogue_ctx &o, const output_view &to, const ti
     float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
     const row_scales along = scales_of_rows(o, at.row + row);
 #pragma unroll
-    for (int column = 0; column < 16; column += 4 * VEC4_COLUMNS) { // four of each lane's columns on their way
+    for (int column = 0; column < 16; column += 4 * VEC4_COLUMNS) { // four of each lane's columns in flight
         float v[4][4];
         for (int i = 0; i < 4; i++)
             ht_lds_four(epi_buffer_address<float>(o.epi_buffer, column + i * VEC4_COLUMNS + first, row), v[i]);
@@ -455,7 +455,7 @@ HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
-// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Parts of k are stored in any case, the
+// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Split-K slices are stored in any case, the
 // reduction asks again.
 HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
 {
@@ -512,7 +512,7 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned
 }
 
 // ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
-// and before the first, while registers hold no sums. Of a tile's parts of k the first does it, of two tiles of a block's rows the upper.
+// and before the first, while registers hold no sums. Of a tile's split-K slices the first does it, of two tiles of a block's rows the upper.
 HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 {
 #pragma unroll 1

@@ -12,24 +12,24 @@ from mutate import change, drop, instance
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", FALLBACK: "the_fallback_*"}
 BREAKS = {
-    "no threshold": (GEMM, change("is-tame", "spare >= 0", "true")),
-    "the last piece is not looked at": (REDUCE, change("is-tame-2", "k_segments; p +=", "k_segments - 1; p +=")),
+    "no threshold": (GEMM, change("in-range", "spare >= 0", "true")),
+    "the last piece is not looked at": (REDUCE, change("in-range-2", "k_segments; p +=", "k_segments - 1; p +=")),
     "smaller elements count": (PACK, change("large-count-least", "0x58005800u", "0x57ff57ffu")),
     "one shortage decides, whatever makes up for it": (GEMM, change("one-shortage", "least >= 0 || least == HT_RANGE_NONFINITE", "least < 1")),
     "NaN goes unseen": (PACK, change("count-of", "< 0x10000 ? counted : NONFINITE", "& 0xffff")),
-    "padding counts as k": (PACK, change("store-tame", "left < at.tiles * 64 ? left : ", "")),
-    "the first look passes B over": (FALLBACK, change("sees-wild", " + (g.n + 63) / 64 * numbers", "")),
+    "padding counts as k": (PACK, change("store-range", "left < at.tiles * 64 ? left : ", "")),
+    "the first look passes B over": (FALLBACK, change("out-of-range", " + (g.n + 63) / 64 * numbers", "")),
     "the first look is at the first entry": (FALLBACK, change("fallback", ", entry, ", ", 0, ")),
     "one alarm is enough": (FALLBACK, change("asks", " + ht_flag_is_set(g.b_any_flag) > 0", "")),
     "no alarm for what is short": (PACK, change("store-number", "number < 0)", "number < -999999)")),
     "one number of four": (GEMM, change("least-number", " < second ? first : second", "")),
-    "numbers of 16 rows as of 64": (FALLBACK, change("sees-wild", " * g.counts_per_block", "")),
+    "numbers of 16 rows as of 64": (FALLBACK, change("out-of-range", " * g.counts_per_block", "")),
     "a strip's padding counts as k": (PACK, change("pack-strip", "left < STRIP_K ? left : ", "")),
     "a strip's rows are counted together": (PACK, change("pack-strip-2", "at.row0 % 64 / ROWS_OF_BLOCK", "0")),
     "a strip looks at its own rows only": (PACK, change("pack-strip-3", "ROOM_OTHERS, ROOM_PARTS", "ROOM_MEASURED, shape::PARTS")),
     "half of a long row is not measured": (PACK, change("magnitude-of-parts", "< PARTS; ", "< 1; ")),
-    "half of a long row is not counted": (PACK, change("store-tame-rows", "SHAPE::PARTS", "1")),
-    "zeros behind the matrix count": (PACK, change("store-tame-rows-2", "rows ? count_of", "rows + 64 ? count_of")),
+    "half of a long row is not counted": (PACK, change("store-range-rows", "SHAPE::PARTS", "1")),
+    "zeros behind the matrix count": (PACK, change("store-range-rows-2", "rows ? count_of", "rows + 64 ? count_of")),
     "the last tile is not walked to": (FALLBACK, change("fallback-2", "tiles; tile ", "tiles - 1; tile ")),
 }
 # in a kernel of h200, the first that test_check runs in all layouts

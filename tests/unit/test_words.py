@@ -49,8 +49,9 @@ def hits(patterns):
 def test_old_words_become_fewer():
     found = hits([pattern for _, pattern, _ in rows()])
     if os.environ.get("HALFTONE_WORDS") == "write":
-        lines = [line for line in WORDS.read_text().splitlines() if line.startswith("#")]
-        lines += [f"{min(int(limit), found[pattern].total())}\t{pattern}\t{say}" for limit, pattern, say in rows()]
+        lines = WORDS.read_text().splitlines()
+        for i, (limit, pattern, say) in ((i, line.split("\t")) for i, line in enumerate(lines) if not line.startswith("#")):
+            lines[i] = f"{min(int(limit), found[pattern].total())}\t{pattern}\t{say}"
         WORDS.write_text("\n".join(lines) + "\n")
     worse = []
     for limit, pattern, say in rows():

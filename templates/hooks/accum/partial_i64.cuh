@@ -1,4 +1,4 @@
-// accum/partial_i64: what the parts of k (split-K) add up to: exact integers in units of the last digit's level, rounded to
+// accum/partial_i64: what split-K partials add up to: exact integers in units of the last digit's level, rounded to
 // FP32 once, when all parts are together. So neither tile nor split nor machine shows in the result.
 typedef int ht_acc;       // element of a chain
 typedef long long ht_sum; // element of a part

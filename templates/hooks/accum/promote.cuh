@@ -1,4 +1,4 @@
-// accum/promote: how chains on the matrix unit are opened, closed and added up.
+// accum/promote: how chains on the tensor cores are opened, closed and added up.
 
 HT_DEVICE void ht_clear(float *d)
 {
@@ -6,7 +6,7 @@ HT_DEVICE void ht_clear(float *d)
         d[q] = 0.0f;
 }
 
-// d += a * b with the product formed on the matrix unit from zero and added in FP32, round to nearest
+// d += a * b with the product formed on the tensor cores from zero and added in FP32, round to nearest
 // (Ootomo & Yokota 2022: accumulation outside the tensor core).
 HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsigned *b)
 {
@@ -17,7 +17,7 @@ HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsi
         d[q] = __fadd_rn(d[q], t[q]);
 }
 
-// Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with
+// Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with
 // round to nearest and starts again from zero.
 HT_DEVICE void ht_promote(float *master, float *chain)
 {

@@ -1,6 +1,6 @@
 // accum/promote_wgmma: what becomes of a warpgroup's chains.
 
-// Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with round to
+// Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with round to
 // nearest; the next one starts from zero.
 template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *chain)
 {

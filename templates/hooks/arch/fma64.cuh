@@ -1,4 +1,4 @@
-// arch/fma64: FP64 multiply-adds: a warp has 32 x 32 sums, a lane every eighth row and every (WAVE / 8)th
+// arch/fma64: FP64 FMA: a warp has 32 x 32 sums, a lane every eighth row and every (WAVE / 8)th
 // column.
 constexpr int MMA_M = 32, MMA_N = 32, LANE_ROWS = 4, LANE_COLUMNS = 256 / WAVE, LANE_PAIRS = 1;
 constexpr int D_REGS = LANE_ROWS * LANE_COLUMNS;

@@ -1,5 +1,5 @@
-// arch/gfx90a_f32: MFMA on FP32 for unpacked_tile, in the place of FP32 multiply-adds: nothing is cut. Source of the layout: AMD
-// Matrix Instruction Calculator, gfx90a; runtime/sim/sim_mfma.h has it as a table, and the arithmetic: multiply-adds one k
+// arch/gfx90a_f32: MFMA on FP32 for unpacked_tile, in the place of FFMA: nothing is cut. Source of the layout: AMD
+// Matrix Instruction Calculator, gfx90a; runtime/sim/sim_mfma.h has it as a table, and the arithmetic: FFMA one k
 // after the other, rounded to nearest, subnormals kept, so the bits are those of the loop that it replaces.
 //
 // Of 16 x 16 x 4, lane l loads one number of A, row l % 16 and k l / 16, and one of B. As the hooks of the other types do, B

@@ -168,7 +168,7 @@ HT_DEVICE unsigned long long ht_descriptor(unsigned operand)
     return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand; //@mutate descriptor
 }
 
-// ---- sums on their way through shared memory: FP32, or exact in 64 bits
+// ---- sums that pass through shared memory: FP32, or exact in 64 bits
 HT_DEVICE void ht_sts_two(unsigned s, float x, float y)
 {
     ht_sts8(s, ht_as_uint(x), ht_as_uint(y));

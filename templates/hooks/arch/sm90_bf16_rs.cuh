@@ -8,7 +8,7 @@ template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group)
     asm volatile("bar.sync %0, %1;" ::"r"(GROUPS > 1 ? group + 1 : 0), "n"(THREADS) : "memory");
 }
 
-// What this thread has stored in shared memory before, the matrix unit finds there after a barrier.
+// What this thread has stored in shared memory before, the tensor core finds there after a barrier.
 HT_DEVICE void ht_async_fence(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

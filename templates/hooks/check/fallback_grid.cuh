@@ -3,10 +3,10 @@
 constexpr int TILES_PER_BLOCK = 2; // tiles of a block at least: the fewer blocks, the sooner all find a place behind packing's
 constexpr int PREFETCH_COUNTS = 8;  // numbers of packing that a thread reads at once
 
-// Whether one of this thread's share of an entry's numbers is negative: then the entry is not tame as a whole.
+// Whether one of this thread's share of an entry's numbers is negative: then the entry is out of range as a whole.
 HT_DEVICE bool ht_any_out_of_range(const ht_gemm_args &g, int entry, int threads)
 {
-    const int numbers = g.k_segments * g.counts_per_block, a_count = (g.m + 63) / 64 * numbers, count = a_count + (g.n + 63) / 64 * numbers; //@mutate sees-wild
+    const int numbers = g.k_segments * g.counts_per_block, a_count = (g.m + 63) / 64 * numbers, count = a_count + (g.n + 63) / 64 * numbers; //@mutate out-of-range
     const int *a = g.a_range_counts + entry * g.a_range_stride, *b = g.b_range_counts + entry * g.b_range_stride - a_count;
     int least = g.a_range_counts ? 0 : -1;
     for (int first = (int)threadIdx.x; least == 0 && first < count; first += threads * PREFETCH_COUNTS) {

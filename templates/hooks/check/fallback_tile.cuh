@@ -1,13 +1,13 @@
 // check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
 // blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (fallback_dmma). No
-// shared memory and no barrier: in the product panels are on their way into the one, and warps come here apart.
+// shared memory and no barrier: in the product panels are in flight into the one, and warps come here apart.
 //
 //   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results
 //   a lane: rows lane / 4 + 8 i, columns lane / 4 + 8 j, and of both k 4 (lane % 4) .. + 3 of a step
 //
 // which are one load where k is contiguous, and elsewhere sectors of eight neighbours. An MMA's lanes have k lane % 4 + 4 h (PTX ISA,
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
-// operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FP32's multiply-adds; so a result is the exact
+// operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FFMA; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
 constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
@@ -86,7 +86,7 @@ HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2
         ht_mma_f64_16816(sum[i][j], p[i], q); //@mutate multiply-column
 }
 
-// Whole steps of wide lines. While one is multiplied the next is on its way, behind the last once more the same. UNROLL 2: by turns in two sets
+// Whole steps of wide lines. While one is multiplied the next is in flight, behind the last once more the same. UNROLL 2: by turns in two sets
 // of registers, so that nothing is moved, and waited for, before it is needed.
 template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps)
 {

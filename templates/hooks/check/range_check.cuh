@@ -16,14 +16,14 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
     const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
     int spare = 0, least = 0;
 #pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) { //@mutate is-tame-2
+    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) { //@mutate in-range-2
         const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
         least = less < least ? less : least;
         if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
@@ -37,7 +37,7 @@ HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row
         return least >= 0;
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
-    return spare >= 0; //@mutate is-tame
+    return spare >= 0; //@mutate in-range
 }
 
 // Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.

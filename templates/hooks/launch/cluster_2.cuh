@@ -27,7 +27,7 @@ HT_DEVICE void ht_cluster_barrier(void)
 }
 
 // Arrives on an mbarrier of either block. Named with its scope (.release.cluster) the instruction takes 1,500 clocks a stage
-// (measured on an H200); what it orders here are reads of the matrix unit that a wait has ended.
+// (measured on an H200); what it orders here are reads of the tensor core that a wait has ended.
 HT_DEVICE void ht_mbar_arrive_cluster(unsigned bar)
 {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(bar) : "memory");

@@ -1,6 +1,6 @@
-// pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the largest magnitudes that they have found. Each number travels
+// pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the absmax that they have found. Each number travels
 // alone in its own word, so no fence is needed. A word that is not published yet holds -1; the last block to read the words of its rows
-// makes them so again for the next launch. Blocks that meet have neighbouring numbers and run side by side, so the wait is short. It is also
+// makes them so again for the next launch. Blocks that meet have neighbouring numbers and run together, so the wait is short. It is also
 // bounded: should the others not get a place on the GPU (many such kernels at once), a thread measures what it waited for itself.
 constexpr int PACK_THREADS = 256;
 constexpr int WAIT_TURNS = 4096; // a few milliseconds
@@ -12,7 +12,7 @@ struct absmax_exchange {
     int piece_k;
 };
 
-// Largest magnitude of every `step`th piece of a row from `first` on, from the matrix: for a thread that waited in vain.
+// Absmax of every `step`th piece of a row from `first` on, from the matrix: for a thread that waited in vain.
 HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const absmax_exchange &at, int first, int step)
 {
     unsigned most = 0;

@@ -1,4 +1,4 @@
-// pack/crt_element: FP64 elements on their way to residues, by integer operations and one FP32 multiply-add
+// pack/crt_element: FP64 elements turned into residues, by integer operations and one FFMA
 // for each residue; no FP64 instruction, of which many GPUs have one for 64 of FP32. Why the results are
 // what they should be: the notes on accuracy, section 14.
 constexpr int CRT_MEASURED_BIAS = 1100; // of a segment's binade

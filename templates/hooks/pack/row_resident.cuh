@@ -1,6 +1,6 @@
 // pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_mode), and what packing by strips takes whole. A block takes 16
-// rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
-// LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
+// rows, or fewer longer ones, with all their k, so that it knows their absmax by itself. Elements wait for that in registers,
+// LOADS x 4 of a thread, all in flight from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
 // contiguous:
 //
 //   k contiguous      8 lanes to a row, 4 rows a warp (of fewer rows all 32); a lane has up to 8 k in sequence, two loads
@@ -97,7 +97,7 @@ template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args 
     }
 }
 
-// Anywhere, element by element: all are on their way at once, and each goes where it stays. Those of a line are neighbours in time as well,
+// Anywhere, element by element: all are in flight at once, and each goes where it stays. Those of a line are neighbours in time as well,
 // so L1 has the others when the first has come.
 template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, const rows_tile &at, uint4 *x)
 {
@@ -109,7 +109,7 @@ template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, co
     }
 }
 
-// Largest magnitudes of the thread's rows, as far as the lanes of its part know, into shared memory.
+// Absmax of the thread's rows, as far as the lanes of its part know, into shared memory.
 template <class SHAPE> HT_DEVICE void measure_rows(const rows_tile &at, const uint4 *x)
 {
     unsigned most[4] = {0, 0, 0, 0};
@@ -211,9 +211,9 @@ template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, co
 {
     const int row = (int)threadIdx.x % SHAPE::HEIGHT;
     int counted = 0;
-    for (int p = 0; p < SHAPE::PARTS; p++) //@mutate store-tame-rows
+    for (int p = 0; p < SHAPE::PARTS; p++) //@mutate store-range-rows
         counted += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_COUNTED, p, row)));
-    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter //@mutate store-tame-rows-2
+    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter //@mutate store-range-rows-2
     const int live = magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row) != 0;
     unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both;
     for (int m = 1; m < ROWS_OF_BLOCK; m *= 2) {

@@ -1,4 +1,4 @@
-// pack/split_i8x4: for packing, four numbers side by side in all slices, as words of each. Of 8-bit digits: bytes
+// pack/split_i8x4: for packing, four contiguous elements in all slices, as words of each. Of 8-bit digits: bytes
 // of one place of four numbers are gathered by permutations, half of what masks and shifts of each number would take.
 template <int WORDS> HT_DEVICE void ht_split_four(unsigned (*packed)[WORDS], int first, const float *x)
 {

@@ -28,7 +28,7 @@ template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v)
     return zero == 0.0f;
 }
 
-// A chain of the matrix unit joins the sum. What is rounded off is kept beside it.
+// A chain of the tensor core joins the sum. What is rounded off is kept beside it.
 HT_DEVICE void ht_twosum_join(float *sum, float *compensation, const float *chain)
 {
     for (int q = 0; q < D_REGS; q++)

@@ -1,4 +1,4 @@
-// scheme f16x3: the row is scaled by a power of two so that its largest magnitude is near the top of FP16; both halves
+// scheme f16x3: the row is scaled by a power of two so that its absmax is near the top of FP16; both halves
 // are rounded to nearest and share that scale, so all three products may share one chain.
 HT_DEVICE void ht_split(float x, unsigned *slice)
 {

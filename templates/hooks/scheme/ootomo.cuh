@@ -1,5 +1,5 @@
 // scheme ootomo: round to nearest, residual times 2^11 (Ootomo & Yokota 2022). The main product is accumulated outside
-// the matrix unit, the two corrections inside it; acc[0] main, acc[1] corrections.
+// the tensor core, the two corrections inside it; acc[0] main, acc[1] corrections.
 HT_DEVICE void ht_split(float x, unsigned *slice)
 {
     slice[0] = ht_f16_rn(x);

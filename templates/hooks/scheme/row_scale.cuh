@@ -6,7 +6,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {

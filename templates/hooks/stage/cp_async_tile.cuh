@@ -1,4 +1,4 @@
-// stage/cp_async_tile: a tile of the caller's matrix on its way to shared memory by cp.async, without registers, whatever its alignment.
+// stage/cp_async_tile: a tile of the caller's matrix copied to shared memory by cp.async, without registers, whatever its alignment.
 // Element (row, k) is src[row * row_step + k * k_step]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
@@ -62,7 +62,7 @@ HT_DEVICE void ht_copy_vectors(unsigned stage, const float *from, long long ld, 
     }
 }
 
-// Whether lines that begin anywhere are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
+// Whether lines that are misaligned are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
 // (54025 x 27 x 747, A transposed: 138 us, so 98); fewer do not, and fragments of lines that begin alike meet no bank twice.
 template <int ROWS, bool K_MAJOR> constexpr bool ht_copies_misaligned = K_MAJOR && ROWS > NEAR_ROWS;
 

@@ -1,4 +1,4 @@
-// stage/global_f32: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds.
+// stage/global_f32: a tile of the caller's matrix copied to shared memory, and a stage of it as FP32, for FFMA.
 // Element (row, k) is src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart

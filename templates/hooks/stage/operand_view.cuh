@@ -1,4 +1,4 @@
-// stage/operand_view: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
+// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
@@ -15,14 +15,14 @@ struct ht_operand_view {
 struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
-    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
     ht_gemm_args g;
 };
 
-// A line apart by one number alone is the only one: its numbers then lie side by side along k.
+// A line apart by one number alone is the only one: its numbers then are contiguous along k.
 static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
@@ -38,7 +38,7 @@ static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
 
-// A grid of tiles and parts of k, in which a block finds its place without a division if it can: that takes longer than some products.
+// A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
 struct ht_tile_grid {
     unsigned x, y;
 };
@@ -52,7 +52,7 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
     return {p_tiles * q_tiles, (unsigned)args->splits};
 }
 
-// Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
+// Which tile of P's and of Q's rows a block has, and which split-K slice. zero: added to what says so.
 struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
@@ -85,7 +85,7 @@ HT_DEVICE int ht_misalign16(const float *p)
     return (int)((unsigned long long)p / 4 % 4);
 }
 
-// Four numbers that lie side by side.
+// Four numbers that are contiguous.
 HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);

@@ -1,5 +1,5 @@
 // stage/split_in_smem: from parts of the caller's FP32 matrices to fragments of BF16 slices, for kernels with MMAs. Numbers are cut once
-// for a block, on their way into shared memory: a stage of an operand is SLICES planes of BF16, each in the orientation of
+// for a block, as they are copied into shared memory: a stage of an operand is SLICES planes of BF16, each in the orientation of
 // the source, lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers       rows contiguous:  BK lines of ROWS numbers (ldmatrix transposes)

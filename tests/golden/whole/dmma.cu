@@ -514,7 +514,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -537,7 +537,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -621,7 +621,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
@@ -666,7 +666,7 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
     }
 }
 
-// stage/operand_view: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
+// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
@@ -683,14 +683,14 @@ struct ht_operand_view {
 struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
-    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
     ht_gemm_args g;
 };
 
-// A line apart by one number alone is the only one: its numbers then lie side by side along k.
+// A line apart by one number alone is the only one: its numbers then are contiguous along k.
 static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
@@ -706,7 +706,7 @@ static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
 
-// A grid of tiles and parts of k, in which a block finds its place without a division if it can: that takes longer than some products.
+// A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
 struct ht_tile_grid {
     unsigned x, y;
 };
@@ -720,7 +720,7 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
     return {p_tiles * q_tiles, (unsigned)args->splits};
 }
 
-// Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
+// Which tile of P's and of Q's rows a block has, and which split-K slice. zero: added to what says so.
 struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
@@ -753,7 +753,7 @@ HT_DEVICE int ht_misalign16(const float *p)
     return (int)((unsigned long long)p / 4 % 4);
 }
 
-// Four numbers that lie side by side.
+// Four numbers that are contiguous.
 HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
@@ -796,7 +796,7 @@ HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
     return v;
 }
 
-// stage/cp_async_tile: a tile of the caller's matrix on its way to shared memory by cp.async, without registers, whatever its alignment.
+// stage/cp_async_tile: a tile of the caller's matrix copied to shared memory by cp.async, without registers, whatever its alignment.
 // Element (row, k) is src[row * row_step + k * k_step]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
@@ -860,7 +860,7 @@ HT_DEVICE void ht_copy_vectors(unsigned stage, const float *from, long long ld, 
     }
 }
 
-// Whether lines that begin anywhere are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
+// Whether lines that are misaligned are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
 // (54025 x 27 x 747, A transposed: 138 us, so 98); fewer do not, and fragments of lines that begin alike meet no bank twice.
 template <int ROWS, bool K_MAJOR> constexpr bool ht_copies_misaligned = K_MAJOR && ROWS > NEAR_ROWS;
 
@@ -904,14 +904,14 @@ template <int ROWS, int THREADS> HT_DEVICE void ht_copy_misaligned(unsigned stag
 //
 //   device memory -> shared memory, STAGES - 1 steps ahead -> registers, widened to FP64 -> MMAs -> shared memory -> C
 //
-// DMMA has the rate of FP32's multiply-adds, and ask shared memory for a quarter of what those ask for. Products of FP32 numbers
+// DMMA has the rate of FFMA, and ask shared memory for a quarter of what those ask for. Products of FP32 numbers
 // are exact in FP64, so a result is the exact one rounded once, but for k times 2^-53 of the largest partial sum.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int MI = WM / 8, NI = WN / 8, ROW_TILES = MI / 2; // rows and columns of a lane in a fragment, eight apart
 constexpr int MMA_K = 8, K_PER_LANE = MMA_K / 4; // k of an MMA, and a lane's of them, four apart; with 16 there would be three blocks an SM, not four
 constexpr int P_BYTES = ht_copy_bytes<BM>, STAGE_BYTES = P_BYTES + ht_copy_bytes<BN>;
 constexpr int SMEM_UNIT = 128; // in which shared memory is given
-// The tile of sums, as lines of what lies side by side in C: what a warp stores meets no bank twice.
+// The tile of sums, as lines of what is contiguous in C: what a warp stores meets no bank twice.
 template <bool SWAP_AB> constexpr int SUM_PITCH = SWAP_AB ? BN + 8 : BM + 4;
 constexpr int SUM_BYTES = 4 * (BN * SUM_PITCH<false> > BM * SUM_PITCH<true> ? BN * SUM_PITCH<false> : BM * SUM_PITCH<true>);
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > SUM_BYTES ? STAGES * STAGE_BYTES : SUM_BYTES;
@@ -1249,7 +1249,7 @@ HT_DEVICE void global_store(float *c, uint4 v)
     ht_stg16(c, v);
 }
 
-// The block's tile of C from shared memory, line by line of what lies side by side, a few pieces ahead. ADDS: to beta times C, which nobody
+// The block's tile of C from shared memory, line by line of what is contiguous, a few pieces ahead. ADDS: to beta times C, which nobody
 // reads otherwise.
 template <bool SWAP_AB, bool ADDS, class PIECE> HT_DEVICE void store_lines(const ht_output_view &to, int along, int lines, unsigned smem)
 {

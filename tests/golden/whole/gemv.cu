@@ -470,7 +470,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -493,7 +493,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -577,7 +577,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
@@ -622,7 +622,7 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
     }
 }
 
-// stage/operand_view: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
+// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
@@ -639,14 +639,14 @@ struct ht_operand_view {
 struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
-    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
     ht_gemm_args g;
 };
 
-// A line apart by one number alone is the only one: its numbers then lie side by side along k.
+// A line apart by one number alone is the only one: its numbers then are contiguous along k.
 static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
@@ -662,7 +662,7 @@ static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
 
-// A grid of tiles and parts of k, in which a block finds its place without a division if it can: that takes longer than some products.
+// A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
 struct ht_tile_grid {
     unsigned x, y;
 };
@@ -676,7 +676,7 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
     return {p_tiles * q_tiles, (unsigned)args->splits};
 }
 
-// Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
+// Which tile of P's and of Q's rows a block has, and which split-K slice. zero: added to what says so.
 struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
@@ -709,7 +709,7 @@ HT_DEVICE int ht_misalign16(const float *p)
     return (int)((unsigned long long)p / 4 % 4);
 }
 
-// Four numbers that lie side by side.
+// Four numbers that are contiguous.
 HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
@@ -753,7 +753,7 @@ HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 }
 
 // ---- geometry: a matrix and a few vectors; C's columns (or rows) are up to BN. Nothing but device memory limits this, so all that
-// matters is how much of P is on its way: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, PREFETCH times
+// matters is how much of P is in flight: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, PREFETCH times
 // before it multiplies. Lines are rows of P where k is contiguous, else k:
 //
 //   lines of k:     BM rows, K_WARPS warps side by side along k           lines of rows:  32 rows, 32 k, the warps' one after the other
@@ -761,19 +761,19 @@ HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 //                   0-3  warp 0    warp 2     warp 4     warp 6                            0-3     warp 0
 //                   4-7  warp 1    warp 3     warp 5     warp 7                            4-7     warp 1 ...
 //
-// Where rows of k begin anywhere, or Q does not lie along k, a warp reads its four lines one after the other, lanes side by side. Where lines
-// of rows begin anywhere a block has MISALIGNED_ROWS rows: eight pieces of 16 bytes hold them, however a line begins, and sums go back to their rows
+// Where rows of k are misaligned, or Q does not lie along k, a warp reads its four lines one after the other, lanes side by side. Where lines
+// of rows are misaligned a block has MISALIGNED_ROWS rows: eight pieces of 16 bytes hold them, however a line begins, and sums go back to their rows
 // at the end.
 //
-// Where P has up to four rows, which a block would hold more than once, the rest of its rows are further parts of k instead: dot
-// products. Q is small: it comes from the caches. FP32 multiply-adds, 32 * K_WARPS chains for each result: one for each remainder of k. They
+// Where P has up to four rows, which a block would hold more than once, the rest of its rows are further splits of k instead: dot
+// products. Q is small: it comes from the caches. FFMA, 32 * K_WARPS chains for each result: one for each remainder of k. They
 // are added up in the same order both ways, so the bits do not depend on how P lies.
 constexpr int THREADS = 256, WARPS = THREADS / WAVE;
 constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a warp
 constexpr int LINE = 4 * LANES, PREFETCH = BK / LINE;
 constexpr int WARPS_M = BM / LINES, K_WARPS = WARPS / WARPS_M, GUARDED_LOADS = K_WARPS;
 template <bool P_K_MAJOR> constexpr int ROWS = P_K_MAJOR ? BM : LINE;             // of a block
-constexpr int MISALIGNED_ROWS = LINE - 4;                                      // rows of a block where lines are k and begin anywhere
+constexpr int MISALIGNED_ROWS = LINE - 4;                                      // rows of a block where lines are k and are misaligned
 template <bool P_K_MAJOR> constexpr int SETS = P_K_MAJOR ? 1 : K_WARPS;            // of sums in a thread, one load after the other
 template <bool P_K_MAJOR> constexpr int NEXT = P_K_MAJOR ? LINE * K_WARPS : LINE;  // k from load to load
 template <bool P_K_MAJOR> constexpr int STEP = NEXT<P_K_MAJOR> *PREFETCH;            // k of a block at once
@@ -783,7 +783,7 @@ static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && PREFETCH % K_WARP
 constexpr int FEW_ROWS = 4, MAX_K_SPLITS = LANES; // of P, and of k in a block's rows
 static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
 
-// Rows of a block. Where lines are k and begin anywhere it reads as many numbers of each, from a multiple of 16 bytes on.
+// Rows of a block. Where lines are k and are misaligned it reads as many numbers of each, from a multiple of 16 bytes on.
 template <bool P_K_MAJOR> static __host__ __device__ inline int block_rows(const ht_operand_view &p)
 {
     return P_K_MAJOR || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K_MAJOR> : MISALIGNED_ROWS;
@@ -1076,7 +1076,7 @@ template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const gemv
     }
 }
 
-// GUARDED_LOADS loads, whatever there is of them. Less is on its way, but there is not as much code of all these cases.
+// GUARDED_LOADS loads, whatever there is of them. Less is in flight, but there is not as much code of all these cases.
 template <bool P_K_MAJOR> HT_DEVICE void multiply_guarded(ht_acc (*sum)[BN][4], const gemv_task &t, int k)
 {
     float p[GUARDED_LOADS][4];
@@ -1564,7 +1564,7 @@ HT_DEVICE bool underfills_gpu()
     return blocks > SMS && blocks < SMS * MIN_BLOCKS;
 }
 
-// The first of four rows that a lane reads where rows lie side by side, of `rows` from line `from` on: its line may begin anywhere, and is
+// The first of four rows that a lane reads where rows are contiguous, of `rows` from line `from` on: its line may be misaligned, and is
 // read from the last multiple of 16 bytes on. Beyond the rows it is the last piece that has some. What is not a row's is not stored.
 HT_DEVICE int aligned_row(const float *from, int rows, int lane)
 {

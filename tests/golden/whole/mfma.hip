@@ -564,7 +564,7 @@ HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)
     ht_mma_half(d, b + 2, a + 2);
 }
 
-// accum/promote: how chains on the matrix unit are opened, closed and added up.
+// accum/promote: how chains on the tensor cores are opened, closed and added up.
 
 HT_DEVICE void ht_clear(float *d)
 {
@@ -572,7 +572,7 @@ HT_DEVICE void ht_clear(float *d)
         d[q] = 0.0f;
 }
 
-// d += a * b with the product formed on the matrix unit from zero and added in FP32, round to nearest
+// d += a * b with the product formed on the tensor cores from zero and added in FP32, round to nearest
 // (Ootomo & Yokota 2022: accumulation outside the tensor core).
 HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsigned *b)
 {
@@ -583,7 +583,7 @@ HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsi
         d[q] = __fadd_rn(d[q], t[q]);
 }
 
-// Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with
+// Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with
 // round to nearest and starts again from zero.
 HT_DEVICE void ht_promote(float *master, float *chain)
 {
@@ -607,7 +607,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -630,7 +630,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -714,7 +714,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
@@ -827,7 +827,7 @@ HT_DEVICE unsigned stage_row(int row)
     return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
 }
 
-// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Parts of k are stored
+// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Split-K slices are stored
 // in any case, the reduction asks again.
 HT_DEVICE unsigned blocks_in_range(const ht_gemm_args &g, int row0, int col0)
 {
@@ -866,9 +866,9 @@ HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col,
     ht_stg4(c, v);
 }
 
-HT_DEVICE int exponent_of(const int *magnitudes, long long at, int row, int rows)
+HT_DEVICE int exponent_of(const int *absmax, long long at, int row, int rows)
 {
-    return SCALES_ROWS && row < rows ? ht_row_exponent(ht_ldg_i32(magnitudes + at + row)) : 0;
+    return SCALES_ROWS && row < rows ? ht_row_exponent(ht_ldg_i32(absmax + at + row)) : 0;
 }
 
 // One element of all accumulators, combined as the scheme says; accumulator l lies MI * NI * D_REGS numbers after l - 1.
@@ -929,7 +929,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     uint4 staged[PARTS];         // only for architectures whose copies pass through registers
     unsigned a[2][SLICES][MI][A_REGS]; // fragments of this and the next k step
     unsigned b[2][SLICES][NI][B_REGS];
-    ht_acc acc[ACCS][MI][NI][D_REGS]; // chains on the matrix unit
+    ht_acc acc[ACCS][MI][NI][D_REGS]; // chains on the tensor cores
     ht_acc master[MASTERS][NI][D_REGS]; // where closed chains of acc[0] are added up; unused without promotion
     ht_clear(acc[0][0][0]);
     ht_clear(acc[0][0][1]);
@@ -942,7 +942,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     ht_clear(master[0][0]);
     ht_clear(master[0][1]);
 
-    // ---- prologue: PREFETCH_STAGES stages on their way, the first one landed
+    // ---- prologue: PREFETCH_STAGES stages in flight, the first one landed
     if (0 < steps) {
         ht_stage_copy_issue(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16,
                        src[0] + copy_from +

@@ -459,7 +459,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -482,7 +482,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// scheme f16x3: the row is scaled by a power of two so that its largest magnitude is near the top of FP16; both halves
+// scheme f16x3: the row is scaled by a power of two so that its absmax is near the top of FP16; both halves
 // are rounded to nearest and share that scale, so all three products may share one chain.
 HT_DEVICE void ht_split(float x, unsigned *slice)
 {
@@ -495,7 +495,7 @@ HT_DEVICE float ht_combine(const float *acc)
     return acc[0];
 }
 
-// pack/split_f32x4: for packing, four numbers side by side in all slices, as words of each. Of 16- and 32-bit slices.
+// pack/split_f32x4: for packing, four contiguous elements in all slices, as words of each. Of 16- and 32-bit slices.
 constexpr int WORD_K = 4 / SLICE_BYTES; // k of a word
 
 // Words first .. first + SLICE_BYTES - 1 of each slice.
@@ -631,9 +631,9 @@ HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool 
         ht_stg_i32(g.any_flag, g.epoch);
 }
 
-// pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the largest magnitudes that they have found. Each number travels
+// pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the absmax that they have found. Each number travels
 // alone in its own word, so no fence is needed. A word that is not published yet holds -1; the last block to read the words of its rows
-// makes them so again for the next launch. Blocks that meet have neighbouring numbers and run side by side, so the wait is short. It is also
+// makes them so again for the next launch. Blocks that meet have neighbouring numbers and run together, so the wait is short. It is also
 // bounded: should the others not get a place on the GPU (many such kernels at once), a thread measures what it waited for itself.
 constexpr int PACK_THREADS = 256;
 constexpr int WAIT_TURNS = 4096; // a few milliseconds
@@ -645,7 +645,7 @@ struct absmax_exchange {
     int piece_k;
 };
 
-// Largest magnitude of every `step`th piece of a row from `first` on, from the matrix: for a thread that waited in vain.
+// Absmax of every `step`th piece of a row from `first` on, from the matrix: for a thread that waited in vain.
 HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const absmax_exchange &at, int first, int step)
 {
     unsigned most = 0;
@@ -707,8 +707,8 @@ template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int
 }
 
 // pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_mode), and what packing by strips takes whole. A block takes 16
-// rows, or fewer longer ones, with all their k, so that it knows their largest magnitudes by itself. Elements wait for that in registers,
-// LOADS x 4 of a thread, all on their way from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
+// rows, or fewer longer ones, with all their k, so that it knows their absmax by itself. Elements wait for that in registers,
+// LOADS x 4 of a thread, all in flight from device memory at once. A load is 16 bytes of a lane in the direction in which the matrix is
 // contiguous:
 //
 //   k contiguous      8 lanes to a row, 4 rows a warp (of fewer rows all 32); a lane has up to 8 k in sequence, two loads
@@ -805,7 +805,7 @@ template <class SHAPE, bool INSIDE> HT_DEVICE void load_rows(const ht_pack_args 
     }
 }
 
-// Anywhere, element by element: all are on their way at once, and each goes where it stays. Those of a line are neighbours in time as well,
+// Anywhere, element by element: all are in flight at once, and each goes where it stays. Those of a line are neighbours in time as well,
 // so L1 has the others when the first has come.
 template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, const rows_tile &at, uint4 *x)
 {
@@ -817,7 +817,7 @@ template <class SHAPE> HT_DEVICE void load_ragged_rows(const ht_pack_args &g, co
     }
 }
 
-// Largest magnitudes of the thread's rows, as far as the lanes of its part know, into shared memory.
+// Absmax of the thread's rows, as far as the lanes of its part know, into shared memory.
 template <class SHAPE> HT_DEVICE void measure_rows(const rows_tile &at, const uint4 *x)
 {
     unsigned most[4] = {0, 0, 0, 0};
@@ -1130,18 +1130,18 @@ template <int CHECK> static int launch_strips(const pack_pair &p, unsigned block
 // ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
 // A block takes a tile of 64 rows x 64 k of the user's matrix, in whichever direction it is contiguous, to shared memory
 // and writes it out split and swizzled into atoms of 64 rows x 128 bytes. Rows and k beyond the matrix become zeros. Atoms
-// are ordered row block, k block of ATOM_K, group of ATOM_SLICES slices, which lie side by side in an atom's rows:
+// are ordered row block, k block of ATOM_K, group of ATOM_SLICES slices, which are contiguous in an atom's rows:
 //
 //   two 16-bit slices, ATOM_SLICES 2:     [ 32 hi | 32 lo ]      16-byte chunk c of row r is stored as chunk c ^ (r & 7)
 //   three 8-bit slices, ATOM_SLICES 1:    [ 128 first digits ], atom of the second digits, atom of the third
 //
-// Schemes that scale rows must know a row's largest magnitude before its first element can be written, and reading the
+// Schemes that scale rows must know a row's absmax before its first element can be written, and reading the
 // matrix twice from device memory would cost half again as much. So a block keeps PACK_TILES tiles in shared memory,
 // publishes what it measured, and collects what the other blocks of its row block published:
 //
 //   row block r:  [ block rP+0: load, publish, collect, write ][ block rP+1: load, ... ]  ...  [ block rP+P-1 ]
 //
-// They have neighbouring numbers and run side by side, so the wait is short. It is also bounded: should the others not
+// They have neighbouring numbers and run together, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
 // Few rows of some hundred k are packed whole instead (pack_rows), everything longer than 256 k by strips or, where k is contiguous, a
 // few whole rows a block (pack_strips): these tiles are for schemes that scale nothing, short k, and operands that carry a copy of the
@@ -1166,7 +1166,7 @@ constexpr int PREFETCH_LOADS = 1;                                  // tiles unde
 struct pack_tile {
     const float *src;
     int *exponents;
-    int *tame;                             // with CHECK: this block's number
+    int *range_count;                             // with CHECK: this block's number
     float *copy;                           // with CHECK 2: of this row block
     int copy_ld;
     absmax_exchange exchange;                  // of this row block
@@ -1189,7 +1189,7 @@ HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles,
     at.rows = g.rows - at.row0;
     at.exchange.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.exchange.piece * tiles;
-    at.tame = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
+    at.range_count = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
@@ -1207,7 +1207,7 @@ HT_DEVICE unsigned unit_at(int row, int k4)
     return (unsigned)(row * 256 + (k4 ^ (row >> 2 & 7) ^ (row & 1)) * 16);
 }
 
-// The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' largest magnitudes so far.
+// The 4 x 4 elements of a thread into one tile, as four rows of four k, and the rows' absmax so far.
 // k contiguous: x[i] is row slow + 16 i, k fast .. fast + 3; else x[i] is k 4 slow + i, rows fast .. fast + 3.
 template <bool K_MAJOR> HT_DEVICE void store_block(unsigned tile, const uint4 *x, int fast, int slow, unsigned *most)
 {
@@ -1242,7 +1242,7 @@ template <bool K_MAJOR> HT_DEVICE void store_block(unsigned tile, const uint4 *x
     }
 }
 
-// What the threads have found to be their rows' largest magnitudes into at.room; in how many parts.
+// What the threads have found to be their rows' absmax into at.room; in how many parts.
 template <bool K_MAJOR> HT_DEVICE int leave_magnitudes(const pack_tile &at, unsigned *most)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16, lane = (int)threadIdx.x % 32;
@@ -1303,7 +1303,7 @@ template <bool K_MAJOR> HT_DEVICE int leave_magnitudes(const pack_tile &at, unsi
 }
 
 // Tiles into shared memory where everything lies inside the matrix and is aligned: 16-byte loads along the contiguous
-// direction, PREFETCH_LOADS tiles ahead of the stores. Leaves the rows' largest magnitudes in at.room, returns in how many parts.
+// direction, PREFETCH_LOADS tiles ahead of the stores. Leaves the rows' absmax in at.room, returns in how many parts.
 template <bool K_MAJOR> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, const pack_tile &at)
 {
     const int fast = (int)threadIdx.x % 16 * 4, slow = (int)threadIdx.x / 16;
@@ -1354,7 +1354,7 @@ template <bool K_MAJOR> HT_DEVICE int load_whole_tiles(const ht_pack_args &g, co
     return leave_magnitudes<K_MAJOR>(at, most);
 }
 
-// Four elements of a line, on their way: the two aligned 16-byte pieces that they lie in. A line is the direction in which
+// Four elements of a line, in flight: the two aligned 16-byte pieces that they lie in. A line is the direction in which
 // the matrix is contiguous.
 struct misaligned_vec4 {
     uint4 low, high;
@@ -1377,7 +1377,7 @@ HT_DEVICE uint4 shifted(const misaligned_vec4 &x, int first)
     return make_uint4(by_one ? b : a, by_one ? c : b, by_one ? d : c, by_one ? e : d);
 }
 
-// The same at edges and for any alignment, zeros beyond the matrix. Lines begin anywhere in 16 bytes, each elsewhere. No
+// The same at edges and for any alignment, zeros beyond the matrix. Lines are misaligned in 16 bytes, each elsewhere. No
 // element outside a line is read, though it may lie in the same 16 bytes: tiles at the ends of lines are read one by one.
 template <bool K_MAJOR> HT_DEVICE int load_ragged_tiles(const ht_pack_args &g, const pack_tile &at)
 {
@@ -1430,7 +1430,7 @@ HT_DEVICE void exchange_magnitudes(const ht_pack_args &g, const pack_tile &at, i
     ht_sts4(at.room + (unsigned)((ROOM_FOUND + quarter) * 64 + row) * 4, ht_as_float((unsigned)found));
 }
 
-// A row's largest magnitude over all of k, from what the quarters have collected.
+// A row's absmax over all of k, from what the quarters have collected.
 HT_DEVICE int magnitude_of_row(const pack_tile &at, int row)
 {
     int most = 0;
@@ -1517,7 +1517,7 @@ HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, con
         both |= other;
     }
     const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind
-    store_count(g, at.tame, least, both & 1, depth);
+    store_count(g, at.range_count, least, both & 1, depth);
 }
 
 template <int CHECK>

@@ -457,7 +457,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -480,7 +480,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_i64: what the parts of k (split-K) add up to: exact integers in units of the last digit's level, rounded to
+// accum/partial_i64: what split-K partials add up to: exact integers in units of the last digit's level, rounded to
 // FP32 once, when all parts are together. So neither tile nor split nor machine shows in the result.
 typedef int ht_acc;       // element of a chain
 typedef long long ht_sum; // element of a part
@@ -557,7 +557,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;

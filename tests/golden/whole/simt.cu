@@ -470,7 +470,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -493,7 +493,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -577,7 +577,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
@@ -622,7 +622,7 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
     }
 }
 
-// stage/operand_view: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
+// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
@@ -639,14 +639,14 @@ struct ht_operand_view {
 struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
-    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
     ht_gemm_args g;
 };
 
-// A line apart by one number alone is the only one: its numbers then lie side by side along k.
+// A line apart by one number alone is the only one: its numbers then are contiguous along k.
 static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
@@ -662,7 +662,7 @@ static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
 
-// A grid of tiles and parts of k, in which a block finds its place without a division if it can: that takes longer than some products.
+// A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
 struct ht_tile_grid {
     unsigned x, y;
 };
@@ -676,7 +676,7 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
     return {p_tiles * q_tiles, (unsigned)args->splits};
 }
 
-// Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
+// Which tile of P's and of Q's rows a block has, and which split-K slice. zero: added to what says so.
 struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
@@ -709,7 +709,7 @@ HT_DEVICE int ht_misalign16(const float *p)
     return (int)((unsigned long long)p / 4 % 4);
 }
 
-// Four numbers that lie side by side.
+// Four numbers that are contiguous.
 HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
@@ -780,14 +780,14 @@ template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
     ht_lane_exchange<COUNT, LANES, 1>(v);
 }
 
-// ---- geometry: few k, or a few dozen rows or columns; FP32 multiply-adds from shared memory. Where k is short C's stores are all
+// ---- geometry: few k, or a few dozen rows or columns; FFMA from shared memory. Where k is short C's stores are all
 // there is to wait for: a warp stores 64 bytes of two columns at once, and several blocks of an SM load while others store. A block
 // computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
 //
-//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> multiply-adds
+//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> FFMA
 //
-// A lane has every ROW_LANES-th row of its warp and NI columns side by side. What shared memory returns, four bytes to a lane and
-// clock however many lanes ask for the same, is what MI * NI multiply-adds wait for: MI + NI numbers. Chains of chain_k are
+// A lane has every ROW_LANES-th row of its warp and NI contiguous columns. What shared memory returns, four bytes to a lane and
+// clock however many lanes ask for the same, is what MI * NI FFMA wait for: MI + NI numbers. Chains of chain_k are
 // added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k needs that.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
 constexpr int ROW_LANES = 16, MI = WM / ROW_LANES, NI = WN / (WAVE / ROW_LANES); // rows and columns of a lane
@@ -1270,7 +1270,7 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
     add_chains(sum, rest, done <= args.chain_k, false);
 }
 
-// Whether a lane's columns lie side by side in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
+// Whether a lane's columns are contiguous in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
 HT_DEVICE bool stores_fours(const ht_output_view &to)
 {
     return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
@@ -1325,7 +1325,7 @@ HT_DEVICE void store_some(const ht_output_view &to, float *c, ht_acc *sum, int c
     }
 }
 
-// What lies side by side in C goes to neighbouring lanes. Rows of P, where columns of C begin anywhere: two halves of a warp give each other one of
+// What is contiguous in C goes to neighbouring lanes. Rows of P, where columns of C are misaligned: two halves of a warp give each other one of
 // two rows' numbers, so that each has 16 of the same 32 rows and all store 128 bytes of a column at once, not 64 bytes of two: sectors that are
 // stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by fours: NI lanes turn theirs, so that
 // each has one column of NI rows; one by one, each in a line of its own, they took four times as long.

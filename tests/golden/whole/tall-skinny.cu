@@ -470,7 +470,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -493,7 +493,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -577,7 +577,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
@@ -622,7 +622,7 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
     }
 }
 
-// stage/operand_view: what kernels of FP32 multiply-adds that read the caller's matrices share: which matrix is P and which Q,
+// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
@@ -639,14 +639,14 @@ struct ht_operand_view {
 struct unpacked_args {
     int k, splits; // as g has them
     int folded;    // blockIdx.x counts tiles of P's rows, so many, once for each tile of Q's; 0: of P's only
-    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
     ht_gemm_args g;
 };
 
-// A line apart by one number alone is the only one: its numbers then lie side by side along k.
+// A line apart by one number alone is the only one: its numbers then are contiguous along k.
 static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
@@ -662,7 +662,7 @@ static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
     return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
 }
 
-// A grid of tiles and parts of k, in which a block finds its place without a division if it can: that takes longer than some products.
+// A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
 struct ht_tile_grid {
     unsigned x, y;
 };
@@ -676,7 +676,7 @@ static inline ht_tile_grid ht_grid_of(unpacked_args *args, unsigned p_tiles, uns
     return {p_tiles * q_tiles, (unsigned)args->splits};
 }
 
-// Which tile of P's and of Q's rows a block has, and which part of k. zero: added to what says so.
+// Which tile of P's and of Q's rows a block has, and which split-K slice. zero: added to what says so.
 struct ht_tile_coord {
     int p_tile, q_tile, split;
 };
@@ -709,7 +709,7 @@ HT_DEVICE int ht_misalign16(const float *p)
     return (int)((unsigned long long)p / 4 % 4);
 }
 
-// Four numbers that lie side by side.
+// Four numbers that are contiguous.
 HT_DEVICE void ht_unpack4(float *v, uint4 x)
 {
     v[0] = ht_as_float(x.x);
@@ -761,7 +761,7 @@ HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
 //                  row 1   thread 8 9 ... 15                                              k 4-7   thread 32  33   ...  63
 //
 // Either way a line is read in pieces of 16 bytes by threads side by side, PREFETCH lines of 32 k at once. Results are the same bits: a class has
-// a chain of multiply-adds for each BK of k, the chains are added up, then the eight classes through shared memory.
+// a chain of FFMA for each BK of k, the chains are added up, then the eight classes through shared memory.
 constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 4; // PER_THREAD: rows of a thread, k of a class
 constexpr int LINE = K_LANES * PER_THREAD, PREFETCH = BK / LINE;
 constexpr int THREADS_PER_K_LANE = THREADS / K_LANES;          // threads of a class
@@ -780,7 +780,7 @@ struct tall_skinny_task {
     int end;                      // k
 };
 
-// The thread's row i of a set, from the block's first on. Where rows lie side by side and are loaded by fours they are neighbours.
+// The thread's row i of a set, from the block's first on. Where rows are contiguous and are loaded by fours they are neighbours.
 template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int row_of(const tall_skinny_task &t, int set, int i)
 {
     return set * BM + (!P_K_MAJOR && WIDE ? t.lane_in_group * PER_THREAD + i : t.lane_in_group + i * THREADS_PER_K_LANE);

@@ -704,7 +704,7 @@ HT_DEVICE unsigned long long ht_descriptor(unsigned operand)
     return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand;
 }
 
-// ---- sums on their way through shared memory: FP32, or exact in 64 bits
+// ---- sums that pass through shared memory: FP32, or exact in 64 bits
 HT_DEVICE void ht_sts_two(unsigned s, float x, float y)
 {
     ht_sts8(s, ht_as_uint(x), ht_as_uint(y));
@@ -758,7 +758,7 @@ template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group)
     asm volatile("bar.sync %0, %1;" ::"r"(GROUPS > 1 ? group + 1 : 0), "n"(THREADS) : "memory");
 }
 
-// What this thread has stored in shared memory before, the matrix unit finds there after a barrier.
+// What this thread has stored in shared memory before, the tensor core finds there after a barrier.
 HT_DEVICE void ht_async_fence(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -814,7 +814,7 @@ template <int N, bool K_MAJOR> HT_DEVICE void ht_wgmma_rows(float *d, const unsi
 
 // accum/promote_wgmma: what becomes of a warpgroup's chains.
 
-// Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with round to
+// Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with round to
 // nearest; the next one starts from zero.
 template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *chain)
 {
@@ -842,7 +842,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -865,7 +865,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -949,7 +949,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
@@ -1024,7 +1024,7 @@ template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v)
     return zero == 0.0f;
 }
 
-// A chain of the matrix unit joins the sum. What is rounded off is kept beside it.
+// A chain of the tensor core joins the sum. What is rounded off is kept beside it.
 HT_DEVICE void ht_twosum_join(float *sum, float *compensation, const float *chain)
 {
     for (int q = 0; q < D_REGS; q++)
@@ -1068,7 +1068,7 @@ template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
     ht_lane_exchange<COUNT, LANES, 1>(v);
 }
 
-// stage/global_f32: a tile of the caller's matrix on its way to shared memory, and a stage of it as FP32, for multiply-adds.
+// stage/global_f32: a tile of the caller's matrix copied to shared memory, and a stage of it as FP32, for FFMA.
 // Element (row, k) is src[row * ld + k] or src[k * ld + row]; a stage keeps that orientation, as lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
@@ -1184,7 +1184,7 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_store_vectors(unsigned stage, c
 }
 
 // stage/split_in_smem: from parts of the caller's FP32 matrices to fragments of BF16 slices, for kernels with MMAs. Numbers are cut once
-// for a block, on their way into shared memory: a stage of an operand is SLICES planes of BF16, each in the orientation of
+// for a block, as they are copied into shared memory: a stage of an operand is SLICES planes of BF16, each in the orientation of
 // the source, lines of what is contiguous:
 //
 //   k contiguous:     ROWS lines of BK numbers       rows contiguous:  BK lines of ROWS numbers (ldmatrix transposes)
@@ -1291,7 +1291,7 @@ template <int ROWS, bool K_MAJOR, int STRIDE> HT_DEVICE void ht_load_matrices(un
 // (A_FROM_REGISTERS: by warpgroups, as drawn further down; here is what both do alike.)
 //
 // The numbers are looked at as they are cut, and so are the results. Where slices could not hold one of them, the block
-// multiplies again with the multiply-adds of FP32, which know NaN, Inf and the ends of the range.
+// multiplies again with FFMA, which know NaN, Inf and the ends of the range.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N * PINGPONG_GROUPS;
 constexpr int THREADS = WARPS * WAVE, GROUP_THREADS = THREADS / PINGPONG_GROUPS; // groups share a tile: its steps, or all but the first look on
 constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // 16 x 8 tiles of a warp
@@ -1303,13 +1303,13 @@ constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in
 constexpr int FMA_ROWS = MI * D_ROWS;           // of a lane
 constexpr int A_PARTS = (BM * BK / 4 + THREADS - 1) / THREADS; // 16-byte parts of a thread per stage
 constexpr int B_PARTS = (BN * BK / 4 + THREADS - 1) / THREADS;
-constexpr int SETS = A_PARTS + B_PARTS > 8 || COMPENSATED ? 1 : 2; // steps that are on their way in registers, where these suffice
+constexpr int SETS = A_PARTS + B_PARTS > 8 || COMPENSATED ? 1 : 2; // steps that are in flight in registers, where these suffice
 constexpr int A_BYTES = ht_stage_bytes<BM>, A_SLICES_BYTES = A_FROM_REGISTERS ? 0 : ht_slices_bytes<BM>; // P is cut in shared memory, or in registers
 constexpr int FP32_BYTES = A_BYTES + ht_stage_bytes<BN>, SLICES_BYTES = A_SLICES_BYTES + ht_slices_bytes<BN>;
 constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTES;
 constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
-constexpr int SHORT_CHAIN = 2; // multiply-adds that follow one another where k is short
+constexpr int SHORT_CHAIN = 2; // FFMA that follow one another where k is short
 static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
@@ -1325,13 +1325,13 @@ struct ht_matrix_view {
 // What each block asks for first lies together: each further line of constants comes late.
 struct unpacked_args {
     int k, splits;                // as g has them
-    int part_steps, longer_parts; // of BK in a part of k, of which the first few have one more
+    int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
     ht_matrix_view p, q;
     ht_gemm_args g;
 };
 
-// Which part of C: the tile's row and column among the tiles of P and Q, the part of k, the entry of the batch.
+// Which part of C: the tile's row and column among the tiles of P and Q, the split-K slice, the entry of the batch.
 struct ht_tile_coord {
     int row, col, split, entry;
 };
@@ -1387,7 +1387,7 @@ HT_DEVICE void close_chains(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[NI
 // takes it there, and is cut in place; Q is cut into shared memory, once for GROUP_THREADS threads, as wgmma takes it from there, a
 // ring of three stages:
 //
-//   step s:    wgmmas of fragments s and stage s      on their way, those of s - 1 maybe as well
+//   step s:    wgmmas of fragments s and stage s      in flight, those of s - 1 maybe as well
 //   meanwhile: s + 1 is cut into the other fragments and the next stage, s + 2 asked for
 //
 // With PINGPONG_GROUPS above 1 the block's groups of warpgroups take turns in the steps of one tile, and are added up at the end.
@@ -1689,7 +1689,7 @@ HT_DEVICE void join_groups(ht_acc *total, unsigned smem, int group, int thread_i
     }
 }
 
-// All of this block's k on the matrix unit: C's tile is in `sum` of the first group afterwards, and `value_range` covers every number.
+// All of this block's k on the tensor cores: C's tile is in `sum` of the first group afterwards, and `value_range` covers every number.
 // P_K_MAJOR, Q_K_MAJOR: k is contiguous.
 template <bool P_K_MAJOR, bool Q_K_MAJOR>
 HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS], ht_value_range *value_range, const ht_task &t, unsigned smem)
@@ -1730,7 +1730,7 @@ HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS]
             if (now + 1 < steps)
                 split_rows<P_K_MAJOR>(a[1 - set], row, value_range);
             ht_async_fence(); // what this thread has stored is there for the unit
-            if (now + 2 < steps) { // not before: the fence waits for whatever is on its way, and not for stores of long ago
+            if (now + 2 < steps) { // not before: the fence waits for whatever is in flight, and not for stores of long ago
                 load_columns<Q_K_MAJOR>(column, &q);
                 load_rows<P_K_MAJOR>(row, &p);
             }
@@ -1872,14 +1872,14 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
         multiply_fp32(sum, t, false, false, smem, chain_k);
 }
 
-// Whether a tile is to be computed: all are, or behind a data check those that are not tame.
+// Whether a tile is to be computed: all are, or behind a data check those that are out of range.
 HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
 {
     const int row = t.row0 / 64, col = t.col0 / 64;
     return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_block_in_range(g, entry, swap_ab ? col : row, swap_ab ? row : col);
 }
 
-// Where a lane's results go: rows or columns of P and Q lie side by side, the others ld apart.
+// Where a lane's results go: rows or columns of P and Q are contiguous, the others ld apart.
 struct ht_output_view {
     float *c; // of the first one
     long long ld;
@@ -2210,8 +2210,8 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
     }
 }
 
-// What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Rows of P side by side: two lanes, one row each of
-// both their columns. Columns of Q side by side (SWAP_AB): as many rows' lanes as there are columns, which turn them into one row after the other.
+// What cannot be stored by pairs goes where its neighbours go, one lane beside the other. Contiguous rows of P: two lanes, one row each of
+// both their columns. Contiguous columns of Q (SWAP_AB): as many rows' lanes as there are columns, which turn them into one row after the other.
 constexpr bool HAS_TRANSPOSE = D_ROWS == 2 && D_COLS == 2 && !IS_FALLBACK;
 constexpr int TRANSPOSED = NI > 3 ? 8 : NI * 2; // columns that lanes turn at once
 
@@ -2382,7 +2382,7 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
         else if (beta != 0.0f)
             add_to_sums<false>(to, sum, beta);
     }
-    const int beside = args.swap_ab ? t.cols : t.rows; // numbers that lie side by side
+    const int beside = args.swap_ab ? t.cols : t.rows; // numbers that are contiguous
     const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
     if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);

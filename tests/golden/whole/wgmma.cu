@@ -657,7 +657,7 @@ HT_DEVICE unsigned long long ht_descriptor(unsigned operand)
     return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand;
 }
 
-// ---- sums on their way through shared memory: FP32, or exact in 64 bits
+// ---- sums that pass through shared memory: FP32, or exact in 64 bits
 HT_DEVICE void ht_sts_two(unsigned s, float x, float y)
 {
     ht_sts8(s, ht_as_uint(x), ht_as_uint(y));
@@ -751,7 +751,7 @@ HT_DEVICE void ht_cluster_barrier(void)
 }
 
 // Arrives on an mbarrier of either block. Named with its scope (.release.cluster) the instruction takes 1,500 clocks a stage
-// (measured on an H200); what it orders here are reads of the matrix unit that a wait has ended.
+// (measured on an H200); what it orders here are reads of the tensor core that a wait has ended.
 HT_DEVICE void ht_mbar_arrive_cluster(unsigned bar)
 {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(bar) : "memory");
@@ -780,7 +780,7 @@ template <int N> HT_DEVICE void ht_wgmma(ht_width<N> width, float *d, unsigned a
 
 // accum/promote_wgmma: what becomes of a warpgroup's chains.
 
-// Closes a chain: the matrix unit truncates as it accumulates, so a short chain is added to FP32 registers with round to
+// Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with round to
 // nearest; the next one starts from zero.
 template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *chain)
 {
@@ -808,7 +808,7 @@ constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that largest magnitude as the bits of a float, as pack leaves
+// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
 // it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
 HT_DEVICE int ht_row_exponent(int magnitude)
 {
@@ -831,7 +831,7 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// accum/partial_f32: what the parts of k (split-K) add up to: FP32 numbers, scaled back before they are stored.
+// accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
@@ -915,7 +915,7 @@ HT_DEVICE int ht_least_count(const int *numbers, int parts)
 // Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
 // and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
 // number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take pieces side by side.
+// no single number is. Asked by 32 lanes together, which take neighbouring segments.
 HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
     const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
@@ -962,14 +962,14 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 
 // check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
 // blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (fallback_dmma). No
-// shared memory and no barrier: in the product panels are on their way into the one, and warps come here apart.
+// shared memory and no barrier: in the product panels are in flight into the one, and warps come here apart.
 //
 //   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results
 //   a lane: rows lane / 4 + 8 i, columns lane / 4 + 8 j, and of both k 4 (lane % 4) .. + 3 of a step
 //
 // which are one load where k is contiguous, and elsewhere sectors of eight neighbours. An MMA's lanes have k lane % 4 + 4 h (PTX ISA,
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
-// operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FP32's multiply-adds; so a result is the exact
+// operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FFMA; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
 constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
@@ -1048,7 +1048,7 @@ HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2
         ht_mma_f64_16816(sum[i][j], p[i], q);
 }
 
-// Whole steps of wide lines. While one is multiplied the next is on its way, behind the last once more the same. UNROLL 2: by turns in two sets
+// Whole steps of wide lines. While one is multiplied the next is in flight, behind the last once more the same. UNROLL 2: by turns in two sets
 // of registers, so that nothing is moved, and waited for, before it is needed.
 template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps)
 {
@@ -1138,7 +1138,7 @@ template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, fl
         ht_fallback_columns<UNROLL>(g, alpha, beta, entry, row0, col);
 }
 
-// scheme f16x3: the row is scaled by a power of two so that its largest magnitude is near the top of FP16; both halves
+// scheme f16x3: the row is scaled by a power of two so that its absmax is near the top of FP16; both halves
 // are rounded to nearest and share that scale, so all three products may share one chain.
 HT_DEVICE void ht_split(float x, unsigned *slice)
 {
@@ -1153,7 +1153,7 @@ HT_DEVICE float ht_combine(const float *acc)
 
 // ---- geometry -------------------------------------------------------------------------------------------------
 // A block computes BM x BN of C. Its last warpgroup copies operand panels into a ring of RING_STAGES stages, the others multiply:
-// warpgroup w has WN columns of C, in N_SUBTILES parts of 64, and all BM rows. The matrix unit sees C transposed, 64 columns of
+// warpgroup w has WN columns of C, in N_SUBTILES parts of 64, and all BM rows. The tensor core sees C transposed, 64 columns of
 // C by BM rows, so that a thread's results are neighbours in memory.
 //
 //   stage: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP stages hold all slices of BK
@@ -1161,7 +1161,7 @@ HT_DEVICE float ht_combine(const float *acc)
 //
 //   producer     copy stage 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
 //   beside it    scales of the tile's rows and columns |           one warp; waits for `spent`, announces `scaled`
-//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is PROMOTE_TILES times BK: one chain of the matrix unit,
+//   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is PROMOTE_TILES times BK: one chain of the tensor core,
 //   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
 //
 // Warpgroups take turns in issuing chunks: they stay in step, and so do the blocks of the GPU that share panels in L2.
@@ -1332,9 +1332,9 @@ HT_DEVICE bool all_lanes(bool x)
 }
 
 // Exponent of the scale of row `at` of one operand; 0 beyond its rows, and for rows of zeros, whose sums are zeros: they stay calm.
-HT_DEVICE int exponent_of(const int *magnitudes, long long entry, int at, int rows)
+HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
 {
-    const int magnitude = SCALES_ROWS && at < rows ? ht_ldg_i32(magnitudes + entry + at) : 0;
+    const int magnitude = SCALES_ROWS && at < rows ? ht_ldg_i32(absmax + entry + at) : 0;
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
@@ -1351,7 +1351,7 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
         ht_pdl_trigger();
         bool all_safe_exponent = true;
         unsigned safe_exponent = 0;
-        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // parts of k are stored in any case, the reduction asks again
+        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // split-K slices are stored in any case, the reduction asks again
         if (lane == 0)
             ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks
         ht_warp_sync();
@@ -1377,7 +1377,7 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 }
 
 // ---- the epilogue -----------------------------------------------------------------------------------------------
-// A warp holds 16 columns of each 64, in a matrix unit's order. They go through an epilogue buffer of shared memory, 64 rows at a time, and
+// A warp holds 16 columns of each 64, in a tensor core's order. They go through an epilogue buffer of shared memory, 64 rows at a time, and
 // leave it as they lie in C. The way out is there once, for all parts of a tile: code that runs once a tile takes longer to be
 // fetched than to run.
 //
@@ -1510,7 +1510,7 @@ HT_DEVICE void fill_sums(const epilogue_ctx &o, const ht_acc *acc)
                result_of(acc + 7 * 4 + 1 * 2 + 1));
 }
 
-// Where a tile's results go: C, or a part of k of its own.
+// Where a tile's results go: C, or a split-K slice of its own.
 struct output_view {
     float *c;
     long long ld;
@@ -1566,7 +1566,7 @@ HT_DEVICE void store_vec4(const epilogue_ctx &o, const output_view &to, const ti
     const int row = o.lane % VEC4_LANES * 4, first = o.lane / VEC4_LANES;
     float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
     const row_scales along = scales_of_rows(o, at.row + row);
-    { // four of each lane's columns on their way
+    { // four of each lane's columns in flight
         float v[4][4];
         for (int i = 0; i < 4; i++)
             ht_lds_four(epi_buffer_address<float>(o.epi_buffer, 0 + i * VEC4_COLUMNS + first, row), v[i]);
@@ -1677,7 +1677,7 @@ HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
-// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Parts of k are stored in any case, the
+// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Split-K slices are stored in any case, the
 // reduction asks again.
 HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
 {
@@ -1760,7 +1760,7 @@ HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned
 }
 
 // ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
-// and before the first, while registers hold no sums. Of a tile's parts of k the first does it, of two tiles of a block's rows the upper.
+// and before the first, while registers hold no sums. Of a tile's split-K slices the first does it, of two tiles of a block's rows the upper.
 HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
 {
 #pragma unroll 1
