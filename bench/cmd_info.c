@@ -97,7 +97,7 @@ static int print_kernels(const struct ht_set_desc *set, int raw, struct cli_erro
         const struct ht_kernel_desc *k = &set->kernel[i];
         tsv_text(&t, k->name);
         tsv_text(&t, k->variant[0] ? k->variant : "-");
-        snprintf(text, sizeof text, "%dx%dx%d", k->bm, k->bn, k->bk);
+        snprintf(text, sizeof text, "%dx%dx%d", k->tile.bm, k->tile.bn, k->bk);
         tsv_text(&t, text);
         snprintf(text, sizeof text, "%dx%d", k->wm, k->wn);
         tsv_text(&t, text);

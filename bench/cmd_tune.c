@@ -74,13 +74,15 @@ static int fill_problem(const struct tuning *t, struct session_problem *p, struc
 static int next_parts(const struct tuning *t, const struct ht_kernel_desc *k, const struct shape *s, int parts) {
     if (!t->every_split || !ht_is_unpacked(k->family) || k->variant[0] != '\0')
         return parts == NO_PARTS ? 0 : NO_PARTS;
-    const int next = ht_next_split(&k->cost, s->m, s->n, s->k, 1, HT_PARTIAL_LIMIT_BYTES, parts == NO_PARTS ? 0 : parts);
+    const struct ht_problem problem = {s->m, s->n, s->k, 1, 1};
+    const int next = ht_next_split(&k->tile, &problem, HT_PARTIAL_LIMIT_BYTES, parts == NO_PARTS ? 0 : parts);
     return next > 0 ? next : NO_PARTS;
 }
 
 /* What the model says of a kernel in so many parts. */
 static double predicted_us(const struct ht_set_desc *set, const struct ht_kernel_desc *k, const struct shape *s, int splits) {
-    return (double)ht_kernel_ns(set, k, s->m, s->n, s->k, 1, splits) / 1000;
+    const struct ht_problem problem = {s->m, s->n, s->k, 1, splits};
+    return (double)ht_kernel_ns(set, k, &problem) / 1000;
 }
 
 /* On packed operands, in as many parts as the library has. */
@@ -238,18 +240,21 @@ static int write_page(const struct tune_log *log, const char *head, const char *
     return status;
 }
 
-/* Names and costs of all kernels: another set or another model is another table (FNV-1a, 32 bits). */
+static unsigned mark_bytes(unsigned mark, const void *data, size_t size) {
+    const unsigned char *c = data;
+    while (size-- > 0)
+        mark = (mark ^ *c++) * 16777619u;
+    return mark;
+}
+
+/* Names, tiles and costs of all kernels, which are 32-bit integers: another set or another model is another table (FNV-1a, 32 bits). */
 static unsigned set_mark(const struct ht_set_desc *set) {
     unsigned mark = 2166136261u;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *k = &set->kernel[i];
-        char text[256];
-        snprintf(text, sizeof text, "%s %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d", k->name, k->cost.step_busy_x256,
-                 k->cost.step_latency_x256, k->cost.fixed_cycles, k->cost.blocks_per_sm, k->cost.start_cycles,
-                 k->cost.narrow_cycles, k->cost.part_cycles, k->cost.stream_gbps, k->cost.swapped_percent, k->cost.ragged_cycles,
-                 k->cost.row_parts, k->cost.hidden_cycles, k->cost.whole_k, k->cost.block_cycles, k->cost.swap_share, k->cost.near_bytes, k->cost.far_cycles);
-        for (const char *c = text; *c != '\0'; c++)
-            mark = (mark ^ (unsigned char)*c) * 16777619u;
+        mark = mark_bytes(mark, k->name, strlen(k->name));
+        mark = mark_bytes(mark, &k->tile, sizeof k->tile);
+        mark = mark_bytes(mark, &k->cost, sizeof k->cost);
     }
     return mark;
 }

@@ -14,7 +14,7 @@ enum { COMMANDS = sizeof commands / sizeof commands[0], FOR_USERS = 6 }; /* the 
 
 static void print_summaries(FILE *out, int from, int to) {
     for (int i = from; i < to; i++)
-        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
 }
 
 static void print_help(FILE *out) {

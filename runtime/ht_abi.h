@@ -168,40 +168,68 @@ enum {
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
-/* Integer cost coefficients of one kernel: filled by the generator's model, evaluated by ht_cost_ns. Clocks
- * are SM clocks at clock_mhz of the set; "x256" means fixed point with 8 fraction bits. */
-struct ht_cost_coefficients {
-    int32_t blocks_per_sm;     /* resident blocks */
-    int32_t step_busy_x256;    /* clocks of the busiest SM pipe for one bk step of one block */
-    int32_t step_latency_x256; /* least clocks of one bk step of a block that is alone on its SM */
-    int32_t fixed_cycles;      /* prologue, drain and epilogue of a tile */
-    int32_t step_bytes; /* bytes a block reads from L2 per bk step: (bm + bn) * bk * slices * slice bytes, less what other
-                         * blocks of its cluster read for it */
-    int32_t step_k;     /* bk */
-    int32_t exact_k;    /* exact integer sums: most k of one part; 0: FP32 sums */
-    int32_t start_cycles;  /* once a launch: persistent blocks start only once */
-    int32_t narrow_cycles; /* more for a whole tile where C's rows cannot be stored by fours: m is no multiple of 4 */
-    int32_t part_cycles;   /* of the split-K reduction for each part that a thread reads: HT_SPLITK_PREFETCH, then it waits */
-    int32_t stream_gbps;   /* kernels that read the operands as they are: how fast they draw them from device memory and store
-                            * C; 0: panels */
-    int32_t cluster_m, cluster_n; /* blocks along m and n that run together; 0 as 1 */
-    int32_t swapped_percent; /* what the product takes where B's columns are the rows of tiles (ht_swap_ab) and A has several rows,
-                              * which lie side by side unless A is transposed, as is not asked; 0 as 100 */
-    int32_t ragged_cycles;   /* more for a step where lines of that operand whose rows are the rows of tiles begin anywhere; with row_parts, only
-                              * where it has up to four rows, which lie side by side */
-    int32_t row_parts; /* where that operand has up to four rows, a tile's other rows are further parts of k, up to so many; of more rows that
-                        * lie side by side a tile has four times so many, not bm, if that is more, less HT_MISALIGN_ROWS_LOST where lines begin
-                        * anywhere; 0: they are idle */
-    int32_t hidden_cycles; /* of the launch of the split-K reduction, behind the kernel */
-    int32_t block_cycles; /* of a block that an SM's other blocks wait for: its start, its stores */
-    int32_t swap_share;   /* the kernel's share of tiles in ht_swap_ab */
-    int32_t near_bytes, far_cycles; /* where A, B and C are more than L2 keeps for all SMs: more for a step of a block that is alone; 0: not asked */
-    int32_t whole_k; /* 1: k is never split, and a matrix that further columns read again comes no faster than the first time (kernels of
-                      * a tall matrix, and the fallback, which only ever has all of k) */
+/* How a kernel walks over C and k: facts of its template and tile, for ht_cost.h. */
+struct ht_tile {
+    int32_t bm, bn;               /* of C; of C transposed where the kernel swaps A and B */
+    int32_t step_k, step_bytes;   /* k of a step; bytes that a block then reads from L2, less what others of its cluster read for it */
+    int32_t blocks_per_sm;        /* resident */
+    int32_t cluster_m, cluster_n; /* blocks along m and n that run together */
+    int32_t unpacked;             /* 1: reads the caller's matrices, and may swap A and B (ht_swap_ab, with swap_ab_min_gain) */
+    int32_t swap_ab_min_gain;
+    int32_t persistent;           /* 1: one block of an SM walks over tiles */
+    int32_t exact_k;              /* exact integer sums: most k of one split-K slice; 0: FP32 sums */
+    int32_t no_split_k;           /* 1: k is never split */
+    int32_t in_block_k_splits;    /* of a tile's rows that an M-side operand of up to four rows leaves idle up to so many share k; where more rows
+                                   * are contiguous a tile has four times so many, if that is more than bm, less HT_MISALIGN_ROWS_LOST where
+                                   * they begin at no multiple of 16 bytes; 0: they stay idle */
+};
+enum { HT_MISALIGN_ROWS_LOST = 4 };
+
+/* The two forms of the cost formula (ht_cost.h) and their coefficients, which the generator's model fills in: integers; cycles are those of
+ * an SM at the set's clock_mhz, "x256" is fixed point with 8 fraction bits. */
+enum ht_cost_form { HT_TILED_WAVES = 1, HT_STREAMING };
+
+struct ht_tiled_waves {
+    int32_t step_busy_x256;        /* of the busiest SM pipe for one step of one block */
+    int32_t step_latency_x256;     /* least of one step of a block that is alone on its SM */
+    int32_t tile_overhead_cycles;  /* start, first loads, drain: of a wave; of a launch where blocks are persistent */
+    int32_t block_overhead_cycles; /* of each block of an SM, one after the other: its stores */
+    int32_t scalar_store_cycles;   /* more for a whole tile where m is no multiple of 4 */
+    int32_t misaligned_cycles;     /* more of a step where the M-side operand is misaligned */
+    int32_t swap_ab_percent;       /* what a product with A and B swapped takes where A has several rows; 0 as 100 */
+    int32_t dram_stream_gbps;      /* how fast unpacked kernels draw their operands from device memory and store C */
 };
 
-/* Rows less of a tile whose lines are read from multiples of 16 bytes on (row_parts). */
-enum { HT_MISALIGN_ROWS_LOST = 4 };
+struct ht_streaming {
+    int32_t step_busy_x256, step_latency_x256; /* as above */
+    int32_t tile_overhead_cycles;              /* of a wave */
+    int32_t launch_cycles;                     /* once */
+    int32_t misaligned_cycles;                 /* more of a step; with in_block_k_splits only where the M-side operand has up to four rows */
+    int32_t pdl_overlap_cycles; /* of the split-K reduction's launch, hidden behind the kernel */
+    int32_t dram_stream_gbps;
+    int32_t dram_step_cycles; /* more of a step of a block that is alone where L2 does not keep A, B and C */
+};
+
+struct ht_cost {
+    int32_t form;                /* enum ht_cost_form: which of the two below counts */
+    struct ht_tiled_waves waves;
+    struct ht_streaming stream;
+};
+#define HT_COST_TILED_WAVES(step_busy, step_latency, tile_overhead, block_overhead, scalar_store, misaligned, \
+                            swap_ab, dram_stream)                                                            \
+    {                                                                                                        \
+        HT_TILED_WAVES,                                                                                      \
+            {step_busy,    step_latency, tile_overhead, block_overhead,                                      \
+             scalar_store, misaligned,   swap_ab,       dram_stream},                                        \
+            {0, 0, 0, 0, 0, 0, 0, 0}                                                                         \
+    }
+#define HT_COST_STREAMING(step_busy, step_latency, tile_overhead, launch, misaligned, pdl_overlap, dram_stream, \
+                          dram_step)                                                                         \
+    {                                                                                                        \
+        HT_STREAMING, {0, 0, 0, 0, 0, 0, 0, 0}, {                                                            \
+            step_busy, step_latency, tile_overhead, launch, misaligned, pdl_overlap, dram_stream, dram_step  \
+        }                                                                                                    \
+    }
 
 /* Ways of computing, each a skeleton of the generator; in its order of preference. */
 enum ht_family {
@@ -230,10 +258,11 @@ struct ht_kernel_desc {
     const char *variant; /* "" dispatchable; "nopipeline", "handpicked", "nointerleave": ablations, run by name only; "fallback": of
                           * those that read the operands, the one for ht_pick_fallback */
     const char *why;     /* one line of the plan: binding resource and runner-up */
-    int bm, bn, bk, wm, wn, stages, threads, smem_bytes, regs_planned;
+    struct ht_tile tile;
+    int bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     int family; /* enum ht_family */
     int fallback_in_kernel; /* 1: of the blocks that a data check lets it leave out it computes what args.fallback_in_kernel asks for */
-    struct ht_cost_coefficients cost;
+    struct ht_cost cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream);
 };
@@ -287,7 +316,7 @@ struct ht_set_desc {
     int arch;       /* compute capability x 100 that the code needs at least: 750, 800, 900; gfx90a: 0x90a */
     int arch_exact; /* 1: runs on that architecture only (sm_90a, gfx90a) */
     int sms, clock_mhz;
-    int64_t copy_gbps, l2_gbps, dram_gbps, launch_ns;
+    int64_t copy_gbps, l2_gbps, dram_gbps, launch_ns, l2_resident_bytes, l2_latency_cycles, splitk_partial_cycles; /* of ht_machine */
     int kernels, schemes;
     const struct ht_kernel_desc *kernel;
     const struct ht_scheme_desc *scheme;

@@ -17,12 +17,13 @@ const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *set, const
 struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
                                 int64_t batch, int64_t partial_bytes) {
     const struct ht_kernel_desc *desc = &set->kernel[kernel];
+    const struct ht_machine machine = ht_machine_of(set);
+    struct ht_problem problem = {m, n, k, batch, 1};
     struct ht_choice choice;
     memset(&choice, 0, sizeof choice);
     choice.kernel = kernel;
-    choice.predicted_ns =
-        ht_best_split(&desc->cost, desc->bm, desc->bn, set->sms, set->clock_mhz, set->l2_gbps, set->dram_gbps,
-                   set->launch_ns, m, n, k, batch, partial_bytes, &choice.splits);
+    choice.predicted_ns = ht_best_split(&machine, &desc->tile, &desc->cost, &problem, partial_bytes);
+    choice.splits = (int)problem.splits;
     return choice;
 }
 
@@ -33,10 +34,11 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
         const struct ht_tuned *t = &set->tuned[i];
         const struct ht_kernel_desc *desc = &set->kernel[t->kernel];
         if (t->m != m || t->n != n || t->k != k || strcmp(desc->scheme, scheme) != 0 ||
-            ht_partial_bytes(m, n, 1, t->splits, ht_partial_size(desc->cost.exact_k)) > partial_bytes)
+            ht_partial_bytes(m, n, 1, t->splits, ht_partial_size(desc->tile.exact_k)) > partial_bytes)
             continue;
         struct ht_choice choice = {t->kernel, t->splits, 0};
-        choice.predicted_ns = ht_kernel_ns(set, desc, m, n, k, 1, t->splits);
+        const struct ht_problem problem = {m, n, k, 1, t->splits};
+        choice.predicted_ns = ht_kernel_ns(set, desc, &problem);
         return choice;
     }
     return none;

@@ -27,8 +27,8 @@ static void describe(const halftone *h, const struct plan *p, const struct gemm_
     const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
     describe_accuracy(h, p, x->k, out);
     out->kernel = kernel->name;
-    out->bm = kernel->bm;
-    out->bn = kernel->bn;
+    out->bm = kernel->tile.bm;
+    out->bn = kernel->tile.bn;
     out->bk = kernel->bk;
     out->wm = kernel->wm;
     out->wn = kernel->wn;

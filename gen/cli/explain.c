@@ -278,15 +278,16 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
 /* The model's own quantities for a tile. */
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
-    if (l->on.skeleton->cost_form != COST_PIPES) {
-        const struct ht_cost_coefficients *k = &c->cost.coefficients;
+    struct model_step s;
+    const bool has_pipes = model_step_of(&c->on, t, c->cost.blocks_per_sm, &s);
+    if (l->kind == MODEL_HALFTONE && !has_pipes) {
+        const struct model_cycles k = model_cycles(&c->cost);
         text_addf(
             out,
             "  clocks of one bk step %d, of a tile's start and end %d (%d more where m is no multiple of 4), "
             "of a launch %d\n",
-            k->step_busy_x256 / 256, k->fixed_cycles, k->narrow_cycles, k->start_cycles);
+            (int)(k.busy_x256 / 256), k.tile, k.scalar_store, k.launch);
     } else if (l->kind == MODEL_HALFTONE) {
-        struct model_step s = model_mma_step(&c->on, t, c->cost.blocks_per_sm);
         text_addf(out,
                   "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
                   ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
@@ -325,20 +326,18 @@ const char *const explain_part_names[EXPLAIN_PARTS] = {"the pipes",
 
 void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
-    const struct ht_cost_coefficients *k = &c->cost.coefficients;
-    /* of warpgroup kernels and those that read the operands as they are all is one pipe */
-    struct model_step s = {0};
-    if (l->on.skeleton->cost_form == COST_PIPES)
-        s = model_mma_step(&c->on, t, c->cost.blocks_per_sm);
+    const struct model_cycles k = model_cycles(&c->cost);
+    struct model_step s;
+    model_step_of(&c->on, t, c->cost.blocks_per_sm, &s);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
-    const int64_t stall = k->step_latency_x256 - (int64_t)k->step_busy_x256;
-    part[0] = ht_mul(of_sm, k->step_busy_x256 - s.fill - s.fp32) / 256;
+    const int64_t stall = k.latency_x256 - k.busy_x256;
+    part[0] = ht_mul(of_sm, k.busy_x256 - s.fill - s.fp32) / 256;
     part[1] = ht_mul(of_sm, s.fill) / 256;
     part[2] = ht_mul(of_sm, s.fp32) / 256;
     part[3] = ht_mul(of_sm, stall) / (256 * p * p * p);
-    part[4] = k->start_cycles + ht_mul(k->fixed_cycles, ht_ceil_div(c->cost.waves_milli, 1000));
+    part[4] = k.launch + ht_mul(k.tile, ht_ceil_div(c->cost.waves_milli, 1000));
     part[5] = ht_mul(c->cost.predicted_ns, model_clock_mhz(l->g)) / 1000;
     for (int i = 0; i < EXPLAIN_PARTS - 1; i++)
         part[EXPLAIN_PARTS - 1] -= part[i];

@@ -54,25 +54,38 @@ static void dispatch_declarations(struct text *out, const struct library *l) {
     text_add(out, "\n");
 }
 
+static void dispatch_tile(struct text *out, const struct ht_tile *t) {
+    text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", t->bm, t->bn, t->step_k,
+              t->step_bytes, t->blocks_per_sm, t->cluster_m, t->cluster_n, t->unpacked, t->swap_ab_min_gain,
+              t->persistent, t->exact_k, t->no_split_k, t->in_block_k_splits);
+}
+
+static void dispatch_cost(struct text *out, const struct ht_cost *c) {
+    const struct ht_tiled_waves *w = &c->waves;
+    const struct ht_streaming *s = &c->stream;
+    if (c->form == HT_TILED_WAVES)
+        text_addf(out, "     HT_COST_TILED_WAVES(%d, %d, %d, %d, %d, %d, %d, %d),\n", w->step_busy_x256,
+                  w->step_latency_x256, w->tile_overhead_cycles, w->block_overhead_cycles,
+                  w->scalar_store_cycles, w->misaligned_cycles, w->swap_ab_percent, w->dram_stream_gbps);
+    else
+        text_addf(out, "     HT_COST_STREAMING(%d, %d, %d, %d, %d, %d, %d, %d),\n", s->step_busy_x256,
+                  s->step_latency_x256, s->tile_overhead_cycles, s->launch_cycles, s->misaligned_cycles,
+                  s->pdl_overlap_cycles, s->dram_stream_gbps, s->dram_step_cycles);
+}
+
 static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set) {
     text_addf(out, "static const struct ht_kernel_desc kernels_%s[] = {\n", gpu);
     for (int i = 0; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
-        const struct ht_cost_coefficients *k = &p->cost.coefficients;
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
                   variant_name(p->variant), p->why);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bm, t->bn, t->bk, t->wm,
-                  t->wn, t->stages, tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
+        dispatch_tile(out, &p->cost.walk);
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
+                  tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
                   (int)(p->on.skeleton - skeleton_table), emit_fallback_in_kernel(p));
-        text_addf(out,
-                  "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
-                  "%d},\n     %s_init, %s_launch},\n",
-                  k->blocks_per_sm, k->step_busy_x256, k->step_latency_x256, k->fixed_cycles, k->step_bytes,
-                  k->step_k, k->exact_k, k->start_cycles, k->narrow_cycles, k->part_cycles, k->stream_gbps,
-                  k->cluster_m, k->cluster_n, k->swapped_percent, k->ragged_cycles, k->row_parts,
-                  k->hidden_cycles, k->block_cycles, k->swap_share, k->near_bytes, k->far_cycles, k->whole_k,
-                  p->name, p->name);
+        dispatch_cost(out, &p->cost.formula);
+        text_addf(out, "     %s_init, %s_launch},\n", p->name, p->name);
     }
     text_add(out, "};\n\n");
 }
@@ -154,15 +167,13 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             out,
             "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     \"%s\", %s%s, %s%s, %d, %d, %s%s, %d, "
             "%ld, %d, %s, %d},\n",
-            s->slices, scheme_atom_k(s),
-            scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products, target_fragment_k(&on),
-            bound.step_units, bound.once_units, bound.promote_k,
+            s->slices, scheme_atom_k(s), scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products,
+            target_fragment_k(&on), bound.step_units, bound.once_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
-            s->simt_k_max,
-            s->checked ? emit_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
+            s->simt_k_max, s->checked ? emit_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;
     }
@@ -172,6 +183,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
 
 static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     const struct gpu *g = c->gpu;
+    const struct ht_machine machine = model_machine(g);
     char reduce[PLAN_NAME_MAX];
     dispatch_kernels(out, g->name, set);
     const int schemes = dispatch_schemes(out, c, set);
@@ -183,13 +195,15 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
     text_addf(
         out,
         "const struct ht_set_desc ht_set_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
-        ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+        ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+        ", %" PRId64
         ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s, \"%s\", \"%s\"};\n\n",
         g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
-        isa_is_exact(c->isa), g->sms, g->sustained_clock_mhz, g->copy_gbps, g->l2_gbps, g->dram_gbps,
-        g->launch_ns, set->count, schemes, g->name, g->name, reduce, c->tuned ? c->tuned->count : 0,
-        c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "", scheme_of_role(AUTO_FIRST),
-        scheme_of_role(AUTO_FALLBACK));
+        isa_is_exact(c->isa), machine.sms, machine.clock_mhz, g->copy_gbps, machine.l2_gbps,
+        machine.dram_gbps, machine.launch_ns, machine.l2_resident_bytes, machine.l2_latency_cycles,
+        machine.splitk_partial_cycles, set->count, schemes, g->name, g->name, reduce,
+        c->tuned ? c->tuned->count : 0, c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "",
+        scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
 }
 
 /* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's

@@ -98,8 +98,8 @@ static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, con
 /* Whether the library may run the row's kernel for its shape by itself: no ablation, and as many parts of k
  * as the kernel's bound and buffers are made for. */
 static bool may_run(const struct reader *r, const struct plan *p, const struct shape *s, int64_t splits) {
-    const struct ht_cost_coefficients *c = &p->cost.coefficients;
-    const int64_t steps = ht_ceil_div(s->k, c->step_k), most = c->whole_k ? 1
+    const struct ht_tile *c = &p->cost.walk;
+    const int64_t steps = ht_ceil_div(s->k, c->step_k), most = c->no_split_k ? 1
                                                                : steps < HT_PICK_SPLITS_MAX
                                                                    ? steps
                                                                    : HT_PICK_SPLITS_MAX;

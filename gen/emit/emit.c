@@ -114,7 +114,7 @@ static void add_params(struct params *p, const char *names, const struct scheme 
         {"MIN_BLOCKS", l->min_blocks}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
         {"WAVE", plan ? l->on.isa->wave_size : 0}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
         {"IS_FALLBACK", l->variant == VARIANT_FALLBACK}, {"A_FROM_REGISTERS", plan && l->on.skeleton->inlay},
-        {"SWAP_AB_MIN_GAIN", l->cost.coefficients.swap_share},
+        {"SWAP_AB_MIN_GAIN", l->cost.walk.swap_ab_min_gain},
         {"FAST", plan && l->on.skeleton->searched && l->on.isa->mma_bf16},
         {"MMA_M", mma ? mma->m : 0}, {"MMA_N", mma ? mma->n : 0}, {"B_TILES", mma ? mma->b_tiles : 0},
         {"D_COLS", mma ? mma->d_cols : 0}, {"SMS", g ? (long)g->sms : 0},

@@ -14,7 +14,9 @@
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
 #define UNPACKED(file_, label_)                                                                              \
-    .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = COST_STREAM
+    .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = HT_TILED_WAVES
+#define STREAMING(file_)                                                                                     \
+    .file = file_, .label = file_, .unpacked = true, .has_init = true, .cost_form = HT_STREAMING
 #define ROUNDED_ONCE                                                                                         \
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
     .accuracy = "sums off by at most k 2^-53 of |A||B|, rounded once"
@@ -22,7 +24,7 @@
 const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] =
         {.file = "wgmma_ss", .label = "_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
-         .cost_form = COST_RING, .persistent = true, .has_dmma_fallback = true,
+         .cost_form = HT_TILED_WAVES, .persistent = true, .has_dmma_fallback = true,
          .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
                    "=fallback_inside", "=scheme"},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS PART_ROWS VEC4_COLUMNS A_BLOCKS PARTS B_BLOCKS",
@@ -30,7 +32,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .holds = "of a warpgroup after setmaxnreg; chain"},
     [HT_FAMILY_MMA_WARP] =
         {.file = "mma_warp", .label = "_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
-         .cost_form = COST_PIPES, OF_WARPS,
+         .cost_form = HT_TILED_WAVES, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
          .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
                   "STAGE_BYTES PARTS PREFETCH_STAGES"},
@@ -59,8 +61,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {128, 8, 32, 32, 8, 2, ONLY_TILED,
                     "reads the operands as they are; a matrix and up to eight vectors"}}},
     [HT_FAMILY_DMMA] =
-        {UNPACKED("dmma", "dmma"), .needs = ISA_DMMA, .is_fallback_base = true, OF_WARPS,
-         ROUNDED_ONCE, .folds = "MI NI ROW_TILES K_PER_LANE",
+        {UNPACKED("dmma", "dmma"), .swap_ab_min_gain = 8, .needs = ISA_DMMA, .is_fallback_base = true,
+         OF_WARPS, ROUNDED_ONCE, .folds = "MI NI ROW_TILES K_PER_LANE",
          .hooks = {"=launch", "=dmma", SUMS, "stage/operand_view", "stage/cp_async_tile"},
          .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
                    {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
@@ -74,20 +76,20 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 32 columns"},
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 16 columns"}}},
     [HT_FAMILY_GEMV] =
-        {UNPACKED("gemv", "gemv"), OF_WARPS, FOLDS_SIMT,
+        {STREAMING("gemv"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "multiply-adds; a matrix and a vector"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "multiply-adds; a matrix and up to four vectors"}}},
     [HT_FAMILY_TALL_SKINNY] =
-        {UNPACKED("tall_skinny", "tall_skinny"), OF_WARPS, FOLDS_SIMT,
+        {STREAMING("tall_skinny"), .no_split_k = true, .line_k = 32, OF_WARPS, FOLDS_SIMT,
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; a tall matrix with few k and a vector"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; a tall matrix with few k and two vectors"},
                    {128, 4, 64, 0, 4, 1, ALWAYS,
                     "multiply-adds; a tall matrix with few k and up to four vectors"}}},
     [HT_FAMILY_FALLBACK] =
-        {UNPACKED("fallback_dmma", "dmma"), .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE, FOLDS_SIMT,
-         .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
+        {UNPACKED("fallback_dmma", "dmma"), .no_split_k = true, .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
+         FOLDS_SIMT, .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
     [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",

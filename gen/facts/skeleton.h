@@ -9,8 +9,7 @@
 #include "facts/isa.h"
 #include "facts/scheme.h"
 
-/* Steps taken apart by pipes; a ring that a producer fills; coefficients alone. */
-enum cost_form { COST_PIPES, COST_RING, COST_STREAM };
+enum { GEMV_LANES = 8 }; /* of gemv and tall_skinny, lanes of a warp that load a line */
 
 /* A tile that every set has which the family serves. wm 0: what makes 256 threads. */
 /* another family does better; nothing else is there */
@@ -38,7 +37,11 @@ struct skeleton {
     const char *folds;
     /* templates/skeletons/INLAY.cuh: what a hole takes instead of its own text; NULL: nothing */
     const char *inlay;
-    enum cost_form cost_form;
+    enum ht_cost_form cost_form;
+    int swap_ab_min_gain;    /* struct ht_tile's: swapping A and B must save one of so many tiles; 0: any */
+    int in_block_k_splits;   /* ht_tile's */
+    int line_k;              /* k of a step; 0: bk */
+    bool no_split_k;
     bool has_init;           /* something to be said to the driver once per device */
     /* one block per SM walks over tiles; a warpgroup of producers feeds its others */
     bool persistent;

@@ -58,14 +58,15 @@ struct model_egemm_terms model_egemm_terms(const struct target *on, const struct
     e.smem_bytes = t->stages * 2 * slices * edge * (t->bk + PAD);
     e.smem_bytes_eq8 = t->stages * 2 * slices * edge * (t->bk + PAD_EQ8);
     e.comp_milli = 2 * products * volume * on->g->hmma_1688_millicycles / HMMA_FLOPS_4;
-    e.mem1_milli =
-        2 * slices * edge * t->bk * (on->g->ldg_128_millicycles + on->g->sts_128_millicycles) / WARP_COPY_BYTES;
+    const int64_t copy_milli = on->g->ldg_128_millicycles + on->g->sts_128_millicycles;
+    e.mem1_milli = 2 * slices * edge * t->bk * copy_milli / WARP_COPY_BYTES;
     e.mem2_milli = volume / (warp_area * t->wk) * slices * warp_edge * t->wk / 64 * on->g->lds_32_millicycles;
     return e;
 }
 
 /* The constraints in the paper's order; the first that fails is the reason. */
-static void egemm_constraints(const struct target *on, const struct tile *t, const struct model_egemm_terms *e, struct cost *cost) {
+static void egemm_constraints(const struct target *on, const struct tile *t,
+                              const struct model_egemm_terms *e, struct cost *cost) {
     const int64_t file = 4 * on->g->registers_per_sm,
                   block_registers = (int64_t)cost->threads * cost->regs_per_thread;
     if (!power_of_two(t->bm) || !power_of_two(t->bn) || !power_of_two(t->bk) || !power_of_two(t->wm) ||
@@ -99,7 +100,8 @@ static void egemm_constraints(const struct target *on, const struct tile *t, con
 void model_egemm(const struct target *on, const struct tile *t,
                  const struct shape *shape, struct cost *cost) {
     const struct model_egemm_terms e = model_egemm_terms(on, t);
-    cost->regs_accumulators = (int)ht_ceil_div((int64_t)on->s->accumulators * t->wm * t->wn, on->isa->wave_size);
+    const int64_t sums = (int64_t)on->s->accumulators * t->wm * t->wn;
+    cost->regs_accumulators = (int)ht_ceil_div(sums, on->isa->wave_size);
     cost->regs_fragments = (int)e.frag_registers - cost->regs_accumulators;
     cost->regs_other = CONTEXT_REGISTERS;
     cost->regs_per_thread = (int)e.frag_registers + CONTEXT_REGISTERS;

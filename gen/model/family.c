@@ -7,7 +7,8 @@
 
 static const struct family_model families[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] = {FAMILY(wgmma_ss, NULL), .space = tile_space_wgmma_ss},
-    [HT_FAMILY_MMA_WARP] = {FAMILY(mma_warp, model_mma_counts), .space = tile_space_mma_warp},
+    [HT_FAMILY_MMA_WARP] = {FAMILY(mma_warp, model_mma_counts), .binding = binding_mma_warp,
+                         .step = model_mma_step, .space = tile_space_mma_warp},
     [HT_FAMILY_UNPACKED_WGMMA] = {FAMILY(unpacked_wgmma, NULL), .space = tile_space_unpacked_wgmma},
     [HT_FAMILY_UNPACKED_MMA] = {FAMILY(unpacked_mma, model_mfma_counts), .space = tile_space_unpacked_mma},
     [HT_FAMILY_DMMA] = {FAMILY(dmma, NULL)},
@@ -27,4 +28,11 @@ void tile_enumerate(const struct target *on, tile_visit *visit, void *context) {
 
 struct model_counts model_step_counts(const struct target *on, const struct tile *t) {
     return family_model(on)->counts ? family_model(on)->counts(on, t) : (struct model_counts){0};
+}
+
+bool model_step_of(const struct target *on, const struct tile *t, int blocks_per_sm,
+                   struct model_step *step) {
+    const struct model_step none = {0};
+    *step = family_model(on)->step ? family_model(on)->step(on, t, blocks_per_sm) : none;
+    return family_model(on)->step != NULL;
 }

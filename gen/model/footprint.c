@@ -1,7 +1,8 @@
-/* footprint: registers and shared memory of a tile of each kernel family, and the limits of a GPU that they are held against.
+/* footprint: registers and shared memory of a tile of each kernel family, and the limits of a GPU that they
+ * are held against.
  *
- * A thread's registers are those of its sums, of fragments and copies, and others; what "others" come to was fitted to ptxas 13.0
- * (hipcc 5.2), whose own number stands in brackets behind a worked line. */
+ * A thread's registers are those of its sums, of fragments and copies, and others; what "others" come to
+ * was fitted to ptxas 13.0 (hipcc 5.2), whose own number stands in brackets behind a worked line. */
 #include "model/family.h"
 
 #include <string.h>
@@ -18,36 +19,39 @@ enum {
     INSTRUCTION_BYTES_AMD = 8,      /* MFMA and DS instructions */
     RESULTS_AMD = 128, /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */
     /* wgmma_ss */
-    REGISTERS_MOST = 248, /* that setmaxnreg gives; one consumer warpgroup has it */
+    REGISTERS_MOST = 248,     /* that setmaxnreg gives; one consumer warpgroup has it */
     CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/skeletons/wgmma_ss.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     CONSUMER_REGISTERS_OF_HALF = 216, /* of a block that leaves room for packing */
-    HALF_BOUND = 384, /* threads among which its registers are shared out */
-    RING_OTHER_REGISTERS = 40, /* addresses, descriptors, barriers, the epilogue's temporaries */
+    HALF_BOUND = 384,                 /* threads among which its registers are shared out */
+    RING_OTHER_REGISTERS = 40,        /* addresses, descriptors, barriers, the epilogue's temporaries */
     STORE_REGISTERS = 56, /* beside all sums, while one of several parts is stored: 192 + 56 spilled 1 KB */
-    BARRIER_BYTES = 16, /* full and empty of a slot */
+    BARRIER_BYTES = 16,   /* full and empty of a slot */
     TURN_BYTES = 8,
     SLAB_ROW_BYTES = 64 * 4, /* of a warpgroup: results on their way to C, up to 64 rows */
-    BESIDE_BYTES = 2048, /* two blocks' shared memory that is the driver's, and what packing takes more than half (pack_rows, smem_for_even_spread) */
-    SCALES_BYTES = 8 + 16, /* beside scales of rows and columns: what they say together, two barriers */
+    BESIDE_BYTES = 2048, /* the driver's of two blocks; what packing takes beyond half (pack_row_resident) */
+    SCALES_BYTES = 8 + 16, /* beside the scales of rows and columns: what they say together, two barriers */
     /* unpacked_mma, unpacked_wgmma */
     TILE_OTHER_REGISTERS = 52, /* 44 to 74 in ptxas' code where there is room */
     TILE_WGMMA_REGISTERS = 42, /* 41 to 44 */
     TILE_MFMA_REGISTERS = 36,  /* hipcc with FP32 MMAs; what is uniform has registers of its own: 31 to 44 */
     /* dmma */
-    DMMA_K_OF_LANE = 2, DMMA_LINES = 8, DMMA_OTHER_REGISTERS = 34, DMMA_SUMS_BESIDE = 3, /* and one more for so many sums */
+    DMMA_K_OF_LANE = 2, DMMA_LINES = 8, DMMA_OTHER_REGISTERS = 34,
+    DMMA_SUMS_BESIDE = 3, /* and one more for so many sums */
     /* simt_small_k, gemv, tall_skinny */
-    SIMT_OTHER_REGISTERS = 20, /* ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
-    GEMV_OTHER_REGISTERS = 22, /* ptxas: 80 with one column, 128 with four, where that is what there is */
+    SIMT_OTHER_REGISTERS = 20,  /* ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
+    GEMV_OTHER_REGISTERS = 22,  /* ptxas: 80 with one column, 128 with four, where that is what there is */
     GEMV_COLUMN_REGISTERS = 10, /* of Q's columns: an address, and what meets two loads */
-    TALL_COLUMN_REGISTERS = 12, TALL_OTHER_REGISTERS = 16, /* for each of Q's columns; ptxas: 64, 80 and, where that is what there is, 128 with four */
+    TALL_COLUMN_REGISTERS = 12, /* for each of Q's columns */
+    TALL_OTHER_REGISTERS = 16,  /* ptxas: 64, 80 and, where that is what there is, 128 with four columns */
     FALLBACK_REGISTERS = 254 /* all of them */
 };
 
 /* ---- mma_warp */
 
 int model_fragment_registers(const struct target *on, const struct tile *t) {
-    return (int)ht_ceil_div((t->wm + t->wn) * target_fragment_k(on) * scheme_slice_bytes(on->s), on->isa->wave_size * 4);
+    return (int)ht_ceil_div((t->wm + t->wn) * target_fragment_k(on) * scheme_slice_bytes(on->s),
+                            on->isa->wave_size * 4);
 }
 
 /* Sums (accumulators, FP32 masters of those promoted at an interval) of wm * wn / wave_size; a fragment set
@@ -66,7 +70,8 @@ static void warp_registers(const struct target *on, const struct tile *t, struct
     for (int a = 0; a < s->accumulators; a++) {
         chains -= s->promote[a] == PROMOTE_EACH_MMA;
         if (s->promote[a] == PROMOTE_EACH_MMA)
-            outside = EACH_MMA_REGISTERS * (t->bk / target_fragment_k(on) - 1) + (on->isa->async_copy ? 0 : EACH_MMA_STAGED_REGISTERS) +
+            outside = EACH_MMA_REGISTERS * (t->bk / target_fragment_k(on) - 1) +
+                      (on->isa->async_copy ? 0 : EACH_MMA_STAGED_REGISTERS) +
                       (s->accumulators > 1 ? on->isa->outside_registers : 0);
         else
             sums += model_promote_k(on, a) > 0;
@@ -77,7 +82,8 @@ static void warp_registers(const struct target *on, const struct tile *t, struct
     cost->regs_chains = chains * sum;
     cost->regs_fragments = (s->slices + 1) * set + (on->isa->async_copy ? 0 : copies * COPY_BYTES / 4);
     cost->regs_other = WARP_OTHER_REGISTERS + COPY_REGISTERS * copies;
-    const int over = cost->regs_accumulators + cost->regs_fragments + cost->regs_other - (int)on->g->registers_per_thread_max;
+    const int over = cost->regs_accumulators + cost->regs_fragments + cost->regs_other -
+                     (int)on->g->registers_per_thread_max;
     if (over > 0 && over <= set && on->isa->async_copy) {
         cost->regs_spilled_fragments = over;
         cost->regs_fragments -= over;
@@ -87,16 +93,19 @@ static void warp_registers(const struct target *on, const struct tile *t, struct
 void footprint_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {
     const bool amd = on->isa->wave_size == 64;
     const int results = t->wm * t->wn / on->isa->wave_size;
-    const int code_bytes = model_mma_instructions(on, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
+    const int code_bytes =
+        model_mma_instructions(on, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
     warp_registers(on, t, cost);
     cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
-    const int regs = cost->regs_accumulators + cost->regs_fragments + cost->regs_other, most = (int)on->g->registers_per_thread_max;
-    const int chains = scheme_is_fixed_point(on->s) ? 0 : cost->regs_chains; /* carries: vector instructions */
+    const int regs = cost->regs_accumulators + cost->regs_fragments + cost->regs_other,
+              most = (int)on->g->registers_per_thread_max;
+    const int chains = scheme_is_fixed_point(on->s) ? 0 : cost->regs_chains; /* carries: on vectors */
     if (amd && results > RESULTS_AMD)
-        model_reject(cost, "scalar registers: hipcc spills them where a thread stores %d > %d results", results, RESULTS_AMD);
+        model_reject(cost, "scalar registers: hipcc spills them where a thread stores %d > %d results",
+                     results, RESULTS_AMD);
     else if (regs <= most && regs - chains > most - on->isa->accumulation_registers)
-        model_reject(cost, "vector registers: %d without the chains' %d > %d per thread", regs - chains, chains,
-                     most - on->isa->accumulation_registers);
+        model_reject(cost, "vector registers: %d without the chains' %d > %d per thread", regs - chains,
+                     chains, most - on->isa->accumulation_registers);
     else if (code_bytes > on->g->instruction_cache_bytes)
         model_reject(cost, "instructions: loop body of %d > %lld bytes of instruction cache", code_bytes,
                      (long long)on->g->instruction_cache_bytes);
@@ -110,10 +119,13 @@ static bool is_half(const struct tile *t) {
 }
 
 bool model_has_two_intervals(const struct target *on, const struct tile *t) {
-    const int chunk = model_promote_tiles(on, t), part = tile_part_registers(t), chains = 2 * model_promotes(on);
-    const bool whole = !model_promotes(on) || model_promote_k(on, 0) <= chunk * t->bk; /* a chain is no longer than a chunk */
+    const int chunk = model_promote_tiles(on, t), part = tile_part_registers(t);
+    const int chains = 2 * model_promotes(on);
+    const bool whole = !model_promotes(on) ||
+                       model_promote_k(on, 0) <= chunk * t->bk; /* a chain is no longer than a chunk */
     return tile_warpgroups(t) == 1 && tile_parts(t) == 1 && on->s->promote[0] != PROMOTE_EACH_MMA && whole &&
-           t->stages >= 4 * chunk && (on->s->accumulators + chains) * part + RING_OTHER_REGISTERS <= REGISTERS_MOST;
+           t->stages >= 4 * chunk &&
+           (on->s->accumulators + chains) * part + RING_OTHER_REGISTERS <= REGISTERS_MOST;
 }
 
 /* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 232. */
@@ -139,20 +151,25 @@ static void ring_registers(const struct target *on, const struct tile *t, struct
 static int ring_bytes(const struct target *on, const struct tile *t, int stages) {
     const int scales = on->s->scale == SCALE_ROW ? (t->bm + t->bn) * 4 + SCALES_BYTES : 0;
     const int slab = SLAB_ROW_BYTES * tile_part_rows(t);
-    return stages * (tile_stage_bytes(t, on->s) + scheme_atom_group(on->s) * BARRIER_BYTES) + tile_warpgroups(t) * (TURN_BYTES + slab) + scales;
+    return stages * (tile_stage_bytes(t, on->s) + scheme_atom_group(on->s) * BARRIER_BYTES) +
+           tile_warpgroups(t) * (TURN_BYTES + slab) + scales;
 }
 
 void footprint_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost) {
-    const int chunk = model_promote_tiles(on, t), promote_k = model_promote_k(on, 0), deeper = t->stages + chunk;
+    const int chunk = model_promote_tiles(on, t), promote_k = model_promote_k(on, 0);
+    const int deeper = t->stages + chunk;
     if (is_half(t))
         cost->smem_limit = on->g->smem_per_sm_bytes / 2 - BESIDE_BYTES;
     cost->smem_bytes = ring_bytes(on, t, t->stages);
     if (promote_k > chunk * t->bk && model_promotes(on) && tile_parts(t) > 1)
-        model_reject(cost, "registers: %d parts cannot keep chains of %d k, longer than a chunk", tile_parts(t), promote_k);
+        model_reject(cost, "registers: %d parts cannot keep chains of %d k, longer than a chunk",
+                     tile_parts(t), promote_k);
     else if (t->stages % chunk != 0)
-        model_reject(cost, "ring: %d stages are not whole chunks of %d (%d k between promotions)", t->stages, chunk, chunk * t->bk);
+        model_reject(cost, "ring: %d stages are not whole chunks of %d (%d k between promotions)", t->stages,
+                     chunk, chunk * t->bk);
     else if (t->stages < 2 * chunk)
-        model_reject(cost, "ring: %d stages hold one chunk of %d, nothing is copied while it is multiplied", t->stages, chunk);
+        model_reject(cost, "ring: %d stages hold one chunk of %d, nothing is copied while it is multiplied",
+                     t->stages, chunk);
     else if (deeper <= TILE_RING_MAX && ring_bytes(on, t, deeper) <= cost->smem_limit)
         model_reject(cost, "ring: %d stages where %d fit; nothing else wants the room", t->stages, deeper);
     else
@@ -162,10 +179,12 @@ void footprint_wgmma_ss(const struct target *on, const struct tile *t, struct co
 /* ---- unpacked_mma, unpacked_wgmma */
 
 struct fp32_work model_fp32_work(const struct target *on, const struct tile *t) {
-    const int64_t lanes = on->isa->wave_size, mi = t->wm / on->mma->m, ni = t->wn / on->mma->n, steps = t->bk / ISA_FP32_MMA_K;
+    const int64_t lanes = on->isa->wave_size, mi = t->wm / on->mma->m, ni = t->wn / on->mma->n,
+                  steps = t->bk / ISA_FP32_MMA_K;
     if (on->isa->mfma_f32)
         return (struct fp32_work){mi * ni * steps, (mi + ni) * steps};
-    return (struct fp32_work){(int64_t)t->wm * t->wn * t->bk / lanes, (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes};
+    return (struct fp32_work){(int64_t)t->wm * t->wn * t->bk / lanes,
+                              (t->wm * 4 + t->wn * lanes / 4) * t->bk / lanes};
 }
 
 int model_unpacked_parts(const struct target *on, const struct tile *t) {
@@ -175,7 +194,9 @@ int model_unpacked_parts(const struct target *on, const struct tile *t) {
 
 struct model_counts model_mfma_counts(const struct target *on, const struct tile *t) {
     const struct fp32_work w = model_fp32_work(on, t);
-    return on->isa->mfma_f32 ? (struct model_counts){(int)w.multiplies, (int)w.loads, 2 * model_unpacked_parts(on, t)} : (struct model_counts){0};
+    return on->isa->mfma_f32
+               ? (struct model_counts){(int)w.multiplies, (int)w.loads, 2 * model_unpacked_parts(on, t)}
+               : (struct model_counts){0};
 }
 
 int model_unpacked_sets(const struct target *on, const struct tile *t) {
@@ -200,8 +221,10 @@ static int fp32_bytes(const struct tile *t, int rows) {
  * in registers, and Q's in rings. */
 void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, struct cost *cost) {
     enum { RING = 3 };
-    const int sums = t->wm * t->wn / on->isa->wave_size, group = cost->threads / tile_groups(t, on), slices = on->s->slices;
-    const int fragments = 2 * slices * t->wm * t->bk / 2 / on->isa->wave_size, numbers = t->wm * t->bk / on->isa->wave_size + t->bn * t->bk / group;
+    const int sums = t->wm * t->wn / on->isa->wave_size, group = cost->threads / tile_groups(t, on),
+              slices = on->s->slices;
+    const int fragments = 2 * slices * t->wm * t->bk / 2 / on->isa->wave_size,
+              numbers = t->wm * t->bk / on->isa->wave_size + t->bn * t->bk / group;
     cost->regs_chains = 3 * sums;
     cost->regs_accumulators = 4 * sums;
     cost->regs_fragments = fragments + numbers;
@@ -223,9 +246,12 @@ void footprint_unpacked_mma(const struct target *on, const struct tile *t, struc
     cost->regs_chains = slices ? rows * t->wn / lanes : sums;
     cost->regs_accumulators = sums + cost->regs_chains;
     const int numbers = on->isa->mfma_f32 ? (int)model_fp32_work(on, t).loads / 2 : (t->wm + t->wn) / 2;
-    cost->regs_fragments = slices ? on->s->slices * (rows + cols) / 4 + 4 * parts * model_unpacked_sets(on, t) : numbers + 4 * parts;
-    cost->regs_other = on->isa->mfma_f32 ? TILE_MFMA_REGISTERS : TILE_OTHER_REGISTERS + on->isa->outside_registers / 4;
-    const int fp32 = fp32_bytes(t, t->bm) + fp32_bytes(t, t->bn), cut = slices ? on->s->slices * (t->bm + t->bn) * t->bk * 2 : 0;
+    cost->regs_fragments = slices ? on->s->slices * (rows + cols) / 4 + 4 * parts * model_unpacked_sets(on, t)
+                                  : numbers + 4 * parts;
+    cost->regs_other =
+        on->isa->mfma_f32 ? TILE_MFMA_REGISTERS : TILE_OTHER_REGISTERS + on->isa->outside_registers / 4;
+    const int fp32 = fp32_bytes(t, t->bm) + fp32_bytes(t, t->bn),
+              cut = slices ? on->s->slices * (t->bm + t->bn) * t->bk * 2 : 0;
     cost->smem_bytes = t->stages * (fp32 > cut ? fp32 : cut);
 }
 
@@ -241,7 +267,8 @@ void footprint_dmma(const struct target *on, const struct tile *t, struct cost *
     cost->regs_fragments = 2 * DMMA_K_OF_LANE * (t->wm / DMMA_LINES + 1);
     cost->regs_other = DMMA_OTHER_REGISTERS + cost->regs_accumulators / 2 / DMMA_SUMS_BESIDE;
     const int stages = t->stages * 4 * (t->bm + t->bn) * (t->bk + 4);
-    const int straight = 4 * t->bn * (t->bm + 4), swapped = 4 * t->bm * (t->bn + 8), sums = straight > swapped ? straight : swapped;
+    const int straight = 4 * t->bn * (t->bm + 4), swapped = 4 * t->bm * (t->bn + 8),
+              sums = straight > swapped ? straight : swapped;
     cost->smem_bytes = stages > sums ? stages : sums;
 }
 
@@ -265,7 +292,8 @@ int model_simt_operands(const struct target *on, const struct tile *t) {
  * stages and, for a long k, a tile of sums. */
 void footprint_simt_small_k(const struct target *on, const struct tile *t, struct cost *cost) {
     cost->regs_accumulators = t->wm * t->wn / on->isa->wave_size;
-    cost->regs_fragments = t->bm * t->bk / cost->threads + (int)ht_ceil_div(t->bn * t->bk, cost->threads) + model_simt_operands(on, t);
+    cost->regs_fragments = t->bm * t->bk / cost->threads + (int)ht_ceil_div(t->bn * t->bk, cost->threads) +
+                           model_simt_operands(on, t);
     cost->regs_other = SIMT_OTHER_REGISTERS;
     cost->smem_bytes = t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
@@ -294,15 +322,20 @@ bool footprint_fits(const struct target *on, struct cost *cost) {
     const int warps = cost->threads / on->isa->wave_size;
     const char *limit = "";
     if (cost->threads > g->threads_per_block_max)
-        model_reject(cost, "threads: %d > %lld per block", cost->threads, (long long)g->threads_per_block_max);
+        model_reject(cost, "threads: %d > %lld per block", cost->threads,
+                     (long long)g->threads_per_block_max);
     else if (cost->regs_per_thread > g->registers_per_thread_max)
-        model_reject(cost, "registers: sums %d + fragments and copies %d + other %d = %d > %lld per thread", cost->regs_accumulators,
-                     cost->regs_fragments, cost->regs_other, cost->regs_per_thread, (long long)g->registers_per_thread_max);
+        model_reject(cost, "registers: sums %d + fragments and copies %d + other %d = %d > %lld per thread",
+                     cost->regs_accumulators, cost->regs_fragments, cost->regs_other, cost->regs_per_thread,
+                     (long long)g->registers_per_thread_max);
     else if (cost->smem_bytes > cost->smem_limit)
-        model_reject(cost, "shared memory: %d > %lld bytes per block", cost->smem_bytes, (long long)cost->smem_limit);
-    else if ((cost->blocks_per_sm = model_occupancy(g, on->isa, warps, cost->regs_per_thread, cost->smem_bytes, &limit)) < 1)
-        model_reject(cost, "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out", warps,
-                     cost->regs_per_thread, cost->smem_bytes, limit);
+        model_reject(cost, "shared memory: %d > %lld bytes per block", cost->smem_bytes,
+                     (long long)cost->smem_limit);
+    else if ((cost->blocks_per_sm =
+                  model_occupancy(g, on->isa, warps, cost->regs_per_thread, cost->smem_bytes, &limit)) < 1)
+        model_reject(cost,
+                     "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out",
+                     warps, cost->regs_per_thread, cost->smem_bytes, limit);
     return cost->fits;
 }
 

@@ -48,7 +48,8 @@ struct model_legemm_terms model_legemm_terms(const struct target *on, const stru
     l.work_dl_milli = (area + operands) * 1000 / threads;
     l.work_cp = ht_ceil_div(area, threads);
     l.registers = ht_ceil_div(4 * area + bytes * operands, 4 * threads);
-    l.registers_two_accumulators = ht_ceil_div(4 * on->s->accumulators * area + bytes * operands, 4 * threads);
+    l.registers_two_accumulators =
+        ht_ceil_div(4 * on->s->accumulators * area + bytes * operands, 4 * threads);
     return l;
 }
 

@@ -1,6 +1,7 @@
 /* model: names, dispatch and what the three tile models share; see model.h. This room must not know plans,
  * text or files. Integers only; every quantity carries its unit in its name. */
 #include "model/family.h"
+#include "model/fit.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -36,7 +37,7 @@ int64_t model_clock_mhz(const struct gpu *g) {
     return g->sustained_clock_mhz;
 }
 
-int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
+int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks) {
     const struct isa *isa = isa_find(g->isa);
     return isa && isa->mma_bf16 ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
 }
@@ -46,7 +47,9 @@ int64_t model_cool_clocks(const struct gpu *g, int64_t clocks) {
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
     if (scheme_is_unpacked(s) && isa && !isa->mma_bf16)
-        return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz) : g->fp32_fma_per_cycle) * s->products;
+        return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz)
+                              : g->fp32_fma_per_cycle) *
+               s->products;
     const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
                                         [SLICE_BF16] = g->bf16_fma_per_cycle,
                                         [SLICE_TF32] = g->tf32_fma_per_cycle,
@@ -62,7 +65,9 @@ int model_promote_k(const struct target *on, int accumulator) {
     const int promote = on->s->promote[accumulator];
     if (promote == PROMOTE_NEVER)
         return 0;
-    return promote == PROMOTE_EACH_MMA ? target_mma_k(on) : promote == PROMOTE_ISA ? on->isa->promote_k[on->s->slice] : promote;
+    return promote == PROMOTE_EACH_MMA ? target_mma_k(on)
+           : promote == PROMOTE_ISA    ? on->isa->promote_k[on->s->slice]
+                                       : promote;
 }
 
 /* Source: CUDA occupancy calculator; CDNA2 ISA guide. Worked line: 232 registers a thread on sm_75: 232 * 32
@@ -99,10 +104,41 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     return (int)bounds[least].blocks;
 }
 
-int64_t model_ns(const struct target *on, const struct tile *t, const struct shape *shape, const struct cost *cost) {
-    const struct gpu *g = on->g;
-    return ht_cost_ns(&cost->coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns, shape->m,
-                      shape->n, shape->k, 1, 1);
+enum { L2_HALVES = 2 }; /* what all SMs read is kept in each */
+
+struct ht_machine model_machine(const struct gpu *g) {
+    const bool wgmma = isa_has(isa_find(g->isa), ISA_WGMMA);
+    const struct fit_reduce *behind = wgmma ? &fitted.reduce_behind_wgmma : &fitted.reduce;
+    return (struct ht_machine){g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns,
+                               g->l2_bytes / L2_HALVES, g->l2_latency_cycles,
+                               g->l2_latency_cycles / behind->partial_latency_share};
+}
+
+int64_t model_ns(const struct target *on, const struct shape *shape, const struct cost *cost) {
+    const struct ht_machine machine = model_machine(on->g);
+    const struct ht_problem problem = {shape->m, shape->n, shape->k, 1, 1};
+    return ht_cost_ns(&machine, &cost->walk, &cost->formula, &problem);
+}
+
+int64_t model_best_ns(const struct target *on, const struct shape *shape, const struct cost *cost,
+                      int64_t partial_bytes, int *splits) {
+    const struct ht_machine machine = model_machine(on->g);
+    struct ht_problem problem = {shape->m, shape->n, shape->k, 1, 1};
+    const int64_t ns = ht_best_split(&machine, &cost->walk, &cost->formula, &problem, partial_bytes);
+    *splits = (int)problem.splits;
+    return ns;
+}
+
+struct model_cycles model_cycles(const struct cost *cost) {
+    const struct ht_tiled_waves *w = &cost->formula.waves;
+    const struct ht_streaming *s = &cost->formula.stream;
+    if (cost->formula.form == HT_STREAMING)
+        return (struct model_cycles){s->step_busy_x256, s->step_latency_x256, s->launch_cycles,
+                                     s->tile_overhead_cycles, 0};
+    const bool once = cost->walk.persistent;
+    return (struct model_cycles){w->step_busy_x256, w->step_latency_x256, once ? w->tile_overhead_cycles : 0,
+                                 once ? w->block_overhead_cycles : w->tile_overhead_cycles,
+                                 w->scalar_store_cycles};
 }
 
 bool model_promotes(const struct target *on) {
@@ -110,7 +146,8 @@ bool model_promotes(const struct target *on) {
 }
 
 bool model_refills_after_barrier(const struct target *on, const struct tile *t) {
-    return on->isa->async_copy && t->stages > 1 && on->s->promote[0] == PROMOTE_ISA && model_promotes(on) && model_promote_k(on, 0) <= t->bk;
+    return on->isa->async_copy && t->stages > 1 && on->s->promote[0] == PROMOTE_ISA && model_promotes(on) &&
+           model_promote_k(on, 0) <= t->bk;
 }
 
 /* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
@@ -130,14 +167,16 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
     return ht_ceil_div(ht_mul(blocks, 1000), slots);
 }
 
-struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa,
+                           const struct scheme *s) {
     if (kind == MODEL_HALFTONE)
         return target_main(g, isa, s);
     return target_of(g, isa, scheme_is_unpacked(s) ? HT_FAMILY_UNPACKED_MMA : HT_FAMILY_MMA_WARP, s);
 }
 
 /* Our own: what the family's functions say. */
-static void model_mma(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
+static void model_mma(const struct target *on, const struct tile *t, const struct shape *shape,
+                           struct cost *cost) {
     const int interval = on->s->promote[0] == PROMOTE_ISA ? model_promote_k(on, 0) : 0;
     if (interval % t->bk != 0) {
         model_reject(cost, "promotion: every %d k is not after whole steps of %d", interval, t->bk);
@@ -145,12 +184,25 @@ static void model_mma(const struct target *on, const struct tile *t, const struc
     }
     if (!footprint(on, t, cost))
         return;
-    family_model(on)->time(on, t, shape, cost);
+    const struct family_model *family = family_model(on);
+    const bool packed = !on->skeleton->unpacked;
+    cost->walk = tile_walk(on, t, cost->blocks_per_sm);
+    cost->formula.form = (int32_t)on->skeleton->cost_form;
+    family->time(on, t, cost);
+    const int64_t ns = model_ns(on, shape, cost),
+                  bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
+    const int64_t dram_ns =
+        packed ? model_mma_dram_ns(on, t, shape, cost->blocks_per_sm) : 2 * (bytes / on->g->dram_gbps);
+    cost->predicted_ns = packed ? model_largest(ns, dram_ns) : ns;
     cost->score = -cost->predicted_ns;
+    const char *unit = family->binding ? family->binding(on, t, shape, cost) : cost->unit;
+    snprintf(cost->binding, sizeof cost->binding, "%s", dram_ns > ns ? "dram" : unit);
 }
 
-void model_cost(enum model_kind kind, const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost) {
-    static void (*const models[])(const struct target *, const struct tile *, const struct shape *, struct cost *) = {
+void model_cost(enum model_kind kind, const struct target *on, const struct tile *t,
+                const struct shape *shape, struct cost *cost) {
+    static void (*const models[])(const struct target *, const struct tile *, const struct shape *,
+                                  struct cost *) = {
         [MODEL_HALFTONE] = model_mma, [MODEL_EGEMM] = model_egemm, [MODEL_LEGEMM] = model_legemm};
     memset(cost, 0, sizeof *cost);
     cost->fits = true;
@@ -158,7 +210,8 @@ void model_cost(enum model_kind kind, const struct target *on, const struct tile
     if (!model_has_unit(on->g, on->isa, on->s))
         model_reject(cost, "unit: there are no %s kernels for %s", slice_title(on->s->slice), on->isa->name);
     else if (on->skeleton->unpacked && kind != MODEL_HALFTONE)
-        model_reject(cost, "operands: model %s knows no kernels that read them as they are", model_name(kind));
+        model_reject(cost, "operands: model %s knows no kernels that read them as they are",
+                     model_name(kind));
     else
         models[kind](on, t, shape, cost);
     cost->waves_milli = model_waves_milli(on->g, t, shape, cost->blocks_per_sm);

@@ -24,13 +24,15 @@ struct cost {
     char binding[32]; /* resource that limits the accepted tile: tensor, smem, l2, dram, latency, ... */
     int threads, regs_per_thread, smem_bytes, blocks_per_sm;
     int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
-    int regs_chains; /* part of regs_accumulators: sums that only MMAs touch until they are drained */
-    int regs_spilled_fragments; /* fragments that find no registers ahead of their use */
-    int64_t waves_milli;                               /* waves of the shape, thousandths */
-    int64_t predicted_ns;                              /* kernel only, for the shape */
-    int64_t smem_limit; /* bytes that a block may have */
-    int64_t score; /* the model's own objective: larger is better; ties by tile_compare, smaller first */
-    struct ht_cost_coefficients coefficients; /* what the runtime's ht_cost_ns needs (MODEL_HALFTONE) */
+    int regs_chains;      /* part of regs_accumulators: sums that only MMAs touch until they are drained */
+    int regs_spilled_fragments;  /* fragments that find no registers ahead of their use */
+    int64_t waves_milli;  /* waves of the shape, thousandths */
+    int64_t predicted_ns; /* kernel only, for the shape */
+    int64_t smem_limit;   /* bytes that a block may have */
+    int64_t score;    /* the model's own objective: larger is better; ties by tile_compare, smaller first */
+    const char *unit; /* what binds it where memory does not (MODEL_HALFTONE) */
+    struct ht_tile walk; /* what the runtime's ht_cost_ns needs (MODEL_HALFTONE) */
+    struct ht_cost formula;
 };
 
 /* Tile rows of a raster group, so that what a wave reads of A and B is about square: 8 or 16, the one below
@@ -45,14 +47,16 @@ bool model_from_name(const char *name, enum model_kind *kind);
 
 /* The target of a scheme as a model sees it: the papers' models know only warps that hold operands in
  * registers, so for them Hopper is a GPU with mma.sync. target_next goes on from there. */
-struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa, const struct scheme *s);
+struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa,
+                           const struct scheme *s);
 
-/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for a target that
- * model_target begins. */
-void model_cost(enum model_kind kind, const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
+/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for a target
+ * that model_target begins. */
+void model_cost(enum model_kind kind, const struct target *on, const struct tile *t,
+                const struct shape *shape, struct cost *cost);
 
-/* Registers, shared memory, threads, blocks per SM of a tile, and whether an SM has room for one: everything
- * in *cost but times. */
+/* Registers, shared memory, threads, blocks per SM of a tile, and whether an SM has room for one:
+ * everything in *cost but times. */
 bool footprint(const struct target *on, const struct tile *t, struct cost *cost);
 /* The four limits (threads, registers, shared memory, warps) alone. */
 bool footprint_fits(const struct target *on, struct cost *cost);
@@ -71,10 +75,10 @@ static inline int64_t model_largest(int64_t x, int64_t y) {
  * ht_cost_ns. */
 int64_t model_clock_mhz(const struct gpu *g);
 
-/* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read the
- * operands as they are run at 1905 to 1980 MHz where f16x3 runs at 1425 (results/h200-native-skinny.tsv).
- * Where FP32 does all the work it is what heats. */
-int64_t model_cool_clocks(const struct gpu *g, int64_t clocks);
+/* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read
+ * the operands as they are run at 1905 to 1980 MHz where f16x3 runs at 1425
+ * (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
+int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks);
 
 /* Multiply-adds per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
@@ -109,12 +113,24 @@ int64_t model_warp_registers(const struct isa *isa, int64_t regs);
  * NULL) names the resource that runs out first. */
 int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
                     int64_t smem_bytes, const char **limit);
-/* ht_cost_ns of a tile's coefficients, k not split. */
-int64_t model_ns(const struct target *on, const struct tile *t, const struct shape *shape, const struct cost *cost);
+struct ht_machine model_machine(const struct gpu *g);
+/* ht_cost_ns of a tile, k not split. */
+int64_t model_ns(const struct target *on, const struct shape *shape, const struct cost *cost);
+/* The same with the best split-K whose partials take no more bytes than that. */
+int64_t model_best_ns(const struct target *on, const struct shape *shape, const struct cost *cost,
+                      int64_t partial_bytes, int *splits);
 
 /* Waves of the shape in thousandths, rounded up: blocks over sms * blocks_per_sm. */
 int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
                           int blocks_per_sm);
+
+/* Of either form: clocks of a step, of a block that is alone, of a launch, of a tile, and more where C is
+ * stored by elements. */
+struct model_cycles {
+    int64_t busy_x256, latency_x256;
+    int launch, tile, scalar_store;
+};
+struct model_cycles model_cycles(const struct cost *cost);
 
 /* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -133,6 +149,8 @@ struct model_step {
     int64_t copy;    /* what the last copies still need when they are waited for */
 };
 struct model_step model_mma_step(const struct target *on, const struct tile *t, int blocks_per_sm);
+/* The same of the family of the target; false and zeros: its step is one pipe. */
+bool model_step_of(const struct target *on, const struct tile *t, int blocks_per_sm, struct model_step *step);
 /* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
 int model_fragment_registers(const struct target *on, const struct tile *t);
 /* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they
@@ -140,12 +158,14 @@ int model_fragment_registers(const struct target *on, const struct tile *t);
 struct model_counts {
     int mma, load, copy;
 };
-struct model_counts model_step_counts(const struct target *on, const struct tile *t); /* of the family's; 0: it has no such step */
+/* Of the family's; 0: it has no such step. */
+struct model_counts model_step_counts(const struct target *on, const struct tile *t);
 struct model_counts model_mma_counts(const struct target *on, const struct tile *t); /* of mma_warp */
 /* Of unpacked_mma: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
 struct model_counts model_mfma_counts(const struct target *on, const struct tile *t);
 int model_mma_instructions(const struct target *on, const struct tile *t); /* of a step */
-int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape, int blocks_per_sm);
+int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape,
+                               int blocks_per_sm);
 
 /* EGEMM-TC's quantities, generalised to the scheme's products and slices. */
 struct model_egemm_terms {
@@ -166,5 +186,6 @@ struct model_legemm_terms {
     int64_t registers;                  /* per thread: eq. 16's elements as registers */
     int64_t registers_two_accumulators; /* the same with every accumulator of the scheme held whole */
 };
-struct model_legemm_terms model_legemm_terms(const struct target *on, const struct tile *t, const struct shape *shape);
+struct model_legemm_terms model_legemm_terms(const struct target *on, const struct tile *t,
+                                             const struct shape *shape);
 #endif

@@ -1,8 +1,8 @@
 /* tile: the geometry of one kernel and the project's search space; see tile.h. No costs, no opinions: whether
  * a tile fits a GPU is the model's business.
  *
- * The space. bm, bn: whole panel atoms of 64 rows, powers of two as in both papers. bk: one or two atoms, at
- * most 64 unless one atom is wider (INT8: 128). An even number of fragment steps, because fragments are
+ * The space. bm, bn: whole panel atoms of 64 rows, powers of two as in both papers. bk: one or two atoms,
+ * at most 64 unless one atom is wider (INT8: 128). An even number of fragment steps, because fragments are
  * double-buffered. wm, wn: whole fragments, as one load brings them. A block has 1 to 16 warps, and its
  * threads copy a stage in whole 16-byte parts. Without an asynchronous copy a stage passes through registers,
  * so that more than two buffers have no use; with it at least two are needed for anything to be in flight. */
@@ -27,7 +27,8 @@ int tile_groups(const struct tile *t, const struct target *on) {
 }
 
 int tile_threads(const struct tile *t, const struct target *on) {
-    return on->skeleton->persistent ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS : tile_warps(t) * tile_groups(t, on) * on->isa->wave_size;
+    return on->skeleton->persistent ? (tile_warpgroups(t) + 1) * WARPGROUP_THREADS
+                                    : tile_warps(t) * tile_groups(t, on) * on->isa->wave_size;
 }
 
 int tile_warpgroups(const struct tile *t) {
@@ -60,11 +61,23 @@ int tile_cluster_n(const struct tile *t) {
 
 /* Worked line: f16x3, 64 x 128 x 32 in twos: 8192 of A and half of B's 16384. */
 int tile_fetched_bytes(const struct tile *t, const struct scheme *s) {
-    return (t->bm / tile_cluster_n(t) + t->bn / tile_cluster_m(t)) * t->bk * s->slices * scheme_slice_bytes(s);
+    const int edge = t->bm / tile_cluster_n(t) + t->bn / tile_cluster_m(t);
+    return edge * t->bk * s->slices * scheme_slice_bytes(s);
+}
+
+struct ht_tile tile_walk(const struct target *on, const struct tile *t, int blocks_per_sm) {
+    const struct skeleton *k = on->skeleton;
+    const int step_k = k->line_k > 0 ? k->line_k : t->bk;
+    const int bytes = k->unpacked ? (t->bm + t->bn) * step_k * 4 : tile_fetched_bytes(t, on->s);
+    return (struct ht_tile){
+        .bm = t->bm, .bn = t->bn, .step_k = step_k, .step_bytes = bytes, .blocks_per_sm = blocks_per_sm,
+        .cluster_m = tile_cluster_m(t), .cluster_n = tile_cluster_n(t), .unpacked = k->unpacked,
+        .swap_ab_min_gain = k->swap_ab_min_gain, .persistent = k->persistent, .exact_k = on->s->exact_k,
+        .no_split_k = k->no_split_k, .in_block_k_splits = k->in_block_k_splits};
 }
 
 int tile_compare(const struct tile *x, const struct tile *y) {
-    const int differences[] = {x->bm - y->bm, x->bn - y->bn, x->bk - y->bk,        x->wm - y->wm,
+    const int differences[] = {x->bm - y->bm, x->bn - y->bn, x->bk - y->bk,         x->wm - y->wm,
                                x->wn - y->wn, x->wk - y->wk, x->stages - y->stages, x->cluster - y->cluster};
     for (unsigned i = 0; i < sizeof differences / sizeof differences[0]; i++) {
         if (differences[i] != 0)
@@ -121,7 +134,8 @@ void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *conte
                 if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
                     continue;
                 for (t.stages = 2; t.stages <= TILE_RING_MAX; t.stages++) {
-                    for (t.cluster = 1; t.cluster <= (t.bm < HT_ATOM_ROWS ? 1 : TILE_CLUSTER_MAX); t.cluster++)
+                    for (t.cluster = 1; t.cluster <= (t.bm < HT_ATOM_ROWS ? 1 : TILE_CLUSTER_MAX);
+                         t.cluster++)
                         visit(context, &t);
                 }
             }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "../../runtime/ht_abi.h"
 #include "facts/skeleton.h"
 
 enum { TILE_RING_MAX = 8, TILE_CLUSTER_MAX = 2 }; /* stages and cluster of a warpgroup kernel */
@@ -19,7 +20,8 @@ int tile_warps(const struct tile *t);
 /* Groups of a block's warps that take turns in a tile's steps. */
 int tile_groups(const struct tile *t, const struct target *on);
 int tile_threads(const struct tile *t, const struct target *on); /* a warpgroup of producers included */
-/* Warpgroup kernels: consumer warpgroups of a block, parts of 64 columns of one of them, results a thread has of a part. */
+/* Warpgroup kernels: consumer warpgroups of a block, parts of 64 columns of one of them, results a thread
+ * has of a part. */
 int tile_warpgroups(const struct tile *t);
 int tile_parts(const struct tile *t);
 int tile_part_registers(const struct tile *t);
@@ -31,6 +33,8 @@ int tile_fetched_bytes(const struct tile *t, const struct scheme *s);
 /* Blocks of a cluster along m and n: it shares the larger panels, and is spread along the other operand. */
 int tile_cluster_m(const struct tile *t);
 int tile_cluster_n(const struct tile *t);
+/* What the cost formula asks of the kernel. */
+struct ht_tile tile_walk(const struct target *on, const struct tile *t, int blocks_per_sm);
 /* Total order on geometry (bm, bn, bk, wm, wn, wk, stages, cluster), for ties. */
 int tile_compare(const struct tile *x, const struct tile *y);
 
@@ -38,7 +42,8 @@ int tile_compare(const struct tile *x, const struct tile *y);
  * wm x wn is of a warp (skeleton_has_warpgroup_tiles). */
 enum { TILE_NAME_MAX = 64 };
 void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroups);
-/* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is none. */
+/* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is
+ * none. */
 int tile_scan(const char *text, struct tile *t, bool *of_warpgroups);
 
 /* Calls visit(context, tile) for every tile of the family's search space, in tile_compare order. */

@@ -12,14 +12,13 @@
  * included. Many waves, a few waves, less than one wave, long k in few tiles, the ends of the scale, a little
  * more than a wave. */
 static const struct shape plan_shapes[] = {
-    {4096, 4096, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192},
-    {512, 512, 512},    {4096, 64, 4096},   {128, 128, 4096},   {1536, 1536, 1536},
-    {640, 640, 640},    {1152, 1152, 1152},
+    {4096, 4096, 4096}, {1024, 1024, 1024}, {2048, 2048, 2048}, {8192, 8192, 8192}, {512, 512, 512},
+    {4096, 64, 4096},   {128, 128, 4096},   {1536, 1536, 1536}, {640, 640, 640},    {1152, 1152, 1152},
 };
 /* of FP16 schemes, of the others; more where tiles may have half an atom */
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 };
 enum { FALLBACK_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
-enum { FALLBACK_MMA_K = 16 }; /* of m16n8k16 */
+enum { FALLBACK_MMA_K = 16 };     /* of m16n8k16 */
 
 struct best {
     struct target on;
@@ -31,15 +30,13 @@ struct best {
 
 static void visit_best(void *context, const struct tile *t) {
     struct best *b = context;
-    const struct gpu *g = b->on.g;
     const struct shape *x = &b->shape;
     struct cost cost;
     model_cost(MODEL_HALFTONE, &b->on, t, x, &cost);
     if (!cost.fits)
         return;
     int splits;
-    const int64_t ns = ht_best_split(&cost.coefficients, t->bm, t->bn, g->sms, model_clock_mhz(g), g->l2_gbps,
-                                  g->dram_gbps, g->launch_ns, x->m, x->n, x->k, 1, INT64_MAX, &splits);
+    const int64_t ns = model_best_ns(&b->on, x, &cost, INT64_MAX, &splits);
     if (splits > 1)
         cost.predicted_ns = ns;
     cost.score = -cost.predicted_ns;
@@ -356,16 +353,14 @@ static bool is_for_fallback(const struct plan *p) {
 
 /* By DMMA, from registers alone, where there is such a family. */
 static void fallback_by_dmma(struct best *b) {
-    const struct ht_cost_coefficients coefficients = b->cost.coefficients;
-    char binding[sizeof b->cost.binding];
-    memcpy(binding, b->cost.binding, sizeof binding);
+    const struct cost dmma = b->cost;
     b->on = target_of(b->on.g, b->on.isa, HT_FAMILY_FALLBACK, b->on.s);
     b->tile.bk = FALLBACK_MMA_K;
     b->tile.stages = 1;
     footprint(&b->on, &b->tile, &b->cost);
-    memcpy(b->cost.binding, binding, sizeof binding);
-    b->cost.coefficients = coefficients;
-    b->cost.coefficients.blocks_per_sm = b->cost.blocks_per_sm;
+    memcpy(b->cost.binding, dmma.binding, sizeof dmma.binding);
+    b->cost.formula = dmma.formula;
+    b->cost.walk = tile_walk(&b->on, &b->tile, b->cost.blocks_per_sm);
 }
 
 /* The plan that the kernel for data that fail a check is made of; -1: none. */
@@ -397,7 +392,7 @@ void plan_fallback(struct plan_set *set) {
     const struct plan *p = &set->plan[at];
     struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost};
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
-    b.cost.coefficients.whole_k = 1;
+    b.cost.walk.no_split_k = 1;
     if (isa_has(p->on.isa, skeleton_table[HT_FAMILY_FALLBACK].needs))
         fallback_by_dmma(&b);
     const int before = set->count;
@@ -432,13 +427,11 @@ static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int
     int best = -1;
     for (int i = first; i < set->count; i++) {
         const struct plan *p = &set->plan[i];
-        const struct gpu *g = p->on.g;
         int splits;
         if (p->variant != VARIANT_PIPELINE || !plan_takes_k(p, k))
             continue;
         const int64_t ns =
-            ht_best_split(&p->cost.coefficients, p->tile.bm, p->tile.bn, g->sms, g->sustained_clock_mhz,
-                       g->l2_gbps, g->dram_gbps, g->launch_ns, m, n, k, 1, HT_PARTIAL_LIMIT_BYTES, &splits);
+            model_best_ns(&p->on, &(struct shape){m, n, k}, &p->cost, HT_PARTIAL_LIMIT_BYTES, &splits);
         if (best < 0 || ns < best_ns) {
             best = i;
             best_ns = ns;

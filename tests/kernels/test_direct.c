@@ -375,7 +375,7 @@ static void every_kernel_of_the_scheme(void **state) {
  * another than where rows are few. Two tiles of Q, the second of one column. */
 static void sets_of_rows(const struct ht_kernel_desc *kernel, int64_t m, char trans_a, int64_t pad) {
     enum { FEW = 150 };
-    struct problem many = problem_of(trans_a, 'N', m, kernel->bn + 1, 29, "normal"), few = problem_of(trans_a, 'N', FEW, many.n, many.k, "normal");
+    struct problem many = problem_of(trans_a, 'N', m, kernel->tile.bn + 1, 29, "normal"), few = problem_of(trans_a, 'N', FEW, many.n, many.k, "normal");
     many.pad = few.pad = pad;
     for (int64_t l = 0; l < few.k; l++)
         memcpy(few.a + l * FEW, many.a + l * m + m - FEW, FEW * sizeof *few.a);
@@ -396,13 +396,13 @@ static void many_rows_of_few_k(void **state) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!ht_is_unpacked(kernel->family) || kernel->bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
+        if (!ht_is_unpacked(kernel->family) || kernel->tile.bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
             continue;
         const int64_t m = SETS_FROM * TALL_ROWS * set->sms + 300; /* whole blocks and a rest */
         check_code(halftone_set_kernel(handle, kernel->name), "kernel");
         sets_of_rows(kernel, m, 'N', 0);
         sets_of_rows(kernel, m, 'T', 3);
-        sets_of_rows(kernel, m + 1, kernel->bn > 1 ? 'T' : 'N', 1);
+        sets_of_rows(kernel, m + 1, kernel->tile.bn > 1 ? 'T' : 'N', 1);
     }
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
@@ -413,10 +413,10 @@ static void more_columns_than_a_grid_is_high(void **state) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!ht_is_unpacked(kernel->family) || kernel->variant[0] != '\0' || kernel->bm != kernel->bn || kernel->bk != CHAIN)
+        if (!ht_is_unpacked(kernel->family) || kernel->variant[0] != '\0' || kernel->tile.bm != kernel->tile.bn || kernel->bk != CHAIN)
             continue;
         check_code(halftone_set_kernel(handle, kernel->name), "kernel");
-        struct problem p = problem_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->bn + 1, 1, "normal");
+        struct problem p = problem_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->tile.bn + 1, 1, "normal");
         expect_multiply_adds(kernel->name, &p);
         problem_free(&p);
         break;
@@ -547,11 +547,11 @@ static void long_k_is_split(void **state) {
         if (!ht_is_unpacked(set->kernel[i].family))
             continue;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
-        const int has_parts = !set->kernel[i].cost.whole_k;
+        const int has_parts = !set->kernel[i].tile.no_split_k;
         if (set->kernel[i].bk <= CHAIN)
             split_k(has_parts, 20, 12, 4130); /* steps that parts cannot share out evenly */
         else
-            split_k(has_parts, 3, set->kernel[i].bn + 1, 32768);
+            split_k(has_parts, 3, set->kernel[i].tile.bn + 1, 32768);
     }
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }

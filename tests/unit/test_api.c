@@ -401,11 +401,12 @@ FAKE_KERNEL(5, 2)
 FAKE_KERNEL(6, 2)
 FAKE_KERNEL(7, 2)
 
-#define COST(bm, bn)                                                                                         \
-    { 1, 3 * (bm) * (bn)*32 / 1024 * 256, 700 * 256, 2000, ((bm) + (bn)) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define TILE(bm, bn) {bm, bn, 32, ((bm) + (bn)) * 128, 1, 1, 1, 0, 0, 0, 0, 0, 0}
+#define COST(bm, bn, products, latency)                                                                      \
+    HT_COST_TILED_WAVES((products) * (bm) * (bn)*32 / 1024 * 256, (latency)*256, 2000, 0, 0, 0, 0, 0)
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
-        name, scheme, variant, "because", bm, bn, 32, 64, 32, 4, 256, 65536, 200, 0, 0, COST(bm, bn),           \
+        name, scheme, variant, "because", TILE(bm, bn), 32, 64, 32, 4, 256, 65536, 200, 0, 0, COST(bm, bn, 3, 700), \
             init_##index, launch_##index                                                                     \
     }
 
@@ -415,8 +416,8 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(2, "ht_fake_plain", "f16x3", "plain", 128, 128),
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
     /* dearer than the others: as many steps of twice the depth */
-    {"ht_fake_wide", "wide", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
-     0, 0, {1, 6 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_4, launch_4},
+    {"ht_fake_wide", "wide", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
+     0, 0, COST(64, 64, 6, 1400), init_4, launch_4},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
@@ -432,10 +433,10 @@ static const struct ht_scheme_desc fake_schemes[] = {
 
 /* A set whose auto looks at the data, and whose product can fall back. */
 static const struct ht_kernel_desc checked_kernels[] = {
-    {"ht_fake_falls_back", "f16x3", "", "because", 128, 128, 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128), init_5, launch_5},
-    {"ht_fake_fallback", "bf16x6u", "fallback", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, COST(64, 64), init_6, launch_6},
-    {"ht_fake_direct", "bf16x6u", "", "because", 64, 64, 32, 64, 32, 4, 256, 65536, 200,
-     HT_FAMILY_UNPACKED_MMA, 0, {1, 9 * 64 * 64 * 32 / 1024 * 256, 1400 * 256, 2000, (64 + 64) * 128, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, init_7, launch_7},
+    {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128, 3, 700), init_5, launch_5},
+    {"ht_fake_fallback", "bf16x6u", "fallback", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, COST(64, 64, 3, 700), init_6, launch_6},
+    {"ht_fake_direct", "bf16x6u", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
+     HT_FAMILY_UNPACKED_MMA, 0, COST(64, 64, 9, 1400), init_7, launch_7},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},
@@ -443,17 +444,17 @@ static const struct ht_scheme_desc checked_schemes[] = {
 };
 static const struct ht_set_desc fake_checked_set = {
     "checked", "sm_103a", "1.2.3", "sm90",       1030,         1,           108, 1410, 1600, 4000, 2000,
-    3000,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
+    3000, 0, 0, 0,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
 };
 
 static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
-    3000,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
+    3000, 0, 0, 0,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
 };
 /* Made for one capability alone; has one kernel and one scheme fewer. */
 static const struct ht_set_desc fake_exact_set = {
     "exact", "sm_120a", "1.2.3", "sm90",       1200,         1,           108, 1410, 1600, 4000, 2000,
-    3000,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
+    3000, 0, 0, 0,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
 };
 const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, &fake_checked_set, NULL};
 

@@ -11,183 +11,214 @@
 #include "../../runtime/ht_pick.h"
 #include <stdlib.h>
 
-/* 128 x 128 x 32 of f16x3 on an A100, as in the worked lines. */
-static const struct ht_cost_coefficients WORKED = {
-    .blocks_per_sm = 1,
-    .step_busy_x256 = 1536 * 256,
-    .step_latency_x256 = 700 * 256,
-    .fixed_cycles = 2000,
-    .step_bytes = 32768,
-    .step_k = 32,
-};
+/* 108 SMs at 1410 MHz; at 1000, where a clock is a nanosecond. */
+static const struct ht_machine GPU = {108, 1410, 4000, 2000, 3000, 0, 0, 0}, GHZ = {108, 1000, 4000, 2000, 3000, 0, 0, 0};
 
-static void test_cost_worked_lines(void **state) {
-    (void)state;
-    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 4096, 1, 1),
-                     1408567);
-    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 2000, 2000, 3000, 4096, 4096, 4096, 1, 1),
-                     2192046);
-    assert_int_equal(ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 4), 43996);
-    struct ht_cost_coefficients c = WORKED;
-    c.part_cycles = 262;
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 4), 43996 + 743);
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 1),
-                     ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 512, 4096, 1, 1));
+/* 128 x 128 x 32 of f16x3 on an A100, as in the worked examples. */
+static const struct ht_tile TILE = {.bm = 128, .bn = 128, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1};
+static const struct ht_cost WAVES = HT_COST_TILED_WAVES(1536 * 256, 700 * 256, 2000, 0, 0, 0, 0, 0);
+
+static int64_t ns_of(const struct ht_machine *g, const struct ht_tile *t, const struct ht_cost *c, int64_t m, int64_t n, int64_t k,
+                     int64_t splits) {
+    const struct ht_problem problem = {m, n, k, 1, splits};
+    return ht_cost_ns(g, t, c, &problem);
 }
 
-static void test_narrow_stores_worked_lines(void **state) {
+static void test_tiled_waves_worked_examples(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = WORKED;
-    c.start_cycles = 1500;
-    c.narrow_cycles = 7680;
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 513, 4096, 32, 1, 1), 16973);
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 512, 4096, 32, 1, 1), 6079);
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1000, 4000, 2000, 3000, 63, 63, 32, 1, 1), 1500 + 2000 + 1860 + 1536);
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 108, 1000, 4000, 2000, 3000, 64, 63, 32, 1, 1), 1500 + 2000 + 1536);
+    struct ht_machine slow = GPU, late = GPU;
+    slow.l2_gbps = 2000;
+    late.splitk_partial_cycles = 262;
+    assert_int_equal(ns_of(&GPU, &TILE, &WAVES, 4096, 4096, 4096, 1), 1408567);
+    assert_int_equal(ns_of(&slow, &TILE, &WAVES, 4096, 4096, 4096, 1), 2192046);
+    assert_int_equal(ns_of(&GPU, &TILE, &WAVES, 512, 512, 4096, 4), 43996);
+    assert_int_equal(ns_of(&late, &TILE, &WAVES, 512, 512, 4096, 4), 43996 + 743);
+    assert_int_equal(ns_of(&late, &TILE, &WAVES, 512, 512, 4096, 1), ns_of(&GPU, &TILE, &WAVES, 512, 512, 4096, 1));
+    /* behind an unpacked kernel partials are in flight */
+    struct ht_tile t = TILE;
+    struct ht_cost c = WAVES;
+    c.waves.dram_stream_gbps = 2000;
+    t.unpacked = 1;
+    assert_int_equal(ns_of(&late, &t, &c, 512, 512, 4096, 4), 43996);
+    const int64_t in_32 = ns_of(&late, &t, &c, 512, 512, 4096, 32);
+    late.l2_latency_cycles = 320;
+    assert_int_equal(ns_of(&late, &t, &c, 512, 512, 4096, 4), 43996 + 56);
+    assert_int_equal(ns_of(&late, &t, &c, 512, 512, 4096, 32), in_32 + 8 * 20 * 1000 / 1410);
+}
+
+static void test_scalar_stores_worked_examples(void **state) {
+    (void)state;
+    const struct ht_cost c = HT_COST_TILED_WAVES(1536 * 256, 700 * 256, 1500, 2000, 7680, 0, 0, 0);
+    struct ht_tile t = TILE;
+    t.persistent = 1;
+    assert_int_equal(ns_of(&GPU, &t, &c, 513, 4096, 32, 1), 16973);
+    assert_int_equal(ns_of(&GPU, &t, &c, 512, 4096, 32, 1), 6079);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 63, 63, 32, 1), 1500 + 2000 + 1860 + 1536);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 64, 63, 32, 1), 1500 + 2000 + 1536);
+    /* the reduction starts as the kernel does: 1500 of 1410 MHz */
+    assert_int_equal(ns_of(&GPU, &t, &c, 512, 512, 4096, 4), ns_of(&GPU, &TILE, &WAVES, 512, 512, 4096, 4) + 2 * 1063);
 }
 
 /* Whatever the library accepts: never less than nothing, never less than a smaller product takes, at most HT_NS_MOST. The
- * kernels: of panels, of a matrix and a vector, of a tall matrix whose columns are exchanged; a slow clock. */
+ * kernels: packed, of a matrix and a vector, of a tall matrix, unpacked tiles; a slow clock. */
 static void test_absurd_sizes_saturate(void **state) {
     (void)state;
-    struct ht_cost_coefficients panels = WORKED, thin = WORKED, tall = WORKED;
-    panels.start_cycles = 1500;
-    panels.narrow_cycles = 7680;
-    thin.stream_gbps = 4000;
-    thin.row_parts = 8;
-    thin.blocks_per_sm = 3;
-    tall.stream_gbps = 1000;
-    tall.swapped_percent = 230;
-    tall.blocks_per_sm = 2;
-    const struct ht_cost_coefficients *const kernels[] = {&panels, &thin, &tall};
-    static const int tiles[][2] = {{128, 128}, {8, 1}, {64, 1}};
+    const struct ht_tile tiles[] = {
+        {.bm = 128, .bn = 128, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .persistent = 1},
+        {.bm = 8, .bn = 1, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 3, .unpacked = 1, .in_block_k_splits = 8},
+        {.bm = 64, .bn = 1, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 2, .unpacked = 1},
+        {.bm = 64, .bn = 64, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .unpacked = 1}};
+    const struct ht_cost costs[] = {HT_COST_TILED_WAVES(1536 * 256, 700 * 256, 1500, 2000, 7680, 0, 0, 0),
+                                    HT_COST_STREAMING(1536 * 256, 700 * 256, 2000, 0, 700, 1000, 4000, 300),
+                                    HT_COST_STREAMING(1536 * 256, 700 * 256, 2000, 0, 0, 0, 1000, 300),
+                                    HT_COST_TILED_WAVES(1536 * 256, 700 * 256, 2000, 300, 900, 70, 122, 1000)};
     static const int64_t clocks[] = {500, 1410};
     const int64_t most = INT64_C(2146435072);
-    for (int kernel = 0; kernel < 3; kernel++)
+    for (int kernel = 0; kernel < 4; kernel++)
         for (int clock = 0; clock < 2; clock++)
             for (int shape = 0; shape < 16; shape++) {
-                const int64_t large_m = shape & 1 ? most : 3, large_n = shape & 2 ? most : 5, large_k = shape & 4 ? most : 64;
                 const int64_t batch = shape & 8 ? most : 1;
+                struct ht_machine g = GPU;
+                struct ht_problem p = {shape & 1 ? most : 3, shape & 2 ? most : 5, shape & 4 ? most : 64, 1, 1};
                 int64_t before = 0;
+                g.clock_mhz = clocks[clock];
                 for (int shift = 31; shift >= 0; shift--) {
-                    const int64_t ns =
-                        ht_cost_ns(kernels[kernel], tiles[kernel][0], tiles[kernel][1], 108, clocks[clock], 4000, 2000, 3000,
-                                   large_m, large_n, large_k, (batch >> shift) + (batch == 1 || shift == 31), 1);
+                    p.batch = (batch >> shift) + (batch == 1 || shift == 31);
+                    const int64_t ns = ht_cost_ns(&g, &tiles[kernel], &costs[kernel], &p);
                     assert_true(ns > 0 && ns >= before && ns <= HT_NS_MOST);
                     before = ns;
                 }
+                p = (struct ht_problem){most, most, most, most, shape + 1};
+                assert_int_equal(ht_cost_ns(&g, &tiles[kernel], &costs[kernel], &p), HT_NS_MOST);
             }
-    for (int kernel = 0; kernel < 3; kernel++)
-        for (int splits = 1; splits < 129; splits += 127)
-            assert_int_equal(ht_cost_ns(kernels[kernel], tiles[kernel][0], tiles[kernel][1], 108, 500, 4000, 2000, 3000, most, most, most,
-                                        most, splits), HT_NS_MOST);
 }
 
-static void test_thin_worked_lines(void **state) {
+static void test_streaming_worked_examples(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = {.blocks_per_sm = 1, .step_busy_x256 = 100 * 256, .step_latency_x256 = 500 * 256,
-                                     .fixed_cycles = 1000, .start_cycles = 2000, .step_k = 256, .stream_gbps = 4000};
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 800, 1, 1024, 1, 1), 5000);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 2, 64, 1024, 1, 1), 5000);
-    c.ragged_cycles = 1600;
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 800, 1, 1024, 1, 1), 5000);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 798, 1, 1024, 1, 1), 11400);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 798, 1, 64, 1, 1), 3500 + 400);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 800, 1023, 1, 1), 3000 + 4 * 500 + 4 * 1600); /* lines of B */
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 1023, 1, 1), 5000); /* one line: it begins well */
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 16384, 1, 1), 35000);
-    c.row_parts = 8;
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 1, 16384, 1, 1), 7000);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 4, 1, 16384, 1, 1), 3000 + 32 * 500);
-    c.blocks_per_sm = 3;
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 256, 1, 1), 3000 + 4 * 500); /* a block alone waits four times as long, too */
-    c.step_latency_x256 = 125 * 256;
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 256, 1, 1), 4211);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3025, 1, 256, 1, 1), 3825);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3024, 1, 256, 1, 1), 3500); /* 95 tiles */
-    c.step_latency_x256 = 500 * 256;
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 3, 1, 256, 1, 1), 3500 + 1600); /* few rows: number by number */
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 800, 1024, 1, 1), 5000); /* lines of B are rows, whole */
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 3, 253, 1, 1), 3500); /* and lines of k are read side by side */
-    c.blocks_per_sm = 1;
-    c.row_parts = 0;
-    c.swapped_percent = 230;
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 2, 64, 1024, 1, 1), 11500);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 1, 64, 1024, 1, 1), 5000);
-    assert_int_equal(ht_cost_ns(&c, 8, 1, 108, 1000, 4000, 2000, 3000, 64, 2, 1024, 1, 1), 5000);
+    struct ht_tile t = {.bm = 8, .bn = 1, .step_k = 256, .blocks_per_sm = 1, .unpacked = 1};
+    struct ht_cost c = HT_COST_STREAMING(100 * 256, 500 * 256, 1000, 2000, 0, 0, 4000, 0);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 800, 1, 1024, 1), 5000);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 2, 64, 1024, 1), 5000);
+    c.stream.misaligned_cycles = 1600;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 800, 1, 1024, 1), 5000);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 798, 1, 1024, 1), 11400);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 798, 1, 64, 1), 3500 + 400);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 1, 800, 1023, 1), 3000 + 4 * 500 + 4 * 1600); /* B's columns */
+    assert_int_equal(ns_of(&GHZ, &t, &c, 1, 1, 1023, 1), 5000);                        /* one column: it is aligned */
+    assert_int_equal(ns_of(&GHZ, &t, &c, 1, 1, 16384, 1), 35000);
+    t.in_block_k_splits = 8;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 1, 1, 16384, 1), 7000);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 4, 1, 16384, 1), 3000 + 32 * 500);
+    t.blocks_per_sm = 3;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 8192, 1, 256, 1), 3000 + 4 * 500); /* a block alone waits four times as long, too */
+    c.stream.step_latency_x256 = 125 * 256;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 8192, 1, 256, 1), 4211);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 3025, 1, 256, 1), 3825);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 3024, 1, 256, 1), 3500); /* 95 tiles */
+    c.stream.step_latency_x256 = 500 * 256;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 3, 1, 256, 1), 3500 + 1600);  /* few rows: element by element */
+    assert_int_equal(ns_of(&GHZ, &t, &c, 1, 800, 1024, 1), 5000);      /* B's columns, whole */
+    assert_int_equal(ns_of(&GHZ, &t, &c, 1, 3, 253, 1), 3500);         /* and along k they are contiguous */
+    t.blocks_per_sm = 1;
+    t.in_block_k_splits = 0;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 1, 64, 1024, 1), 5000);
+    /* PDL hides a part of a reduction's launch */
+    const int64_t whole = ns_of(&GHZ, &t, &c, 64, 2, 1024, 2);
+    c.stream.pdl_overlap_cycles = 1000;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 64, 2, 1024, 2), whole - 1000);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 64, 2, 1024, 1), 5000);
 }
 
 static void test_a_block_alone_waits_for_what_l2_does_not_keep(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 100 * 256, .step_latency_x256 = 100 * 256, .fixed_cycles = 1000,
-                                     .step_k = 32, .stream_gbps = 40000, .whole_k = 1, .near_bytes = 4 << 20, .far_cycles = 300};
-    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 64, 1, 1), 1200);
-    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 128, 1, 1), 2600);
-    c.near_bytes = 5 << 20;
-    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 8192, 1, 128, 1, 1), 1400);
+    const struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .blocks_per_sm = 4, .unpacked = 1, .no_split_k = 1};
+    const struct ht_cost c = HT_COST_STREAMING(100 * 256, 100 * 256, 1000, 0, 0, 0, 40000, 300);
+    struct ht_machine g = GHZ;
+    g.l2_resident_bytes = 4 << 20;
+    assert_int_equal(ns_of(&g, &t, &c, 8192, 1, 64, 1), 1200);
+    assert_int_equal(ns_of(&g, &t, &c, 8192, 1, 128, 1), 2600);
+    g.l2_resident_bytes = 5 << 20;
+    assert_int_equal(ns_of(&g, &t, &c, 8192, 1, 128, 1), 1400);
 }
 
 static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = {.blocks_per_sm = 1, .step_busy_x256 = 256, .step_latency_x256 = 256, .fixed_cycles = 1000,
-                                     .step_bytes = 16384, .step_k = 32, .stream_gbps = 1000};
-    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 128, 128, 4096, 1, 1), 6291);
-    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 64, 64, 4096, 1, 1), 2113 + 1000); /* all of it once */
-    c.blocks_per_sm = 2;
-    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 128, 128, 4096, 1, 1), 5259);
+    struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 32, .step_bytes = 16384, .blocks_per_sm = 1, .unpacked = 1};
+    const struct ht_cost c = HT_COST_TILED_WAVES(256, 256, 1000, 0, 0, 0, 0, 1000);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 128, 128, 4096, 1), 6291);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 64, 64, 4096, 1), 2113 + 1000); /* all of it once */
+    t.blocks_per_sm = 2;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 128, 128, 4096, 1), 5259);
 }
 
 static void test_columns_that_read_a_matrix_again(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 256, .step_latency_x256 = 256, .whole_k = 1,
-                                     .step_bytes = 129 * 32 * 4, .step_k = 32, .stream_gbps = 1000};
-    assert_int_equal(ht_cost_ns(&c, 128, 1, 108, 1000, 4000, 2000, 3000, 128000, 2, 64, 1, 1), 66047);
-    assert_int_equal(ht_cost_ns(&c, 128, 2, 108, 1000, 4000, 2000, 3000, 128000, 2, 64, 1, 1), 33792);
+    struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .step_bytes = 129 * 32 * 4, .blocks_per_sm = 4, .unpacked = 1, .no_split_k = 1};
+    const struct ht_cost c = HT_COST_STREAMING(256, 256, 0, 0, 0, 0, 1000, 0);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 128000, 2, 64, 1), 66047);
+    t.bn = 2;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 128000, 2, 64, 1), 33792);
 }
 
 static void test_blocks_that_others_wait_for(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = {.blocks_per_sm = 4, .step_busy_x256 = 256 * 100, .step_latency_x256 = 256 * 100, .fixed_cycles = 1000,
-                                     .step_bytes = 1, .step_k = 16, .stream_gbps = 1000000, .block_cycles = 300, .swap_share = 8};
-    assert_int_equal(ht_cost_ns(&c, 64, 64, 108, 1000, 4000, 2000, 3000, 64, 64, 16, 1, 1), 1000 + 300 + 100);
-    assert_int_equal(ht_cost_ns(&c, 64, 64, 1, 1000, 4000, 2000, 3000, 256, 128, 16, 1, 1), 1000 + 250 + 2 * (4 * 300 + 4 * 100));
-    assert_int_equal(ht_cost_ns(&c, 128, 32, 1, 1000, 4000, 2000, 3000, 32, 96, 16, 1, 1), 1000 + 300 + 100); /* exchanged: one tile, not three */
+    struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 16, .step_bytes = 1, .blocks_per_sm = 4, .unpacked = 1, .swap_ab_min_gain = 8};
+    struct ht_cost c = HT_COST_TILED_WAVES(256 * 100, 256 * 100, 1000, 300, 0, 0, 0, 1000000);
+    struct ht_machine one = GHZ;
+    one.sms = 1;
+    assert_int_equal(ns_of(&GHZ, &t, &c, 64, 64, 16, 1), 1000 + 300 + 100);
+    assert_int_equal(ns_of(&one, &t, &c, 256, 128, 16, 1), 1000 + 250 + 2 * (4 * 300 + 4 * 100));
+    c.waves.misaligned_cycles = 70; /* of the M-side operand; of a step that is not full its share */
+    assert_int_equal(ns_of(&GHZ, &t, &c, 63, 64, 16, 1), 1000 + 300 + 100 + 70);
+    assert_int_equal(ns_of(&GHZ, &t, &c, 63, 64, 8, 1), 1000 + 300 + 100 + 35);
+    t.bm = 128, t.bn = 32;
+    assert_int_equal(ns_of(&one, &t, &c, 32, 96, 16, 1), 1000 + 300 + 100); /* swapped: one tile, not three */
+    assert_int_equal(ns_of(&one, &t, &c, 32, 96, 15, 1), 1000 + 300 + 100 + 65);
+    c.waves.swap_ab_percent = 230;
+    assert_int_equal(ns_of(&one, &t, &c, 32, 96, 16, 1), 1400 * 230 / 100);
+    assert_int_equal(ns_of(&one, &t, &c, 1, 96, 16, 1), 1400); /* one row is contiguous either way */
+    assert_int_equal(ns_of(&one, &t, &c, 96, 32, 16, 1), 1400);
+}
+
+/* 108 SMs or so many at 1000 MHz, whose L2 and launches take no time. */
+static struct ht_machine machine_of(int sms) {
+    const struct ht_machine g = {sms, 1000, 100000, 2000, 0, 0, 0, 0};
+    return g;
 }
 
 static void test_cost_latency_and_residency(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = WORKED;
-    c.step_latency_x256 = 4000 * 256; /* one block: latency decides */
-    int64_t one = ht_cost_ns(&c, 128, 128, 108, 1000, 100000, 2000, 0, 128, 128, 32, 1, 1);
-    assert_int_equal(one, 2000 + 4000);
+    const struct ht_machine many = machine_of(108), single = machine_of(1);
+    struct ht_tile t = TILE;
+    struct ht_cost c = WAVES;
+    c.waves.step_latency_x256 = 4000 * 256; /* one block: latency decides */
+    assert_int_equal(ns_of(&many, &t, &c, 128, 128, 32, 1), 2000 + 4000);
     /* three blocks on an SM share its busy pipe and fill each other's gaps: 3 x 1536 + (4000 - 1536) / 9 */
-    c.blocks_per_sm = 3;
-    int64_t three = ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1);
-    assert_int_equal(three, 2000 + 4881);
-    c.step_latency_x256 = 8000 * 256; /* 4608 + 718 would be less than one block's own latency */
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1), 2000 + 8000);
-    c.step_latency_x256 = 4000 * 256;
-    /* a batch is more tiles */
-    int64_t batch = ht_cost_ns(&c, 128, 128, 1, 1000, 100000, 2000, 0, 128, 128, 32, 3, 1);
-    assert_int_equal(batch, three);
+    t.blocks_per_sm = 3;
+    assert_int_equal(ns_of(&single, &t, &c, 3 * 128, 128, 32, 1), 2000 + 4881);
+    const struct ht_problem batch = {128, 128, 32, 3, 1}; /* a batch is more tiles */
+    assert_int_equal(ht_cost_ns(&single, &t, &c, &batch), 2000 + 4881);
+    c.waves.step_latency_x256 = 8000 * 256; /* 4608 + 718 would be less than one block's own latency */
+    assert_int_equal(ns_of(&single, &t, &c, 3 * 128, 128, 32, 1), 2000 + 8000);
 }
 
 static void test_clusters_run_whole(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = WORKED;
-    const int64_t four = ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 4 * 128, 128, 32, 1, 1);
-    const int64_t three = ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1);
-    c.cluster_m = 2, c.cluster_n = 1; /* the fourth tile of three: a block without work */
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 3 * 128, 128, 32, 1, 1), four);
-    c.cluster_m = 1, c.cluster_n = 2;
-    assert_int_equal(ht_cost_ns(&c, 128, 128, 3, 1000, 100000, 2000, 0, 128, 3 * 128, 32, 1, 1), four);
+    const struct ht_machine g = machine_of(3);
+    struct ht_tile t = TILE;
+    const int64_t four = ns_of(&g, &t, &WAVES, 4 * 128, 128, 32, 1), three = ns_of(&g, &t, &WAVES, 3 * 128, 128, 32, 1);
+    t.cluster_m = 2, t.cluster_n = 1; /* the fourth tile of three: a block without work */
+    assert_int_equal(ns_of(&g, &t, &WAVES, 3 * 128, 128, 32, 1), four);
+    t.cluster_m = 1, t.cluster_n = 2;
+    assert_int_equal(ns_of(&g, &t, &WAVES, 128, 3 * 128, 32, 1), four);
     assert_true(three < four);
 }
 
 static void test_absurd_shapes_saturate(void **state) {
     (void)state;
     int64_t big = INT64_C(2146435072);
-    int64_t ns = ht_cost_ns(&WORKED, 128, 128, 108, 1410, 4000, 2000, 3000, big, big, big, big, 128);
+    const struct ht_problem all = {big, big, big, big, 128};
+    int64_t ns = ht_cost_ns(&GPU, &TILE, &WAVES, &all);
     assert_true(ns > INT64_MAX / 2000);
     assert_true(ht_pack_ns(4, 1600, big, big, big) > 0);
     assert_int_equal(ht_partial_bytes(big, big, big, 2, 4), INT64_MAX);
@@ -199,20 +230,20 @@ static void test_absurd_shapes_saturate(void **state) {
 
 static void test_exact_sums_limit_parts(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = WORKED;
-    assert_int_equal(ht_min_splits(&c, INT64_C(1) << 40), 1);
-    c.exact_k = 131072;
-    c.step_k = 128;
-    assert_int_equal(ht_min_splits(&c, 131072), 1);
-    assert_int_equal(ht_min_splits(&c, 131073), 2);
-    assert_int_equal(ht_min_splits(&c, 400000), 4);
-    assert_int_equal(ht_min_splits(&c, 1 << 24), 128);
-    assert_true(ht_min_splits(&c, (1 << 24) + 1) > HT_PICK_SPLITS_MAX);
-    /* the least is taken even where partial sums find no room; they have 8 bytes */
-    int splits = 0;
-    ht_best_split(&c, 128, 128, 108, 1410, 4000, 2000, 3000, 4096, 4096, 400000, 1, 0, &splits);
-    assert_int_equal(splits, 4);
-    assert_int_equal(ht_partial_bytes(3, 5, 2, 4, ht_partial_size(c.exact_k)), 3 * 5 * 2 * 4 * 8);
+    struct ht_tile t = TILE;
+    assert_int_equal(ht_min_splits(&t, INT64_C(1) << 40), 1);
+    t.exact_k = 131072;
+    t.step_k = 128;
+    assert_int_equal(ht_min_splits(&t, 131072), 1);
+    assert_int_equal(ht_min_splits(&t, 131073), 2);
+    assert_int_equal(ht_min_splits(&t, 400000), 4);
+    assert_int_equal(ht_min_splits(&t, 1 << 24), 128);
+    assert_true(ht_min_splits(&t, (1 << 24) + 1) > HT_PICK_SPLITS_MAX);
+    /* the least is taken even where partials find no room; they have 8 bytes */
+    struct ht_problem p = {4096, 4096, 400000, 1, 1};
+    ht_best_split(&GPU, &t, &WAVES, &p, 0);
+    assert_int_equal(p.splits, 4);
+    assert_int_equal(ht_partial_bytes(3, 5, 2, 4, ht_partial_size(t.exact_k)), 3 * 5 * 2 * 4 * 8);
 }
 
 static void test_pack_worked_line(void **state) {
@@ -237,10 +268,10 @@ static void test_bound_worked_line(void **state) {
 
 static struct ht_kernel_desc kernel_of(const char *scheme, const char *variant, int bm, int bn) {
     struct ht_kernel_desc k = {
-        .name = "k", .scheme = scheme, .variant = variant, .bm = bm, .bn = bn, .bk = 32};
-    k.cost = WORKED;
-    k.cost.step_busy_x256 = 3 * bm * bn * 32 / 1024 * 256;
-    k.cost.step_bytes = (bm + bn) * 32 * 4;
+        .name = "k", .scheme = scheme, .variant = variant, .tile = TILE, .bk = 32, .cost = WAVES};
+    k.tile.bm = bm, k.tile.bn = bn;
+    k.cost.waves.step_busy_x256 = 3 * bm * bn * 32 / 1024 * 256;
+    k.tile.step_bytes = (bm + bn) * 32 * 4;
     return k;
 }
 
@@ -255,18 +286,15 @@ static struct ht_set_desc set_of(const struct ht_kernel_desc *kernel, int kernel
 /* A kernel that reads the operands as they are: device memory bounds it, and operands change places. 1000 MHz, 1 byte/ns. */
 static void test_direct_cost_worked_lines(void **state) {
     (void)state;
-    struct ht_cost_coefficients c = {.blocks_per_sm = 1,
-                                     .step_busy_x256 = 1000 * 256,
-                                     .step_latency_x256 = 1000 * 256,
-                                     .fixed_cycles = 500,
-                                     .step_bytes = 1,
-                                     .step_k = 32};
+    struct ht_machine g = {10, 1000, 1000, 1000000, 0, 0, 0, 0};
+    struct ht_tile t = {.bm = 128, .bn = 8, .step_k = 32, .step_bytes = 1, .blocks_per_sm = 1};
+    struct ht_cost c = HT_COST_TILED_WAVES(1000 * 256, 1000 * 256, 500, 0, 0, 0, 0, 1);
     /* 64 steps in one tile of 128 x 8 */
-    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 64500);
-    c.stream_gbps = 1; /* 4 * 101 * 2048 bytes, C 400, start 500 */
-    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1, 0, 100, 1, 2048, 1, 1), 4 * 101 * 2048 + 400 + 500);
-    c.stream_gbps = 1000000;
-    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 100, 1, 2048, 1, 1), 64500);
+    assert_int_equal(ns_of(&g, &t, &c, 100, 1, 2048, 1), 64500);
+    t.unpacked = 1; /* 4 * 101 * 2048 bytes, C 400, start 500 */
+    assert_int_equal(ns_of(&g, &t, &c, 100, 1, 2048, 1), 4 * 101 * 2048 + 400 + 500);
+    c.waves.dram_stream_gbps = 1000000;
+    assert_int_equal(ns_of(&g, &t, &c, 100, 1, 2048, 1), 64500);
     /* 1 x 100: 13 tiles as it stands, 1 the other way round */
     assert_int_equal(ht_swap_ab(1, 100, 128, 8, 0), 1);
     assert_int_equal(ht_swap_ab(100, 1, 128, 8, 0), 0);
@@ -274,15 +302,17 @@ static void test_direct_cost_worked_lines(void **state) {
     assert_int_equal(ht_swap_ab(6175, 9704, 128, 32, 0), 1); /* 14896 tiles, or 14668 */
     assert_int_equal(ht_swap_ab(6175, 9704, 128, 32, 8), 0);
     assert_int_equal(ht_swap_ab(32, 1024, 128, 32, 8), 1); /* 32, or 8 */
-    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 64500);
+    assert_int_equal(ns_of(&g, &t, &c, 1, 100, 2048, 1), 64500);
     /* 2000 x 8: 16 tiles on 10 slots are two waves; with two blocks on each of 4 SMs too, the second at half the start, steps
      * of both 2000 clocks long, as an SM has two of them */
-    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 2000, 8, 2048, 1, 1), 2 * 64500);
-    c.blocks_per_sm = 2;
-    assert_int_equal(ht_cost_ns(&c, 128, 8, 4, 1000, 1000, 1000000, 0, 2000, 8, 2048, 1, 1), 2 * 128000 + 500 + 250);
-    c.blocks_per_sm = 1;
-    c.stream_gbps = 0; /* panels stay where they are: two waves on 10 SMs */
-    assert_int_equal(ht_cost_ns(&c, 128, 8, 10, 1000, 1000, 1000000, 0, 1, 100, 2048, 1, 1), 2 * 64500);
+    assert_int_equal(ns_of(&g, &t, &c, 2000, 8, 2048, 1), 2 * 64500);
+    t.blocks_per_sm = 2;
+    g.sms = 4;
+    assert_int_equal(ns_of(&g, &t, &c, 2000, 8, 2048, 1), 2 * 128000 + 500 + 250);
+    g.sms = 10;
+    t.blocks_per_sm = 1;
+    t.unpacked = 0; /* panels stay where they are: two waves on 10 SMs */
+    assert_int_equal(ns_of(&g, &t, &c, 1, 100, 2048, 1), 2 * 64500);
 }
 
 static int pack_nothing(const struct ht_pack_args *operands, int count, void *stream) {
@@ -342,7 +372,7 @@ static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
     set.scheme = &scheme;
     kernel[0].family = HT_FAMILY_UNPACKED_WGMMA;
     kernel[1].family = HT_FAMILY_UNPACKED_MMA;
-    kernel[1].cost.fixed_cycles = kernel[0].cost.fixed_cycles + 1000;
+    kernel[1].cost.waves.tile_overhead_cycles += 1000;
     assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 17, 1, 0).kernel, 0);
     assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 16, 1, 0).kernel, 1);
 }
@@ -370,9 +400,7 @@ static void test_pick_predicts_what_it_compares(void **state) {
         struct ht_choice best = ht_pick(&set, "f16x3", n, 512, 4096, 1, PLENTY);
         for (int i = 0; i < 2; i++)
             for (int splits = 1; splits <= 32; splits *= 2) {
-                int64_t ns = ht_cost_ns(&kernel[i].cost, kernel[i].bm, kernel[i].bn, 108, 1410, 4000, 2000,
-                                        3000, n, 512, 4096, 1, splits);
-                assert_true(best.predicted_ns <= ns);
+                assert_true(best.predicted_ns <= ns_of(&GPU, &kernel[i].tile, &kernel[i].cost, n, 512, 4096, splits));
             }
     }
 }
@@ -387,7 +415,7 @@ static void test_pick_ties_go_to_the_first(void **state) {
     assert_int_equal(choice.splits, 1);
     /* Splitting costs nothing and wins nothing: the smaller split. */
     struct ht_kernel_desc free_kernel = kernel[0];
-    free_kernel.cost.step_busy_x256 = free_kernel.cost.step_latency_x256 = free_kernel.cost.step_bytes = 0;
+    free_kernel.cost.waves.step_busy_x256 = free_kernel.cost.waves.step_latency_x256 = free_kernel.tile.step_bytes = 0;
     struct ht_set_desc free_set = set_of(&free_kernel, 1);
     free_set.launch_ns = 0;
     assert_int_equal(ht_pick(&free_set, "f16x3", 1, 1, 65536, 1, PLENTY).splits, 1);
@@ -443,8 +471,7 @@ static void test_tuned_shape_wins(void **state) {
     assert_int_equal(c.kernel, 1 - model.kernel);
     assert_int_equal(c.splits, 2);
     const struct ht_kernel_desc *k = &kernel[c.kernel];
-    assert_int_equal(c.predicted_ns, ht_cost_ns(&k->cost, k->bm, k->bn, set.sms, set.clock_mhz, set.l2_gbps,
-                                                set.dram_gbps, set.launch_ns, 4096, 4096, 4096, 1, 2));
+    assert_int_equal(c.predicted_ns, ns_of(&GPU, &k->tile, &k->cost, 4096, 4096, 4096, 2));
     assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, 0).kernel, model.kernel); /* no room for partials */
     assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4096, 2, 0).kernel,
                      ht_pick(&set, "f16x3", 4096, 4096, 4096, 2, INT64_MAX).kernel);
@@ -455,11 +482,14 @@ static void test_tuned_shape_wins(void **state) {
 /* Code for an older capability may ask for more shared memory than a later GPU has: a800's set on an RTX 3090. */
 static void test_kernels_that_do_not_fit_are_not_picked(void **state) {
     (void)state;
-    const struct ht_cost_coefficients cost = {.blocks_per_sm = 1, .step_busy_x256 = 256000, .step_latency_x256 = 256000, .fixed_cycles = 1000, .step_bytes = 16384, .step_k = 32};
-    struct ht_kernel_desc kernels[] = {
-        {.name = "large", .scheme = "half", .variant = "", .bm = 256, .bn = 128, .bk = 32, .smem_bytes = 147456, .cost = cost},
-        {.name = "small", .scheme = "half", .variant = "", .bm = 64, .bn = 64, .bk = 32, .smem_bytes = 49152, .cost = cost},
-        {.name = "only", .scheme = "tf32", .variant = "", .bm = 256, .bn = 128, .bk = 32, .smem_bytes = 147456, .cost = cost}};
+    struct ht_kernel_desc kernels[] = {kernel_of("half", "", 256, 128), kernel_of("half", "", 64, 64), kernel_of("tf32", "", 256, 128)};
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"large", "small", "only"};
+        kernels[i].name = names[i];
+        kernels[i].tile.step_bytes = 16384;
+        kernels[i].cost = (struct ht_cost)HT_COST_TILED_WAVES(256000, 256000, 1000, 0, 0, 0, 0, 0);
+        kernels[i].smem_bytes = i == 1 ? 49152 : 147456;
+    }
     const struct ht_tuned tuned[] = {{.m = 512, .n = 512, .k = 512, .kernel = 0, .splits = 1}};
     const struct ht_set_desc set = {.gpu = "a800", .arch = 800, .sms = 108, .clock_mhz = 1350, .l2_gbps = 4800, .dram_gbps = 2039,
                                     .launch_ns = 2200, .kernels = 3, .kernel = kernels, .tuned_count = 1, .tuned = tuned};
@@ -582,9 +612,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_names_of_kernels),
         cmocka_unit_test(test_pack_tiles),
-        cmocka_unit_test(test_cost_worked_lines),
-        cmocka_unit_test(test_narrow_stores_worked_lines),
-        cmocka_unit_test(test_absurd_sizes_saturate), cmocka_unit_test(test_thin_worked_lines),
+        cmocka_unit_test(test_tiled_waves_worked_examples),
+        cmocka_unit_test(test_scalar_stores_worked_examples),
+        cmocka_unit_test(test_absurd_sizes_saturate), cmocka_unit_test(test_streaming_worked_examples),
         cmocka_unit_test(test_a_block_alone_waits_for_what_l2_does_not_keep),
         cmocka_unit_test(test_a_block_alone_waits_for_what_it_reads_again),
         cmocka_unit_test(test_columns_that_read_a_matrix_again),

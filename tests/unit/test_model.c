@@ -14,6 +14,7 @@
 
 #include "../../gen/cli/explain.h"
 #include "../../gen/cli/manifest.h"
+#include "../../gen/model/fit.h"
 #include "../../runtime/ht_cost.h"
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
@@ -190,13 +191,14 @@ static void worked_halftone(void **state) {
     assert_int_equal(c.blocks_per_sm, 1);
     assert_int_equal(c.waves_milli, 9482);
     assert_string_equal(c.binding, "tensor");
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2476 + 32); /* 1 of 24 */
-    assert_int_equal(c.coefficients.step_latency_x256 / 256, 2476 + 32 + 40);
-    assert_int_equal(c.coefficients.fixed_cycles, 13188);
-    assert_int_equal(c.coefficients.step_bytes, 32768);
-    assert_int_equal(c.coefficients.step_k, 32);
-    assert_int_equal(c.predicted_ns, ht_cost_ns(&c.coefficients, 128, 128, 108, 1410, 5120, 2039, g.launch_ns,
-                                                4096, 4096, 4096, 1, 1));
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, 2476 + 32); /* 1 of 24 */
+    assert_int_equal(c.formula.waves.step_latency_x256 / 256, 2476 + 32 + 40);
+    assert_int_equal(c.formula.waves.tile_overhead_cycles, 13188);
+    assert_int_equal(c.walk.step_bytes, 32768);
+    assert_int_equal(c.walk.step_k, 32);
+    const struct ht_machine machine = {108, 1410, 5120, 2039, g.launch_ns, 0, 0, g.l2_latency_cycles};
+    const struct ht_problem problem = {4096, 4096, 4096, 1, 1};
+    assert_int_equal(c.predicted_ns, ht_cost_ns(&machine, &c.walk, &c.formula, &problem));
     assert_int_equal(c.score, -c.predicted_ns);
 
     const struct gpu t4 = worked_t4();
@@ -222,7 +224,51 @@ static void worked_halftone(void **state) {
                      4 * model_mma_step(f16x3, &lonely, 4).tensor);
 }
 
-/* Kernels that read the caller's matrices, cost_stream.c. */
+/* Clocks at 1980 MHz as clocks at the h200 budget's 1425. */
+static int64_t at_boost(int64_t clocks) {
+    return clocks * 1425 / 1980;
+}
+
+/* A fit says where it comes from, and its tables are there. */
+static void fits_have_sources(void **state) {
+    (void)state;
+    const struct fit_source *const sources[] = {
+        &fitted.mma_warp.source,     &fitted.wgmma_ss.source, &fitted.unpacked_mma.source, &fitted.unpacked_fp32.source,
+        &fitted.unpacked_wgmma.source, &fitted.dmma.source,   &fitted.simt_small_k.source, &fitted.gemv.source,
+        &fitted.tall_skinny.source,  &fitted.reduce.source,   &fitted.reduce_behind_wgmma.source};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        assert_true(sources[i]->card[0] && sources[i]->command[0] && sources[i]->error[0]);
+        for (const char *at = sources[i]->tables; *at;) {
+            const char *root = getenv("HALFTONE_ROOT");
+            char path[512];
+            const int length = (int)strcspn(at, " ");
+            snprintf(path, sizeof path, "%s/bench/results/%.*s", root ? root : ".", length, at);
+            FILE *table = fopen(path, "r");
+            if (!table)
+                fail_msg("%s is not there", path);
+            fclose(table);
+            at += length + (at[length] == ' ');
+        }
+    }
+}
+
+/* What the formula asks of a GPU; PDL hides a part of a launch on Hopper alone. */
+static void machines(void **state) {
+    (void)state;
+    const struct gpu h200 = budget("h200"), a800 = budget("a800");
+    const struct tile t = {8, 1, 256, 1, 1, 16, 1, 1};
+    struct cost pdl, plain;
+    const struct ht_machine h = model_machine(&h200), a = model_machine(&a800);
+    assert_int_equal(h.clock_mhz, h200.sustained_clock_mhz);
+    assert_int_equal(h.splitk_partial_cycles, h200.l2_latency_cycles / fitted.reduce_behind_wgmma.partial_latency_share);
+    assert_int_equal(a.splitk_partial_cycles, a800.l2_latency_cycles / fitted.reduce.partial_latency_share);
+    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_GEMV, "bf16x6u"), &t, &cube, &pdl);
+    model_cost(MODEL_HALFTONE, of(&a800, HT_FAMILY_GEMV, "bf16x6u"), &t, &cube, &plain);
+    assert_int_equal(pdl.formula.stream.pdl_overlap_cycles, at_boost(fitted.gemv.pdl_overlap_cycles));
+    assert_true(plain.fits && plain.formula.stream.pdl_overlap_cycles == 0);
+}
+
+/* Unpacked kernels, cost_unpacked.c. */
 static void worked_direct(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200"), t4 = budget("t4");
@@ -235,9 +281,9 @@ static void worked_direct(void **state) {
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
     assert_int_equal(c.blocks_per_sm, 2);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2049 * 1425 / 1980);
-    assert_int_equal(c.coefficients.step_bytes, 16384);
-    assert_int_equal(c.coefficients.stream_gbps, 4800 * 59 / 100);
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fitted.unpacked_mma.pipe_percent / 100));
+    assert_int_equal(c.walk.step_bytes, 16384);
+    assert_int_equal(c.formula.waves.dram_stream_gbps, 4800 * fitted.unpacked_mma.stream_percent / 100);
     assert_string_equal(c.binding, "tensor");
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
@@ -247,7 +293,7 @@ static void worked_direct(void **state) {
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
     model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_string_equal(c.binding, "fp32");
-    assert_true(c.coefficients.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
+    assert_true(c.formula.waves.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
     model_cost(MODEL_EGEMM, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_false(c.fits);
 }
@@ -266,8 +312,8 @@ static void worked_direct_wgmma(void **state) {
     assert_int_equal(c.regs_per_thread, 242);
     assert_int_equal(c.smem_bytes, 2 * (18432 + 9216)); /* two stages of FP32 are more than three of Q's slices */
     assert_int_equal(c.blocks_per_sm, 1);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2086 * 1425 / 1980);
-    assert_int_equal(c.coefficients.step_latency_x256, c.coefficients.step_busy_x256); /* nothing is beside the block */
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1932 + fitted.unpacked_wgmma.step_cycles));
+    assert_int_equal(c.formula.waves.step_latency_x256, c.formula.waves.step_busy_x256); /* nothing is beside the block */
     model_cost(MODEL_HALFTONE, on, &even, &cube, &c);
     assert_int_equal(tile_groups(&even, on), 2);
     assert_int_equal(tile_threads(&even, on), 256);
@@ -275,7 +321,7 @@ static void worked_direct_wgmma(void **state) {
     assert_int_equal(c.smem_bytes, 2 * 3 * 3 * 64 * 32 * 2);
     model_cost(MODEL_HALFTONE, on, &few, &cube, &c);
     assert_int_equal(c.regs_per_thread, 178);
-    assert_true(c.coefficients.narrow_cycles > 0);
+    assert_true(c.formula.waves.scalar_store_cycles > 0);
 }
 
 /* The worked lines of gen/model/footprint.c and cost_mma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
@@ -290,13 +336,13 @@ static void worked_wgmma(void **state) {
         assert_true(c.fits);
         assert_int_equal(c.regs_accumulators + c.regs_fragments + c.regs_other, 232);
         assert_int_equal(c.smem_bytes, 4 * (40960 + 16) + 2 * (8 + 16384) + (192 + 128) * 4 + 8 + 16);
-        assert_int_equal(c.coefficients.step_busy_x256, (cluster == 1 ? 1263 : 1245) * 256);
+        assert_int_equal(c.formula.waves.step_busy_x256, (cluster == 1 ? 1263 : 1245) * 256);
     }
     const struct tile low = {64, 128, 32, 64, 64, 16, 8, 2};
     struct cost c;
     model_cost(MODEL_HALFTONE, s, &low, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(c.coefficients.step_busy_x256, 477 * 256);
+    assert_int_equal(c.formula.waves.step_busy_x256, 477 * 256);
     const struct tile alone = {64, 64, 32, 64, 64, 16, 8, 1}, wide = {128, 256, 32, 128, 128, 16, 4, 2};
     assert_true(model_has_two_intervals(s, &alone) && !model_has_two_intervals(s, &low));
     assert_false(model_has_two_intervals(of(&h200, HT_FAMILY_WGMMA_SS, "ootomo"), &alone)); /* each MMA is waited for */
@@ -313,7 +359,7 @@ static void worked_wgmma(void **state) {
     assert_non_null(strstr(c.reason, "shared memory: "));
 }
 
-/* Kernels of multiply-adds, cost_stream.c. */
+/* Kernels of multiply-adds, cost_unpacked.c and cost_stream.c. */
 static void worked_fma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
@@ -325,14 +371,16 @@ static void worked_fma(void **state) {
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 124);
     assert_int_equal(c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 2112 * 1425 / 1980);
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1280 * fitted.simt_small_k.pipe_percent / 100));
     assert_string_equal(c.binding, "fp32");
     model_cost(MODEL_HALFTONE, thin, &one, &vector, &c);
     assert_int_equal(c.regs_per_thread, 80);
     assert_int_equal(c.smem_bytes, 4096);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, (8192 * 36 + 2048 * 64) * 1425 / (64 * 36 * 1980));
-    assert_true(c.coefficients.start_cycles > 0 && c.coefficients.swapped_percent > 100);
-    assert_true(c.coefficients.ragged_cycles > 0 && c.coefficients.row_parts == 8 && c.coefficients.hidden_cycles > 0);
+    const int port = fitted.gemv.port_bytes, fma_rate = fitted.gemv.fma_per_cycle;
+    assert_int_equal(c.formula.form, HT_STREAMING);
+    assert_int_equal(c.formula.stream.step_busy_x256 / 256, (8192 * fma_rate + 2048 * port) * 1425 / (port * fma_rate * 1980));
+    assert_true(c.formula.stream.launch_cycles > 0 && c.formula.stream.misaligned_cycles > 0);
+    assert_true(c.walk.in_block_k_splits == 8 && !c.walk.no_split_k);
     assert_string_equal(c.binding, "dram");
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800);
     model_cost(MODEL_HALFTONE, thin, &four, &vector, &c);
@@ -340,7 +388,7 @@ static void worked_fma(void **state) {
     assert_int_equal(c.blocks_per_sm, 2);
 }
 
-/* DMMA kernels, cost_stream.c. */
+/* DMMA kernels, cost_unpacked.c. */
 static void worked_dmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
@@ -352,14 +400,16 @@ static void worked_dmma(void **state) {
     assert_int_equal(c.regs_per_thread, 128);
     assert_int_equal(c.blocks_per_sm, 4);
     assert_int_equal(c.smem_bytes, 4 * 2 * 64 * 20 * 4);
-    assert_int_equal(c.coefficients.step_busy_x256, (512 * 256 * 117 / 100 + 106 * 256) * 1425 / 1980);
-    assert_int_equal(c.coefficients.step_latency_x256, (512 * 256 * 117 / 100 + 106 * 256 + (15 * 1024 + 86 * 8192) * 256 / 1024) * 1425 / 1980);
-    assert_int_equal(c.coefficients.block_cycles, (387 + 31 * 4) * 1425 / 1980);
-    assert_true(c.coefficients.swap_share == 8 && c.coefficients.swapped_percent == 0);
+    const struct fit_unpacked *f = &fitted.dmma;
+    const int busy = 512 * 256 * f->pipe_percent / 100 + f->step_cycles * 256;
+    assert_int_equal(c.formula.waves.step_busy_x256, at_boost(busy));
+    assert_int_equal(c.formula.waves.step_latency_x256, at_boost(busy + f->alone_cycles_per_kb * 8 * 256));
+    assert_int_equal(c.formula.waves.block_overhead_cycles, at_boost(f->serial_cycles + f->serial_cycles_per_1024 * 4));
+    assert_true(c.walk.swap_ab_min_gain == 8 && c.formula.waves.swap_ab_percent == 0);
     assert_string_equal(c.binding, "fp64");
     model_cost(MODEL_HALFTONE, dmma, &high, &few_k, &c);
     assert_int_equal(c.smem_bytes, 4 * (128 + 32) * 20 * 4);
-    assert_int_equal(c.coefficients.swapped_percent, 122);
+    assert_int_equal(c.formula.waves.swap_ab_percent, f->tall_swap_percent);
     model_cost(MODEL_HALFTONE, dmma, &small, &few_k, &c);
     assert_int_equal(c.regs_per_thread, 64);
     assert_int_equal(c.blocks_per_sm, 8);
@@ -376,9 +426,11 @@ static void worked_tall(void **state) {
     assert_int_equal(c.regs_per_thread, 64);
     assert_int_equal(c.smem_bytes, 4 * 8 * (128 + 4));
     assert_int_equal(c.blocks_per_sm, 4);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 467 * 1425 / 1980);
-    assert_int_equal(c.coefficients.near_bytes, 30 << 20);
-    assert_int_equal(c.coefficients.far_cycles, 650 * 1425 / 1980);
+    const struct fit_streaming *f = &fitted.tall_skinny;
+    assert_int_equal(c.formula.stream.step_busy_x256 / 256, (16384 * f->fma_per_cycle + 4096 * f->port_bytes) * 1425 / (f->port_bytes * f->fma_per_cycle * 1980));
+    assert_int_equal(c.formula.stream.dram_step_cycles, at_boost(f->dram_step_cycles));
+    assert_int_equal(model_machine(&h200).l2_resident_bytes, 30 << 20);
+    assert_true(c.walk.no_split_k && c.walk.step_k == 32 && c.walk.step_bytes == 129 * 32 * 4);
     assert_string_equal(c.binding, "dram");
     model_cost(MODEL_HALFTONE, tall, &two, &points, &c);
     assert_int_equal(c.regs_per_thread, 80);
@@ -398,7 +450,7 @@ static void worked_direct_fp32_mma(void **state) {
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 100);
     assert_int_equal(c.smem_bytes, 36864);
-    assert_int_equal(c.coefficients.step_busy_x256 / 256, 64 * 64 * 32 / 128);
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, 64 * 64 * 32 / 128);
     assert_string_equal(c.binding, "tensor");
     const struct gpu t4 = budget("t4");
     const struct model_counts counts = model_step_counts(on, &t), none = model_step_counts(of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t);
@@ -822,6 +874,7 @@ static void huge_shapes_stay_positive(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
+        cmocka_unit_test(fits_have_sources), cmocka_unit_test(machines),
         cmocka_unit_test(worked_shared),
         cmocka_unit_test(who_refills), cmocka_unit_test(worked_halftone),
         cmocka_unit_test(worked_direct), cmocka_unit_test(worked_direct_wgmma),
