@@ -1,16 +1,18 @@
 #include "../samples/crt_wgmma_ss.h" //@drop
 // ---- geometry: INT8 products of residues by wgmma, one for each modulus
-// A block computes BM x BN sums of one modulus at a time; its last warpgroup copies panels into a ring of STAGES
-// slots, the others multiply, each WN columns, in N_SUBTILES parts of 64, and all BM rows. As in wgmma_ss the unit sees C transposed. Blocks
-// are persistent: work items are tiles, modulus after modulus, so that panels of one stay in L2, and copies
-// of the next item begin while sums of the last become residues.
+// A block computes BM x BN sums of one modulus at a time; its last warpgroup copies panels into a ring of
+// STAGES slots, the others multiply, each WN columns, in N_SUBTILES parts of 64, and all BM rows. As in
+// wgmma_ss the unit sees C transposed. Blocks are persistent: work items are tiles, modulus after modulus,
+// so that panels of one stay in L2, and copies of the next item begin while sums of the last become
+// residues.
 //
 //   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each, 128 k
 //
 //   producer     copy slot 0 | copy 1 | ...            waits for `empty`, announces `full`
 //   warpgroups   [slot 0][slot 1] ...                  one slot's MMAs in flight while the next are issued:
 //                                                      a slot is given back when the one behind it is begun
-constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64, ACC_REGS = BM / 2; // ACC_REGS: sums of a thread in 64 columns
+constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64;
+constexpr int ACC_REGS = BM / 2; // sums of a thread in 64 columns
 constexpr int THREADS = (CONSUMER_WARPGROUPS + 1) * 128;
 constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
 constexpr int A_BYTES = BM * 128, STAGE_BYTES = (BM + BN) * 128;
@@ -18,7 +20,7 @@ constexpr int FULL = STAGES * STAGE_BYTES, EMPTY = FULL + STAGES * 8, SMEM_BYTES
 constexpr int PRODUCER_REGISTERS = CONSUMER_WARPGROUPS == 2 ? 40 : 32;
 constexpr int CONSUMER_REGISTERS = CONSUMER_WARPGROUPS > 2 ? 160 : CONSUMER_WARPGROUPS > 1 ? 232 : 248;
 constexpr int EXACT_SLOTS = CRT_EXACT_K / 128; // after which INT32 could overflow
-static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536, "what a block may have");
+static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536, "of a block");
 static_assert(N_SUBTILES * ACC_REGS % 16 == 0, "a thread stores whole 16 bytes");
 
 struct work {

@@ -1,7 +1,7 @@
 #include "../samples/native64.h" //@drop
 // ---- geometry: FP64 products by FP64 arithmetic, from the caller's matrices
-// A block computes BM x BN of C in steps of BK, a warp WM x WN of it. A thread loads elements of the next step
-// while the block multiplies this one, and stores them to the other of two buffers:
+// A block computes BM x BN of C in steps of BK, a warp WM x WN of it. A thread loads elements of the next
+// step while the block multiplies this one, and stores them to the other of two buffers:
 //
 //   buffer: [ A: pairs of k, BM + 2 rows each ][ B: the same, BN + 2 columns ]   16 bytes a row and pair of k
 //
