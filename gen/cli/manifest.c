@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "cli/tuned.h"
-#include "../../runtime/ht_bound.h"
 
 static const struct scheme *scheme_at(const struct plan_set *set, int i) {
     const struct scheme *s = set->plan[i].on.s;
@@ -90,63 +89,6 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
     text_add(out, "};\n\n");
 }
 
-enum { FFMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of unpacked_tile */
-
-/* What ht_bound_units needs of a scheme; derivation: bench/ACCURACY.md. */
-struct bound_terms {
-    int step_units; /* lost per fragment (16 k, TF32 8) in the chain of accumulator 0 */
-    int once_units;
-    int promote_k;
-};
-
-static struct bound_terms bound_terms_of(const struct target *on) {
-    const struct scheme *s = on->s;
-    const struct isa *isa = on->isa;
-    const int full = isa->align_units[s->slice];
-    struct bound_terms b = {.once_units = s->split_units + full + isa->group_units,
-                            .promote_k = plan_promote_k(on)};
-    if (scheme_is_fixed_point(s))
-        return (struct bound_terms){.once_units = s->split_units};
-    /* a rounding for each k; ht_bound_units says it per fragment */
-    if (scheme_is_unpacked(s) && !isa->mma_bf16)
-        return (struct bound_terms){.step_units = target_fragment_k(on), .promote_k = FFMA_CHAIN};
-    for (int i = 0; i < s->products; i++) {
-        const struct product *p = &s->product[i];
-        if (p->acc != 0)
-            continue;
-        /* slice i is at most 2^-(slice bits * i): products below 16 units; 2^-20 of FP32 */
-        const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > -s->unit_exponent - 4;
-        b.step_units += tiny ? isa->tiny_units
-                             : full; /* lo * lo cannot lose more than itself, but the sum is cut again */
-        /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16, cut 2^-7 *
-         * 2^-15 */
-        if (tiny)
-            b.once_units += s->split == SPLIT_TRUNCATE && s->slice == SLICE_F16 ? 16 : 4;
-    }
-    /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
-    b.once_units -= b.step_units;
-    /* Multiply-adds: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
-    if (scheme_is_unpacked(s) && b.once_units + b.step_units < FFMA_CHAIN - 2)
-        b.once_units = FFMA_CHAIN - 2 - b.step_units;
-    if (s->promote[0] == PROMOTE_EACH_MMA)
-        b.promote_k = target_fragment_k(on);
-    return b;
-}
-
-int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k) {
-    const struct target on = target_main(NULL, isa, s);
-    if (!on.isa)
-        return -1;
-    const struct bound_terms b = bound_terms_of(&on);
-    const struct ht_scheme_desc desc = {.mma_k = target_fragment_k(&on),
-                                        .align_units = b.step_units,
-                                        .split_units = b.once_units,
-                                        .promote_k = b.promote_k,
-                                        .exact_k = s->exact_k,
-                                        .simt_k_max = s->simt_k_max};
-    return ht_bound_units(&desc, k);
-}
-
 static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX];
     int count = 0;
@@ -157,7 +99,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             continue;
         const struct isa *isa = c->isa;
         const struct target on = target_main(c->gpu, isa, s);
-        const struct bound_terms bound = bound_terms_of(&on);
+        const struct ht_scheme_desc bound = plan_bound_of(&on);
         const char *launcher = scheme_is_unpacked(s) ? "" : "_launch";
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);
@@ -168,7 +110,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     \"%s\", %s%s, %s%s, %d, %d, %s%s, %d, "
             "%ld, %d, %s, %d},\n",
             s->slices, scheme_atom_k(s), scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products,
-            target_fragment_k(&on), bound.step_units, bound.once_units, bound.promote_k,
+            target_fragment_k(&on), bound.align_units, bound.split_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,

@@ -12,9 +12,6 @@
 void manifest_banner(struct text *out, const struct library *l, const char *licence);
 /* halftone.h under that; false after err_user */
 bool manifest_header(struct text *out, const struct library *l);
-/* Units of the scheme's a-priori bound on this instruction set, as the library states them
- * (ht_bound_units); -1: it has no kernels there. */
-int64_t manifest_bound_units(const struct scheme *s, const struct isa *isa, int64_t k);
 void manifest_table(struct text *out, const struct library *l);
 void manifest_dispatch(struct text *out, const struct library *l);
 void manifest_rules(struct text *out, const struct library *l);

@@ -148,10 +148,7 @@ static void write_params(struct text *out, const struct params *p) {
         return;
     text_add(out, "// ---- parameters\nconstexpr int ");
     for (int i = 0; i < p->count; i++)
-        text_addf(out, "%s%s = %ld",
-                  i == 0       ? ""
-                  : i % 6 == 0 ? ",\n              "
-                               : ", ",
+        text_addf(out, "%s%s = %ld", i == 0 ? "" : i % 6 == 0 ? ",\n              " : ", ",
                   p->list[i].name, p->list[i].value);
     text_add(out, ";\n\n");
 }
@@ -197,10 +194,8 @@ static void banner_wgmma_ss(struct text *out, const struct plan *p, const struct
 }
 
 static void banner_mma_warp(struct text *out, const struct plan *p, const struct sched *s) {
-    text_addf(
-        out,
-        "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of %d k.\n",
-        s->mmas, s->loads, s->copies, p->tile.bk);
+    text_addf(out, "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of "
+                   "%d k.\n", s->mmas, s->loads, s->copies, p->tile.bk);
 }
 
 /* The table of families' functions; with facts/skeleton.c and model/family.c all that is said of a family. */
@@ -250,7 +245,16 @@ static void banner_usage(struct text *out, const char *what, int64_t used, int64
               limit > 0 ? used * 100 / limit : 0);
 }
 
-static void banner_gemm(struct text *out, const struct plan *p, const struct sched *s) {
+static void banner_bound(struct text *out, const struct scheme *s, const struct isa *isa) {
+    enum { K = 4096 };
+    text_addf(out, "// Bound (ht_bound_units): at k = %d |C - alpha A B| <= %" PRId64 " * 2^%d |alpha| %s\n",
+              K, plan_bound_units(s, isa, K), s->unit_exponent,
+              scheme_is_fixed_point(s) ? "k max|a| max|b|" : "|A||B|");
+}
+
+static void banner_gemm(struct text *out, const struct emit_context *c, const struct plan *p,
+                        const struct sched *s) {
+    const bool in_fp32 = p->on.skeleton->fp32_accuracy && !p->on.isa->mma_bf16;
     const struct tile *t = &p->tile;
     const struct gpu *g = p->on.g;
     const struct skeleton *k = p->on.skeleton;
@@ -261,7 +265,7 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
     else
         text_addf(out, "packed %s slices", slice_title(p->on.s->slice));
     text_addf(out, ", scheme %s:\n//   %s\n//\n", p->on.s->name,
-              k->arithmetic ? k->arithmetic : p->on.s->paper);
+              in_fp32 ? k->fp32_arithmetic : k->arithmetic ? k->arithmetic : p->on.s->paper);
     text_addf(out, "// Tile: block %d x %d x %d, %s %d x %d, %d stage%s, %d threads%s%s. Chosen: %s.\n",
               t->bm, t->bn, t->bk, k->team, t->wm, t->wn, t->stages, t->stages == 1 ? "" : "s",
               tile_threads(t, &p->on), p->variant == VARIANT_PIPELINE ? "" : ", variant ",
@@ -271,18 +275,24 @@ static void banner_gemm(struct text *out, const struct plan *p, const struct sch
                   tile_cluster_m(t) > 1 ? "m" : "n", tile_cluster_m(t) > 1 ? "B" : "A");
     if (family_of(p)->banner)
         family_of(p)->banner(out, p, s);
-    text_addf(out, "//\n// Budget of %s (%s), used of limit; bound by %s:\n", g->name, p->on.isa->name,
-              p->cost.binding);
+    text_addf(out, "//\n// Budget of %s (%s), used of limit; at %" PRId64 " x %" PRId64 " x %" PRId64
+              " (m x n x k) bound by %s:\n",
+              g->name, p->on.isa->name, p->shape.m, p->shape.n, p->shape.k, p->cost.binding);
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
+    if (p->cost.regs_consumer)
+        text_addf(out, "//     after setmaxnreg %d of the producer's, %d of the others'\n",
+                  p->cost.regs_producer, p->cost.regs_consumer);
     banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
     banner_usage(out, "resident warps per SM",
                  (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->on.isa->wave_size), g->warps_per_sm);
     text_add(out, "//\n// Accuracy: ");
-    if (k->accuracy)
-        text_add(out, k->accuracy);
+    if (in_fp32 || k->accuracy)
+        text_add(out, in_fp32 ? k->fp32_accuracy : k->accuracy);
     else
         emit_bound_text(out, p->on.s, p->on.isa);
-    text_addf(out, "\n// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
+    text_add(out, p->variant == VARIANT_FALLBACK && k->searched ? ", with compensation\n" : "\n");
+    banner_bound(out, p->on.s, c->isa);
+    text_addf(out, "// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
     if (p->on.isa->ablation)
         text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n",
                   p->on.isa->ablation);
@@ -329,12 +339,8 @@ static const char *hook_of(const struct frame *f, const char *name) {
     const bool exact = s && scheme_is_fixed_point(s), inside = f->plan && emit_fallback_in_kernel(f->plan);
     const struct {
         const char *role, *hook;
-    } roles[] = {{"=launch", isa->launch},
-                 {"=stage", isa->stage},
-                 {"=fragment", isa->fragment},
-                 {"=wgmma", isa->wgmma},
-                 {"=wgmma_rs", isa->wgmma_rs_bf16},
-                 {"=dmma", isa->dmma},
+    } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
+                 {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
                  {"=fallback_grid",
@@ -427,6 +433,10 @@ static void write_head(struct text *out, const struct frame *f, const struct par
 }
 
 static void write_tail(struct text *out, const struct frame *f) {
+    if (f->plan)
+        text_addf(out, "\nstatic_assert(THREADS == %d && %s == %d, \"as the banner says\");\n",
+                  f->plan->cost.threads, f->skeleton->smem ? f->skeleton->smem : "SMEM_BYTES",
+                  f->plan->cost.smem_bytes);
     text_addf(out, "\n} // namespace %s\n\n", f->name);
     const char *linkage = f->c->inner ? "static" : "extern \"C\"";
     if (f->skeleton->has_init)
@@ -454,11 +464,9 @@ static bool write_file(struct text *out, const struct frame *f) {
         if (!read)
             err_bug("more constants in templates than PARAMS_MAX");
         struct hole_context holes = {f->plan, f->sched, &t.file[PART_INLAY]};
-        const struct tpl_options options = {.path = path,
-                                            .params = known.list,
-                                            .param_count = known.count,
-                                            .emit = f->plan ? family_of(f->plan)->holes : NULL,
-                                            .context = &holes};
+        const struct tpl_options options = {
+            .path = path, .params = known.list, .param_count = known.count,
+            .emit = f->plan ? family_of(f->plan)->holes : NULL, .context = &holes};
         banner_licence(out, f->c, sum_parts(&t, f));
         write_head(out, f, &t);
         if (tpl_expand(out, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))
@@ -474,16 +482,10 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     if (family_of(p)->schedule)
         family_of(p)->schedule(&sched, p);
     add_params(&written, family_of(p)->params, p->on.s, p);
-    const struct frame f = {.c = c,
-                            .isa = p->on.isa,
-                            .skeleton = p->on.skeleton,
-                            .name = p->name,
-                            .args = EMIT_GEMM_ARGS,
-                            .values = "*args",
-                            .scheme = p->on.s,
-                            .plan = p,
+    const struct frame f = {.c = c, .isa = p->on.isa, .skeleton = p->on.skeleton, .name = p->name,
+                            .args = EMIT_GEMM_ARGS, .values = "*args", .scheme = p->on.s, .plan = p,
                             .written = &written, .sched = &sched};
-    banner_gemm(out, p, &sched);
+    banner_gemm(out, c, p, &sched);
     return write_file(out, &f);
 }
 
@@ -532,13 +534,9 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));
     param(&written, "L2_BYTES", (long)c->gpu->l2_bytes);
     param(&written, "WAVE", c->isa->wave_size);
-    const struct frame f = {.c = c,
-                            .isa = c->isa,
-                            .name = name,
-                            .skeleton = &skeleton_table[HT_FAMILY_PACK],
-                            .args = EMIT_PACK_ARGS,
-                            .values = "operands, count",
-                            .scheme = s, .written = &written};
+    const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[HT_FAMILY_PACK],
+                            .args = EMIT_PACK_ARGS, .values = "operands, count", .scheme = s,
+                            .written = &written};
     banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.",
                  f.args, s);
     text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
@@ -559,13 +557,9 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
     param(&written, "CHECKS",
           !exact && scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals)->checked);
-    const struct frame f = {.c = c,
-                            .isa = c->isa,
-                            .name = name,
-                            .skeleton = &skeleton_table[HT_FAMILY_REDUCE],
-                            .args = EMIT_GEMM_ARGS,
-                            .values = "*args",
-                            .scheme = s, .written = &written};
+    const struct frame f = {.c = c, .isa = c->isa, .name = name,
+                            .skeleton = &skeleton_table[HT_FAMILY_REDUCE], .args = EMIT_GEMM_ARGS,
+                            .values = "*args", .scheme = s, .written = &written};
     banner_small(out, c->isa, name,
                  "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.",
                  f.args, s);

@@ -248,8 +248,7 @@ const struct scheme scheme_table[] = {
          "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
     {.name = "bf16x6u",
      .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; "
-              "FP32 FFMA where slices cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; "
-              "AMD (gfx90a): FP32 MFMA alone",
+              "FP32 FFMA or MFMA where slices cannot hold the data, and alone on GPUs without BF16 MMAs",
      .hooks = "scheme/bf16x6u", OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
      .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 6,
      .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,

@@ -19,7 +19,16 @@
     .file = file_, .label = file_, .unpacked = true, .has_init = true, .cost_form = HT_STREAMING
 #define ROUNDED_ONCE                                                                                         \
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
-    .accuracy = "sums off by at most k 2^-53 of |A||B|, rounded once"
+    .accuracy = "sums in FP64, off by at most k 2^-53 of |A||B|; rounded to FP32 once, or once for each "    \
+                "part of a split k, and the parts added with compensation"
+#define SIMT_FP32(chains_)                                                                                   \
+    .arithmetic = "FP32 FFMA, no matrix unit",                                                               \
+    .accuracy = "inputs keep all 24 bits; " chains_ ", added in FP32 to nearest"
+#define SLICED(chain_k_)                                                                                     \
+    .arithmetic = "three BF16 slices cut on the way, six products; FP32 FFMA up to k = 16, and in "          \
+                  "tiles with a nonzero magnitude below 2^-50 or results that are not finite",               \
+    .accuracy = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of " chain_k_   \
+                " k, added in FP32 to nearest; FFMA in chains of 2 or 32 k, added with compensation"
 
 const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] =
@@ -38,7 +47,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                   "STAGE_BYTES PARTS PREFETCH_STAGES"},
     [HT_FAMILY_UNPACKED_WGMMA] =
         {UNPACKED("unpacked_tile", "_wgmma"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
-         .inlay = "wgmma_rs_bf16x6", FOLDS_TILE,
+         .inlay = "wgmma_rs_bf16x6", FOLDS_TILE, SLICED("32"),
          .hooks = {"=launch", "frag/simt", "=wgmma", "=wgmma_rs", "accum/promote_wgmma", SUMS, "=scheme",
                    "epilogue/lane_transpose", "stage/global_f32", "stage/split_in_smem"},
          .has_slices_alone = true, .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp",
@@ -50,7 +59,9 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {64, 32, 32, 16, 32, 2, ALWAYS,
                     "reads the operands as they are, two warpgroups by turns; few tiles"}}},
     [HT_FAMILY_UNPACKED_MMA] =
-        {UNPACKED("unpacked_tile", "_mma"), .searched = true, OF_WARPS, FOLDS_TILE,
+        {UNPACKED("unpacked_tile", "_mma"), .searched = true, OF_WARPS, FOLDS_TILE, SLICED("16"),
+         .fp32_arithmetic = "FP32 products and sums of the matrices as they are",
+         .fp32_accuracy = "inputs keep all 24 bits; chains of at most 32 k, added with compensation",
          .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "=fallback_grid",
                    "=scheme", "epilogue/lane_transpose", "stage/global_f32", "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
@@ -70,6 +81,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {32, 32, 16, 16, 16, 4, ALWAYS, "DMMA; the same, few tiles"}}},
     [HT_FAMILY_SIMT_SMALL_K] =
         {UNPACKED("simt_small_k", "simt"), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
+         SIMT_FP32("chains of 32 k, in a small C of short k of 4"),
          .hooks = {"=launch", SUMS, "stage/operand_view", "epilogue/lane_transpose"},
          .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few columns"},
                    {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "multiply-adds; few k, or few tiles"},
@@ -77,11 +89,13 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "multiply-adds; few k, up to 16 columns"}}},
     [HT_FAMILY_GEMV] =
         {STREAMING("gemv"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
+         SIMT_FP32("at least 32 chains, one for each remainder of k"),
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "multiply-adds; a matrix and a vector"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "multiply-adds; a matrix and up to four vectors"}}},
     [HT_FAMILY_TALL_SKINNY] =
         {STREAMING("tall_skinny"), .no_split_k = true, .line_k = 32, OF_WARPS, FOLDS_SIMT,
+         SIMT_FP32("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
          .hooks = {"=launch", SUMS, "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; a tall matrix with few k and a vector"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; a tall matrix with few k and two vectors"},
@@ -89,7 +103,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                     "multiply-adds; a tall matrix with few k and up to four vectors"}}},
     [HT_FAMILY_FALLBACK] =
         {UNPACKED("fallback_dmma", "dmma"), .no_split_k = true, .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
-         FOLDS_SIMT, .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
+         FOLDS_SIMT, .smem = "0",
+         .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
     [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",

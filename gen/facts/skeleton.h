@@ -55,9 +55,11 @@ struct skeleton {
     bool has_tiles_of_all_shapes; /* where isa.only_tiled says so it serves all */
     /* a 64 x 64 tile of it is what fails the check of another scheme computed with */
     bool is_fallback_base;
+    const char *smem;        /* of a block at least, in the template's names; NULL: SMEM_BYTES */
     const char *team;        /* whose tile wm x wn is */
     const char *workers, *holds; /* explain: what a block consists of, what a thread holds beside sums */
     const char *arithmetic, *accuracy; /* of all data; NULL: the scheme's */
+    const char *fp32_arithmetic, *fp32_accuracy; /* the same where the isa has no BF16 MMA */
     struct planned_tile tiles[SKELETON_TILES_MAX];
 };
 

@@ -20,6 +20,7 @@ enum {
     RESULTS_AMD = 128, /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */
     /* wgmma_ss */
     REGISTERS_MOST = 248,     /* that setmaxnreg gives; one consumer warpgroup has it */
+    PRODUCER_REGISTERS = 40, PRODUCER_REGISTERS_LEAST = 32, /* beside one or three */
     CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/skeletons/wgmma_ss.cu */
     CONSUMER_REGISTERS_OF_THREE = 160,
     CONSUMER_REGISTERS_OF_HALF = 216, /* of a block that leaves room for packing */
@@ -143,6 +144,8 @@ static void ring_registers(const struct target *on, const struct tile *t, struct
     else if (tile_parts(t) > 1 && cost->regs_accumulators + STORE_REGISTERS > most)
         model_reject(cost, "registers: accumulators %d + %d to store one of %d parts > %d of a consumer",
                      cost->regs_accumulators, STORE_REGISTERS, tile_parts(t), most);
+    cost->regs_consumer = most;
+    cost->regs_producer = groups == 2 || is_half(t) ? PRODUCER_REGISTERS : PRODUCER_REGISTERS_LEAST;
     /* what the block is launched with: everything, evenly, in eights */
     const int even = 65536 / (is_half(t) ? HALF_BOUND : cost->threads) / 8 * 8;
     cost->regs_per_thread = even > REGISTERS_MOST ? REGISTERS_MOST : even;

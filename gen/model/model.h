@@ -25,6 +25,7 @@ struct cost {
     int threads, regs_per_thread, smem_bytes, blocks_per_sm;
     int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
     int regs_chains;      /* part of regs_accumulators: sums that only MMAs touch until they are drained */
+    int regs_producer, regs_consumer; /* after setmaxnreg; 0: all threads have what they start with */
     int regs_spilled_fragments;  /* fragments that find no registers ahead of their use */
     int64_t waves_milli;  /* waves of the shape, thousandths */
     int64_t predicted_ns; /* kernel only, for the shape */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "../../runtime/ht_bound.h"
 #include "../../runtime/ht_cost.h"
 
 /* Shapes whose best tiles a kernel set holds, the important ones first: a tile that wins one of them becomes
@@ -17,6 +18,7 @@ static const struct shape plan_shapes[] = {
 };
 /* of FP16 schemes, of the others; more where tiles may have half an atom */
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 };
+enum { VECTORS = 8 }; /* narrower tiles are for a matrix of so few columns */
 enum { FALLBACK_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { FALLBACK_MMA_K = 16 };     /* of m16n8k16 */
 
@@ -56,6 +58,53 @@ int plan_promote_k(const struct target *on) {
     return on->s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(on, 0);
 }
 
+enum { FFMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of unpacked_tile */
+
+struct ht_scheme_desc plan_bound_of(const struct target *on) {
+    const struct scheme *s = on->s;
+    const struct isa *isa = on->isa;
+    const int full = isa->align_units[s->slice];
+    struct ht_scheme_desc b = {.mma_k = target_fragment_k(on), .exact_k = s->exact_k,
+                               .simt_k_max = s->simt_k_max, .split_units = s->split_units};
+    if (scheme_is_fixed_point(s))
+        return b;
+    b.promote_k = plan_promote_k(on);
+    if (scheme_is_unpacked(s) && !isa->mma_bf16) {
+        b.align_units = b.mma_k; /* a rounding for each k */
+        b.split_units = 0;
+        b.promote_k = FFMA_CHAIN;
+        return b;
+    }
+    b.split_units += full + isa->group_units;
+    for (int i = 0; i < s->products; i++) {
+        const struct product *p = &s->product[i];
+        if (p->acc != 0)
+            continue;
+        /* slice i is at most 2^-(slice bits * i): products below 16 units; 2^-20 of FP32 */
+        const bool tiny = (s->slice == SLICE_BF16 ? 8 : 11) * (p->a + p->b) > -s->unit_exponent - 4;
+        /* lo * lo cannot lose more than itself, but the sum is cut again */
+        b.align_units += tiny ? isa->tiny_units : full;
+        /* all of lo * lo is at most this: (2^-11)^2, cut splits (2^-10)^2; BF16 2^-8 * 2^-16, cut 2^-7 *
+         * 2^-15 */
+        if (tiny)
+            b.split_units += s->split == SPLIT_TRUNCATE && s->slice == SLICE_F16 ? 16 : 4;
+    }
+    /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
+    b.split_units -= b.align_units;
+    /* Multiply-adds: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
+    if (scheme_is_unpacked(s) && b.split_units + b.align_units < FFMA_CHAIN - 2)
+        b.split_units = FFMA_CHAIN - 2 - b.align_units;
+    if (s->promote[0] == PROMOTE_EACH_MMA)
+        b.promote_k = b.mma_k;
+    return b;
+}
+
+int64_t plan_bound_units(const struct scheme *s, const struct isa *isa, int64_t k) {
+    const struct target on = target_main(NULL, isa, s);
+    const struct ht_scheme_desc desc = on.isa ? plan_bound_of(&on) : (struct ht_scheme_desc){0};
+    return on.isa ? ht_bound_units(&desc, k) : -1;
+}
+
 static void plan_name(struct plan *p) {
     const struct skeleton *k = p->on.skeleton;
     char tile[TILE_NAME_MAX];
@@ -83,6 +132,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->on = b->on;
     p->tile = b->tile;
     p->cost = b->cost;
+    p->shape = b->shape;
     p->variant = variant;
     p->chunk = model_promote_tiles(&b->on, &b->tile);
     p->refills = model_refills_after_barrier(&b->on, &b->tile);
@@ -145,6 +195,7 @@ static void plan_picks(struct plan_set *set, struct best *b) {
 /* A tile named by its geometry, costed by the halftone model; 0 when it does not fit. */
 static int plan_fixed(struct best *b, const struct tile *t) {
     b->shape = plan_shapes[0];
+    b->shape.n = t->bn < VECTORS ? t->bn : b->shape.n;
     b->tile = *t;
     model_cost(MODEL_HALFTONE, &b->on, t, &b->shape, &b->cost);
     return b->cost.fits;
@@ -390,7 +441,7 @@ void plan_fallback(struct plan_set *set) {
     if (!plan_has_check(set) || at < 0)
         return;
     const struct plan *p = &set->plan[at];
-    struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost};
+    struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost, .shape = p->shape};
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.walk.no_split_k = 1;
     if (isa_has(p->on.isa, skeleton_table[HT_FAMILY_FALLBACK].needs))

@@ -15,7 +15,8 @@ enum { PLAN_NAME_MAX = 96, PLAN_WHY_MAX = 224, PLANS_MAX = 256 };
 struct plan {
     struct target on;
     struct tile tile;
-    struct cost cost; /* of the tile for the shape that chose it */
+    struct cost cost; /* of the tile for the shape that chose it, */
+    struct shape shape;
     enum variant variant;
     int promote_steps; /* bk steps between promotions of accumulator 0, or carries of exact sums; 0: never */
     int chunk;         /* bk steps between promotions: of a warpgroup kernel what is multiplied at once */
@@ -68,4 +69,10 @@ bool plan_takes_k(const struct plan *p, int64_t k);
 /* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's
  * business). */
 int plan_promote_k(const struct target *on);
+
+/* What ht_bound_units needs of a scheme (derivation: bench/ACCURACY.md), and nothing else. */
+struct ht_scheme_desc plan_bound_of(const struct target *on);
+/* Units of the scheme's a-priori bound on this instruction set, as the library states them
+ * (ht_bound_units); -1: it has no kernels there. */
+int64_t plan_bound_units(const struct scheme *s, const struct isa *isa, int64_t k);
 #endif

@@ -646,7 +646,7 @@ static void columns_of_a_scheme_decide(void **state) {
     struct gpu g = budget("a800");
     const struct isa *isa = isa_find("sm_80");
     struct scheme s = *scheme_find("bf16x6");
-    const int64_t units = manifest_bound_units(&s, isa, 1024);
+    const int64_t units = plan_bound_units(&s, isa, 1024);
     g.smem_per_sm_bytes = g.smem_per_block_bytes = 64 * 64 * 4 * 4 + 13 * 64 * 4;
     g.smem_reserved_per_block_bytes = 64 * 64 * 4;
     assert_int_equal(emit_pack_tiles(&g, &s), 4);
@@ -654,13 +654,13 @@ static void columns_of_a_scheme_decide(void **state) {
     assert_int_equal(emit_pack_tiles(&g, &s), 3);
     s.in = NUMBER_F64;
     assert_int_equal(emit_pack_tiles(&g, &s), 1);
-    assert_int_equal(manifest_bound_units(&s, isa, 1024), -1); /* no family reads FP64 */
+    assert_int_equal(plan_bound_units(&s, isa, 1024), -1); /* no family reads FP64 */
     s.in = NUMBER_F32;
     s.unit_exponent = -16;
-    assert_true(manifest_bound_units(&s, isa, 1024) < units);
+    assert_true(plan_bound_units(&s, isa, 1024) < units);
     s.sum = NUMBER_S32;
     assert_true(scheme_is_fixed_point(&s));
-    assert_int_equal(manifest_bound_units(&s, isa, 1024), manifest_bound_units(&s, isa, 4096));
+    assert_int_equal(plan_bound_units(&s, isa, 1024), plan_bound_units(&s, isa, 4096));
     assert_int_equal(scheme_passes(&s), 1);
     s.pass_products[0] = s.pass_products[1] = 3;
     assert_int_equal(scheme_passes(&s), 2);

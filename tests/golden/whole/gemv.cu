@@ -1,16 +1,17 @@
 // ht_gemv_16x4x256_w2x4_s1_sm80
 //
 // C(m x n) = alpha * A * B + beta * C in FP32 from the matrices as they are, scheme bf16x6u:
-//   halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; FP32 FFMA where slices cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; AMD (gfx90a): FP32 MFMA alone
+//   FP32 FFMA, no matrix unit
 //
 // Tile: block 16 x 4 x 256, warp 2 x 4, 1 stage, 256 threads. Chosen: multiply-adds; a matrix and up to four vectors.
 //
-// Budget of a800 (sm_80), used of limit; bound by fp32:
+// Budget of a800 (sm_80), used of limit; at 4096 x 4 x 4096 (m x n x k) bound by dram:
 //   registers per thread            126 of      255  (49 %)
 //   shared memory, bytes           8192 of   166912  (4 %)
 //   resident warps per SM            16 of       64  (25 %)
 //
-// Accuracy: inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by warpgroups 32), added in FP32 to nearest; up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 multiply-adds in chains of 2 or 32 k, added with what that rounds off, as parts of k and what fails auto's check are; kernels for few k or few columns add plainly
+// Accuracy: inputs keep all 24 bits; at least 32 chains, one for each remainder of k, added in FP32 to nearest
+// Bound (ht_bound_units): at k = 4096 |C - alpha A B| <= 303 * 2^-24 |alpha| |A||B|
 // Input range: every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below 2^-126 the error is absolute, at most 2^-149 for each k
 //
 // int ht_gemv_16x4x256_w2x4_s1_sm80_init(void);                                        once per device
@@ -1668,6 +1669,8 @@ static int launch(const ht_gemm_args &g, void *stream)
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + rows - 1) / rows), (unsigned)((args.q.rows + BN - 1) / BN));
     return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }
+
+static_assert(THREADS == 256 && SMEM_BYTES == 8192, "as the banner says");
 
 } // namespace ht_gemv_16x4x256_w2x4_s1_sm80
 

@@ -1,16 +1,17 @@
 // ht_bf16x6u_mma_64x64x32_w32x32_s2_sm80
 //
 // C(m x n) = alpha * A * B + beta * C in FP32 from the matrices as they are, scheme bf16x6u:
-//   halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; FP32 FFMA where slices cannot hold the data. GPUs without BF16 MMAs (sm_75): FP32 FFMA alone; AMD (gfx90a): FP32 MFMA alone
+//   three BF16 slices cut on the way, six products; FP32 FFMA up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite
 //
 // Tile: block 64 x 64 x 32, warp 32 x 32, 2 stages, 128 threads. Chosen: reads the operands as they are; a wave of tiles.
 //
-// Budget of a800 (sm_80), used of limit; bound by tensor:
+// Budget of a800 (sm_80), used of limit; at 4096 x 4096 x 4096 (m x n x k) bound by tensor:
 //   registers per thread            228 of      255  (89 %)
 //   shared memory, bytes          49152 of   166912  (29 %)
 //   resident warps per SM             8 of       64  (12 %)
 //
-// Accuracy: inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by warpgroups 32), added in FP32 to nearest; up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite, FP32 multiply-adds in chains of 2 or 32 k, added with what that rounds off, as parts of k and what fails auto's check are; kernels for few k or few columns add plainly
+// Accuracy: inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k, added in FP32 to nearest; FFMA in chains of 2 or 32 k, added with compensation
+// Bound (ht_bound_units): at k = 4096 |C - alpha A B| <= 303 * 2^-24 |alpha| |A||B|
 // Input range: every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where products are below 2^-126 the error is absolute, at most 2^-149 for each k
 //
 // int ht_bf16x6u_mma_64x64x32_w32x32_s2_sm80_init(void);                                        once per device
@@ -2453,6 +2454,8 @@ static int launch(const ht_gemm_args &g, void *stream)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     return ht_launch_dependent(gemm, (unsigned)high, (unsigned)(wide * g.splits), (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }
+
+static_assert(THREADS == 128 && SMEM_BYTES == 49152, "as the banner says");
 
 } // namespace ht_bf16x6u_mma_64x64x32_w32x32_s2_sm80
 
