@@ -308,7 +308,7 @@ def main():
     args = parser.parse_args()
     try:
         if np is None:
-            raise Problem("needs NumPy; python3 -m pip install numpy, or in Debian python3-numpy")
+            raise Problem("needs NumPy: python3-numpy of Debian and Ubuntu, or its wheel")
         store_set(args)
     except (Problem, OSError) as e:
         sys.exit(f"real_data.py: {e}")

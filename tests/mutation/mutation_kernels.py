@@ -268,7 +268,7 @@ LAYOUTS = {  # the other types, on both shapes: BF16 on 32 x 32 tiles, INT8 on 1
 def dispatch_of(gpu, name, folder):
     """The set's table, in which this kernel takes k whole: in parts it would have two or three steps, and nothing to go round."""
     source = folder / "dispatch.c"
-    text, count = re.subn(rf"[01](}},\n\s+{name}_init,)", r"1\1", (ROOT / "out" / gpu / "dispatch.c").read_text())
+    text, count = re.subn(rf'("{name}", "[\s\S]*?\n +{{[^}}]*, )[01](, \d+}},\n)', r"\g<1>1\2", (ROOT / "out" / gpu / "dispatch.c").read_text(), count=1)
     assert count == 1
     source.write_text(text)
     subprocess.run(["gcc", "-std=c11", f"-I{ROOT}/runtime", "-c", str(source), "-o", str(source.with_suffix(".o"))], check=True)

@@ -202,6 +202,6 @@ def test_bad_arguments_are_one_line(tmp_path):
     run = real(tmp_path / "set", "--texts", "0")
     assert run.returncode == 2 and "'0' is not a number from 1 to 4096" in run.stderr.splitlines()[-1]
     if real_data.np is None:
-        refused(real(tmp_path / "set", "--synthetic"), "needs NumPy; python3 -m pip install numpy")
+        refused(real(tmp_path / "set", "--synthetic"), "needs NumPy: python3-numpy")
     else:
         refused(real(tmp_path / "no/set", "--synthetic"), "no/set: its parent folder does not exist")
