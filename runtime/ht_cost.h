@@ -126,7 +126,7 @@ static inline int64_t ht_reread_bytes(const struct ht_walk *w, int64_t step_byte
  * before device memory has delivered its operands once and taken C, and a block that is alone on its SM waits
  * for what it reads again, from L2, too.
  *
- * Worked example (as all, held by tests/unit/test_desc.c): 108 SMs at 1410 MHz, 1 block an SM, f16x3, tile
+ * Worked example (as all, held by a test): 108 SMs at 1410 MHz, 1 block an SM, f16x3, tile
  * 128x128x32: step_busy 1536 cycles (3 * 128 * 128 * 32 / 1024), step_latency 700, tile_overhead 2000,
  * step_bytes 32768, L2 4000 GB/s, m = n = k = 4096. L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns =
  * 1247 cycles, so the pipe decides; 1024 tiles = 9 full waves + 52 blocks; 10 x (2000 + 128 x 1536) = 1986080

@@ -73,6 +73,6 @@ readme_lines '^(nvcc|cc) .*-Iout/a800' | while read -r line; do
 done
 
 if [ "${1:-}" = all ]; then
-    inside bare "$(readme_lines '^make test')"
+    inside bare "rm -f app.c a.out; $(readme_lines '^make test')"
 fi
 echo "bare_root.sh: passed"

@@ -21,7 +21,7 @@ def tracked():
     out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout
     files = [ROOT / line for line in out.split() if (ROOT / line).is_file()]
     if not files: # no git here: everything but what is built
-        files = [p for p in ROOT.rglob("*") if p.is_file() and p.relative_to(ROOT).parts[0] not in ("out", ".git")]
+        files = [p for p in ROOT.rglob("*") if p.is_file() and p.relative_to(ROOT).parts[0] not in ("out", ".git") and p.suffix != ".pyc"]
     assert len(files) > 100
     return files
 

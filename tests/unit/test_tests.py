@@ -48,7 +48,7 @@ def test_a_pattern_that_names_no_test_fails(program):
 
 def test_programs_that_choose_do_it_here():
     """No program hands its argument to cmocka's filter by itself."""
-    users = [p.name for p in ROOT.glob("tests/*/*.[ch]*") if "cmocka_set_test_filter" in p.read_text()]
+    users = [p.name for p in [*ROOT.glob("tests/*/*.[ch]"), *ROOT.glob("tests/*/*.cpp")] if "cmocka_set_test_filter" in p.read_text()]
     assert users == ["choose.h"]
 
 

@@ -123,9 +123,9 @@ def test_again_takes_the_times_of_a_table(table, tmp_path):
     def edit(*pairs):
         edited.write_text("".join(dict(pairs).get(l, l) for l in lines))
         return summary(edited)
-    got = edit((line(pick), line(pick, measured_us="200", pick="0")), (line(other), line(other, measured_us="100", pick="1")))
+    got = edit((line(pick), line(pick, measured_us="0.2", pick="0")), (line(other), line(other, measured_us="0.1", pick="1")))
     assert got["f16x3"][4:6] == ["50.0", "%"] and other["kernel"] in " ".join(got["f16x3"])
-    assert edited.read_text().count("\t200\t") == 1  # the table stays as it is
+    assert edited.read_text().count("\t0.2\t") == 1  # the table stays as it is
     edit((line(other), line(other, splits="96")))
     assert "left out, because their kernel is not there or would be split otherwise: 1 of" in tune("--again", edited).stdout
     edit((line(pick), line(pick, kernel="ht_of_another_set")))
