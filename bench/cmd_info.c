@@ -108,8 +108,8 @@ static int print_kernels(const struct ht_set_desc *set, int raw, struct cli_erro
         tsv_text(&t, k->why);
         tsv_end_row(&t);
     }
-    int status = print_table(&t, "Kernels (scheme_family_tile_warp tile_stages, wg: warpgroup; regs: planned; "
-                                 "nopipeline, handpicked, nointerleave: by name)",
+    int status = print_table(&t, "Kernels (scheme_family_tile_warp tile_stages; wg: warpgroup; regs: planned; "
+                                 "ablations run only by name)",
                              raw, f);
     tsv_free(&t);
     return status;
