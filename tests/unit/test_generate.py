@@ -322,6 +322,47 @@ def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
     subprocess.run([*SIM, "-c", str(kernels[0]), "-o", str(tmp_path / "k.o")], check=True)
 
 
+def copy_row(path, row, *changes):
+    """Puts behind the one row of a table that the pattern finds a copy of it with these changes."""
+    text = path.read_text()
+    (found,) = re.findall(row, text)
+    copy = found
+    for old, new in changes:
+        assert copy.count(old) == 1, old
+        copy = copy.replace(old, new)
+    path.write_text(text.replace(found, found + copy))
+
+
+@pytest.mark.whole
+def test_adding_an_instruction_set_is_its_rows_and_hooks(tmp_path):
+    """A fictional one that runs MMAs as sm_75 does and keeps 12 bits fewer where it aligns products. Touches a row of isa, a hook file,
+    a row of the simulator's arithmetic and a budget; its kernels run in the simulator, as accurate as each unit is."""
+    root = copy_of_generator(tmp_path)
+    copy_row(root / "gen/facts/isa.c", r'(?ms)^    \{\.name = "sm_75".*?\},\n(?=    AMPERE)', ('"sm_75", .suffix = "sm75"', '"sm_77", .suffix = "sm77"'),
+             (".arch = 750", ".arch = 770"), ('.sim_model = "sm75"', '.sim_model = "sm77"'), ('"arch/sm75_f16"', '"arch/sm77_f16"'))
+    copy_row(root / "runtime/sim/sim_mma.c", r'(?m)^    \{"sm75", 24,.*\n', ('"sm75", 24', '"sm77", 12'))
+    shutil.copy(root / "templates/hooks/arch/sm75_f16.cuh", root / "templates/hooks/arch/sm77_f16.cuh")
+    budget = (root / "gen/gpus/t4.gpu").read_text()
+    for key, old, value in (("name", "t4", "x77"), ("isa", "sm_75", "sm_77"), ("compute_capability", "7.5", "7.7")):
+        budget, count = re.subn(rf"(?m)^({key}\s*=\s*){re.escape(old)}\b", rf"\g<1>{value}", budget)
+        assert count == 1, key
+    (root / "gen/gpus/x77.gpu").write_text(budget)
+    binary, folder = tmp_path / "gen", tmp_path / "set"
+    shutil.copy(ROOT / "LICENSE", root)
+    build_generator(root, binary)
+    gen("vendor", "--gpu", "x77", "--scheme", "f16x3", "--lean", "--amalgamation-sim", "--out", folder, root=root, binary=binary)
+    app = ROOT / "tests/package/vendored/app.c"
+    subprocess.run(["gcc", "-std=c11", f"-I{folder}", "-c", str(app), "-o", str(tmp_path / "app.o")], check=True)
+    subprocess.run(["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fno-thread-jumps", "-freorder-blocks-algorithm=simple", f"-I{folder}",
+                    str(folder / "halftone.cpp"), str(tmp_path / "app.o"), "-o", str(tmp_path / "app"), "-lpthread", "-lm"], check=True)
+    grades = {}
+    for model in "sm77", "sm80":
+        run = subprocess.run([str(tmp_path / "app")], capture_output=True, text=True, env={**os.environ, "HALFTONE_SIM_MODEL": model})
+        assert "kernels of x77 on" in run.stdout, run.stdout + run.stderr
+        grades[model] = float(re.search(r"grade (\S+)", run.stdout)[1])
+    assert grades["sm80"] < 20 < 1000 < grades["sm77"], grades
+
+
 RUN_FAMILY = r"""
 #include "ht_abi.h"
 #include "sim/sim_api.h"
