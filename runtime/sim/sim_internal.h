@@ -1,7 +1,9 @@
 /* sim_internal: the state of one simulated block and what the simulator's files say to each other. Blocks of a cluster are
  * simulated together: their threads, warps and shared memories follow one another in the same lists.
  *
- *   sim_core.cpp   launches, blocks, the order of warps, divergence
+ *   sim_launch.cpp launches: their blocks on host threads
+ *   sim_core.cpp   the threads of a block, the order of warps, divergence
+ *   sim_calls.cpp  calls of a kernel that wait for other threads
  *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, MFMA, shfl
  *   sim_mem.cpp    shared memory with its shadow, cp.async, registered global memory
  *   sim_grid.cpp   launches that may begin before the one before them has ended
@@ -194,6 +196,8 @@ extern __thread engine *current_engine;
 /* The running thread waits with its call's operands until the scheduler has done it; NULL outside kernels. */
 thread_state *block_at(call_kind kind, int line, const void *site);
 void wait_here(thread_state &self);
+/* Runs a block, or the cluster that begins with it, to its end; false: engine.error says what failed. */
+bool run_cluster(engine &e, uint64_t block);
 uint64_t next_random(uint64_t &state);
 
 /* sim_warp: what tells one mma from another, and the full size of each type, one warp's step of wgmma. */
@@ -263,7 +267,7 @@ bool grid_allows(engine &e, const access &who, grid_reach needed);
 /* sim_stream: whether the stream's work does not run at once. */
 bool stream_waits(const void *stream);
 
-/* sim_core: the running thread waits for something that another block writes to global memory. */
+/* sim_launch: the running thread waits for something that another block writes to global memory. */
 void block_waits();
 
 /* sim_error: notes the block's first violation: `what` with printf arguments, then the cure. */
