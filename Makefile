@@ -411,6 +411,7 @@ toolchain: out/venv/bin/pip
 setup:
 	@sh tests/setup.sh
 
+include dropin/dropin.mk
 include tests/tests.mk
 
 # Data, the compiler wheels and the Python environment were fetched; sets are folders with a manifest.

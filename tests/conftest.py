@@ -34,7 +34,7 @@ def runtime_objects():
 def copy_of_repository(folder, built=False):
     """The repository in a folder of its own, for tests that build beside others; built: with what is compiled already."""
     left_out = shutil.ignore_patterns("results", "golden", "__pycache__")
-    for name in ("gen", "runtime", "templates", "bench", "tests"):
+    for name in ("gen", "runtime", "dropin", "templates", "bench", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=left_out)
     for name in ("Makefile", "LICENSE", "README.md"):
         shutil.copy2(ROOT / name, folder)

@@ -3,6 +3,7 @@
 #   kernels      programs that need one: run for several sets in the simulator, and on a GPU by check-gpu
 #   gpu          graph.c needs a CUDA set: check-gpu runs it
 #   mutation     run_kernel.c, which its pytest files link with kernels that they break
+#   dropin       programs that its pytest files compile
 #   fuzz         fuzzers: make fuzz, make test-all
 # In all of them test_*.py and mutation_*.py are pytest's.
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.

@@ -8,7 +8,7 @@ from conftest import ROOT
 
 # A folder of gen/ includes only itself and folders to its left, and of runtime/ only what both sides share.
 GEN_FOLDERS = ("base", "facts", "model", "plan", "emit", "cli")
-TEST_FOLDERS = ("unit", "sim", "kernels", "mutation", "package", "gpu", "golden", "fuzz")
+TEST_FOLDERS = ("unit", "sim", "kernels", "mutation", "package", "gpu", "golden", "fuzz", "dropin")
 LINES_OF_GEN, COLUMNS = 10699, 110
 SHARED_HEADERS = ("ht_abi.h", "ht_cost.h", "ht_bound.h", "halftone.h") # the last for the version
 
@@ -28,7 +28,7 @@ def tracked():
 
 def test_top_level_is_what_the_house_says():
     names = {p.relative_to(ROOT).parts[0] for p in tracked()}
-    assert names <= {"Makefile", "gen", "templates", "out", "runtime", "tests", "bench", "README.md", "LICENSE",
+    assert names <= {"Makefile", "gen", "templates", "out", "runtime", "dropin", "tests", "bench", "README.md", "LICENSE",
                      ".clang-format", ".gitignore", ".ci"}, names
 
 
@@ -48,7 +48,9 @@ def test_runtime_and_bench_keep_to_their_rooms():
         assert not any("gen/" in i or "bench/" in i for i in includes(path)), path
     for path in (ROOT / "bench").rglob("*.[ch]"):
         assert not any("gen/" in i or "templates/" in i for i in includes(path)), path
-    for path in (ROOT / "runtime").glob("*.[ch]"):
+    for path in (ROOT / "dropin").glob("*.[ch]"):
+        assert all(i.startswith(("common", "cublas_", "lt_", "blas_", "../bench/cli_error.h", "../bench/cmd.h")) or i == "../runtime/halftone.h" for i in includes(path)), path
+    for path in [*(ROOT / "runtime").glob("*.[ch]"), *(ROOT / "dropin").glob("*.[ch]")]:
         vendor = re.findall(r"#\s*include\s+<(cuda|hip)", path.read_text())
         assert not vendor or path.stem.startswith("dev_"), f"{path.name} includes a vendor header"
 
@@ -159,7 +161,7 @@ def test_each_file_is_on_the_map_of_its_folder():
     its name, but for inputs and goldens."""
     within = sorted({p.parent.relative_to(ROOT).as_posix() for p in tracked() if p.relative_to(ROOT).parts[0] == "templates"})
     within += [f"tests/{folder}" for folder in TEST_FOLDERS]
-    for folder in (*within, "runtime", "runtime/sim", "tests", "bench"):
+    for folder in (*within, "runtime", "runtime/sim", "dropin", "tests", "bench"):
         page = next(p / "README.md" for p in (ROOT / folder, *(ROOT / folder).parents) if (p / "README.md").exists() and p.name != "vendor")
         words = [n for span in re.findall(r"`([^`]+)`|\]\(([^)]+)\)", page.read_text()) for word in "".join(span).split() for n in names(word.rstrip(",;"))]
         for path in tracked():

@@ -1,0 +1,148 @@
+/* common.h: what the faces (cuBLAS, BLAS) share: environment, site table, counters, log, loading of libhalftone.so
+ * and its handles, and who called. README.md has the order of a call.
+ *
+ * A face is a preloaded object of a few KB that needs libc alone and does nothing until its first call. Nothing here
+ * prints but by dropin_say, to stderr, and to the log. Where both faces are preloaded they share the first one's state:
+ * its two objects are exported, and the dynamic linker binds both to one. */
+#ifndef DROPIN_COMMON_H
+#define DROPIN_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../runtime/halftone.h"
+#include "common_lists.h"
+
+#define DROPIN_EXPORT __attribute__((visibility("default")))
+
+enum { DROPIN_TEXT = 64, DROPIN_PATH = 1024, DROPIN_LINE = 1024 };
+
+/* ---- settings: the environment, read once, at the first call ---- */
+
+enum dropin_mode { DROPIN_MODE_OFF, DROPIN_MODE_ON, DROPIN_MODE_RECORD };
+
+struct dropin_settings {
+    enum dropin_mode mode;      /* HALFTONE; off too after a value that a variable cannot have */
+    bool eager;                 /* HALFTONE_STRATEGY */
+    bool tf32_upgrade;          /* HALFTONE_TF32 */
+    bool hook_dlsym;            /* HALFTONE_DLSYM */
+    bool least_is_set;          /* HALFTONE_MIN; without it each face has its own */
+    double min_work;            /* HALFTONE_MIN cubed: calls of a smaller m n k batch are not served */
+    size_t workspace_max;       /* HALFTONE_WORKSPACE_MAX, bytes of a call; 0: no limit */
+    char accuracy[DROPIN_TEXT]; /* HALFTONE_ACCURACY, as halftone_set_accuracy takes it */
+    char library[DROPIN_PATH];  /* HALFTONE_LIBRARY; "": libhalftone.so beside the face */
+    char log[DROPIN_PATH];      /* HALFTONE_LOG; "": none */
+    char sites[DROPIN_PATH];    /* HALFTONE_SITES; "": none */
+    char counts[DROPIN_PATH];   /* HALFTONE_COUNTS: the file of `halftone run`; "": none */
+};
+
+const struct dropin_settings *dropin_settings(void);
+
+/* Whether halftone_set_accuracy could take it. */
+bool dropin_is_accuracy(const char *text);
+
+/* One line on stderr, "halftone: ..." */
+void dropin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- a call ---- */
+
+struct dropin_call {
+    enum dropin_api api;
+    const void *caller; /* return address of the entry */
+    char op_a, op_b;    /* N or T */
+    int64_t m, n, k, batch;
+};
+
+/* What the site table, this thread's accuracy and the settings say of it. */
+struct dropin_policy {
+    const char *accuracy; /* as halftone_set_accuracy takes it, or NULL: */
+    const char *scheme;   /* as halftone_set_scheme takes it */
+    int64_t ordinal;      /* of calls like it in this step, from 1; 0: not asked for */
+};
+
+/* DROPIN_SERVED where halftone shall be tried: neither off, nor small, nor said otherwise by the site table. */
+enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_policy *policy);
+
+/* Counts and logs it. `detail` may be NULL. `handle`: the one that served it, else NULL. */
+void dropin_note(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
+                 const char *detail, halftone *handle);
+
+const char *dropin_api_name(enum dropin_api api);
+const char *dropin_reason_text(enum dropin_reason why);
+
+/* ---- libhalftone.so ---- */
+
+#define DROPIN_FUNCTIONS(X)                                                                                  \
+    X(create)                                                                                                \
+    X(set_stream) X(set_workspace) X(set_workspace_source) X(set_scheme) X(set_accuracy) X(set_pointer_mode) \
+        X(sgemm) X(sgemm_strided_batched) X(query) X(workspace_bytes) X(last_detail) X(strerror) X(version)
+
+struct dropin_library {
+#define DROPIN_MEMBER(name) __typeof__(halftone_##name) *name;
+    DROPIN_FUNCTIONS(DROPIN_MEMBER)
+#undef DROPIN_MEMBER
+};
+
+/* Loads it at the first call; NULL where that failed, which one line on stderr says, once. */
+const struct dropin_library *dropin_library(void);
+
+/* A handle on the current device `device` (0 .. DROPIN_DEVICES - 1) for this thread alone, set to the policy's accuracy,
+ * until dropin_give_back. One per thread that is in a call at the same time is made, and none is freed. */
+enum { DROPIN_DEVICES = 64 };
+struct dropin_slot {
+    halftone *handle;
+    struct dropin_slot *next; /* idle ones of this device */
+    int device;
+    char set_to[DROPIN_TEXT]; /* accuracy or scheme, with its kind before it */
+};
+enum dropin_reason dropin_take(int device, const struct dropin_policy *policy, struct dropin_slot **slot);
+void dropin_give_back(struct dropin_slot *slot);
+/* Whether the device has handles: if not, the next call makes one, which must not happen in a capture. */
+bool dropin_is_warm(int device);
+/* The reason behind a code of halftone.h other than HALFTONE_OK. */
+enum dropin_reason dropin_reason_of(int code);
+
+/* ---- who called, and what that object would have called without us ---- */
+
+struct dropin_caller {
+    char path[DROPIN_PATH]; /* "": the program itself */
+    uintptr_t offset;       /* of the address in the object */
+    char build_id[20];      /* first bytes of its build-id in hexadecimal; "" without */
+};
+/* false: the address lies in no object (generated code, or libffi's trampoline). */
+bool dropin_find_caller(const void *address, struct dropin_caller *caller);
+const char *dropin_base_name(const char *path);
+/* "libfoo.so+0x1234", "?": no object. */
+void dropin_site(const void *address, char *text, size_t bytes);
+
+/* A dlopen handle (to be closed by dlclose) of the first of `names` (ending in NULL) that is loaded already; NULL: none. */
+void *dropin_loaded(const char *const *names);
+/* The symbol as the object of `caller` would have found it without the face: among its own dependencies; for the
+ * program itself behind the face in the global order. NULL: not there. `own`: the face's function, which is never the answer. */
+void *dropin_next_symbol(const struct dropin_caller *caller, const char *name, const void *own);
+/* How many objects this process has unloaded: what was found before another number may be gone. */
+unsigned long long dropin_unloads(void);
+
+/* ---- state ---- */
+
+/* Bytes of the file that HALFTONE_COUNTS names: `halftone run` makes it, its processes add to it. */
+struct dropin_counts {
+    uint64_t layout;    /* sizeof(struct dropin_counts): of the same build */
+    uint64_t processes; /* that made at least one call */
+    uint64_t calls[DROPIN_API_COUNT][DROPIN_REASON_COUNT];
+    uint64_t served_flop,
+        predicted_ns; /* of calls that were served; the second only of those in `predicted` */
+    uint64_t predicted;
+    uint64_t bound_units;  /* largest a-priori bound, units of 2^-24 |A||B| */
+    uint64_t failed_lines; /* errors of libhalftone.so that were said */
+};
+
+struct dropin_thread {
+    char accuracy[DROPIN_TEXT]; /* halftone_dropin_accuracy; "": the settings' */
+    int depth;                  /* > 0: within a call that we make */
+};
+
+extern DROPIN_EXPORT _Thread_local struct dropin_thread halftone_dropin_thread;
+
+#endif

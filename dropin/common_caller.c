@@ -1,0 +1,100 @@
+/* common_caller.c: the object that an address lies in, and the symbol that this object would have found without a face before it.
+ * dladdr is avoided: it walks the symbols of an object, of which libtorch_cuda.so has hundreds of thousands. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common_state.h"
+
+struct search {
+    uintptr_t address;
+    struct dropin_caller *caller;
+};
+
+static void read_build_id(const struct dl_phdr_info *o, const ElfW(Phdr) * note, char id[20]) {
+    const char *at = (const char *)(o->dlpi_addr + note->p_vaddr);
+    const char *const end = at + note->p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+        ElfW(Nhdr) head;
+        memcpy(&head, at, sizeof head);
+        const char *const bytes = at + sizeof head + (head.n_namesz + 3) / 4 * 4;
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && head.n_descsz >= 8) {
+            for (int i = 0; i < 8; i++)
+                snprintf(id + 2 * i, 3, "%02x", (unsigned)(unsigned char)bytes[i]);
+            return;
+        }
+        at = bytes + (head.n_descsz + 3) / 4 * 4;
+    }
+}
+
+static int look_into(struct dl_phdr_info *o, size_t size, void *data) {
+    const struct search *const s = (const struct search *)data;
+    bool found = false;
+    (void)size;
+    for (int i = 0; i < o->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const p = &o->dlpi_phdr[i];
+        found = found || (p->p_type == PT_LOAD && s->address - (o->dlpi_addr + p->p_vaddr) < p->p_memsz);
+    }
+    if (!found)
+        return 0;
+    snprintf(s->caller->path, sizeof s->caller->path, "%s", o->dlpi_name != NULL ? o->dlpi_name : "");
+    s->caller->offset = s->address - o->dlpi_addr;
+    for (int i = 0; i < o->dlpi_phnum; i++)
+        if (o->dlpi_phdr[i].p_type == PT_NOTE && s->caller->build_id[0] == '\0')
+            read_build_id(o, &o->dlpi_phdr[i], s->caller->build_id);
+    return 1;
+}
+
+bool dropin_find_caller(const void *address, struct dropin_caller *caller) {
+    memset(caller, 0, sizeof *caller);
+    struct search s = {(uintptr_t)address, caller};
+    return dl_iterate_phdr(look_into, &s) != 0;
+}
+
+const char *dropin_base_name(const char *path) {
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+void dropin_site(const void *address, char *text, size_t bytes) {
+    struct dropin_caller caller;
+    if (dropin_find_caller(address, &caller))
+        snprintf(text, bytes, "%s+0x%llx", caller.path[0] != '\0' ? dropin_base_name(caller.path) : "program",
+                 (unsigned long long)caller.offset);
+    else
+        snprintf(text, bytes, "?");
+}
+
+static int read_unloads(struct dl_phdr_info *o, size_t size, void *data) {
+    *(unsigned long long *)data = size >= offsetof(struct dl_phdr_info, dlpi_tls_modid) ? o->dlpi_subs : 0;
+    return 1;
+}
+
+unsigned long long dropin_unloads(void) {
+    unsigned long long count = 0;
+    (void)dl_iterate_phdr(read_unloads, &count);
+    return count;
+}
+
+void *dropin_loaded(const char *const *names) {
+    void *found = NULL;
+    for (; *names != NULL && found == NULL; names++)
+        found = dlopen(*names, RTLD_LAZY | RTLD_NOLOAD);
+    return found;
+}
+
+void *dropin_next_symbol(const struct dropin_caller *caller, const char *name, const void *own) {
+    void *found = NULL;
+    if (caller->path[0] == '\0') {
+        found = dlsym(RTLD_NEXT, name);
+        return found != own ? found : NULL;
+    }
+    void *const object = dlopen(caller->path, RTLD_LAZY | RTLD_NOLOAD);
+    if (object == NULL)
+        return NULL;
+    found = dlsym(object, name);
+    (void)dlclose(object);
+    return found != own ? found : NULL;
+}

@@ -1,0 +1,192 @@
+/* common_count.c: what is decided before a call, and what is counted behind it. Counters are added to without a lock, in this
+ * process and in the file that `halftone run` sums over its processes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common_state.h"
+
+const char *dropin_api_name(enum dropin_api api) {
+    static const char *const names[] = {
+#define NAME(name) #name,
+        DROPIN_APIS(NAME)
+#undef NAME
+    };
+    return api < DROPIN_API_COUNT ? names[api] : "?";
+}
+
+const char *dropin_reason_text(enum dropin_reason why) {
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        DROPIN_REASONS(TEXT)
+#undef TEXT
+    };
+    return why < DROPIN_REASON_COUNT ? texts[why] : "?";
+}
+
+/* The file is there already: `halftone run` has made it of this size. A file of another build is left alone. */
+void dropin_open_counts(struct dropin_state *s) {
+    if (s->settings.counts[0] == '\0')
+        return;
+    const int file = open(s->settings.counts, O_RDWR | O_CLOEXEC);
+    struct stat facts;
+    if (file < 0)
+        return;
+    if (fstat(file, &facts) == 0 && facts.st_size == (off_t)sizeof(struct dropin_counts)) {
+        void *const at =
+            mmap(NULL, sizeof(struct dropin_counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (at != MAP_FAILED)
+            s->shared = (struct dropin_counts *)at;
+    }
+    (void)close(file);
+    if (s->shared != NULL && s->shared->layout != sizeof(struct dropin_counts)) {
+        (void)munmap(s->shared, sizeof(struct dropin_counts));
+        s->shared = NULL;
+    }
+    if (s->shared != NULL)
+        __atomic_fetch_add(&s->shared->processes, 1, __ATOMIC_RELAXED);
+    s->counts.processes = 1;
+}
+
+/* `at` is a member of the process's counters; the file's is at the same place. */
+static void add(uint64_t *at, uint64_t count) {
+    struct dropin_state *const s = &halftone_dropin_state;
+    __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
+    if (s->shared != NULL)
+        __atomic_fetch_add((uint64_t *)(void *)((char *)s->shared + ((char *)at - (char *)&s->counts)), count,
+                           __ATOMIC_RELAXED);
+}
+
+static void raise_to(uint64_t *at, uint64_t value) {
+    uint64_t is = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (is < value &&
+           !__atomic_compare_exchange_n(at, &is, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/* ---- calls that are alike ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+struct dropin_key *dropin_key_of(const struct dropin_call *c) {
+    struct dropin_state *const s = &halftone_dropin_state;
+    uint64_t hash =
+        mix((uint64_t)c->api << 16 | (uint64_t)(unsigned char)c->op_a << 8 | (unsigned char)c->op_b,
+            (uintptr_t)c->caller);
+    hash = mix(mix(mix(mix(hash, (uint64_t)c->m), (uint64_t)c->n), (uint64_t)c->k), (uint64_t)c->batch) | 1;
+    for (int i = 0; i < DROPIN_KEYS; i++) {
+        struct dropin_key *const key = &s->key[(hash / 2 + (uint64_t)i) % DROPIN_KEYS];
+        if (key->hash == 0)
+            key->hash = hash;
+        if (key->hash == hash)
+            return key;
+    }
+    return NULL;
+}
+
+static int64_t next_ordinal(const struct dropin_call *call) {
+    struct dropin_state *const s = &halftone_dropin_state;
+    int64_t ordinal = 0;
+    (void)pthread_mutex_lock(&s->lock);
+    struct dropin_key *const key = dropin_key_of(call);
+    if (key != NULL) {
+        if (key->step != s->step)
+            key->ordinal = 0;
+        key->step = s->step;
+        ordinal = ++key->ordinal;
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return ordinal;
+}
+
+/* ---- before a call ---- */
+
+enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_policy *policy) {
+    const struct dropin_settings *const settings = dropin_settings();
+    const struct dropin_state *const s = &halftone_dropin_state;
+    const char *const of_thread = halftone_dropin_thread.accuracy;
+    memset(policy, 0, sizeof *policy);
+    policy->accuracy = of_thread[0] != '\0' ? of_thread : settings->accuracy;
+    if (settings->mode == DROPIN_MODE_OFF)
+        return DROPIN_OFF;
+    if (s->forked)
+        return DROPIN_FORKED;
+    if (s->sites_ask_ordinal)
+        policy->ordinal = next_ordinal(call);
+    const struct dropin_site_line *const line =
+        s->sites > 0 ? dropin_match_site(call, policy->ordinal) : NULL;
+    if (line != NULL && line->verb == 'o')
+        return DROPIN_SITE;
+    if (line != NULL) {
+        policy->accuracy = line->verb == 'a' ? line->text : NULL;
+        policy->scheme = line->verb == 's' ? line->text : NULL;
+    }
+    const double work = (double)call->m * (double)call->n * (double)call->k * (double)call->batch;
+    if (line == NULL && !settings->eager && settings->least_is_set && work < settings->min_work)
+        return DROPIN_SMALL;
+    return DROPIN_SERVED;
+}
+
+/* ---- behind it ---- */
+
+/* The plan of a call that was served; asked for once for calls that are alike, since it takes microseconds. */
+static bool ask_plan(const struct dropin_call *c, halftone *handle, struct halftone_plan *plan) {
+    const struct dropin_library *const library = dropin_library();
+    const struct halftone_plan empty = HALFTONE_PLAN_INIT;
+    *plan = empty;
+    return handle != NULL && library != NULL &&
+           library->query(handle, c->op_a, c->op_b, c->m, c->n, c->k, c->batch, plan) == HALFTONE_OK;
+}
+
+static void note_details(const struct dropin_call *call, const struct dropin_policy *policy,
+                         enum dropin_reason why, const char *detail, halftone *handle) {
+    struct dropin_state *const s = &halftone_dropin_state;
+    const uint64_t bit = UINT64_C(1) << why;
+    struct dropin_key seen = {0};
+    (void)pthread_mutex_lock(&s->lock);
+    struct dropin_key *const key = dropin_key_of(call);
+    if (key != NULL) {
+        seen = *key;
+        key->logged |= bit;
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    const bool logs =
+        s->has_log && (key == NULL || !(seen.logged & bit) || s->settings.mode == DROPIN_MODE_RECORD);
+    struct halftone_plan plan;
+    bool has_plan = false;
+    if (handle != NULL && (logs || seen.predicted_ns == 0)) {
+        has_plan = ask_plan(call, handle, &plan);
+        seen.predicted_ns = has_plan ? plan.predicted_ns : 0;
+        seen.bound_units = has_plan ? plan.bound_units : 0;
+        if (key != NULL) { /* equal words, whoever writes them */
+            __atomic_store_n(&key->predicted_ns, seen.predicted_ns, __ATOMIC_RELAXED);
+            __atomic_store_n(&key->bound_units, seen.bound_units, __ATOMIC_RELAXED);
+        }
+    }
+    if (seen.predicted_ns > 0) {
+        add(&s->counts.predicted_ns, (uint64_t)seen.predicted_ns);
+        add(&s->counts.predicted, 1);
+        raise_to(&s->counts.bound_units, (uint64_t)seen.bound_units);
+        if (s->shared != NULL)
+            raise_to(&s->shared->bound_units, (uint64_t)seen.bound_units);
+    }
+    if (logs)
+        dropin_log(call, policy, why, detail, has_plan ? &plan : NULL);
+}
+
+void dropin_note(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
+                 const char *detail, halftone *handle) {
+    struct dropin_state *const s = &halftone_dropin_state;
+    add(&s->counts.calls[call->api][why], 1);
+    if (why == DROPIN_SERVED)
+        add(&s->counts.served_flop,
+            (uint64_t)(2.0 * (double)call->m * (double)call->n * (double)call->k * (double)call->batch));
+    if (!s->forked && (s->shared != NULL || s->has_log))
+        note_details(call, policy, why, detail, handle);
+}

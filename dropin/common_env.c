@@ -1,0 +1,168 @@
+/* common_env.c: the environment, read once at the first call of a face. A value that a variable cannot have turns the
+ * faces off: the program then runs on what it was linked to, and one line says which variable it was. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common_state.h"
+
+/* All zero, which the once and the lock are as initialised: no byte of it lies in the file. */
+DROPIN_EXPORT struct dropin_state halftone_dropin_state = {.once = PTHREAD_ONCE_INIT,
+                                                           .lock = PTHREAD_MUTEX_INITIALIZER};
+DROPIN_EXPORT _Thread_local struct dropin_thread halftone_dropin_thread;
+
+/* One write, so that lines of several processes do not mix. */
+void dropin_say(const char *format, ...) {
+    char line[DROPIN_LINE] = "halftone: ";
+    size_t used = strlen(line);
+    va_list list;
+    va_start(list, format);
+    const int length = vsnprintf(line + used, sizeof line - used - 1, format, list);
+    va_end(list);
+    used = length < 0 || used + (size_t)length > sizeof line - 2 ? sizeof line - 2 : used + (size_t)length;
+    line[used++] = '\n';
+    const int before = errno;
+    if (write(STDERR_FILENO, line, used) < 0)
+        errno = before; /* the program's stderr is closed: nobody to tell */
+}
+
+/* ---- values ---- */
+
+static bool refuse(const char *name, const char *value, const char *what) {
+    dropin_say("%s=%.200s is not %s; nothing is served in this process", name, value, what);
+    return false;
+}
+
+struct choice {
+    const char *text;
+    int value;
+};
+
+/* `choices` ends in NULL. An empty value counts as not set. */
+static bool choose(const char *name, const struct choice *choices, const char *what, int *value) {
+    const char *const text = getenv(name);
+    if (text == NULL || text[0] == '\0')
+        return true;
+    for (; choices->text != NULL; choices++)
+        if (strcmp(choices->text, text) == 0) {
+            *value = choices->value;
+            return true;
+        }
+    return refuse(name, text, what);
+}
+
+static bool take_path(const char *name, char path[DROPIN_PATH]) {
+    const char *const text = getenv(name);
+    if (text == NULL)
+        return true;
+    if (strlen(text) >= DROPIN_PATH)
+        return refuse(name, text, "a path of less than 1024 bytes");
+    strcpy(path, text);
+    return true;
+}
+
+/* Digits; with `units` also 64K, 64M, 64G. */
+static bool take_number(const char *name, bool units, const char *what, int64_t *number) {
+    const char *const text = getenv(name);
+    if (text == NULL || text[0] == '\0')
+        return true;
+    char *end = NULL;
+    errno = 0;
+    long long value = text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : -1;
+    static const char letters[] = "KMG";
+    const char *const letter = units && value >= 0 && *end != '\0' ? strchr(letters, *end) : NULL;
+    if (letter != NULL) {
+        value = value < 1 << 20 ? value << 10 * (letter - letters + 1) : -1;
+        end++;
+    }
+    if (value < 0 || errno != 0 || *end != '\0')
+        return refuse(name, text, what);
+    *number = value;
+    return true;
+}
+
+/* What halftone_set_accuracy would take; whether this library's schemes reach it shows at the first call. */
+static bool is_accuracy(const char *text) {
+    static const char *const names[] = {"half",           "tf32",           "fp32-fast",
+                                        "fp32",           "reproducible",   "reproducible:3",
+                                        "reproducible:6", "reproducible:10"};
+    static const char *const forms[] = {"bits=", "bound=", "relative="};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], text) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strncmp(text, forms[i], strlen(forms[i])) == 0 && text[strlen(forms[i])] != '\0')
+            return true;
+    return false;
+}
+
+bool dropin_is_accuracy(const char *text) {
+    return strlen(text) < DROPIN_TEXT && is_accuracy(text);
+}
+
+static bool take_accuracy(char accuracy[DROPIN_TEXT]) {
+    const char *const text = getenv("HALFTONE_ACCURACY");
+    if (text == NULL || text[0] == '\0')
+        return true;
+    if (!dropin_is_accuracy(text))
+        return refuse(
+            "HALFTONE_ACCURACY", text,
+            "half, tf32, fp32-fast, fp32, reproducible[:3|:6|:10], bits=N, bound=X or relative=X:rho=Y");
+    strcpy(accuracy, text);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static bool read_settings(struct dropin_settings *s) {
+    static const struct choice modes[] = {
+        {"on", DROPIN_MODE_ON}, {"off", DROPIN_MODE_OFF}, {"record", DROPIN_MODE_RECORD}, {NULL, 0}};
+    static const struct choice strategies[] = {{"performant", 0}, {"eager", 1}, {NULL, 0}};
+    static const struct choice tf32[] = {{"original", 0}, {"upgrade", 1}, {NULL, 0}};
+    static const struct choice switches[] = {{"0", 0}, {"1", 1}, {NULL, 0}};
+    int mode = DROPIN_MODE_ON, eager = 0, upgrade = 0, hook = 0;
+    int64_t workspace = 0, least = -1;
+    bool good = choose("HALFTONE", modes, "on, off or record", &mode);
+    good = choose("HALFTONE_STRATEGY", strategies, "performant or eager", &eager) && good;
+    good = choose("HALFTONE_TF32", tf32, "original or upgrade", &upgrade) && good;
+    good = choose("HALFTONE_DLSYM", switches, "0 or 1", &hook) && good;
+    good =
+        take_number("HALFTONE_MIN", false, "an integer of 0 or more, the cube root of m n k", &least) && good;
+    good = take_number("HALFTONE_WORKSPACE_MAX", true, "bytes, as 268435456 or 256M", &workspace) && good;
+    good = take_accuracy(s->accuracy) && good;
+    good = take_path("HALFTONE_LIBRARY", s->library) && good;
+    good = take_path("HALFTONE_LOG", s->log) && good;
+    good = take_path("HALFTONE_SITES", s->sites) && good;
+    good = take_path("HALFTONE_COUNTS", s->counts) && good;
+    s->mode = (enum dropin_mode)mode;
+    s->eager = eager;
+    s->tf32_upgrade = upgrade;
+    s->hook_dlsym = hook;
+    s->min_work = (double)least * (double)least * (double)least;
+    s->least_is_set = least >= 0;
+    s->workspace_max = (size_t)workspace;
+    return good;
+}
+
+static void read_once(void) {
+    struct dropin_state *const s = &halftone_dropin_state;
+    const int before = errno;
+    strcpy(s->settings.accuracy, "fp32");
+    bool good = read_settings(&s->settings);
+    if (good && s->settings.mode != DROPIN_MODE_OFF)
+        good = dropin_read_sites(s);
+    if (!good)
+        s->settings.mode = DROPIN_MODE_OFF;
+    dropin_open_counts(s);
+    if (s->settings.mode != DROPIN_MODE_OFF)
+        dropin_open_log(s);
+    errno = before;
+}
+
+const struct dropin_settings *dropin_settings(void) {
+    (void)pthread_once(&halftone_dropin_state.once, read_once);
+    return &halftone_dropin_state.settings;
+}

@@ -1,0 +1,63 @@
+/* common_lists.h: the names whose calls are counted, by face, and why a call goes to the original. Everything that
+ * says either is made from these two lists: enums, counters, the log, the lines of `halftone run`. */
+#ifndef DROPIN_COMMON_LISTS_H
+#define DROPIN_COMMON_LISTS_H
+
+/* Of cuBLAS; each also with 64-bit sizes. */
+#define DROPIN_CUBLAS_APIS(X)                                                                                \
+    X(cublasSgemm_v2)                                                                                        \
+    X(cublasSgemm_v2_64)                                                                                     \
+    X(cublasGemmEx)                                                                                          \
+    X(cublasGemmEx_64)                                                                                       \
+    X(cublasSgemmStridedBatched)                                                                             \
+    X(cublasSgemmStridedBatched_64)                                                                          \
+    X(cublasGemmStridedBatchedEx)                                                                            \
+    X(cublasGemmStridedBatchedEx_64)                                                                         \
+    X(cublasLtMatmul)
+
+/* Of the host's BLAS. */
+#define DROPIN_BLAS_APIS(X)
+
+#define DROPIN_APIS(X) DROPIN_CUBLAS_APIS(X) DROPIN_BLAS_APIS(X)
+
+/* X(name, text). The first is no reason: the call was served. */
+#define DROPIN_REASONS(X)                                                                                    \
+    X(SERVED, "served")                                                                                      \
+    X(OFF, "HALFTONE=off, or a variable has a value that it cannot have")                                    \
+    X(NESTED, "called by the library of the original itself")                                                \
+    X(TYPES, "matrices are not all FP32")                                                                    \
+    X(TF32, "TF32 is asked for (HALFTONE_TF32=upgrade serves it)")                                           \
+    X(HALF, "16-bit tensor operations are asked for")                                                        \
+    X(PEDANTIC, "pedantic arithmetic is asked for")                                                          \
+    X(UNKNOWN_FORM, "a compute type, mode or operation that the table does not have")                        \
+    X(ARGUMENTS, "arguments that only the original judges: negative, overlapping or missing")                \
+    X(SMALL, "smaller than HALFTONE_MIN")                                                                    \
+    X(SITE, "the site table says original")                                                                  \
+    X(NO_LIBRARY, "libhalftone.so cannot be loaded")                                                         \
+    X(NO_KERNELS, "no kernels for this GPU in libhalftone.so")                                               \
+    X(SET_LACKS, "no scheme of libhalftone.so has this accuracy at this k")                                  \
+    X(WORKSPACE, "more workspace than HALFTONE_WORKSPACE_MAX, or device memory is full")                     \
+    X(CAPTURE, "the device's first product, while its stream is captured")                                   \
+    X(FORKED, "a child of fork() of a process that had used the GPU")                                        \
+    X(SM_TARGET, "a number of multiprocessors is asked for")                                                 \
+    X(EPILOGUE, "an epilogue that the table does not have")                                                  \
+    X(LAYOUT, "a layout, scale or attribute that the table does not have")                                   \
+    X(NO_DRIVER, "libcuda.so.1 is not loaded, and this form needs it")                                       \
+    X(HOST, "small: the CPU is faster")                                                                      \
+    X(FAILED, "libhalftone.so reported an error")
+
+enum dropin_api {
+#define DROPIN_API(name) DROPIN_API_##name,
+    DROPIN_APIS(DROPIN_API)
+#undef DROPIN_API
+        DROPIN_API_COUNT
+};
+
+enum dropin_reason {
+#define DROPIN_REASON(name, text) DROPIN_##name,
+    DROPIN_REASONS(DROPIN_REASON)
+#undef DROPIN_REASON
+        DROPIN_REASON_COUNT
+};
+
+#endif

@@ -1,0 +1,67 @@
+/* common_state.h: the one object of a process that the files common_*.c keep their state in; faces use common.h. */
+#ifndef DROPIN_COMMON_STATE_H
+#define DROPIN_COMMON_STATE_H
+
+#include <pthread.h>
+
+#include "common.h"
+
+/* A line of the site table: what it holds for, and what it says. */
+struct dropin_site_line {
+    char site[DROPIN_TEXT], api[DROPIN_TEXT]; /* patterns of fnmatch; "": any */
+    char op[3];                               /* "NT"; "": any */
+    int64_t least[5], most[5];                /* m, n, k, batch, ordinal */
+    char verb;                                /* o: original, a: accuracy, s: scheme */
+    char text[DROPIN_TEXT];
+};
+
+/* What is remembered of calls that are alike: site, api, operations, sizes. */
+struct dropin_key {
+    uint64_t hash; /* 0: free */
+    uint64_t step;
+    int64_t ordinal;
+    uint64_t logged;                   /* bit of each reason that the log has */
+    int64_t predicted_ns, bound_units; /* 0: not asked yet */
+};
+
+enum { DROPIN_KEYS = 1024 };
+
+struct dropin_state {
+    pthread_once_t once;
+    struct dropin_settings settings;
+    pthread_mutex_t lock; /* of all below but the counters */
+    bool loaded, load_failed;
+    void *library_object;
+    struct dropin_library library;
+    struct dropin_slot *idle[DROPIN_DEVICES];
+    int handles[DROPIN_DEVICES]; /* made so far; -1: none can be */
+    bool forked;                 /* a child of a process that had handles */
+    bool fork_is_watched;
+    struct dropin_site_line *site;
+    int sites;
+    bool sites_ask_ordinal;
+    uint64_t step;
+    struct dropin_key key[DROPIN_KEYS];
+    bool has_log;
+    int log; /* its file descriptor */
+    struct dropin_counts counts, *shared;
+};
+
+extern DROPIN_EXPORT struct dropin_state halftone_dropin_state;
+
+/* common_sites.c: false after it said which line is wrong. */
+bool dropin_read_sites(struct dropin_state *s);
+/* The first line that holds for the call, or NULL. */
+const struct dropin_site_line *dropin_match_site(const struct dropin_call *call, int64_t ordinal);
+
+/* common_count.c */
+void dropin_open_counts(struct dropin_state *s);
+/* With the lock held; NULL: the table is full. */
+struct dropin_key *dropin_key_of(const struct dropin_call *call);
+
+/* common_log.c */
+void dropin_open_log(struct dropin_state *s);
+void dropin_log(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
+                const char *detail, const struct halftone_plan *plan);
+
+#endif

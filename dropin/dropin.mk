@@ -1,0 +1,27 @@
+# The faces: objects that are preloaded before programs which call cuBLAS or BLAS; included by the Makefile.
+# A face is of libc alone, whatever the set; it lies beside the library, where it looks for it.
+
+DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/common_*.c) dropin/control.c)
+DROPIN_CUBLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/cublas_*.c dropin/lt_*.c))
+DROPIN_BLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/blas_*.c))
+
+# Thread-local memory as of a library that is there from the start: a face is preloaded.
+out/obj/dropin/%.o: C_FLAGS += -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec
+
+# $(call link_face,NAME): never unloaded, since programs keep its functions' addresses.
+link_face = $(call run,LINK,$@,$(CC) -shared -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
+    -Wl$(comma)--as-needed -Wl$(comma)--build-id $(LDFLAGS) -o $@ $^)
+
+ifneq ($(GPU),)
+# The simulator as a shared library: what the faces' tests load. Programs that play device memory register it.
+$(SET)/libhalftone-sim.so: $(SIM_LIB_OBJ) $(SET)/rules.mk
+	@echo '{ global: halftone_*; ht_sim_*; local: *; };' >$(SET)/sim/exports
+	$(call run,LINK,$@,$(CXX) -shared -static-libstdc++ -static-libgcc -Wl$(comma)-soname$(comma)libhalftone-sim.so \
+	    -Wl$(comma)--version-script=$(SET)/sim/exports $(LDFLAGS) -o $@ $(SIM_LIB_OBJ) -ldl -lpthread -lm)
+
+$(SET)/libhalftone_cublas.so: $(DROPIN_COMMON) $(DROPIN_CUBLAS)
+	$(call link_face,libhalftone_cublas.so)
+
+$(SET)/libhalftone_blas.so: $(DROPIN_COMMON) $(DROPIN_BLAS)
+	$(call link_face,libhalftone_blas.so)
+endif
