@@ -7,6 +7,7 @@
 
 #include "emit/holes.h"
 #include "base/err.h"
+#include "emit/reach.h"
 #include "plan/sched.h"
 #include "emit/tpl.h"
 #include "../../runtime/ht_cost.h"
@@ -401,7 +402,7 @@ void emit_head(struct text *out, const struct isa *isa) {
             out,
             "#include <hip/hip_runtime.h>\n#if defined(__HIP_DEVICE_COMPILE__) && !defined(__gfx%x__)\n"
             "#error \"this kernel is for gfx%x; compile it with --offload-arch=gfx%x\"\n#endif\n"
-            "#pragma clang diagnostic ignored \"-Wunused-function\" // no kernel uses every primitive\n"
+            "#pragma clang diagnostic ignored \"-Wunused-function\" // not every overload is used\n"
             "#pragma clang diagnostic ignored \"-Wunused-variable\" // nor every variable of its skeleton\n",
             (unsigned)isa->arch, (unsigned)isa->arch, (unsigned)isa->arch);
     else {
@@ -409,7 +410,7 @@ void emit_head(struct text *out, const struct isa *isa) {
         text_addf(out,
                   "#include <cuda_runtime.h>\n#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ %s %d\n"
                   "#error \"this kernel needs compute capability %d.%d%s\"\n#endif\n"
-                  "#pragma nv_diag_suppress 177 // no kernel uses every primitive\n",
+                  "#pragma nv_diag_suppress 177 // not every overload is used\n",
                   isa_is_exact(isa) ? "!=" : "<", arch, arch / 100, arch / 10 % 10,
                   isa_is_exact(isa) ? ", and no other" : " or newer");
     }
@@ -423,6 +424,9 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     }
     text_addf(out, "\nnamespace %s {\n\n", f->name);
     write_params(out, f->written);
+}
+
+static void write_hooks(struct text *out, const struct parts *t) {
     text_add(out, "#ifndef HT_SIMULATOR\n");
     text_add_bytes(out, t->file[PART_PRIM].data, t->file[PART_PRIM].len);
     text_add(out, "#endif\n\n");
@@ -463,14 +467,20 @@ static bool write_file(struct text *out, const struct frame *f) {
                    read;
         if (!read)
             err_bug("more constants in templates than PARAMS_MAX");
+        struct text code = {0}, tail = {0};
         struct hole_context holes = {f->plan, f->sched, &t.file[PART_INLAY]};
         const struct tpl_options options = {
             .path = path, .params = known.list, .param_count = known.count,
             .emit = f->plan ? family_of(f->plan)->holes : NULL, .context = &holes};
         banner_licence(out, f->c, sum_parts(&t, f));
         write_head(out, f, &t);
-        if (tpl_expand(out, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))
-            write_tail(out, f);
+        write_hooks(&code, &t);
+        write_tail(&tail, f);
+        if (tpl_expand(&code, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))
+            reach_add(out, &code, &tail);
+        text_add_bytes(out, tail.data, tail.len);
+        text_free(&code);
+        text_free(&tail);
     }
     free_parts(&t);
     return ok && err_count() == 0 && !out->failed;

@@ -13,7 +13,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c) {
+bool tpl_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || is_digit(c) ||
            (unsigned char)c >= 0x80;
 }
@@ -97,10 +97,10 @@ static size_t scan_quoted(const char *p, size_t i, size_t n) {
 
 /* Names and preprocessing numbers, digit separators included. */
 static size_t scan_word(const char *p, size_t i, size_t n) {
-    const bool number = !is_word(p[i]) || is_digit(p[i]);
+    const bool number = !tpl_is_word(p[i]) || is_digit(p[i]);
     for (i++; i < n; i++) {
-        const bool separator = p[i] == '\'' && i + 1 < n && is_word(p[i + 1]);
-        if (!is_word(p[i]) && !(number && (p[i] == '.' || separator)))
+        const bool separator = p[i] == '\'' && i + 1 < n && tpl_is_word(p[i + 1]);
+        if (!tpl_is_word(p[i]) && !(number && (p[i] == '.' || separator)))
             break;
     }
     return i;
@@ -152,7 +152,7 @@ static size_t scan_token(const struct tpl_source *s, size_t i, enum tpl_kind *ki
         return *kind = TPL_STRING, scan_quoted(p, i, s->len);
     if (is_digit(p[i]) || (p[i] == '.' && is_digit(next)))
         return *kind = TPL_NUMBER, scan_word(p, i, s->len);
-    if (is_word(p[i]))
+    if (tpl_is_word(p[i]))
         return *kind = TPL_NAME, scan_word(p, i, s->len);
     return *kind = TPL_PUNCT, scan_punct(p, i, s->len);
 }

@@ -36,6 +36,7 @@ bool tpl_is(const struct tpl_source *s, size_t i, const char *list);
 size_t tpl_blank_end(const struct tpl_source *s, size_t at);
 
 bool tpl_is_blank(char c);
+bool tpl_is_word(char c);
 size_t tpl_line_start(const struct tpl_source *s, size_t at);
 bool tpl_first_on_line(const struct tpl_source *s, size_t at);
 int tpl_column(const struct tpl_source *s, size_t at); /* from 0; a tab goes to the next multiple of 4 */

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../../gen/base/err.h"
+#include "../../gen/emit/reach.h"
 #include "../../gen/emit/tpl.h"
 
 enum { CASES_MAX = 256, PARAMS_MAX = 16, PATH_MAX_BYTES = 512, FUZZ_ROUNDS = 400 };
@@ -305,6 +306,40 @@ static void test_output_is_appended(void **state) {
     text_free(&errors);
 }
 
+/* Functions that nothing which stays names go, with the comment right above them; a heading goes with all it heads. */
+static void test_functions_that_nothing_calls_are_left_out(void **state) {
+    (void)state;
+    static const char code[] = "// head\n\n#define CALL by_macro(1)\n#if X\nint by_macro(int i)\n{\n    return i;\n}\n#endif\n\n"
+                               "// of no use\nvoid lost(void)\n{\n    kept_by_lost(); // by_comment\n}\n\n"
+                               "// gone: a heading\n\nvoid kept_by_lost(void)\n{\n    lost();\n}\nvoid by_comment(void) {}\n\n"
+                               "// stays: a heading\n\n// above\nvoid above(void) {}\n\ntemplate <int N, bool B = (N > 1)>\nvoid both(int)\n{\n"
+                               "    x.field({deep<N>()});\n}\n\ntemplate <class T> void both(T v) {}\n\nMACRO(lost, 1)\nint deep(void)\n{\n}\n\n"
+                               "struct point {\n    int member(void) { return by_struct(); }\n};\nint by_struct() {}\n"
+                               "constexpr int A[2] = {by_table(1), 2};\n\nint by_table(int);\nint by_table(int i)\n{\n}\nvoid last(void) {}\n";
+    static const char want[] = "// head\n\n#define CALL by_macro(1)\n#if X\nint by_macro(int i)\n{\n    return i;\n}\n#endif\n\n"
+                               "// of no use\nvoid lost(void)\n{\n    kept_by_lost(); // by_comment\n}\n\n"
+                               "// gone: a heading\n\nvoid kept_by_lost(void)\n{\n    lost();\n}\n\n"
+                               "// stays: a heading\n\ntemplate <int N, bool B = (N > 1)>\nvoid both(int)\n{\n"
+                               "    x.field({deep<N>()});\n}\n\ntemplate <class T> void both(T v) {}\n\nMACRO(lost, 1)\nint deep(void)\n{\n}\n\n"
+                               "struct point {\n    int member(void) { return by_struct(); }\n};\nint by_struct() {}\n"
+                               "constexpr int A[2] = {by_table(1), 2};\n\nint by_table(int);\nint by_table(int i)\n{\n}\n";
+    struct text in = {0}, calls = {0}, out = {0};
+    text_add(&in, code);
+    text_add(&calls, "int launch() { return both(1); }");
+    reach_add(&out, &in, &calls);
+    assert_false(out.failed);
+    assert_string_equal(out.data, want);
+    char *unused = strstr(in.data, "MACRO(lost"); /* without it the two that call each other go */
+    memcpy(unused, "MACRO(most", 10);
+    out.len = 0;
+    reach_add(&out, &in, &calls);
+    assert_null(strstr(out.data, "lost"));
+    assert_null(strstr(out.data, "gone"));
+    text_free(&in);
+    text_free(&calls);
+    text_free(&out);
+}
+
 /* What a template says of its own names: int constants at the start of a line, as far as they are known. */
 static void test_constants(void **state) {
     (void)state;
@@ -390,7 +425,7 @@ int main(void) {
         cmocka_unit_test(test_bytes_outside_loops_are_kept),
         cmocka_unit_test(test_locale_does_not_matter),
         cmocka_unit_test(test_output_is_appended),
-        cmocka_unit_test(test_constants), cmocka_unit_test(test_section),
+        cmocka_unit_test(test_constants), cmocka_unit_test(test_functions_that_nothing_calls_are_left_out), cmocka_unit_test(test_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

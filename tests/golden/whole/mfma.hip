@@ -27,7 +27,7 @@
 #if defined(__HIP_DEVICE_COMPILE__) && !defined(__gfx90a__)
 #error "this kernel is for gfx90a; compile it with --offload-arch=gfx90a"
 #endif
-#pragma clang diagnostic ignored "-Wunused-function" // no kernel uses every primitive
+#pragma clang diagnostic ignored "-Wunused-function" // not every overload is used
 #pragma clang diagnostic ignored "-Wunused-variable" // nor every variable of its skeleton
 #endif
 
@@ -204,15 +204,6 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
-// A kernel's only argument, read again from here on: it is loaded into scalar registers at the kernel's start, and what a loop
-// around whole tiles keeps of it there, the tile does not have.
-template <class T> HT_DEVICE const T &ht_reload_args(const T &)
-{
-    unsigned long long p = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
-    asm volatile("" : "+s"(p));
-    return *(const T *)(const __attribute__((address_space(4))) T *)p;
-}
-
 template <class T> HT_DEVICE T ht_global_load(const void *p)
 {
     return *(const HT_GLOBAL T *)p;
@@ -229,16 +220,6 @@ HT_DEVICE uint4 ht_ldg16(const void *p)
     return make_uint4(v.x, v.y, v.z, v.w);
 }
 
-HT_DEVICE unsigned long long ht_l2_policy(bool)
-{
-    return 0;
-}
-
-HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long)
-{
-    return ht_ldg16(p);
-}
-
 HT_DEVICE float ht_ldg4(const float *p)
 {
     return ht_global_load<float>(p);
@@ -249,42 +230,12 @@ HT_DEVICE int ht_ldg_i32(const int *p)
     return ht_global_load<int>(p);
 }
 
-HT_DEVICE uint4 ht_ld16(const void *p)
-{
-    return ht_ldg16(p);
-}
-
-HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
-{
-    return there ? ht_ldg16(p) : make_uint4(0, 0, 0, 0);
-}
-
 HT_DEVICE long long ht_ldg_i64(const long long *p)
 {
     return ht_global_load<long long>(p);
 }
 
-HT_DEVICE void ht_stg_i64(long long *p, long long v)
-{
-    ht_global_store(p, v);
-}
-
-HT_DEVICE void ht_stg16(void *p, uint4 v)
-{
-    ht_global_store(p, (ht_u32x4){v.x, v.y, v.z, v.w});
-}
-
-HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
-{
-    ht_global_store(p, (ht_u32x2){x, y});
-}
-
 HT_DEVICE void ht_stg4(float *p, float v)
-{
-    ht_global_store(p, v);
-}
-
-HT_DEVICE void ht_stg_i32(int *p, int v)
 {
     ht_global_store(p, v);
 }
@@ -306,22 +257,6 @@ typedef float ht_f32x16 __attribute__((ext_vector_type(16)));
 typedef int ht_i32x4 __attribute__((ext_vector_type(4)));
 typedef int ht_i32x16 __attribute__((ext_vector_type(16)));
 
-// One number from block to block of a launch, without any order between different numbers.
-HT_DEVICE int ht_ld_relaxed_i32(const int *p)
-{
-    return __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-
-HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
-{
-    __hip_atomic_store(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
-{
-    return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-
 template <class T> HT_DEVICE HT_LDS T *ht_lds(unsigned s)
 {
     return (HT_LDS T *)(unsigned long long)s;
@@ -333,19 +268,9 @@ HT_DEVICE uint4 ht_lds16(unsigned s)
     return make_uint4(v.x, v.y, v.z, v.w);
 }
 
-HT_DEVICE float ht_lds4(unsigned s)
-{
-    return *ht_lds<float>(s);
-}
-
 HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 {
     *ht_lds<ht_u32x4>(s) = (ht_u32x4){v.x, v.y, v.z, v.w};
-}
-
-HT_DEVICE void ht_sts4(unsigned s, float v)
-{
-    *ht_lds<float>(s) = v;
 }
 
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
@@ -353,54 +278,14 @@ HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
     return __shfl_xor(v, lane_mask);
 }
 
-HT_DEVICE unsigned ht_as_uint(float x)
-{
-    return __float_as_uint(x);
-}
-
 HT_DEVICE float ht_as_float(unsigned x)
 {
     return __uint_as_float(x);
 }
 
-HT_DEVICE float ht_f16_value(unsigned short h)
-{
-    return (float)__builtin_bit_cast(_Float16, h);
-}
-
-HT_DEVICE unsigned short ht_f16_rn(float x)
-{
-    return __builtin_bit_cast(unsigned short, (_Float16)x);
-}
-
-// Toward zero: the nearest, or the number before it when that is too large (infinity included).
-HT_DEVICE unsigned short ht_f16_rz(float x)
-{
-    const unsigned short h = ht_f16_rn(x);
-    return __builtin_fabsf(ht_f16_value(h)) > __builtin_fabsf(x) ? (unsigned short)(h - 1) : h;
-}
-
-// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
-// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
-{
-    for (int half = 0; half < 32; half += 16) {
-        const unsigned bits = pair >> half & 0x7fffu;
-        const float one = bits <= 0x7c00u && bits >= (least >> half & 0x7fffu) ? 1.0f : 0.0f;
-        const float sum = ht_f16_value((unsigned short)(*count >> half)) + one;
-        *count = (*count & ~(0xffffu << half)) | (unsigned)ht_f16_rn(sum) << half;
-        *odd |= bits >= 0x7c00u ? 0x7e00u << half : 0u;
-    }
-}
-
 // Brings the line of p close: left to the caches here.
 HT_DEVICE void ht_prefetch(const void *)
 {
-}
-
-HT_DEVICE long long ht_opaque(long long x)
-{
-    return x;
 }
 
 template <class Args>
@@ -420,31 +305,7 @@ template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_by
     return 0;
 }
 
-template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes)
-{
-    return ht_allow_smem(kernel, smem_bytes);
-}
 #endif
-
-// launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
-HT_DEVICE void ht_pdl_wait(void)
-{
-}
-
-HT_DEVICE void ht_pdl_trigger(void)
-{
-}
-
-HT_DEVICE void ht_pdl_assume_complete(void)
-{
-}
-
-template <class Args>
-static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
-                               int smem_bytes, void *stream, const Args &args)
-{
-    return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
-}
 
 // stage/via_registers: hooks for units without asynchronous copies (Turing, CDNA 2). A stage is loaded into registers early,
 // and stored to shared memory late, after the block has read the stage it replaces (EGEMM-TC fig. 6).
@@ -573,33 +434,6 @@ HT_DEVICE void ht_clear(float *d)
         d[q] = 0.0f;
 }
 
-// d += a * b with the product formed on the tensor cores from zero and added in FP32, round to nearest
-// (Ootomo & Yokota 2022: accumulation outside the tensor core).
-HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsigned *b)
-{
-    float t[D_REGS];
-    ht_clear(t);
-    ht_mma(t, a, b);
-    for (int q = 0; q < D_REGS; q++)
-        d[q] = __fadd_rn(d[q], t[q]);
-}
-
-// Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with
-// round to nearest and starts again from zero.
-HT_DEVICE void ht_promote(float *master, float *chain)
-{
-    for (int q = 0; q < D_REGS; q++)
-        master[q] = __fadd_rn(master[q], chain[q]);
-    ht_clear(chain);
-}
-
-// The last chain, wherever it stands when k ends.
-HT_DEVICE void ht_drain(float *chain, const float *master)
-{
-    for (int q = 0; q < D_REGS; q++)
-        chain[q] = __fadd_rn(master[q], chain[q]);
-}
-
 // scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
@@ -635,38 +469,6 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
-// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
-HT_DEVICE float ht_add_exact(float *sum, float v)
-{
-    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
-    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
-    *sum = s;
-    return off;
-}
-
-// A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
-// or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
-{
-    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
-}
-
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
-{
-    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
-}
-
-// What the lane `lanes` away has.
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
-{
-    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
-}
-
-HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
-{
-    return ht_ldg4(parts + at);
-}
-
 HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 {
     ht_stg4(parts + at, v);
@@ -683,18 +485,6 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
 {
     (void)exponent;
     return v;
-}
-
-// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
-// column, whose scale this is, and its row.
-HT_DEVICE float ht_round(ht_sum v)
-{
-    return v;
-}
-
-HT_DEVICE float ht_round_scale(float column_scale)
-{
-    return column_scale;
 }
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
@@ -758,16 +548,6 @@ HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
         ht_prefetch(g.a_any_flag);
         ht_prefetch(g.b_any_flag);
     }
-}
-
-// scheme f16x3 for units that flush FP16 subnormals: the row is scaled as everywhere, and the residual, which would be
-// subnormal for small elements, is stored times 2^11 and has an accumulator of its own. A high part that is subnormal is
-// left to the residual. acc[0] main product, acc[1] corrections.
-HT_DEVICE void ht_split(float x, unsigned *slice)
-{
-    const float smallest = 1.0f / 16384.0f; // 2^-14, FP16's smallest normal number
-    slice[0] = x < smallest && x > -smallest ? 0u : ht_f16_rn(x);
-    slice[1] = ht_f16_rn(__fmul_rn(__fadd_rn(x, -ht_f16_value((unsigned short)slice[0])), 2048.0f));
 }
 
 HT_DEVICE float ht_combine(const float *acc)

@@ -16,7 +16,7 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #error "this kernel needs compute capability 8.0 or newer"
 #endif
-#pragma nv_diag_suppress 177 // no kernel uses every primitive
+#pragma nv_diag_suppress 177 // not every overload is used
 #endif
 
 #ifndef HT_ABI_VERSION
@@ -180,12 +180,6 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
-// A barrier; whether any thread of the block says yes.
-HT_DEVICE bool ht_barrier_any(bool yes)
-{
-    return __syncthreads_or(yes) != 0;
-}
-
 // A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
 template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
@@ -223,40 +217,7 @@ HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long policy)
 #endif
 }
 
-// 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
-HT_DEVICE uint4 ht_ld16(const void *p)
-{
-    return *(const uint4 *)p;
-}
-
-// The same for data that this SM asks for once: it takes no place in L1. Nothing is read, and the result is any, unless it is there: no branch.
-HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
-{
-    uint4 v;
-    asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
-                 "@there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(__cvta_generic_to_global(p)), "r"((int)there));
-    return v;
-}
-
-// Brings the line of p close.
-HT_DEVICE void ht_prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(__cvta_generic_to_global(p)));
-}
-
 HT_DEVICE float ht_ldg4(const float *p)
-{
-    return *p;
-}
-
-HT_DEVICE int ht_ldg_i32(const int *p)
-{
-    return *p;
-}
-
-HT_DEVICE long long ht_ldg_i64(const long long *p)
 {
     return *p;
 }
@@ -272,17 +233,7 @@ HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
     *(uint2 *)p = make_uint2(x, y);
 }
 
-HT_DEVICE void ht_stg4(float *p, float v)
-{
-    *p = v;
-}
-
 HT_DEVICE void ht_stg_i32(int *p, int v)
-{
-    *p = v;
-}
-
-HT_DEVICE void ht_stg_i64(long long *p, long long v)
 {
     *p = v;
 }
@@ -325,11 +276,6 @@ HT_DEVICE float ht_lds4(unsigned s)
     return v;
 }
 
-HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
-{
-    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");
-}
-
 HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
@@ -338,14 +284,6 @@ HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 HT_DEVICE void ht_sts4(unsigned s, float v)
 {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
-}
-
-// Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
-HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(s));
 }
 
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
@@ -370,13 +308,6 @@ HT_DEVICE unsigned short ht_f16_rn(float x)
     return h;
 }
 
-HT_DEVICE unsigned short ht_f16_rz(float x)
-{
-    unsigned short h;
-    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
 HT_DEVICE float ht_f16_value(unsigned short h)
 {
     float x;
@@ -397,13 +328,6 @@ HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pai
         "}"
         : "+r"(*count), "+r"(*odd)
         : "r"(pair), "r"(least), "r"(0u));
-}
-
-// x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_opaque(long long x)
-{
-    asm volatile("" : "+l"(x));
-    return x;
 }
 
 template <class Args>
@@ -475,24 +399,12 @@ HT_DEVICE float ht_pow2(int e)
     return ht_as_float((unsigned)(e + 127) << 23);
 }
 
-// v * 2^e for e in [-252, 254], in two steps so that each factor is a normal float.
-HT_DEVICE float ht_scale_pow2(float v, int e)
-{
-    const int half = e >> 1;
-    return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
-}
-
 // scheme f16x3: the row is scaled by a power of two so that its absmax is near the top of FP16; both halves
 // are rounded to nearest and share that scale, so all three products may share one chain.
 HT_DEVICE void ht_split(float x, unsigned *slice)
 {
     slice[0] = ht_f16_rn(x);
     slice[1] = ht_f16_rn(__fadd_rn(x, -ht_f16_value((unsigned short)slice[0])));
-}
-
-HT_DEVICE float ht_combine(const float *acc)
-{
-    return acc[0];
 }
 
 // pack/split_f32x4: for packing, four contiguous elements in all slices, as words of each. Of 16- and 32-bit slices.

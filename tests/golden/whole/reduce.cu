@@ -15,7 +15,7 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #error "this kernel needs compute capability 8.0 or newer"
 #endif
-#pragma nv_diag_suppress 177 // no kernel uses every primitive
+#pragma nv_diag_suppress 177 // not every overload is used
 #endif
 
 #ifndef HT_ABI_VERSION
@@ -161,87 +161,9 @@ constexpr int WAVE = 32, SCALES_SUMS = 1, SCALES_ROWS = 1, ACCS = 4, SCALE_LOW =
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
-// What __launch_bounds__ takes second: blocks.
-constexpr int ht_bound(int, int blocks)
-{
-    return blocks;
-}
-
-template <int BYTES> HT_DEVICE unsigned ht_smem_base(void)
-{
-    extern __shared__ __align__(1024) unsigned char ht_shared[];
-    return (unsigned)__cvta_generic_to_shared(ht_shared);
-}
-
-HT_DEVICE void ht_barrier(void)
-{
-    __syncthreads();
-}
-
-// A barrier; whether any thread of the block says yes.
-HT_DEVICE bool ht_barrier_any(bool yes)
-{
-    return __syncthreads_or(yes) != 0;
-}
-
-// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
-{
-    return args;
-}
-
 HT_DEVICE uint4 ht_ldg16(const void *p)
 {
     return __ldg((const uint4 *)p);
-}
-
-// What L2 is to do with what a load brings: as always, or give it up first, because more than L2 holds comes before it is read again.
-HT_DEVICE unsigned long long ht_l2_policy(bool passes)
-{
-    unsigned long long policy = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if (passes)
-        asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    else
-        asm("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-#endif
-    return policy;
-}
-
-HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long policy)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    uint4 v;
-    asm volatile("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(p), "l"(policy));
-    return v;
-#else
-    return ht_ldg16(p);
-#endif
-}
-
-// 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
-HT_DEVICE uint4 ht_ld16(const void *p)
-{
-    return *(const uint4 *)p;
-}
-
-// The same for data that this SM asks for once: it takes no place in L1. Nothing is read, and the result is any, unless it is there: no branch.
-HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
-{
-    uint4 v;
-    asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
-                 "@there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(__cvta_generic_to_global(p)), "r"((int)there));
-    return v;
-}
-
-// Brings the line of p close.
-HT_DEVICE void ht_prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(__cvta_generic_to_global(p)));
 }
 
 HT_DEVICE float ht_ldg4(const float *p)
@@ -259,91 +181,9 @@ HT_DEVICE long long ht_ldg_i64(const long long *p)
     return *p;
 }
 
-HT_DEVICE void ht_stg16(void *p, uint4 v)
-{
-    *(uint4 *)p = v;
-}
-
-// Eight bytes, aligned to them. As a vector: of a 64-bit integer made of packed halves ptxas 13.0 stored a wrong upper half.
-HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
-{
-    *(uint2 *)p = make_uint2(x, y);
-}
-
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     *p = v;
-}
-
-HT_DEVICE void ht_stg_i32(int *p, int v)
-{
-    *p = v;
-}
-
-HT_DEVICE void ht_stg_i64(long long *p, long long v)
-{
-    *p = v;
-}
-
-// One number from block to block of a launch, without any order between different numbers.
-HT_DEVICE int ht_ld_relaxed_i32(const int *p)
-{
-    int v;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
-    return v;
-}
-
-HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
-{
-    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
-}
-
-// Adds and returns what was there, without any order to other accesses.
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
-{
-    int old;
-    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(__cvta_generic_to_global(p)), "r"(v)
-                 : "memory");
-    return old;
-}
-
-HT_DEVICE uint4 ht_lds16(unsigned s)
-{
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(s));
-    return v;
-}
-
-HT_DEVICE float ht_lds4(unsigned s)
-{
-    float v;
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(s));
-    return v;
-}
-
-HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
-{
-    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");
-}
-
-HT_DEVICE void ht_sts16(unsigned s, uint4 v)
-{
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
-}
-
-HT_DEVICE void ht_sts4(unsigned s, float v)
-{
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
-}
-
-// Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
-HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(s));
 }
 
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
@@ -351,57 +191,9 @@ HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
     return __shfl_xor_sync(0xffffffffu, v, lane_mask);
 }
 
-HT_DEVICE unsigned ht_as_uint(float x)
-{
-    return __float_as_uint(x);
-}
-
 HT_DEVICE float ht_as_float(unsigned x)
 {
     return __uint_as_float(x);
-}
-
-HT_DEVICE unsigned short ht_f16_rn(float x)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE unsigned short ht_f16_rz(float x)
-{
-    unsigned short h;
-    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE float ht_f16_value(unsigned short h)
-{
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-    return x;
-}
-
-// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
-// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
-{
-    asm("{\n"
-        ".reg .b32 t;\n"
-        "abs.f16x2 t, %2;\n"
-        "set.ge.f16x2.f16x2 t, t, %3;\n"
-        "add.rn.f16x2 %0, %0, t;\n"
-        "fma.rn.f16x2 %1, %2, %4, %1;\n"
-        "}"
-        : "+r"(*count), "+r"(*odd)
-        : "r"(pair), "r"(least), "r"(0u));
-}
-
-// x, of which the compiler knows nothing: it would keep what follows from it in registers.
-HT_DEVICE long long ht_opaque(long long x)
-{
-    asm volatile("" : "+l"(x));
-    return x;
 }
 
 template <class Args>
@@ -414,19 +206,6 @@ static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz
                                  (cudaStream_t)stream);
 }
 
-template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_bytes)
-{
-    return (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes);
-}
-
-// The same for kernels that follow each other and want one division of an SM's memory: it changes only while the SM is idle, so that
-// blocks of the next could not start beside the last ones'.
-template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes)
-{
-    const int code = ht_allow_smem(kernel, smem_bytes);
-    return code != 0 ? code
-                     : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
-}
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
@@ -435,10 +214,6 @@ HT_DEVICE void ht_pdl_wait(void)
 }
 
 HT_DEVICE void ht_pdl_trigger(void)
-{
-}
-
-HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -508,35 +283,12 @@ HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
     return ht_ldg_i64((const long long *)(const void *)parts + at);
 }
 
-HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
-{
-    ht_stg_i64((long long *)(void *)parts + at, v);
-}
-
-HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
-{
-    (void)exponent;
-    return v;
-}
-
 // One rounding, to nearest even; the powers of two are exact unless the result is subnormal or overflows.
 HT_DEVICE float ht_finish(ht_sum v, int exponent)
 {
     if (exponent >= HT_NAN_ROW / 2) // the other exponent may be negative
         return ht_as_float(0x7fffffffu);
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
-}
-
-// ht_finish in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its column, whose
-// scale takes the last digit's unit along, and its row.
-HT_DEVICE float ht_round(ht_sum v)
-{
-    return __ll2float_rn(v);
-}
-
-HT_DEVICE float ht_round_scale(float column_scale)
-{
-    return __fmul_rn(column_scale, ht_pow2(-8 * (ACCS - 1)));
 }
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
@@ -591,15 +343,6 @@ HT_DEVICE bool ht_flag_is_set(const int *alarm)
 HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
     return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
-}
-
-// Brings what ht_range_check_needed will read close.
-HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
-{
-    if (g.a_any_flag) {
-        ht_prefetch(g.a_any_flag);
-        ht_prefetch(g.b_any_flag);
-    }
 }
 
 // ---- split-K reduction: C = alpha * (part 0 + part 1 + ...) + beta * C, parts added in order, so the result does not

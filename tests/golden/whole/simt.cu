@@ -26,7 +26,7 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #error "this kernel needs compute capability 8.0 or newer"
 #endif
-#pragma nv_diag_suppress 177 // no kernel uses every primitive
+#pragma nv_diag_suppress 177 // not every overload is used
 #endif
 
 #ifndef HT_ABI_VERSION
@@ -192,83 +192,7 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
-// A barrier; whether any thread of the block says yes.
-HT_DEVICE bool ht_barrier_any(bool yes)
-{
-    return __syncthreads_or(yes) != 0;
-}
-
-// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
-{
-    return args;
-}
-
-HT_DEVICE uint4 ht_ldg16(const void *p)
-{
-    return __ldg((const uint4 *)p);
-}
-
-// What L2 is to do with what a load brings: as always, or give it up first, because more than L2 holds comes before it is read again.
-HT_DEVICE unsigned long long ht_l2_policy(bool passes)
-{
-    unsigned long long policy = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if (passes)
-        asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    else
-        asm("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-#endif
-    return policy;
-}
-
-HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long policy)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    uint4 v;
-    asm volatile("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(p), "l"(policy));
-    return v;
-#else
-    return ht_ldg16(p);
-#endif
-}
-
-// 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
-HT_DEVICE uint4 ht_ld16(const void *p)
-{
-    return *(const uint4 *)p;
-}
-
-// The same for data that this SM asks for once: it takes no place in L1. Nothing is read, and the result is any, unless it is there: no branch.
-HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
-{
-    uint4 v;
-    asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
-                 "@there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(__cvta_generic_to_global(p)), "r"((int)there));
-    return v;
-}
-
-// Brings the line of p close.
-HT_DEVICE void ht_prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(__cvta_generic_to_global(p)));
-}
-
 HT_DEVICE float ht_ldg4(const float *p)
-{
-    return *p;
-}
-
-HT_DEVICE int ht_ldg_i32(const int *p)
-{
-    return *p;
-}
-
-HT_DEVICE long long ht_ldg_i64(const long long *p)
 {
     return *p;
 }
@@ -278,49 +202,9 @@ HT_DEVICE void ht_stg16(void *p, uint4 v)
     *(uint4 *)p = v;
 }
 
-// Eight bytes, aligned to them. As a vector: of a 64-bit integer made of packed halves ptxas 13.0 stored a wrong upper half.
-HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
-{
-    *(uint2 *)p = make_uint2(x, y);
-}
-
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     *p = v;
-}
-
-HT_DEVICE void ht_stg_i32(int *p, int v)
-{
-    *p = v;
-}
-
-HT_DEVICE void ht_stg_i64(long long *p, long long v)
-{
-    *p = v;
-}
-
-// One number from block to block of a launch, without any order between different numbers.
-HT_DEVICE int ht_ld_relaxed_i32(const int *p)
-{
-    int v;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
-    return v;
-}
-
-HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
-{
-    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
-}
-
-// Adds and returns what was there, without any order to other accesses.
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
-{
-    int old;
-    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(__cvta_generic_to_global(p)), "r"(v)
-                 : "memory");
-    return old;
 }
 
 HT_DEVICE uint4 ht_lds16(unsigned s)
@@ -337,27 +221,9 @@ HT_DEVICE float ht_lds4(unsigned s)
     return v;
 }
 
-HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
-{
-    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");
-}
-
-HT_DEVICE void ht_sts16(unsigned s, uint4 v)
-{
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
-}
-
 HT_DEVICE void ht_sts4(unsigned s, float v)
 {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
-}
-
-// Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
-HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(s));
 }
 
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
@@ -373,42 +239,6 @@ HT_DEVICE unsigned ht_as_uint(float x)
 HT_DEVICE float ht_as_float(unsigned x)
 {
     return __uint_as_float(x);
-}
-
-HT_DEVICE unsigned short ht_f16_rn(float x)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE unsigned short ht_f16_rz(float x)
-{
-    unsigned short h;
-    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE float ht_f16_value(unsigned short h)
-{
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-    return x;
-}
-
-// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
-// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
-{
-    asm("{\n"
-        ".reg .b32 t;\n"
-        "abs.f16x2 t, %2;\n"
-        "set.ge.f16x2.f16x2 t, t, %3;\n"
-        "add.rn.f16x2 %0, %0, t;\n"
-        "fma.rn.f16x2 %1, %2, %4, %1;\n"
-        "}"
-        : "+r"(*count), "+r"(*odd)
-        : "r"(pair), "r"(least), "r"(0u));
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
@@ -433,14 +263,6 @@ template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_by
     return (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes);
 }
 
-// The same for kernels that follow each other and want one division of an SM's memory: it changes only while the SM is idle, so that
-// blocks of the next could not start beside the last ones'.
-template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes)
-{
-    const int code = ht_allow_smem(kernel, smem_bytes);
-    return code != 0 ? code
-                     : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
-}
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
@@ -449,10 +271,6 @@ HT_DEVICE void ht_pdl_wait(void)
 }
 
 HT_DEVICE void ht_pdl_trigger(void)
-{
-}
-
-HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -470,158 +288,14 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 
-// Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
-// it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
-HT_DEVICE int ht_row_exponent(int magnitude)
-{
-    const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
-    const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
-    if (magnitude >= HT_INFINITE)
-        return HT_NAN_ROW;
-    return e < -126 ? -126 : e;
-}
-
-HT_DEVICE float ht_pow2(int e)
-{
-    return ht_as_float((unsigned)(e + 127) << 23);
-}
-
-// v * 2^e for e in [-252, 254], in two steps so that each factor is a normal float.
-HT_DEVICE float ht_scale_pow2(float v, int e)
-{
-    const int half = e >> 1;
-    return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
-}
-
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
-
-// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
-HT_DEVICE float ht_add_exact(float *sum, float v)
-{
-    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
-    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
-    *sum = s;
-    return off;
-}
-
-// A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
-// or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
-{
-    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
-}
-
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
-{
-    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
-}
-
-// What the lane `lanes` away has.
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
-{
-    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
-}
-
-HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
-{
-    return ht_ldg4(parts + at);
-}
-
-HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
-{
-    ht_stg4(parts + at, v);
-}
-
-// What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
-{
-    return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
-}
-
-// The product's element from the sum of all parts.
-HT_DEVICE float ht_finish(ht_sum v, int exponent)
-{
-    (void)exponent;
-    return v;
-}
-
-// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
-// column, whose scale this is, and its row.
-HT_DEVICE float ht_round(ht_sum v)
-{
-    return v;
-}
-
-HT_DEVICE float ht_round_scale(float column_scale)
-{
-    return column_scale;
-}
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
 // small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
 // (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
-
-// Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_count(const int *numbers, int parts)
-{
-    if (parts == 1)
-        return ht_ldg_i32(numbers);
-    const uint4 x = ht_ldg16(numbers);
-    const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
-    return first < second ? first : second;
-}
-
-// Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
-// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
-// number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take neighbouring segments.
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
-{
-    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
-    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
-    int spare = 0, least = 0;
-#pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
-        least = less < least ? less : least;
-        if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
-            spare += x + y;
-    }
-    for (int m = 16; m > 0; m /= 2) {
-        const int other = ht_shfl_xor(least, m);
-        least = other < least ? other : least;
-    }
-    if (least >= 0 || least == HT_RANGE_NONFINITE)
-        return least >= 0;
-    for (int m = 16; m > 0; m /= 2)
-        spare += ht_shfl_xor(spare, m);
-    return spare >= 0;
-}
-
-// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_flag_is_set(const int *alarm)
-{
-    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
-    return (int)both == (int)(both >> 32);
-}
-
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
-{
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
-}
-
-// Brings what ht_range_check_needed will read close.
-HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
-{
-    if (g.a_any_flag) {
-        ht_prefetch(g.a_any_flag);
-        ht_prefetch(g.b_any_flag);
-    }
-}
 
 // stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
@@ -704,21 +378,6 @@ HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
     return {begin, args.k - begin < steps * BK ? args.k : begin + steps * BK};
 }
 
-// Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_misalign16(const float *p)
-{
-    return (int)((unsigned long long)p / 4 % 4);
-}
-
-// Four numbers that are contiguous.
-HT_DEVICE void ht_unpack4(float *v, uint4 x)
-{
-    v[0] = ht_as_float(x.x);
-    v[1] = ht_as_float(x.y);
-    v[2] = ht_as_float(x.z);
-    v[3] = ht_as_float(x.w);
-}
-
 // C, or a part of it, by rows of P and of Q.
 struct ht_output_view {
     float *c;
@@ -740,17 +399,6 @@ HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
     to.alpha = !to.whole ? 1.0f : g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     to.beta = !to.whole ? 0.0f : g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
     return to;
-}
-
-// What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
-{
-    if (to.whole) {
-        v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
-        if (to.beta != 0.0f)
-            v = __fmaf_rn(to.beta, ht_ldg4(c), v);
-    }
-    return v;
 }
 
 // epilogue/lane_transpose: lanes that exchange numbers so that neighbours in memory lie in neighbouring lanes when they are stored.

@@ -26,7 +26,7 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #error "this kernel needs compute capability 8.0 or newer"
 #endif
-#pragma nv_diag_suppress 177 // no kernel uses every primitive
+#pragma nv_diag_suppress 177 // not every overload is used
 #endif
 
 #ifndef HT_ABI_VERSION
@@ -199,64 +199,15 @@ HT_DEVICE bool ht_barrier_any(bool yes)
     return __syncthreads_or(yes) != 0;
 }
 
-// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
-{
-    return args;
-}
-
 HT_DEVICE uint4 ht_ldg16(const void *p)
 {
     return __ldg((const uint4 *)p);
-}
-
-// What L2 is to do with what a load brings: as always, or give it up first, because more than L2 holds comes before it is read again.
-HT_DEVICE unsigned long long ht_l2_policy(bool passes)
-{
-    unsigned long long policy = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if (passes)
-        asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    else
-        asm("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-#endif
-    return policy;
-}
-
-HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long policy)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    uint4 v;
-    asm volatile("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(p), "l"(policy));
-    return v;
-#else
-    return ht_ldg16(p);
-#endif
 }
 
 // 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
 HT_DEVICE uint4 ht_ld16(const void *p)
 {
     return *(const uint4 *)p;
-}
-
-// The same for data that this SM asks for once: it takes no place in L1. Nothing is read, and the result is any, unless it is there: no branch.
-HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
-{
-    uint4 v;
-    asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
-                 "@there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(__cvta_generic_to_global(p)), "r"((int)there));
-    return v;
-}
-
-// Brings the line of p close.
-HT_DEVICE void ht_prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(__cvta_generic_to_global(p)));
 }
 
 HT_DEVICE float ht_ldg4(const float *p)
@@ -269,16 +220,6 @@ HT_DEVICE int ht_ldg_i32(const int *p)
     return *p;
 }
 
-HT_DEVICE long long ht_ldg_i64(const long long *p)
-{
-    return *p;
-}
-
-HT_DEVICE void ht_stg16(void *p, uint4 v)
-{
-    *(uint4 *)p = v;
-}
-
 // Eight bytes, aligned to them. As a vector: of a 64-bit integer made of packed halves ptxas 13.0 stored a wrong upper half.
 HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
 {
@@ -288,47 +229,6 @@ HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     *p = v;
-}
-
-HT_DEVICE void ht_stg_i32(int *p, int v)
-{
-    *p = v;
-}
-
-HT_DEVICE void ht_stg_i64(long long *p, long long v)
-{
-    *p = v;
-}
-
-// One number from block to block of a launch, without any order between different numbers.
-HT_DEVICE int ht_ld_relaxed_i32(const int *p)
-{
-    int v;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
-    return v;
-}
-
-HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
-{
-    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
-}
-
-// Adds and returns what was there, without any order to other accesses.
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
-{
-    int old;
-    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(__cvta_generic_to_global(p)), "r"(v)
-                 : "memory");
-    return old;
-}
-
-HT_DEVICE uint4 ht_lds16(unsigned s)
-{
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(s));
-    return v;
 }
 
 HT_DEVICE float ht_lds4(unsigned s)
@@ -346,11 +246,6 @@ HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
 HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
-}
-
-HT_DEVICE void ht_sts4(unsigned s, float v)
-{
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
 }
 
 // Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
@@ -376,42 +271,6 @@ HT_DEVICE float ht_as_float(unsigned x)
     return __uint_as_float(x);
 }
 
-HT_DEVICE unsigned short ht_f16_rn(float x)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE unsigned short ht_f16_rz(float x)
-{
-    unsigned short h;
-    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE float ht_f16_value(unsigned short h)
-{
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-    return x;
-}
-
-// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
-// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
-{
-    asm("{\n"
-        ".reg .b32 t;\n"
-        "abs.f16x2 t, %2;\n"
-        "set.ge.f16x2.f16x2 t, t, %3;\n"
-        "add.rn.f16x2 %0, %0, t;\n"
-        "fma.rn.f16x2 %1, %2, %4, %1;\n"
-        "}"
-        : "+r"(*count), "+r"(*odd)
-        : "r"(pair), "r"(least), "r"(0u));
-}
-
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
 HT_DEVICE long long ht_opaque(long long x)
 {
@@ -434,14 +293,6 @@ template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_by
     return (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes);
 }
 
-// The same for kernels that follow each other and want one division of an SM's memory: it changes only while the SM is idle, so that
-// blocks of the next could not start beside the last ones'.
-template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes)
-{
-    const int code = ht_allow_smem(kernel, smem_bytes);
-    return code != 0 ? code
-                     : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
-}
 #endif
 
 // launch/stream: launches for architectures where a kernel starts when its predecessor has ended.
@@ -450,10 +301,6 @@ HT_DEVICE void ht_pdl_wait(void)
 }
 
 HT_DEVICE void ht_pdl_trigger(void)
-{
-}
-
-HT_DEVICE void ht_pdl_assume_complete(void)
 {
 }
 
@@ -537,17 +384,6 @@ HT_DEVICE void ht_clear(float *d)
         d[q] = 0.0f;
 }
 
-// d += a * b with the product formed on the tensor cores from zero and added in FP32, round to nearest
-// (Ootomo & Yokota 2022: accumulation outside the tensor core).
-HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsigned *b)
-{
-    float t[D_REGS];
-    ht_clear(t);
-    ht_mma(t, a, b);
-    for (int q = 0; q < D_REGS; q++)
-        d[q] = __fadd_rn(d[q], t[q]);
-}
-
 // Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with
 // round to nearest and starts again from zero.
 HT_DEVICE void ht_promote(float *master, float *chain)
@@ -557,43 +393,12 @@ HT_DEVICE void ht_promote(float *master, float *chain)
     ht_clear(chain);
 }
 
-// The last chain, wherever it stands when k ends.
-HT_DEVICE void ht_drain(float *chain, const float *master)
-{
-    for (int q = 0; q < D_REGS; q++)
-        chain[q] = __fadd_rn(master[q], chain[q]);
-}
-
 // scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
-
-// Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
-// it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
-HT_DEVICE int ht_row_exponent(int magnitude)
-{
-    const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
-    const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
-    if (magnitude >= HT_INFINITE)
-        return HT_NAN_ROW;
-    return e < -126 ? -126 : e;
-}
-
-HT_DEVICE float ht_pow2(int e)
-{
-    return ht_as_float((unsigned)(e + 127) << 23);
-}
-
-// v * 2^e for e in [-252, 254], in two steps so that each factor is a normal float.
-HT_DEVICE float ht_scale_pow2(float v, int e)
-{
-    const int half = e >> 1;
-    return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
-}
 
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
@@ -606,59 +411,6 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
     const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
     *sum = s;
     return off;
-}
-
-// A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
-// or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
-{
-    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
-}
-
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
-{
-    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
-}
-
-// What the lane `lanes` away has.
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
-{
-    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
-}
-
-HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
-{
-    return ht_ldg4(parts + at);
-}
-
-HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
-{
-    ht_stg4(parts + at, v);
-}
-
-// What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
-{
-    return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
-}
-
-// The product's element from the sum of all parts.
-HT_DEVICE float ht_finish(ht_sum v, int exponent)
-{
-    (void)exponent;
-    return v;
-}
-
-// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
-// column, whose scale this is, and its row.
-HT_DEVICE float ht_round(ht_sum v)
-{
-    return v;
-}
-
-HT_DEVICE float ht_round_scale(float column_scale)
-{
-    return column_scale;
 }
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
@@ -701,27 +453,6 @@ HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row
     for (int m = 16; m > 0; m /= 2)
         spare += ht_shfl_xor(spare, m);
     return spare >= 0;
-}
-
-// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_flag_is_set(const int *alarm)
-{
-    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
-    return (int)both == (int)(both >> 32);
-}
-
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
-{
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
-}
-
-// Brings what ht_range_check_needed will read close.
-HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
-{
-    if (g.a_any_flag) {
-        ht_prefetch(g.a_any_flag);
-        ht_prefetch(g.b_any_flag);
-    }
 }
 
 // scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (stage/split_in_smem), hold 24 bits exactly where a number is not
@@ -811,13 +542,6 @@ template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
 struct ht_pair {
     float x, y;
 };
-
-// Two neighbours at a multiple of 8 bytes.
-HT_DEVICE ht_pair ht_ld8(const float *p)
-{
-    const float2 v = *(const float2 *)p;
-    return {v.x, v.y};
-}
 
 HT_DEVICE void ht_stg8(float *p, ht_pair v)
 {

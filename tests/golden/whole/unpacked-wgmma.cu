@@ -26,7 +26,7 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 #error "this kernel needs compute capability 9.0, and no other"
 #endif
-#pragma nv_diag_suppress 177 // no kernel uses every primitive
+#pragma nv_diag_suppress 177 // not every overload is used
 #endif
 
 #ifndef HT_ABI_VERSION
@@ -199,64 +199,15 @@ HT_DEVICE bool ht_barrier_any(bool yes)
     return __syncthreads_or(yes) != 0;
 }
 
-// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
-{
-    return args;
-}
-
 HT_DEVICE uint4 ht_ldg16(const void *p)
 {
     return __ldg((const uint4 *)p);
-}
-
-// What L2 is to do with what a load brings: as always, or give it up first, because more than L2 holds comes before it is read again.
-HT_DEVICE unsigned long long ht_l2_policy(bool passes)
-{
-    unsigned long long policy = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if (passes)
-        asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    else
-        asm("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-#endif
-    return policy;
-}
-
-HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long policy)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    uint4 v;
-    asm volatile("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(p), "l"(policy));
-    return v;
-#else
-    return ht_ldg16(p);
-#endif
 }
 
 // 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
 HT_DEVICE uint4 ht_ld16(const void *p)
 {
     return *(const uint4 *)p;
-}
-
-// The same for data that this SM asks for once: it takes no place in L1. Nothing is read, and the result is any, unless it is there: no branch.
-HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
-{
-    uint4 v;
-    asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
-                 "@there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(__cvta_generic_to_global(p)), "r"((int)there));
-    return v;
-}
-
-// Brings the line of p close.
-HT_DEVICE void ht_prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(__cvta_generic_to_global(p)));
 }
 
 HT_DEVICE float ht_ldg4(const float *p)
@@ -269,16 +220,6 @@ HT_DEVICE int ht_ldg_i32(const int *p)
     return *p;
 }
 
-HT_DEVICE long long ht_ldg_i64(const long long *p)
-{
-    return *p;
-}
-
-HT_DEVICE void ht_stg16(void *p, uint4 v)
-{
-    *(uint4 *)p = v;
-}
-
 // Eight bytes, aligned to them. As a vector: of a 64-bit integer made of packed halves ptxas 13.0 stored a wrong upper half.
 HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
 {
@@ -288,47 +229,6 @@ HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     *p = v;
-}
-
-HT_DEVICE void ht_stg_i32(int *p, int v)
-{
-    *p = v;
-}
-
-HT_DEVICE void ht_stg_i64(long long *p, long long v)
-{
-    *p = v;
-}
-
-// One number from block to block of a launch, without any order between different numbers.
-HT_DEVICE int ht_ld_relaxed_i32(const int *p)
-{
-    int v;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
-    return v;
-}
-
-HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
-{
-    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
-}
-
-// Adds and returns what was there, without any order to other accesses.
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
-{
-    int old;
-    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(__cvta_generic_to_global(p)), "r"(v)
-                 : "memory");
-    return old;
-}
-
-HT_DEVICE uint4 ht_lds16(unsigned s)
-{
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(s));
-    return v;
 }
 
 HT_DEVICE float ht_lds4(unsigned s)
@@ -353,14 +253,6 @@ HT_DEVICE void ht_sts4(unsigned s, float v)
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
 }
 
-// Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
-HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(s));
-}
-
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
 {
     return __shfl_xor_sync(0xffffffffu, v, lane_mask);
@@ -376,42 +268,6 @@ HT_DEVICE float ht_as_float(unsigned x)
     return __uint_as_float(x);
 }
 
-HT_DEVICE unsigned short ht_f16_rn(float x)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE unsigned short ht_f16_rz(float x)
-{
-    unsigned short h;
-    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE float ht_f16_value(unsigned short h)
-{
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-    return x;
-}
-
-// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
-// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
-{
-    asm("{\n"
-        ".reg .b32 t;\n"
-        "abs.f16x2 t, %2;\n"
-        "set.ge.f16x2.f16x2 t, t, %3;\n"
-        "add.rn.f16x2 %0, %0, t;\n"
-        "fma.rn.f16x2 %1, %2, %4, %1;\n"
-        "}"
-        : "+r"(*count), "+r"(*odd)
-        : "r"(pair), "r"(least), "r"(0u));
-}
-
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
 HT_DEVICE long long ht_opaque(long long x)
 {
@@ -419,29 +275,11 @@ HT_DEVICE long long ht_opaque(long long x)
     return x;
 }
 
-template <class Args>
-static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
-                     void *stream, const Args &args)
-{
-    Args copy = args;
-    void *list[] = {&copy};
-    return (int)cudaLaunchKernel((const void *)kernel, dim3(gx, gy, gz), dim3(threads), list, (size_t)smem_bytes,
-                                 (cudaStream_t)stream);
-}
-
 template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_bytes)
 {
     return (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes);
 }
 
-// The same for kernels that follow each other and want one division of an SM's memory: it changes only while the SM is idle, so that
-// blocks of the next could not start beside the last ones'.
-template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes)
-{
-    const int code = ht_allow_smem(kernel, smem_bytes);
-    return code != 0 ? code
-                     : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
-}
 #endif
 
 // launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
@@ -458,10 +296,6 @@ HT_DEVICE void ht_pdl_wait(void)
 HT_DEVICE void ht_pdl_trigger(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-
-HT_DEVICE void ht_pdl_assume_complete(void)
-{
 }
 
 template <class Args>
@@ -538,85 +372,11 @@ template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned, int)
 // arch/sm90: hooks for Hopper's asynchronous units: bulk copies on mbarriers, warpgroup MMA. Instruction facts: PTX ISA
 // 9.0, sections "mbarrier", "cp.async.bulk", "wgmma.mma_async", "setmaxnreg".
 #ifndef HT_SIMULATOR
-// ---- mbarriers: a phase completes when `count` arrivals and all announced bytes are there; the parity of the phase is
-// what a waiting thread names. A fresh barrier is in phase 0: waiting for parity 1 passes at once.
-HT_DEVICE void ht_mbar_init(unsigned bar, int count)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(count) : "memory");
-}
-
-// Makes initialised barriers known to the copy engine; a block barrier must follow.
-HT_DEVICE void ht_mbar_init_done(void)
-{
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-// Arrives and announces bytes that copies will bring.
-HT_DEVICE void ht_mbar_arrive_expect_tx(unsigned bar, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
-}
-
-HT_DEVICE void ht_mbar_arrive(unsigned bar)
-{
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
-}
-
-HT_DEVICE void ht_mbar_wait(unsigned bar, unsigned parity)
-{
-    asm volatile("{\n"
-                 ".reg .pred done;\n"
-                 "again_%=:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again_%=;\n"
-                 "}" ::"r"(bar),
-                 "r"(parity)
-                 : "memory");
-}
-
-// `bytes` from device to shared memory by the copy engine; both ends aligned to 16; completes on bar.
-HT_DEVICE void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar)
-{
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(bar)
-                 : "memory");
-}
 
 // x of the warp's first lane; tells the compiler that the warp agrees, so that what follows from x lives in uniform registers.
 HT_DEVICE int ht_uniform(int x)
 {
     return __shfl_sync(0xffffffffu, x, 0);
-}
-
-// Whether this is the lane of a whole warp that acts for it. So asked, ptxas knows that it is one, and issues bulk copies from uniform
-// registers; behind any other question it writes a loop over lanes around each (13.0, 100 clocks a copy).
-HT_DEVICE bool ht_elect(void)
-{
-    unsigned elected;
-    asm volatile("{\n"
-                 ".reg .pred one;\n"
-                 "elect.sync _|one, 0xffffffff;\n"
-                 "selp.u32 %0, 1, 0, one;\n"
-                 "}"
-                 : "=r"(elected));
-    return elected != 0;
-}
-
-// Orders the accesses of a warp's lanes to shared memory.
-HT_DEVICE void ht_warp_sync(void)
-{
-    __syncwarp();
-}
-
-// ---- registers move between the roles of a block
-template <int REGISTERS> HT_DEVICE void ht_reg_dealloc(void)
-{
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
-}
-
-template <int REGISTERS> HT_DEVICE void ht_reg_alloc(void)
-{
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
 // ---- warpgroup MMA: D(64 x N) += A(64 x k) * B(N x k)^T, both operands from shared memory, each row of 128 bytes
@@ -690,64 +450,6 @@ template <int N> struct ht_width {
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 192, "96", "97", "98", HT_R96, HT_D96(C, d))                                  \
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 256, "128", "129", "130", HT_R128, HT_D128(C, d))
 #endif
-
-// Where an operand starts, a multiple of 1024 in shared memory: the low word of its descriptor, in units of 16 bytes (and the
-// leading offset, 1, which the swizzle ignores). Adding bytes / 16 moves it: 32 bytes for the next 16 k of 16-bit slices.
-HT_DEVICE unsigned ht_operand(unsigned smem)
-{
-    return 1u << 16 | smem / 16;
-}
-
-// Its descriptor: rows of 128 bytes in groups of 8 (1024 bytes apart), 128-byte swizzle. Made of the low word only when it is
-// used, so that registers hold no copies of the constant high word.
-HT_DEVICE unsigned long long ht_descriptor(unsigned operand)
-{
-    return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand;
-}
-
-// ---- sums that pass through shared memory: FP32, or exact in 64 bits
-HT_DEVICE void ht_sts_two(unsigned s, float x, float y)
-{
-    ht_sts8(s, ht_as_uint(x), ht_as_uint(y));
-}
-
-HT_DEVICE void ht_sts_two(unsigned s, long long x, long long y)
-{
-    ht_sts16(s, make_uint4((unsigned)x, (unsigned)(x >> 32), (unsigned)y, (unsigned)(y >> 32)));
-}
-
-HT_DEVICE long long ht_make_i64(unsigned low, unsigned high)
-{
-    return (long long)((unsigned long long)high << 32 | low);
-}
-
-HT_DEVICE void ht_lds_one(unsigned s, float *v)
-{
-    *v = ht_lds4(s);
-}
-
-HT_DEVICE void ht_lds_one(unsigned s, long long *v)
-{
-    *v = ht_make_i64(ht_as_uint(ht_lds4(s)), ht_as_uint(ht_lds4(s + 4)));
-}
-
-HT_DEVICE void ht_lds_four(unsigned s, float *v)
-{
-    const uint4 x = ht_lds16(s);
-    v[0] = ht_as_float(x.x);
-    v[1] = ht_as_float(x.y);
-    v[2] = ht_as_float(x.z);
-    v[3] = ht_as_float(x.w);
-}
-
-HT_DEVICE void ht_lds_four(unsigned s, long long *v)
-{
-    const uint4 x = ht_lds16(s), y = ht_lds16(s + 16);
-    v[0] = ht_make_i64(x.x, x.y);
-    v[1] = ht_make_i64(x.z, x.w);
-    v[2] = ht_make_i64(y.x, y.y);
-    v[3] = ht_make_i64(y.z, y.w);
-}
 
 // arch/sm90_bf16_rs: warpgroup MMA on BF16 with A in registers and B written to shared memory by the block's threads, in either
 // orientation. PTX ISA 9.0, "wgmma.mma_async", "Asynchronous Warpgroup Level Matrix Instructions: register fragments, matrix
@@ -825,46 +527,12 @@ template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *ch
     }
 }
 
-// Exact sums: moves what exceeds a digit from one level to the level above (accum/carry_i32 has the same for mma.sync).
-template <int COUNT> HT_DEVICE void ht_carry_chain(int *above, int *level)
-{
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        above[i] += level[i] >> 8;
-        level[i] &= 255;
-    }
-}
-
 // scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
-
-// Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
-// into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
-// it. Exponents stop at -126, so that 2^e and its inverse are normal floats.
-HT_DEVICE int ht_row_exponent(int magnitude)
-{
-    const int binade = ((magnitude + SCALE_ROOM) >> 23) - 127;
-    const int e = binade < SCALE_LOW ? binade - SCALE_LOW : binade > SCALE_HIGH ? binade - SCALE_HIGH : 0;
-    if (magnitude >= HT_INFINITE)
-        return HT_NAN_ROW;
-    return e < -126 ? -126 : e;
-}
-
-HT_DEVICE float ht_pow2(int e)
-{
-    return ht_as_float((unsigned)(e + 127) << 23);
-}
-
-// v * 2^e for e in [-252, 254], in two steps so that each factor is a normal float.
-HT_DEVICE float ht_scale_pow2(float v, int e)
-{
-    const int half = e >> 1;
-    return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
-}
 
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
@@ -877,59 +545,6 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
     const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
     *sum = s;
     return off;
-}
-
-// A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
-// or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
-{
-    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
-}
-
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
-{
-    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
-}
-
-// What the lane `lanes` away has.
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
-{
-    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
-}
-
-HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
-{
-    return ht_ldg4(parts + at);
-}
-
-HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
-{
-    ht_stg4(parts + at, v);
-}
-
-// What a chain ends with, with the scales of its row and column (2^exponent) undone as far as a part needs it.
-HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent)
-{
-    return SCALES_ROWS ? ht_scale_pow2(v, exponent) : v;
-}
-
-// The product's element from the sum of all parts.
-HT_DEVICE float ht_finish(ht_sum v, int exponent)
-{
-    (void)exponent;
-    return v;
-}
-
-// ht_finish of ht_partial in steps, for scales far from the ends of FP32's range: the same bits. The number that is left to scale by its
-// column, whose scale this is, and its row.
-HT_DEVICE float ht_round(ht_sum v)
-{
-    return v;
-}
-
-HT_DEVICE float ht_round_scale(float column_scale)
-{
-    return column_scale;
 }
 
 // check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
@@ -974,27 +589,6 @@ HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row
     return spare >= 0;
 }
 
-// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_flag_is_set(const int *alarm)
-{
-    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
-    return (int)both == (int)(both >> 32);
-}
-
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
-{
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
-}
-
-// Brings what ht_range_check_needed will read close.
-HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
-{
-    if (g.a_any_flag) {
-        ht_prefetch(g.a_any_flag);
-        ht_prefetch(g.b_any_flag);
-    }
-}
-
 // scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (stage/split_in_smem), hold 24 bits exactly where a number is not
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
 // (ht_all_finite); what is too small must be looked for: products of nonzero numbers below 2^-50 could be subnormal. Twice
@@ -1023,13 +617,6 @@ template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v)
     for (int i = 0; i < COUNT; i++)
         zero = __fmaf_rn(v[i], 0.0f, zero);
     return zero == 0.0f;
-}
-
-// A chain of the tensor core joins the sum. What is rounded off is kept beside it.
-HT_DEVICE void ht_twosum_join(float *sum, float *compensation, const float *chain)
-{
-    for (int q = 0; q < D_REGS; q++)
-        compensation[q] = __fadd_rn(compensation[q], ht_add_exact(sum + q, chain[q]));
 }
 
 // What stands beside the sum joins it; beside it remains what that rounds off. Nothing where the sum is infinite or NaN.
@@ -1193,12 +780,6 @@ template <int ROWS, int PARTS> HT_DEVICE void ht_store_vectors(unsigned stage, c
 // A line's 16-byte pieces are exchanged (ht_bank_swizzle), so that 8 pieces of neighbouring lines meet no bank twice, as do the
 // 8-byte stores of half a warp.
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_ldmatrix_x4_trans(unsigned *r, unsigned s)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(s));
-}
 
 // x in the low half.
 HT_DEVICE unsigned ht_bf16_pair(float x, float y)
@@ -1226,59 +807,6 @@ HT_DEVICE void ht_split_pair(float x, float y, unsigned *slice)
         slice[s] = ht_bf16_pair(x, y);
         x = __fadd_rn(x, -ht_as_float(slice[s] << 16));
         y = __fadd_rn(y, -ht_as_float(slice[s] & 0xffff0000u));
-    }
-}
-
-// Cuts this thread's parts of a stage, looks at them and stores them.
-template <int ROWS, int PARTS, int THREADS, bool K_MAJOR>
-HT_DEVICE void ht_split_vectors(unsigned stage, const uint4 *part, const ht_source &from, ht_value_range *value_range)
-{
-    constexpr int PITCH = ht_pitch<ROWS, K_MAJOR>, PER_THREAD = K_MAJOR ? ROWS : BK;
-    constexpr int LINES = THREADS / (PITCH / 8); // a power of two, and from.line is below it
-    const unsigned to =
-        stage + (unsigned)(from.line * PITCH + (from.across & 4) * 2) + ((unsigned)(from.across / 8 * 16) ^ ht_bank_swizzle<PITCH>(from.line));
-#pragma unroll
-    for (int i = 0; i < PARTS; i++) {
-        if (PER_THREAD % LINES == 0 || from.line + i * LINES < PER_THREAD) {
-            const uint4 v = part[i];
-            unsigned first[SLICES], second[SLICES];
-            ht_observe(value_range, v.x);
-            ht_observe(value_range, v.y);
-            ht_observe(value_range, v.z);
-            ht_observe(value_range, v.w);
-            ht_split_pair(ht_as_float(v.x), ht_as_float(v.y), first);
-            ht_split_pair(ht_as_float(v.z), ht_as_float(v.w), second);
-#pragma unroll
-            for (int s = 0; s < SLICES; s++)
-                ht_sts8((to ^ ht_bank_swizzle<PITCH>(i * LINES)) + (unsigned)(i * LINES * PITCH + s * ROWS * BK * 2), first[s], second[s]);
-        }
-    }
-}
-
-// Where the piece begins that holds (row, k), one of them a multiple of 8; and from there the piece `rows` and `k`, multiples
-// of 16, further.
-template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_at(int row, int k)
-{
-    constexpr int PITCH = ht_pitch<ROWS, K_MAJOR>;
-    const int line = K_MAJOR ? row : k, across = K_MAJOR ? k : row;
-    return (unsigned)(line * PITCH) + ((unsigned)(across / 8 * 16) ^ ht_bank_swizzle<PITCH>(line));
-}
-
-template <int ROWS, bool K_MAJOR> HT_DEVICE unsigned ht_matrix_on(unsigned at, int rows, int k)
-{
-    const int lines = K_MAJOR ? rows : k, across = K_MAJOR ? k : rows;
-    return (at ^ (unsigned)(across * 2)) + (unsigned)(lines * ht_pitch<ROWS, K_MAJOR>);
-}
-
-// Four 8 x 8 matrices of every slice into four neighbouring registers; from slice to slice STRIDE registers.
-template <int ROWS, bool K_MAJOR, int STRIDE> HT_DEVICE void ht_load_matrices(unsigned *r, unsigned at)
-{
-#pragma unroll
-    for (int s = 0; s < SLICES; s++) {
-        if (K_MAJOR)
-            ht_ldmatrix_x4(r + s * STRIDE, at + (unsigned)(s * ROWS * BK * 2));
-        else
-            ht_ldmatrix_x4_trans(r + s * STRIDE, at + (unsigned)(s * ROWS * BK * 2));
     }
 }
 

@@ -29,7 +29,7 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 #error "this kernel needs compute capability 9.0, and no other"
 #endif
-#pragma nv_diag_suppress 177 // no kernel uses every primitive
+#pragma nv_diag_suppress 177 // not every overload is used
 #endif
 
 #ifndef HT_ABI_VERSION
@@ -178,33 +178,10 @@ constexpr int BM = 128, BN = 256, BK = 32, WM = 128, WN = 128, STAGES = 4,
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
 
-// What __launch_bounds__ takes second: blocks.
-constexpr int ht_bound(int, int blocks)
-{
-    return blocks;
-}
-
 template <int BYTES> HT_DEVICE unsigned ht_smem_base(void)
 {
     extern __shared__ __align__(1024) unsigned char ht_shared[];
     return (unsigned)__cvta_generic_to_shared(ht_shared);
-}
-
-HT_DEVICE void ht_barrier(void)
-{
-    __syncthreads();
-}
-
-// A barrier; whether any thread of the block says yes.
-HT_DEVICE bool ht_barrier_any(bool yes)
-{
-    return __syncthreads_or(yes) != 0;
-}
-
-// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
-template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
-{
-    return args;
 }
 
 HT_DEVICE uint4 ht_ldg16(const void *p)
@@ -212,53 +189,10 @@ HT_DEVICE uint4 ht_ldg16(const void *p)
     return __ldg((const uint4 *)p);
 }
 
-// What L2 is to do with what a load brings: as always, or give it up first, because more than L2 holds comes before it is read again.
-HT_DEVICE unsigned long long ht_l2_policy(bool passes)
-{
-    unsigned long long policy = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if (passes)
-        asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    else
-        asm("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-#endif
-    return policy;
-}
-
-HT_DEVICE uint4 ht_ldg16_by(const void *p, unsigned long long policy)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    uint4 v;
-    asm volatile("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(p), "l"(policy));
-    return v;
-#else
-    return ht_ldg16(p);
-#endif
-}
-
 // 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
 HT_DEVICE uint4 ht_ld16(const void *p)
 {
     return *(const uint4 *)p;
-}
-
-// The same for data that this SM asks for once: it takes no place in L1. Nothing is read, and the result is any, unless it is there: no branch.
-HT_DEVICE uint4 ht_ld16_once(const void *p, bool there)
-{
-    uint4 v;
-    asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
-                 "@there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(__cvta_generic_to_global(p)), "r"((int)there));
-    return v;
-}
-
-// Brings the line of p close.
-HT_DEVICE void ht_prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(__cvta_generic_to_global(p)));
 }
 
 HT_DEVICE float ht_ldg4(const float *p)
@@ -281,49 +215,9 @@ HT_DEVICE void ht_stg16(void *p, uint4 v)
     *(uint4 *)p = v;
 }
 
-// Eight bytes, aligned to them. As a vector: of a 64-bit integer made of packed halves ptxas 13.0 stored a wrong upper half.
-HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
-{
-    *(uint2 *)p = make_uint2(x, y);
-}
-
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     *p = v;
-}
-
-HT_DEVICE void ht_stg_i32(int *p, int v)
-{
-    *p = v;
-}
-
-HT_DEVICE void ht_stg_i64(long long *p, long long v)
-{
-    *p = v;
-}
-
-// One number from block to block of a launch, without any order between different numbers.
-HT_DEVICE int ht_ld_relaxed_i32(const int *p)
-{
-    int v;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
-    return v;
-}
-
-HT_DEVICE void ht_st_relaxed_i32(int *p, int v)
-{
-    asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory");
-}
-
-// Adds and returns what was there, without any order to other accesses.
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
-{
-    int old;
-    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(__cvta_generic_to_global(p)), "r"(v)
-                 : "memory");
-    return old;
 }
 
 HT_DEVICE uint4 ht_lds16(unsigned s)
@@ -355,14 +249,6 @@ HT_DEVICE void ht_sts4(unsigned s, float v)
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
 }
 
-// Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
-HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(s));
-}
-
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
 {
     return __shfl_xor_sync(0xffffffffu, v, lane_mask);
@@ -378,57 +264,11 @@ HT_DEVICE float ht_as_float(unsigned x)
     return __uint_as_float(x);
 }
 
-HT_DEVICE unsigned short ht_f16_rn(float x)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE unsigned short ht_f16_rz(float x)
-{
-    unsigned short h;
-    asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
-
-HT_DEVICE float ht_f16_value(unsigned short h)
-{
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-    return x;
-}
-
-// Of a pair of FP16 numbers: counts those of magnitude `least` (a pair too) or more in `count`, and leaves NaN in `odd` where
-// one is NaN or Inf. Both are pairs of FP16 numbers that begin with 0; counts are exact up to 2048.
-HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pair, unsigned least)
-{
-    asm("{\n"
-        ".reg .b32 t;\n"
-        "abs.f16x2 t, %2;\n"
-        "set.ge.f16x2.f16x2 t, t, %3;\n"
-        "add.rn.f16x2 %0, %0, t;\n"
-        "fma.rn.f16x2 %1, %2, %4, %1;\n"
-        "}"
-        : "+r"(*count), "+r"(*odd)
-        : "r"(pair), "r"(least), "r"(0u));
-}
-
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
 HT_DEVICE long long ht_opaque(long long x)
 {
     asm volatile("" : "+l"(x));
     return x;
-}
-
-template <class Args>
-static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
-                     void *stream, const Args &args)
-{
-    Args copy = args;
-    void *list[] = {&copy};
-    return (int)cudaLaunchKernel((const void *)kernel, dim3(gx, gy, gz), dim3(threads), list, (size_t)smem_bytes,
-                                 (cudaStream_t)stream);
 }
 
 template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_bytes)
@@ -460,10 +300,6 @@ HT_DEVICE void ht_pdl_wait(void)
 HT_DEVICE void ht_pdl_trigger(void)
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-
-HT_DEVICE void ht_pdl_assume_complete(void)
-{
 }
 
 template <class Args>
@@ -715,13 +551,6 @@ HT_DEVICE void ht_mma_f64_16816(double *d, const double *a, const double *b)
                    "d"(b[2]), "d"(b[3]));
 }
 
-// The same of 8 k.
-HT_DEVICE void ht_mma_f64_1688(double *d, const double *a, const double *b)
-{
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
-                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-}
 #endif
 
 // launch/cluster_2: two blocks that share panels. Instruction facts: PTX ISA 9.0, sections "mapa", "barrier.cluster",
@@ -792,16 +621,6 @@ template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *ch
     }
 }
 
-// Exact sums: moves what exceeds a digit from one level to the level above (accum/carry_i32 has the same for mma.sync).
-template <int COUNT> HT_DEVICE void ht_carry_chain(int *above, int *level)
-{
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        above[i] += level[i] >> 8;
-        level[i] &= 255;
-    }
-}
-
 // scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
@@ -836,38 +655,6 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
-
-// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
-HT_DEVICE float ht_add_exact(float *sum, float v)
-{
-    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
-    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
-    *sum = s;
-    return off;
-}
-
-// A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
-// or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
-{
-    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
-}
-
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
-{
-    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
-}
-
-// What the lane `lanes` away has.
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
-{
-    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
-}
-
-HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
-{
-    return ht_ldg4(parts + at);
-}
 
 HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 {
@@ -951,15 +738,6 @@ HT_DEVICE bool ht_flag_is_set(const int *alarm)
 HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
 {
     return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
-}
-
-// Brings what ht_range_check_needed will read close.
-HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
-{
-    if (g.a_any_flag) {
-        ht_prefetch(g.a_any_flag);
-        ht_prefetch(g.b_any_flag);
-    }
 }
 
 // check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
@@ -1138,14 +916,6 @@ template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, fl
 #pragma unroll 1
     for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * FALLBACK_WIDTH)
         ht_fallback_columns<UNROLL>(g, alpha, beta, entry, row0, col);
-}
-
-// scheme f16x3: the row is scaled by a power of two so that its absmax is near the top of FP16; both halves
-// are rounded to nearest and share that scale, so all three products may share one chain.
-HT_DEVICE void ht_split(float x, unsigned *slice)
-{
-    slice[0] = ht_f16_rn(x);
-    slice[1] = ht_f16_rn(__fadd_rn(x, -ht_f16_value((unsigned short)slice[0])));
 }
 
 HT_DEVICE float ht_combine(const float *acc)
