@@ -79,7 +79,8 @@ GEN_OBJ := $(GEN_SRC:%.c=out/obj/%.o)
 SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
 CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
-BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/main.c,$(wildcard bench/*.c)))
+BENCH_FOLDERS := io accuracy measure profile cmd # each includes only folders to its left
+BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/%/*.c))))
 TEMPLATES := $(wildcard templates/skeletons/* templates/hooks/*/* templates/vendor/*) runtime/ht_abi.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
@@ -230,11 +231,12 @@ out/obj/%.o: %.cpp out/obj/flags
 out/obj/runtime/sim/%.o: C_FLAGS += -O3 $(OWN_CALLS)
 out/obj/runtime/sim/%.o: CXX_FLAGS += -O3 $(OWN_CALLS)
 
-out/obj/bench/stamp.o: C_FLAGS += -include out/obj/build.h
-out/obj/bench/stamp.o: out/obj/build.h
+out/obj/bench/%.o: C_FLAGS += -iquote bench
+out/obj/bench/cmd/stamp.o: C_FLAGS += -include out/obj/build.h
+out/obj/bench/cmd/stamp.o: out/obj/build.h
 # The scripts of `halftone report` as strings in the command, which must not look for them where it is run.
-out/obj/bench/plot.o: C_FLAGS += -Iout/obj/bench
-out/obj/bench/plot.o: out/obj/bench/plot_scripts.h
+out/obj/bench/io/plot.o: C_FLAGS += -Iout/obj/bench
+out/obj/bench/io/plot.o: out/obj/bench/plot_scripts.h
 out/obj/bench/plot_scripts.h: bench/plots/error.gp bench/plots/histogram.gp
 	@mkdir -p $(@D)
 	@for s in error histogram; do echo "const char plot_$$s[] ="; \
@@ -303,32 +305,32 @@ $(SET)/halftone.h: $(SET)/manifest ;
 
 # What `halftone probe` measures with: every NVIDIA GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
 PROBE_TARGETS := arch=compute_75,code=compute_75 arch=compute_80,code=[sm_80,compute_80] arch=compute_90a,code=sm_90a
-PROBE_OBJ := $(if $(IS_HIP),,out/obj/bench/probe_kernels.o)
-out/obj/bench/probe_kernels.o: bench/probe_kernels.cu bench/probe.h bench/cli_error.h out/obj/nvcc
+PROBE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile/probe_kernels.o)
+out/obj/bench/profile/probe_kernels.o: bench/profile/probe_kernels.cu bench/profile/probe.h bench/io/cli_error.h out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
 # What hides the latency of launches when `halftone bench` times single calls.
-DELAY_OBJ := $(if $(IS_HIP),,out/obj/bench/delay_kernel.o)
-out/obj/bench/delay_kernel.o: bench/delay_kernel.cu bench/delay.h out/obj/nvcc
+DELAY_OBJ := $(if $(IS_HIP),,out/obj/bench/measure/delay_kernel.o)
+out/obj/bench/measure/delay_kernel.o: bench/measure/delay_kernel.cu bench/measure/delay.h out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
 # What `halftone profile` runs on the device, and the simulator's arithmetic that it holds against it.
-PROFILE_KERNELS := bench/profile_kernels.cu bench/profile.h bench/cli_error.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
-PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile_kernels.o)
-out/obj/bench/profile_kernels.o: $(PROFILE_KERNELS) out/obj/nvcc
+PROFILE_KERNELS := bench/profile/profile_kernels.cu bench/profile/profile.h bench/io/cli_error.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
+PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile/profile_kernels.o)
+out/obj/bench/profile/profile_kernels.o: $(PROFILE_KERNELS) out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
-out/obj/bench/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
+out/obj/bench/profile/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
 	@mkdir -p $(@D)
-	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -c $< -o $@)
+	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench -c $< -o $@)
 
-$(SET)/halftone: out/obj/bench/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
+$(SET)/halftone: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(DEVICE_LINK) -lm)
 
-$(SET)/halftone-sim: out/obj/bench/main.o $(BENCH_OBJ) out/obj/bench/profile_kernels-sim.o $(SET)/libhalftone-sim.a
+$(SET)/halftone-sim: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/bench/profile/profile_kernels-sim.o $(SET)/libhalftone-sim.a
 	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
 endif
 # ---- using it

@@ -21,5 +21,5 @@ build h200cluster f16x3 "$(pairs 64x128x32_wg64x64_s8 64x64x32_wg64x64_s8 128x12
 build h200cluster8 i8x6 "$(pairs 64x128x128_wg64x64_s3 64x64x128_wg64x64_s4 128x128x128_wg128x64_s2)"
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 [ -x out/toolchain/nvidia/cu13/bin/nvcc ] && nvcc=out/toolchain/nvidia/cu13/bin/nvcc
-"$nvcc" -arch=sm_90a -o "$bin/max_clusters" bench/max_clusters.cu
+"$nvcc" -arch=sm_90a -o "$bin/max_clusters" bench/measure/max_clusters.cu
 find "$bin" -type f -perm -100 -exec strip {} + 2>/dev/null || true # less to carry

@@ -15,7 +15,7 @@ done
 nvcc=$(command -v nvcc || echo out/toolchain/nvidia/cu13/bin/nvcc)
 "$nvcc" -x cu -std=c++17 -diag-suppress 177 -gencode 'arch=compute_80,code=[sm_80,compute_80]' \
     -DKERNEL=ht_f16x3_mma_128x128x32_w64x32_s3_sm80 -c tests/kernels/template_bits.cpp -o out/a800/obj/template_bits.o
-"$nvcc" -o "$bin/a800/template_bits" out/a800/obj/template_bits.o out/obj/bench/families.o out/obj/bench/threads.o out/a800/libhalftone.a -lm
+"$nvcc" -o "$bin/a800/template_bits" out/a800/obj/template_bits.o out/obj/bench/accuracy/families.o out/obj/bench/io/threads.o out/a800/libhalftone.a -lm
 cp out/bin/halftone-gen "$bin/"
 sh tests/package/vendored/on_gpu_prepare.sh "$bin"
 cp /usr/lib/*/libcmocka.so.0 "$bin/"

@@ -1,5 +1,5 @@
 # error.gp: error against n, log-log, one panel per family, one line per contender.
-# Reads report.tsv (columns: family exact n k rows contender frob ...), prints the picture. Part of the command (bench/plot.c).
+# Reads report.tsv (columns: family exact n k rows contender frob ...), prints the picture. Part of the command (bench/io/plot.c).
 # Given with -e: families = "uniform normal ...", contenders = "cublas-sgemm half ...", rows and columns of the grid.
 set terminal svg size 340 * columns, 260 * rows + 60 font "sans-serif,11" background "white"
 set datafile separator "\t"

@@ -9,7 +9,7 @@ FUZZ_API ?= --seconds 50
 FUZZ_FILES ?= --seconds 20
 FUZZ_GEN ?= out/bin/halftone-gen
 FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth fuzz)
-FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/npy.c bench/outfile.c bench/cli_error.c
+FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/io/npy.c bench/io/outfile.c bench/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%)
 
@@ -24,17 +24,17 @@ $(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) # before the sets, which are built beside
 
 out/test/fuzz/%.o: tests/fuzz/%.c out/obj/flags
 	@mkdir -p $(@D)
-	$(call run,CC,$<,$(CC) $(C_FLAGS) -c $< -o $@)
+	$(call run,CC,$<,$(CC) $(C_FLAGS) -iquote bench -c $< -o $@)
 
-out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/*.h)
+out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/*/*.h)
 	@mkdir -p $(@D)
-	$(call run,TEST,$@,$(SANITIZED) $(LDFLAGS) -o $@ $(FUZZ_NPY) -lm)
+	$(call run,TEST,$@,$(SANITIZED) -iquote bench $(LDFLAGS) -o $@ $(FUZZ_NPY) -lm)
 
 out/test/fuzz/halftone-gen: $(GEN_SRC) gen/cli/main.c $(wildcard gen/*/*.h) $(wildcard runtime/ht_*.h)
 	@mkdir -p $(@D)
 	$(call run,LINK,$@,$(SANITIZED) -iquote gen $(LDFLAGS) -o $@ $(filter %.c,$^))
 
-$(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/main.o $(FUZZ_OBJ) $(SET_TEST_OBJ)
+$(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/cmd/main.o $(FUZZ_OBJ) $(SET_TEST_OBJ)
 	@$(MAKE) generate GPU=$*
 	@$(MAKE) build-sim out/$*/fuzz-sim GPU=$*
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/families.h"
+#include "../../bench/accuracy/families.h"
 #include "../../runtime/ht_dev.h"
 
 static const uint32_t POISON = 0x7fc5a5a5; /* a NaN */

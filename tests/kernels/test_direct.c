@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/families.h"
-#include "../../bench/metrics.h"
+#include "../../bench/accuracy/families.h"
+#include "../../bench/accuracy/metrics.h"
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_pick.h"

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/certificate.h"
-#include "../../bench/f16x3_host.h"
-#include "../../bench/families.h"
+#include "../../bench/accuracy/certificate.h"
+#include "../../bench/accuracy/f16x3_host.h"
+#include "../../bench/accuracy/families.h"
 #include "../../runtime/ht_bound.h"
 
 enum { UNITS = 2, K_MOST = 1024 };

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/families.h"
-#include "../../bench/metrics.h"
-#include "../../bench/reference.h"
+#include "../../bench/accuracy/families.h"
+#include "../../bench/accuracy/metrics.h"
+#include "../../bench/accuracy/reference.h"
 
 enum { N = 96 };
 

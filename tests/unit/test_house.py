@@ -8,6 +8,7 @@ from conftest import ROOT
 
 # A folder of gen/ includes only itself and folders to its left, and of runtime/ only what both sides share.
 GEN_FOLDERS = ("base", "facts", "model", "plan", "emit", "cli")
+BENCH_FOLDERS = ["io", "accuracy", "measure", "profile", "cmd"]
 TEST_FOLDERS = ("unit", "sim", "kernels", "mutation", "package", "gpu", "golden", "fuzz", "dropin")
 LINES_OF_GEN, COLUMNS = 10884, 110
 SHARED_HEADERS = ("ht_abi.h", "ht_cost.h", "ht_bound.h", "halftone.h") # the last for the version
@@ -32,15 +33,23 @@ def test_top_level_is_what_the_house_says():
                      ".clang-format", ".gitignore", ".ci"}, names
 
 
-def test_gen_includes_only_folders_to_the_left():
+def only_to_the_left(folders, path, include):
+    """A folder includes itself and those before it in the list."""
+    folder = include.rpartition("/")[0] or path.parent.name
+    assert folders.index(folder) <= folders.index(path.parent.name), f"{path.relative_to(ROOT)} includes {include}"
+
+
+def test_gen_and_bench_include_only_folders_to_the_left():
     for path in sorted((ROOT / "gen").rglob("*.[ch]")):
-        level = GEN_FOLDERS.index(path.parent.name)
         for inc in includes(path):
-            folder, name = inc.rsplit("/", 1)
-            if folder == "../../runtime":
-                assert name in SHARED_HEADERS, f"{path.name} includes {inc}"
+            if inc.startswith("../../runtime/"):
+                assert inc.rsplit("/", 1)[1] in SHARED_HEADERS, f"{path.name} includes {inc}"
             else:
-                assert GEN_FOLDERS.index(folder) <= level, f"{path.name} includes {inc}"
+                only_to_the_left(GEN_FOLDERS, path, inc)
+    for folder in BENCH_FOLDERS:
+        for path in sorted((ROOT / "bench" / folder).glob("*.[ch]")):
+            for inc in includes(path):
+                assert inc.startswith("../../runtime/") or inc == "plot_scripts.h" or only_to_the_left(BENCH_FOLDERS, path, inc) is None
 
 
 def test_runtime_and_bench_keep_to_their_rooms():
@@ -160,7 +169,7 @@ def test_each_file_is_on_the_map_of_its_folder():
     """A file of a folder within (templates/hooks/accum/promote.cuh) goes by folder and name there (`accum/promote`); one of tests/ by
     its name, but for inputs and goldens."""
     within = sorted({p.parent.relative_to(ROOT).as_posix() for p in tracked() if p.relative_to(ROOT).parts[0] == "templates"})
-    within += [f"tests/{folder}" for folder in TEST_FOLDERS]
+    within += [f"tests/{folder}" for folder in TEST_FOLDERS] + [f"bench/{folder}" for folder in BENCH_FOLDERS]
     for folder in (*within, "runtime", "runtime/sim", "dropin", "tests", "bench"):
         page = next(p / "README.md" for p in (ROOT / folder, *(ROOT / folder).parents) if (p / "README.md").exists() and p.name != "vendor")
         words = [n for span in re.findall(r"`([^`]+)`|\]\(([^)]+)\)", page.read_text()) for word in "".join(span).split() for n in names(word.rstrip(",;"))]

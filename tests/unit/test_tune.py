@@ -115,6 +115,9 @@ def test_again_takes_the_times_of_a_table(table, tmp_path):
     def summary(path):
         return {l.split()[0]: l.split() for l in tune("--again", path).stdout.splitlines() if not l.startswith("#")}
     edited, text = tmp_path / "t.tsv", table.read_text()
+    for r in rows(table): # the other shape decides nothing, however busy the machine was
+        if r["m"] != "64":
+            text = text.replace("\t".join(r.values()) + "\n", "\t".join({**r, "measured_us": "1"}.values()) + "\n")
     pick = next(r for r in rows(table) if r["scheme"] == "f16x3" and r["pick"] == "1" and r["m"] == "64")
     other = next(r for r in rows(table) if r["scheme"] == "f16x3" and r["pick"] == "0" and r["m"] == "64" and r["variant"] == "-")
     lines = text.splitlines(keepends=True)

@@ -1,0 +1,628 @@
+/* cmd_bench: `halftone bench`: TFLOPS of every scheme, end to end and kernel only, beside cuBLAS in the same
+ * run. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/args.h"
+#include "cmd/bench_operands.h"
+#include "cmd/cmd.h"
+#include "cmd/methods.h"
+#include "accuracy/families.h"
+#include "measure/cast16.h"
+#include "measure/baseline_fp32.h"
+#include "io/outfile.h"
+#include "io/progress.h"
+#include "io/shapes.h"
+#include "cmd/stamp.h"
+#include "measure/timing.h"
+#include "io/tsv.h"
+
+enum {
+    SIZES_MOST = 32,
+    TRANS_MOST = 4,
+    SAMPLED_ROWS = 64,
+    SINGLES = 7,
+    PAD_MOST = 4096,
+    COMMENT_BYTES = 2048
+};
+
+/* end: end to end with packing; kernel: from packed operands; single: one call in an idle device, the others sustained. least
+ * and most are over the batches, or the single calls, of one measurement. */
+static const struct tsv_column bench_columns[] = {{"m", 1},
+                                                  {"n", 1},
+                                                  {"k", 1},
+                                                  {"trans", 1},
+                                                  {"pad", 0},
+                                                  {"contender", 1},
+                                                  {"kernel", 1},
+                                                  {"end_tflops", 1},
+                                                  {"end_least", 0},
+                                                  {"end_most", 0},
+                                                  {"kernel_tflops", 1},
+                                                  {"kernel_least", 0},
+                                                  {"kernel_most", 0},
+                                                  {"end_single_tflops", 1},
+                                                  {"end_single_least", 0},
+                                                  {"end_single_most", 0},
+                                                  {"kernel_single_tflops", 1},
+                                                  {"end_single/sgemm", 1},
+                                                  {"end/sgemm", 1},
+                                                  {"kernel/sgemm", 0},
+                                                  {"end/tf32", 1},
+                                                  {"end/fp16", 0},
+                                                  {"limit_tflops", 1},
+                                                  {"of_limit", 1},
+                                                  {"pack_gbps", 1},
+                                                  {"pack/copy", 1},
+                                                  {"pack_us", 0},
+                                                  {"pack_single_us", 0},
+                                                  {"frob", 1},
+                                                  {"grade", 1},
+                                                  {"spread_%", 1},
+                                                  {"predicted_us", 0},
+                                                  {"clock_mhz", 1},
+                                                  {"power_w", 1}};
+
+struct bench {
+    struct session session;
+    struct baseline *yardstick;
+    struct device_info *facts;
+    const char *out;
+    struct stamp stamp;
+    struct shape_list shapes;
+    const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
+    int transes;
+    bool times[BASELINE_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
+    const struct family *family;
+    int64_t pad; /* leading dimensions of A and B are their rows and this */
+    struct methods contenders;
+    int all_kernels;
+    struct timing_plan plan;
+    struct tsv table;
+    struct progress progress;
+    char comments[COMMENT_BYTES];
+};
+
+/* One shape: both sides work on the same device memory. */
+struct round {
+    struct bench *bench;
+    struct shape shape;
+    const char *trans;
+    float *a, *b, *whole, *sample;
+    struct reference reference;
+    struct metrics_truth truth;
+    struct session_problem problem;
+    struct cast16 half, brain; /* FP16 and BF16 for cuBLAS */
+    enum baseline_mode mode;
+    double baseline_tflops[BASELINE_TIMED]; /* -1: not measured */
+    double sgemm_single_tflops;
+    double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
+};
+
+/* What one row shows; negative: n/a. */
+struct line {
+    const char *contender, *kernel;
+    struct timing end, product, pack;
+    double predicted_us, pack_bytes;
+    double limit_tflops; /* of the product alone: what cuBLAS reaches on the slices' type over their products */
+};
+
+static double tflops(const struct round *r, double seconds) {
+    return seconds > 0 ? 2.0 * (double)r->shape.m * (double)r->shape.n * (double)r->shape.k / seconds / 1e12
+                       : -1;
+}
+
+static double share(double part, double whole) {
+    return part >= 0 && whole > 0 ? part / whole : -1;
+}
+
+static void speed_cells(struct tsv *t, const struct round *r, const struct timing *timing) {
+    tsv_measured(t, tflops(r, timing->median_s), 4);
+    tsv_measured(t, tflops(r, timing->most_s), 4);
+    tsv_measured(t, tflops(r, timing->least_s), 4);
+}
+
+static void single_cells(struct tsv *t, const struct round *r, const struct line *l) {
+    const double end = tflops(r, l->end.single.median_s);
+    tsv_measured(t, end, 4);
+    tsv_measured(t, tflops(r, l->end.single.most_s), 4);
+    tsv_measured(t, tflops(r, l->end.single.least_s), 4);
+    tsv_measured(t, tflops(r, l->product.single.median_s), 4);
+    tsv_measured(t, share(end, r->sgemm_single_tflops), 4);
+}
+
+/* The result of the contender must be in problem.c. */
+static int add_line(struct round *r, const struct line *l, struct cli_error *f) {
+    struct bench *b = r->bench;
+    struct tsv *t = &b->table;
+    struct metrics e;
+    if (session_problem_result(&r->problem, r->whole, f) != 0)
+        return -1;
+    reference_sample(&r->reference, r->whole, r->shape.m, r->sample);
+    metrics_compute(&r->truth, r->sample, &e);
+    const double *yard = r->baseline_tflops;
+    double end = tflops(r, l->end.median_s), product = tflops(r, l->product.median_s);
+    double pack_gbps = l->pack.median_s > 0 ? l->pack_bytes / l->pack.median_s / 1e9 : -1;
+    double spread = l->end.median_s > 0 ? 100 * (l->end.most_s - l->end.least_s) / l->end.median_s : -1;
+    tsv_integer(t, r->shape.m);
+    tsv_integer(t, r->shape.n);
+    tsv_integer(t, r->shape.k);
+    tsv_text(t, r->trans);
+    tsv_integer(t, b->pad);
+    tsv_text(t, l->contender);
+    tsv_text(t, l->kernel);
+    speed_cells(t, r, &l->end);
+    speed_cells(t, r, &l->product);
+    single_cells(t, r, l);
+    tsv_measured(t, share(end, yard[BASELINE_SGEMM]), 4);
+    tsv_measured(t, share(product, yard[BASELINE_SGEMM]), 4);
+    tsv_measured(t, share(end, yard[BASELINE_TF32]), 3);
+    tsv_measured(t, share(end, yard[BASELINE_FP16]), 3);
+    tsv_measured(t, l->limit_tflops, 4);
+    tsv_measured(t, share(product, l->limit_tflops), 3);
+    tsv_measured(t, pack_gbps, 4);
+    tsv_measured(t, share(pack_gbps, r->copy_gbps), 3);
+    tsv_measured(t, l->pack.median_s * 1e6, 4);
+    tsv_measured(t, l->pack.single.median_s * 1e6, 4);
+    tsv_real(t, e.frob, 3);
+    tsv_real(t, e.grade, 3);
+    tsv_measured(t, spread, 2);
+    tsv_measured(t, l->predicted_us, 5);
+    tsv_measured(t, l->end.clock_mhz, 4);
+    tsv_measured(t, l->end.power_watts < 0 ? -1 : floor(l->end.power_watts + 0.5), 4);
+    tsv_end_row(t);
+    return 0;
+}
+
+static int call_yardstick(void *context, struct cli_error *f) {
+    const struct round *r = context;
+    const struct session_problem *p = &r->problem;
+    const int half = r->mode == BASELINE_FP16, brain = r->mode == BASELINE_BF16;
+    const void *a = half ? r->half.a : brain ? r->brain.a : p->a, *b = half ? r->half.b : brain ? r->brain.b : p->b;
+    const int status = baseline_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a,
+                                          p->lda, b, p->ldb, p->c);
+    return status == 0 ? 0
+                       : cli_error_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
+                                   baseline_names[r->mode], status);
+}
+
+/* Call contexts for timing: engine and problem. */
+static int call_multiply(void *context, struct cli_error *f) {
+    struct round *r = context;
+    return session_multiply(&r->bench->session, &r->problem, f);
+}
+
+static int call_pack(void *context, struct cli_error *f) {
+    struct round *r = context;
+    return session_pack(&r->bench->session, &r->problem, f);
+}
+
+static int call_packed(void *context, struct cli_error *f) {
+    struct round *r = context;
+    return session_multiply_packed(&r->bench->session, &r->problem, f);
+}
+
+static void step(struct round *r, const char *contender) {
+    char what[200];
+    snprintf(what, sizeof what, "%lld x %lld x %lld %s %s", (long long)r->shape.m, (long long)r->shape.n,
+             (long long)r->shape.k, r->trans, contender);
+    progress_step(&r->bench->progress, what);
+}
+
+static int run_yardsticks(struct round *r, struct cli_error *f) {
+    for (int mode = 0; mode < BASELINE_TIMED; mode++)
+        r->baseline_tflops[mode] = -1;
+    r->sgemm_single_tflops = -1;
+    for (int mode = 0; mode < BASELINE_TIMED; mode++) {
+        if (!r->bench->times[mode])
+            continue;
+        struct line l = {baseline_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
+        r->mode = (enum baseline_mode)mode;
+        step(r, l.contender);
+        if (timing_measure(&r->bench->plan, call_yardstick, r, &l.end, f) != 0)
+            return -1;
+        r->baseline_tflops[mode] = tflops(r, l.end.median_s);
+        if (mode == BASELINE_SGEMM)
+            r->sgemm_single_tflops = tflops(r, l.end.single.median_s);
+        l.product = l.end;
+        if (add_line(r, &l, f) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What packing must move for one operand: every element read once, every panel byte written once. */
+static double pack_bytes(const struct ht_set_desc *set, const char *scheme, int64_t rows, int64_t k) {
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
+        const double padded = 64.0 * 64.0 * (double)(ht_ceil_div(rows, 64) * ht_ceil_div(k, 64));
+        if (strcmp(s->name, scheme) == 0)
+            return 4.0 * (double)rows * (double)k + padded * s->slices * s->slice_bytes;
+    }
+    return 0;
+}
+
+/* The limit of bench/RESULTS.md: the vendor's rate for the slices' type, same round, over the products; -1: not timed (INT8, no cuBLAS), or
+ * nothing is timed alone. */
+static double limit_of(const struct round *r, const struct ht_set_desc *set, const char *scheme) {
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
+        const bool brain = strncmp(s->name, "bf16", 4) == 0;
+        const enum baseline_mode mode = s->slice_bytes == 4 ? BASELINE_TF32 : brain ? BASELINE_BF16 : BASELINE_FP16;
+        if (strcmp(s->name, scheme) == 0 && s->pack != NULL && s->slice_bytes > 1 && r->baseline_tflops[mode] > 0)
+            return r->baseline_tflops[mode] / s->products;
+    }
+    return -1;
+}
+
+/* Packing alone and the product of packed operands; an accuracy has none, but the scheme that it chose has. */
+static int time_pieces(struct round *r, struct line *l, const char *kernel, const char *chosen, struct cli_error *f) {
+    struct bench *b = r->bench;
+    const bool by_accuracy = session_accuracy_of(l->contender) != NULL;
+    if (by_accuracy && session_select(&b->session, chosen, kernel, f) != 0)
+        return -1;
+    if (b->session.packs &&
+        (session_pack_prepare(&b->session, &r->problem, f) != 0 ||
+         timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
+         timing_measure(&b->plan, call_packed, r, &l->product, f) != 0))
+        return -1;
+    return by_accuracy ? session_select(&b->session, l->contender, kernel, f) : 0;
+}
+
+/* kernel NULL: the library's pick; kernels that read the matrices themselves have no pieces. The end-to-end call comes last, so that its result is what is judged. */
+static int run_scheme(struct round *r, const char *contender, const char *kernel, struct cli_error *f) {
+    struct bench *b = r->bench;
+    const struct ht_set_desc *set = b->session.set;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, -1};
+    step(r, kernel != NULL ? kernel : contender);
+    if (session_select(&b->session, contender, kernel, f) != 0 ||
+        session_query(&b->session, &r->problem, &plan, f) != 0 ||
+        (plan.pack_ns > 0 && time_pieces(r, &l, kernel, plan.scheme, f) != 0) ||
+        timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
+        return -1;
+    l.kernel = plan.kernel;
+    l.predicted_us = (double)plan.predicted_ns / 1000.0;
+    l.pack_bytes = pack_bytes(set, plan.scheme, r->shape.m, r->shape.k) +
+                   pack_bytes(set, plan.scheme, r->shape.n, r->shape.k);
+    l.limit_tflops = limit_of(r, set, plan.scheme);
+    return add_line(r, &l, f);
+}
+
+static int run_schemes(struct round *r, struct cli_error *f) {
+    struct bench *b = r->bench;
+    int status = 0;
+    for (int i = 0; i < b->contenders.count && status == 0; i++) {
+        if (!b->all_kernels)
+            status = run_scheme(r, b->contenders.name[i], NULL, f);
+        for (int k = 0; b->all_kernels && k < b->session.set->kernels && status == 0; k++)
+            if (strcmp(b->session.set->kernel[k].scheme, b->contenders.name[i]) == 0)
+                status = run_scheme(r, b->contenders.name[i], b->session.set->kernel[k].name, f);
+    }
+    return status;
+}
+
+static void round_close(struct round *r) {
+    cast16_close(&r->half);
+    cast16_close(&r->brain);
+    session_problem_close(&r->problem);
+    reference_free(&r->reference);
+    free(r->a);
+    free(r->b);
+    free(r->whole);
+    free(r->sample);
+}
+
+/* One operand as it is stored, with the family's numbers in it: *ld x columns. */
+static float *make_matrix(const struct round *r, char which, int64_t *ld, int64_t *count) {
+    const int is_a = which == 'A', is_trans = r->trans[is_a ? 0 : 1] == 'T';
+    const int64_t rows = is_a ? r->shape.m : r->shape.k, cols = is_a ? r->shape.k : r->shape.n;
+    *ld = (is_trans ? cols : rows) + r->bench->pad;
+    *count = *ld * (is_trans ? rows : cols);
+    float *x = calloc((size_t)*count, sizeof(float));
+    if (x != NULL)
+        family_fill_op(r->bench->family, 1, which, is_trans ? 'T' : 'N', r->shape.m, r->shape.n, r->shape.k, x, *ld);
+    return x;
+}
+
+static int round_open(struct round *r, struct bench *b, const struct shape *s, const char *trans,
+                      struct cli_error *f) {
+    const char ta = trans[0], tb = trans[1];
+    int64_t lda, ldb, a_count, b_count;
+    memset(r, 0, sizeof *r);
+    r->bench = b;
+    r->shape = *s;
+    r->trans = trans;
+    r->a = make_matrix(r, 'A', &lda, &a_count);
+    r->b = make_matrix(r, 'B', &ldb, &b_count);
+    r->whole = malloc((size_t)(s->m * s->n) * sizeof(float));
+    r->sample = malloc((size_t)(SAMPLED_ROWS * s->n) * sizeof(float));
+    if (r->a == NULL || r->b == NULL || r->whole == NULL || r->sample == NULL)
+        return cli_error_memory(f, 4.0 * (double)(a_count + b_count + s->m * s->n), "matrices");
+    if (reference_make(&r->reference, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, SAMPLED_ROWS, 0) != 0)
+        return cli_error_memory(f, 32.0 * (double)(SAMPLED_ROWS * s->n), "a reference");
+    r->truth = reference_truth(&r->reference);
+    if (session_problem_open(&r->problem, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, f) != 0)
+        return -1;
+    if (b->times[BASELINE_FP16] && cast16_open(&r->half, BASELINE_FP16, r->a, a_count, r->b, b_count, f) != 0)
+        return -1;
+    return b->times[BASELINE_BF16] ? cast16_open(&r->brain, BASELINE_BF16, r->a, a_count, r->b, b_count, f) : 0;
+}
+
+/* A and B, each into the same buffer: what packing at least moves, with the same data. */
+struct copy {
+    const struct round *round;
+    void *to;
+};
+
+static int call_copy(void *context, struct cli_error *f) {
+    const struct copy *c = context;
+    const struct session_problem *p = &c->round->problem;
+    const struct device_info *facts = c->round->bench->facts;
+    const size_t a_bytes = (size_t)(p->m * p->k) * sizeof(float),
+                 b_bytes = (size_t)(p->k * p->n) * sizeof(float);
+    return device_info_copy(facts, c->to, p->a, a_bytes) == 0 &&
+                   device_info_copy(facts, (char *)c->to + a_bytes, p->b, b_bytes) == 0
+               ? 0
+               : cli_error_set(f, "device copy failed");
+}
+
+/* Not being able to measure it is no failure: the columns then say n/a. */
+static double measure_copy(const struct round *r) {
+    const struct bench *b = r->bench;
+    const struct shape *s = &r->shape;
+    const size_t bytes = (size_t)(s->m * s->k + s->k * s->n) * sizeof(float);
+    struct copy c = {r, NULL};
+    struct cli_error ignored;
+    struct timing timing = timing_none;
+    if (!b->session.device.simulated && b->facts != NULL && ht_dev_alloc(&c.to, bytes) == HT_DEV_OK)
+        (void)timing_measure(&b->plan, call_copy, &c, &timing, &ignored);
+    (void)ht_dev_free(c.to);
+    return timing.median_s > 0 ? 2.0 * (double)bytes / timing.median_s / 1e9 : -1;
+}
+
+/* The file is written after every shape, so that an interrupted run keeps what it measured; a pipe gets it once. */
+static int run_shape(struct bench *b, const struct shape *s, const char *trans, struct cli_error *f) {
+    struct round r;
+    int status = round_open(&r, b, s, trans, f);
+    if (status == 0)
+        status = run_yardsticks(&r, f);
+    if (status == 0) {
+        r.copy_gbps = measure_copy(&r);
+        status = run_schemes(&r, f);
+    }
+    if (status == 0 && b->out != NULL && !outfile_is_stream(b->out))
+        status = tsv_write(&b->table, b->out, b->comments, f);
+    round_close(&r);
+    return status;
+}
+
+static void make_comments(struct bench *b) {
+    char head[STAMP_BYTES];
+    stamp_write(head, &b->stamp, &b->session, b->yardstick, b->facts);
+    snprintf(
+        b->comments, sizeof b->comments,
+        "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
+        "and most "
+        "over the batches\n"
+        "# end: with packing; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
+        "# limit_tflops: cublas-fp16, -bf16 or -tf32, whichever has the scheme's slices, over its products; of_limit: "
+        "kernel TFLOPS over that; errors of %d rows against FP64\n"
+        "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
+        "same call, queued behind a delay that hides launch latency; all contenders alike\n"
+        "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
+        "round, "
+        "bytes read and written%s\n",
+        head, b->family->text, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds,
+        b->session.device.simulated
+            ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
+            : "");
+}
+
+static int count_steps(const struct bench *b) {
+    int kernels = 0, yardsticks = 0;
+    for (int mode = 0; mode < BASELINE_TIMED; mode++)
+        yardsticks += b->times[mode];
+    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
+        for (int k = 0; k < b->session.set->kernels; k++)
+            kernels += strcmp(b->session.set->kernel[k].scheme, b->contenders.name[i]) == 0;
+    return b->shapes.count * b->transes * (yardsticks + (b->all_kernels ? kernels : b->contenders.count));
+}
+
+static int run_all(struct bench *b, struct cli_error *f) {
+    const char *why = "the simulator has no vendor library";
+    int status = 0;
+    b->plan.simulated = b->session.device.simulated;
+    if (!b->session.device.simulated) {
+        b->facts = device_info_open();
+        b->yardstick = baseline_open(&why);
+    }
+    b->plan.facts = b->facts;
+    b->plan.singles = SINGLES;
+    make_comments(b);
+    if (b->session.device.simulated)
+        fputs("halftone bench: this is the simulator, whose times say nothing of a GPU; the command `halftone`, built with nvcc, "
+              "measures one\n",
+              stderr);
+    fputs(b->comments, stdout);
+    if (b->yardstick == NULL) {
+        memset(b->times, 0, sizeof b->times);
+        printf("# cuBLAS columns are n/a: %s\n", why);
+    }
+    fflush(stdout);
+    tsv_init(&b->table, bench_columns, (int)(sizeof bench_columns / sizeof bench_columns[0]));
+    progress_start(&b->progress, count_steps(b));
+    for (int i = 0; i < b->shapes.count && status == 0; i++)
+        for (int t = 0; t < b->transes && status == 0; t++)
+            status = run_shape(b, &b->shapes.shape[i], b->trans[t], f);
+    progress_end(&b->progress);
+    struct cli_error print_fault; /* what was measured before a failure is still shown */
+    if (tsv_print(&b->table, stdout, &print_fault) != 0 && status == 0) {
+        *f = print_fault;
+        status = -1;
+    }
+    if (status == 0 && b->out != NULL && outfile_is_stream(b->out))
+        status = tsv_write(&b->table, b->out, b->comments, f);
+    if (status == 0 && b->out != NULL)
+        fprintf(outfile_remarks(b->out), "wrote %s\n", b->out);
+    tsv_free(&b->table);
+    baseline_close(b->yardstick);
+    device_info_close(b->facts);
+    return status;
+}
+
+/* The names of kernels are found by the scheme's name. */
+static int check_names(const struct bench *b, struct cli_error *f) {
+    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
+        if (strcmp(b->contenders.name[i], "auto") == 0 || session_accuracy_of(b->contenders.name[i]) != NULL)
+            return cli_error_usage(f, "--kernels all needs scheme names, not %s; `halftone info` lists them",
+                               b->contenders.name[i]);
+    return 0;
+}
+
+static int choose_trans(struct bench *b, const char *text, struct name_list *names, struct cli_error *f) {
+    static const char *const known[TRANS_MOST] = {"NN", "NT", "TN", "TT"};
+    if (args_names("--trans", text, names, f) != 0)
+        return -1;
+    for (int i = 0; i < names->count; i++) {
+        int found = 0;
+        while (found < TRANS_MOST && strcmp(known[found], names->name[i]) != 0)
+            found++;
+        if (found == TRANS_MOST || b->transes == TRANS_MOST)
+            return cli_error_usage(f, "--trans: '%s' is none of NN, NT, TN, TT, or one too many", names->name[i]);
+        b->trans[b->transes++] = known[found];
+    }
+    return 0;
+}
+
+/* NULL: all of them. */
+static int choose_yardsticks(struct bench *b, const char *text, struct cli_error *f) {
+    struct name_list names = {NULL, NULL, 0};
+    int status = text != NULL ? args_names("--yardsticks", text, &names, f) : 0;
+    for (int mode = 0; mode < BASELINE_TIMED; mode++)
+        b->times[mode] = text == NULL;
+    for (int i = 0; i < names.count && status == 0; i++) {
+        int mode = 0;
+        while (mode < BASELINE_TIMED && strcmp(baseline_names[mode] + strlen("cublas-"), names.name[i]) != 0)
+            mode++;
+        if (mode < BASELINE_TIMED)
+            b->times[mode] = true;
+        else
+            status = cli_error_usage(f, "--yardsticks: '%s' is none of sgemm, tf32, fp16, bf16", names.name[i]);
+    }
+    args_names_free(&names);
+    return status;
+}
+
+static int choose_shapes(struct bench *b, const char *sizes, const char *file, struct cli_error *f) {
+    int64_t size[SIZES_MOST];
+    int count = 0;
+    if (file != NULL && shapes_read(&b->shapes, file, f) != 0)
+        return -1;
+    if (sizes == NULL && file != NULL)
+        return 0;
+    if (sizes == NULL)
+        sizes = b->session.device.simulated ? "64" : "1024,2048,4096,8192";
+    if (args_numbers("--sizes", sizes, 1, 65536, size, SIZES_MOST, &count, f) != 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (shapes_add(&b->shapes, size[i], size[i], size[i], f) != 0)
+            return -1;
+    return 0;
+}
+
+static int run(int argc, char **argv, struct cli_error *f) {
+    struct bench b;
+    const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
+    const char *trans = "NN", *pad = "0", *yardsticks = NULL, *operands = NULL, *family = "uniform";
+    struct name_list trans_names = {NULL, NULL, 0};
+    int count = 0, pads = 0;
+    memset(&b, 0, sizeof b);
+    b.stamp = stamp_built();
+    const struct option options[] = {{"--sizes", &sizes, NULL},
+                                     {"--shapes", &file, NULL},
+                                     {"--schemes", &schemes, NULL},
+                                     {"--accuracy", &accuracies, NULL},
+                                     {"--kernels", &kernels, NULL},
+                                     {"--seconds", &seconds, NULL},
+                                     {"--out", &b.out, NULL},
+                                     {"--commit", &b.stamp.commit, NULL},
+                                     {"--toolkit", &b.stamp.toolkit, NULL},
+                                     {"--trans", &trans, NULL},
+                                     {"--yardsticks", &yardsticks, NULL},
+                                     {"--pad", &pad, NULL},
+                                     {"--family", &family, NULL},
+                                     {"--operands", &operands, NULL},
+                                     {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
+        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
+        args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0)
+        return -1;
+    if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
+        return cli_error_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
+    b.all_kernels = strcmp(kernels, "all") == 0;
+    b.family = family_find(family);
+    if (b.family == NULL)
+        return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", family);
+    const int shaped = sizes != NULL || file != NULL || b.all_kernels || b.pad != 0 || strcmp(trans, "NN") != 0;
+    if (operands != NULL && (shaped || yardsticks != NULL || strcmp(family, "uniform") != 0))
+        return cli_error_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad, "
+                              "--family and --yardsticks");
+    int status = outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
+    if (status == 0 && operands != NULL) {
+        const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
+        status = bench_operands_run(&what, &b.session, f);
+        session_close(&b.session);
+    } else if (status == 0) {
+        status = choose_shapes(&b, sizes, file, f);
+        if (status == 0)
+            status = methods_choose(&b.contenders, &b.session, false, schemes, accuracies, f);
+        if (status == 0)
+            status = check_names(&b, f);
+        if (status == 0)
+            status = choose_trans(&b, trans, &trans_names, f);
+        if (status == 0)
+            status = choose_yardsticks(&b, yardsticks, f);
+        if (status == 0)
+            status = run_all(&b, f);
+        session_close(&b.session);
+    }
+    shapes_free(&b.shapes);
+    methods_free(&b.contenders);
+    args_names_free(&trans_names);
+    return status;
+}
+
+const struct command cmd_bench = {
+    "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
+    "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
+    "                      [--kernels pick|all] [--seconds S]\n"
+    "                      [--trans NN,NT,TN,TT] [--pad P] [--yardsticks sgemm,tf32,fp16,bf16]\n"
+    "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n"
+    "       halftone bench --operands DIR [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
+    "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
+    "data\n"
+    "(uniform[-1,1], or another family): single, that is 7 calls one by one in an idle device, each queued behind a delay that hides the\n"
+    "latency of launches, and sustained, back to back for S seconds in 9 batches after a warm-up. Prints medians end to\n"
+    "end (with packing) and from packed operands, ratios, packing against a device copy of A and B, errors "
+    "of 64\n"
+    "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n"
+    "With --operands the products are stored ones, for example those of a model (bench/real_data.py writes them): speed and\n"
+    "errors of auto, bf16x6u, f16x3 (or --schemes) beside SGEMM on the same data, and what each comes to in sum.\n\n"
+    "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
+    "  --accuracy     what halftone_set_accuracy takes, beside --schemes; kernel-only figures are of the scheme it "
+    "gives\n"
+    "  --family F     of inputs (default uniform)\n"
+    "  --kernels all  every kernel of the schemes by name, ablation variants included (default: the "
+    "library's pick)\n"
+    "  --seconds S    per measurement (default 0.5)\n"
+    "  --trans LIST   every shape with each of these (default NN)\n"
+    "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
+    "  --yardsticks LIST  which of cuBLAS' modes (default all)\n"
+    "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
+    "  --operands DIR .npy files and their manifest operands.tsv\n"
+    "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
+    run, 1};

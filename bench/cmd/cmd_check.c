@@ -1,0 +1,336 @@
+/* cmd_check: `halftone check`: what `auto` would do with two matrices, and what of their numbers decides it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/ht_pick.h"
+#include "io/args.h"
+#include "cmd/cmd.h"
+#include "accuracy/data_check.h"
+#include "accuracy/families.h"
+#include "measure/operands.h"
+#include "io/outfile.h"
+#include "io/progress.h"
+#include "cmd/stamp.h"
+#include "measure/sample_problem.h"
+#include "io/tsv.h"
+
+enum { BLOCK_ROWS = 64, HEAD_BYTES = STAMP_BYTES + 1024, SMALL_BLOCK = 16 };
+
+static const struct tsv_column columns[] = {{"data", 1},
+                                            {"m", 1},
+                                            {"n", 1},
+                                            {"k", 1},
+                                            {"scheme", 1},
+                                            {"small_a", 1},
+                                            {"small_b", 1},
+                                            {"zero_a", 0},
+                                            {"zero_b", 0},
+                                            {"refused", 1},
+                                            {"elements", 0},
+                                            {"fail_4", 1},
+                                            {"fail_16", 1},
+                                            {"fail_64", 1},
+                                            {"tiles_16", 1},
+                                            {"tiles_few", 0},
+                                            {"tiles_some", 0},
+                                            {"tiles_many", 0},
+                                            {"clean_rows_a", 0},
+                                            {"clean_rows_b", 0}};
+
+struct check {
+    struct session session;
+    const char *path[2], *folder, *families, *out;
+    int64_t rows, n, k;
+    struct pair pair;
+    struct tsv table;
+    struct progress progress;
+    char head[HEAD_BYTES];
+};
+
+static struct data_view view_of(const struct pair *p, int which) {
+    const int is_a = which == 0;
+    const struct npy_matrix *x = &p->x[which];
+    /* Steps of the stored matrix, then of op(X), then of rows along which k runs: rows of op(A), columns of
+     * op(B). */
+    const int64_t down = x->column_major ? 1 : x->cols, right = x->column_major ? x->rows : 1;
+    const int64_t op_down = p->transposed[which] ? right : down,
+                  op_right = p->transposed[which] ? down : right;
+    return is_a ? (struct data_view){x->data, pair_rows(p, 0), op_down, op_right}
+                : (struct data_view){x->data, pair_cols(p, 1), op_right, op_down};
+}
+
+/* As a call that packs both operands has them. */
+static struct data_rules rules_of(const struct check *c, int64_t m, int64_t n, int64_t k) {
+    const struct ht_set_desc *set = c->session.set;
+    const struct ht_scheme_desc *s = ht_find_scheme(set, set->auto_first);
+    struct data_rules rules = {
+        .piece_k = k, .group_rows = SMALL_BLOCK, .unit = CERTIFICATE_KEEPS, .rows_most = c->rows};
+    if (s == NULL || s->pack_tiles == 0)
+        return rules;
+    const int64_t blocks = ht_ceil_div(m, BLOCK_ROWS) + ht_ceil_div(n, BLOCK_ROWS);
+    const int tiles = ht_checked_call_tiles(s, set->sms, blocks, k);
+    rules.unit = s->flush_exponent != 0 ? CERTIFICATE_FLUSHES : CERTIFICATE_KEEPS;
+    rules.group_rows = BLOCK_ROWS / ht_checked_counts(tiles);
+    if (tiles != HT_PACK_ROWS)
+        rules.piece_k = (int64_t)HT_K_PAD * (tiles == HT_PACK_STRIPS ? HT_STRIP_TILES : tiles);
+    return rules;
+}
+
+/* What `auto` picks for the command's column-major call, which has the operands change places. */
+static int ask_plan(struct check *c, const struct data_report *r, struct halftone_plan *plan,
+                    struct cli_error *f) {
+    const struct session_problem p = {
+        .trans_a = 'N', .trans_b = 'N', .m = r->n, .n = r->m, .k = r->k, .batch = 1};
+    return session_select(&c->session, "auto", NULL, f) == 0 ? session_query(&c->session, &p, plan, f) : -1;
+}
+
+static int examine(struct check *c, const struct data_view *a, const struct data_view *b, int64_t k,
+                   struct data_report *r, struct halftone_plan *plan, struct cli_error *f) {
+    const struct data_rules rules = rules_of(c, a->rows, b->rows, k);
+    if (data_check(a, b, k, &rules, r) != 0)
+        return cli_error_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
+    return ask_plan(c, r, plan, f);
+}
+
+static int is_checked(const struct check *c, const struct halftone_plan *plan) {
+    return c->session.set->auto_first != NULL && strcmp(plan->scheme, c->session.set->auto_first) == 0;
+}
+
+static double percent(int64_t part, int64_t whole) {
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- two files: words */
+
+static void print_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines,
+                       const struct data_side *s) {
+    printf("%s: %s is %lld x %lld\n", path, op, (long long)rows, (long long)cols);
+    printf("  beside the largest of their %s: %.4g %% of the elements from 2^-7 on, %.4g %% down to 2^-16 "
+           "(22 bits), %.4g %% "
+           "smaller (fewer bits), %.4g %% zeros\n",
+           lines, percent(s->bin[0], s->elements), percent(s->bin[1], s->elements),
+           percent(s->bin[2], s->elements), percent(s->bin[3], s->elements));
+    printf("  %s: %lld of %lld lose nothing beyond 22 bits", lines, (long long)(s->rows_clean),
+           (long long)s->rows);
+    if (s->least_exponent <= s->most_exponent)
+        printf(", largest elements from 2^%d to 2^%d", s->least_exponent, s->most_exponent);
+    if (s->rows_zero > 0)
+        printf(", %lld zero", (long long)s->rows_zero);
+    if (s->rows_not_finite > 0)
+        printf(", %lld with NaN or Inf", (long long)s->rows_not_finite);
+    printf("\n");
+}
+
+static void print_certificate(const struct data_report *r) {
+    printf("certificate, not in use yet: of %lld elements of C looked at, |C| leaves uncleared",
+           (long long)r->elements);
+    for (int t = 0; t < DATA_TAUS; t++)
+        printf("%s %lld (%.3g %%) at %.0f units", t > 0 ? "," : "", (long long)r->failed[t],
+               percent(r->failed[t], r->elements), data_tau[t]);
+    printf("; at 16 units in %lld of %lld tiles of 64 x 64: %lld tiles with up to 1/256 of them, %lld up to "
+           "1/16, %lld more\n",
+           (long long)r->tiles_failed[1], (long long)r->tiles, (long long)r->tiles_by_share[1],
+           (long long)r->tiles_by_share[2], (long long)r->tiles_by_share[3]);
+    if (r->tiles_sparse > 0)
+        printf("  %lld tiles are left to the wider scheme whole: fewer than %d nonzero elements a row or "
+               "column\n",
+               (long long)r->tiles_sparse, (int)CERTIFICATE_FEW);
+}
+
+static void print_report(const struct check *c, const struct data_report *r,
+                         const struct halftone_plan *plan) {
+    print_side(c->path[0], "op(A)", r->m, r->k, "row", &r->side[0]);
+    print_side(c->path[1], "op(B)", r->k, r->n, "column", &r->side[1]);
+    printf("auto, %lld x %lld x %lld: scheme %s, %s\n", (long long)r->m, (long long)r->n, (long long)r->k,
+           plan->scheme, plan->kernel[0] ? plan->kernel : "no product to run (an extent is 0)");
+    printf("  %s\n", plan->why_scheme);
+    if (!is_checked(c, plan)) {
+        printf("  at this shape %s takes every input: nothing of the data decides\n", plan->scheme);
+        return;
+    }
+    printf(
+        "range check: %lld of %lld blocks of 64 x 64 (%.4g %%) are recomputed by %s; %s\n",
+        (long long)r->blocks_refused, (long long)r->blocks, percent(r->blocks_refused, r->blocks),
+        c->session.set->auto_fallback,
+        r->blocks_refused == 0
+            ? "large elements meet in all"
+            : "there, of a row and a column, fewer than 5/4 of k elements are from 2^-7 of the largest on, "
+              "or one is NaN or Inf");
+    print_certificate(r);
+}
+
+static int check_files(struct check *c, struct cli_error *f) {
+    struct data_report r;
+    struct halftone_plan plan;
+    if (pair_read(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
+        return -1;
+    const int64_t k = pair_cols(&c->pair, 0);
+    if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
+        return cli_error_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);
+    const struct data_view a = view_of(&c->pair, 0), b = view_of(&c->pair, 1);
+    if (examine(c, &a, &b, k, &r, &plan, f) != 0)
+        return -1;
+    print_report(c, &r, &plan);
+    return 0;
+}
+
+/* ---- many: a table */
+
+static void add_row(struct check *c, const char *name, const struct data_report *r,
+                    const struct halftone_plan *plan) {
+    struct tsv *t = &c->table;
+    tsv_text(t, name);
+    tsv_integer(t, r->m);
+    tsv_integer(t, r->n);
+    tsv_integer(t, r->k);
+    tsv_text(t, plan->scheme);
+    for (int bin = 2; bin < DATA_BINS; bin++)
+        for (int i = 0; i < 2; i++)
+            tsv_real(t, percent(r->side[i].bin[bin], r->side[i].elements) / 100, 3);
+    tsv_measured(t, is_checked(c, plan) ? percent(r->blocks_refused, r->blocks) / 100 : -1, 3);
+    tsv_integer(t, r->elements);
+    for (int tau = 0; tau < DATA_TAUS; tau++)
+        tsv_real(t, (double)r->failed[tau] / (double)r->elements, 3);
+    tsv_real(t, (double)r->tiles_failed[1] / (double)r->tiles, 3);
+    for (int share = 1; share < 4; share++)
+        tsv_real(t, (double)r->tiles_by_share[share] / (double)r->tiles, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_real(t, (double)r->side[i].rows_clean / (double)r->side[i].rows, 3);
+    tsv_end_row(t);
+}
+
+static int add_data(struct check *c, const char *name, const struct data_view *a, const struct data_view *b,
+                    int64_t k, struct cli_error *f) {
+    struct data_report r;
+    struct halftone_plan plan;
+    progress_step(&c->progress, name);
+    if (examine(c, a, b, k, &r, &plan, f) != 0)
+        return -1;
+    add_row(c, name, &r, &plan);
+    return 0;
+}
+
+/* Of a batch the first product. */
+static int check_products(struct check *c, struct cli_error *f) {
+    struct operands o;
+    int status = operands_read(&o, c->folder, f);
+    if (status == 0)
+        progress_start(&c->progress, o.count);
+    for (int i = 0; i < o.count && status == 0; i++) {
+        struct pair p;
+        status = operands_load(&o, i, &p, f);
+        const struct data_view a = view_of(&p, 0), b = view_of(&p, 1);
+        if (status == 0)
+            status = add_data(c, o.product[i].name, &a, &b, pair_cols(&p, 0), f);
+        pair_free(&p);
+    }
+    operands_free(&o);
+    return status;
+}
+
+static int check_family(struct check *c, const struct family *family, struct cli_error *f) {
+    float *a = malloc((size_t)(c->n * c->k) * sizeof *a), *b = malloc((size_t)(c->n * c->k) * sizeof *b);
+    int status = -1;
+    if (a == NULL || b == NULL) {
+        (void)cli_error_memory(f, 8.0 * (double)c->n * (double)c->k, "matrices");
+    } else {
+        family_fill(family, 1, 'A', c->n, c->n, c->k, a, c->n);
+        family_fill(family, 1, 'B', c->n, c->n, c->k, b, c->k);
+        const struct data_view rows = {a, c->n, 1, c->n}, cols = {b, c->n, c->k, 1};
+        status = add_data(c, family->name, &rows, &cols, c->k, f);
+    }
+    free(a);
+    free(b);
+    return status;
+}
+
+static int check_families(struct check *c, struct cli_error *f) {
+    struct name_list names = {NULL, NULL, 0};
+    const struct family *family[SAMPLE_FAMILIES_MOST];
+    int count = 0;
+    int status =
+        sample_problem_families(strcmp(c->families, "all") == 0 ? NULL : c->families, &names, family, &count, f);
+    if (status == 0)
+        progress_start(&c->progress, count);
+    for (int i = 0; i < count && status == 0; i++)
+        status = check_family(c, family[i], f);
+    args_names_free(&names);
+    return status;
+}
+
+static int check_many(struct check *c, struct cli_error *f) {
+    const struct stamp built = stamp_built();
+    char stamp[STAMP_BYTES];
+    stamp_write(stamp, &built, &c->session, NULL, NULL);
+    snprintf(c->head, sizeof c->head,
+             "%s# halftone check; shares: small: of elements below 2^-16 of their row's largest; refused: of "
+             "64 x 64 blocks by "
+             "the range check (n/a: another scheme runs)\n"
+             "# fail_4, 16, 64: of elements of C that the certificate does not clear at so many units, in at "
+             "most %lld rows; "
+             "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n",
+             stamp, (long long)c->rows);
+    tsv_init(&c->table, columns, (int)(sizeof columns / sizeof columns[0]));
+    int status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
+    progress_end(&c->progress);
+    if (status == 0)
+        fputs(c->head, stdout);
+    if (status == 0)
+        status = tsv_print(&c->table, stdout, f);
+    if (status == 0 && c->out != NULL)
+        status = tsv_write(&c->table, c->out, c->head, f);
+    if (status == 0 && c->out != NULL)
+        fprintf(outfile_remarks(c->out), "wrote %s\n", c->out);
+    tsv_free(&c->table);
+    return status;
+}
+
+static int run(int argc, char **argv, struct cli_error *f) {
+    struct check c = {.rows = 256};
+    const char *rows = "256", *n = "256", *k = "1024";
+    int count = 0;
+    const struct option options[] = {{"--ta", NULL, &c.pair.transposed[0]},
+                                     {"--tb", NULL, &c.pair.transposed[1]},
+                                     {"--rows", &rows, NULL},
+                                     {"--operands", &c.folder, NULL},
+                                     {"--families", &c.families, NULL},
+                                     {"--n", &n, NULL},
+                                     {"--k", &k, NULL},
+                                     {"--out", &c.out, NULL},
+                                     {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, c.path, 2, &count, f) != 0 ||
+        args_number("--rows", rows, 1, INT32_MAX, &c.rows, f) != 0 ||
+        args_number("--n", n, 1, 32768, &c.n, f) != 0 || args_number("--k", k, 1, 262144, &c.k, f) != 0)
+        return -1;
+    const int many = c.folder != NULL || c.families != NULL;
+    if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
+        return cli_error_usage(
+            f, "needs two matrices, or --operands DIR, or --families LIST: halftone check A.npy B.npy");
+    if (outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
+        return -1;
+    const int status = many ? check_many(&c, f) : check_files(&c, f);
+    pair_free(&c.pair);
+    session_close(&c.session);
+    return status;
+}
+
+const struct command cmd_check = {
+    "check", "what auto would do with two matrices, and why",
+    "Usage: halftone check A.npy B.npy [--ta] [--tb] [--rows N]\n"
+    "       halftone check --operands DIR | --families LIST [--n 256] [--k 1024] [--rows N] [--out "
+    "FILE.tsv]\n\n"
+    "Prints how large the elements of op(A)'s rows and op(B)'s columns are beside the largest of them, which "
+    "blocks of C\n"
+    "auto's range check leaves to the wider scheme, and how many elements the certificate that is to replace "
+    "it would not\n"
+    "clear (bench/ACCURACY.md, sections 11 and 15). Computed on the host, in FP64; the device only says "
+    "which set it runs.\n\n"
+    "  --ta, --tb      transpose A, B\n"
+    "  --rows N        rows of C for the certificate, in blocks of 64, evenly spread (default 256)\n"
+    "  --operands DIR  each product of a stored set (bench --operands), of a batch the first, as a table\n"
+    "  --families LIST input families, or all: n x k times k x n\n"
+    "  --out FILE.tsv  the table with all columns\n",
+    run, 1};

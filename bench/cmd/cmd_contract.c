@@ -1,0 +1,331 @@
+/* cmd_contract: `halftone contract`: whether the default keeps the accuracy contract (ACCURACY.md, section 13), beside native
+ * FP32 on the same data. Shows what is, and fails where a promise is broken. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/args.h"
+#include "cmd/cmd.h"
+#include "measure/baseline_fp32.h"
+#include "io/outfile.h"
+#include "io/progress.h"
+#include "cmd/special_values.h"
+#include "cmd/stamp.h"
+#include "measure/sample_problem.h"
+#include "io/tsv.h"
+
+enum { SIZES_MOST = 16, HEAD_BYTES = 2 * STAMP_BYTES };
+
+static const struct tsv_column contract_columns[] = {
+    {"family", 1},      {"n", 1},          {"k", 1},      {"frob", 1},
+    {"native_frob", 1}, {"frob_ratio", 1}, {"grade", 1},  {"native_grade", 1},
+    {"grade_ratio", 1}, {"allowed", 1},    {"places", 1}, {"verdict", 1}};
+
+struct contract {
+    struct session session;
+    struct baseline *yardstick;
+    struct device_info *facts;
+    struct stamp stamp;
+    const char *out, *scheme;
+    int64_t n[SIZES_MOST], k[SIZES_MOST], rows;
+    int ns, ks, families;
+    const struct family *family[SAMPLE_FAMILIES_MOST];
+    struct tsv table, broken; /* all rows; those that break the contract */
+    struct progress progress;
+    char head[HEAD_BYTES];
+    int violations[SAMPLE_FAMILIES_MOST], trials;
+};
+
+/* Errors as large as native FP32's are allowed on these, twice that on all others. */
+static double allowed_of(const struct family *family) {
+    static const char *const friendly[] = {"uniform", "uniform01", "llm", "normal"};
+    for (size_t i = 0; i < sizeof friendly / sizeof *friendly; i++)
+        if (strcmp(family->name, friendly[i]) == 0)
+            return 1;
+    return 2;
+}
+
+static int64_t count_places(const float *ours, const float *native, int64_t count) {
+    int64_t different = 0;
+    for (int64_t i = 0; i < count; i++)
+        different += metrics_class(ours[i]) != metrics_class(native[i]);
+    return different;
+}
+
+/* Where native FP32 itself is not finite, or the truth is not, there is no error to compare: both count as exact. */
+static void leave_out(const struct sample_problem *t, float *ours, float *native) {
+    for (int64_t i = 0; i < t->truth.count; i++)
+        if (metrics_class(native[i]) != 0 || metrics_class((float)t->truth.exact[i]) != 0) {
+            ours[i] = native[i] = 0;
+            t->reference.exact[i] = t->reference.magnitude[i] = 0;
+        }
+}
+
+/* A ratio of errors; an exact native result allows no error. */
+static double ratio_of(double ours, double native) {
+    return ours == 0 ? 0 : ours / native;
+}
+
+static void cells(struct tsv *table, const struct sample_problem *t, const struct metrics *ours,
+                  const struct metrics *native, int64_t places, const char *verdict) {
+    tsv_text(table, t->family->name);
+    tsv_integer(table, t->n);
+    tsv_integer(table, t->k);
+    tsv_real(table, ours->frob, 3);
+    tsv_real(table, native->frob, 3);
+    tsv_real(table, ratio_of(ours->frob, native->frob), 3);
+    tsv_real(table, ours->grade, 4);
+    tsv_real(table, native->grade, 4);
+    tsv_real(table, ratio_of(ours->grade, native->grade), 3);
+    tsv_real(table, allowed_of(t->family), 3);
+    tsv_integer(table, places);
+    tsv_text(table, verdict);
+    tsv_end_row(table);
+}
+
+/* Not `>`: NaN must not pass. */
+static int is_worse(double ours, double native, double allowed) {
+    return !(ours <= allowed * native);
+}
+
+static int judge(struct contract *c, const struct sample_problem *t, const float *native_sample_, int64_t places) {
+    struct metrics ours, native;
+    char verdict[48] = "";
+    const double allowed = allowed_of(t->family);
+    metrics_compute(&t->truth, t->sample, &ours);
+    metrics_compute(&t->truth, native_sample_, &native);
+    if (is_worse(ours.frob, native.frob, allowed))
+        strcat(verdict, "frob ");
+    if (is_worse(ours.grade, native.grade, allowed))
+        strcat(verdict, "grade ");
+    if (places > 0)
+        strcat(verdict, "places ");
+    const int broken = verdict[0] != '\0';
+    verdict[broken ? strlen(verdict) - 1 : 0] = '\0';
+    cells(&c->table, t, &ours, &native, places, broken ? verdict : "kept");
+    if (broken)
+        cells(&c->broken, t, &ours, &native, places, verdict);
+    return broken;
+}
+
+/* Native FP32 of the whole product into `whole` and of the sampled rows into `sample`. Without cuBLAS the CPU's loop has
+ * all rows already. */
+static int native_product(struct contract *c, struct sample_problem *t, float *whole, float *sample, struct cli_error *f) {
+    if (baseline_fp32_sample(c->yardstick, &t->problem, &t->reference, whole, sample, f) != 0)
+        return -1;
+    if (c->yardstick == NULL)
+        memcpy(whole, sample, (size_t)(t->n * t->n) * sizeof *whole);
+    return 0;
+}
+
+static int compare(struct contract *c, struct sample_problem *t, int family, float *whole, float *sample,
+                   struct cli_error *f) {
+    if (native_product(c, t, whole, sample, f) != 0 || session_multiply(&c->session, &t->problem, f) != 0 ||
+        session_problem_result(&t->problem, t->whole, f) != 0)
+        return -1;
+    const int64_t places = count_places(t->whole, whole, t->n * t->n);
+    reference_sample(&t->reference, t->whole, t->n, t->sample);
+    leave_out(t, t->sample, sample);
+    c->violations[family] += judge(c, t, sample, places);
+    c->trials++;
+    return 0;
+}
+
+static int run_trial(struct contract *c, int family, int64_t n, int64_t k, struct cli_error *f) {
+    struct sample_problem t;
+    char what[96];
+    snprintf(what, sizeof what, "%s n = %lld k = %lld", c->family[family]->name, (long long)n, (long long)k);
+    progress_step(&c->progress, what);
+    if (sample_problem_open(&t, c->family[family], n, k, 1, c->yardstick != NULL ? c->rows : 0, f) != 0)
+        return -1;
+    const size_t bytes = (size_t)(n * n) * sizeof(float);
+    float *whole = malloc(bytes), *sample = malloc(bytes);
+    const int status = whole == NULL || sample == NULL ? cli_error_memory(f, 2 * (double)bytes, "native results")
+                                                       : compare(c, &t, family, whole, sample, f);
+    free(whole);
+    free(sample);
+    sample_problem_close(&t);
+    return status;
+}
+
+static int run_trials(struct contract *c, struct cli_error *f) {
+    int status = 0;
+    progress_start(&c->progress, c->families * c->ns * c->ks);
+    for (int i = 0; i < c->families && status == 0; i++)
+        for (int n = 0; n < c->ns && status == 0; n++)
+            for (int k = 0; k < c->ks && status == 0; k++)
+                status = run_trial(c, i, c->n[n], c->k[k], f);
+    progress_end(&c->progress);
+    return status;
+}
+
+/* What breaks the contract, and how often in each family. */
+static int print_verdict(struct contract *c, struct cli_error *f) {
+    int total = 0;
+    for (int i = 0; i < c->families; i++)
+        total += c->violations[i];
+    if (total > 0 && tsv_print(&c->broken, stdout, f) != 0)
+        return -1;
+    printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, baseline_fp32_name(c->yardstick), total,
+           c->trials);
+    const char *between = ": ";
+    for (int i = 0; i < c->families; i++) {
+        if (c->violations[i] > 0) {
+            printf("%s%s %d", between, c->family[i]->name, c->violations[i]);
+            between = ", ";
+        }
+    }
+    printf("\n");
+    return total > 0 ? cli_error_set(f, "%d of %d trials break the contract", total, c->trials) : 0;
+}
+
+static int write_table(const struct tsv *table, const char *path, const char *head, struct cli_error *f) {
+    if (path == NULL)
+        return 0;
+    if (tsv_write(table, path, head, f) != 0)
+        return -1;
+    fprintf(outfile_remarks(path), "wrote %s\n", path);
+    return 0;
+}
+
+static int run_errors(struct contract *c, struct cli_error *f) {
+    const int columns = (int)(sizeof contract_columns / sizeof contract_columns[0]);
+    tsv_init(&c->table, contract_columns, columns);
+    tsv_init(&c->broken, contract_columns, columns);
+    int status = run_trials(c, f);
+    if (status == 0)
+        status = write_table(&c->table, c->out, c->head, f);
+    if (status == 0)
+        status = print_verdict(c, f);
+    tsv_free(&c->table);
+    tsv_free(&c->broken);
+    return status;
+}
+
+static int run_special(struct contract *c, int64_t cases, struct cli_error *f) {
+    struct special_values s = {.session = &c->session, .yardstick = c->yardstick, .cases_most = cases};
+    s.single_every = c->session.device.simulated ? 8 : 1;
+    int status = special_values_run(&s, f);
+    if (status == 0)
+        status = tsv_print(&s.table, stdout, f);
+    if (status == 0)
+        status = write_table(&s.table, c->out, c->head, f);
+    if (status == 0) {
+        printf("\n%s beside %s: %lld cases; where NaN or Inf goes in %lld results of another class than native, "
+               "of finite numbers %lld neither as native nor as the exact result (native itself overflows "
+               "on its way in %lld)\n",
+               c->scheme, baseline_fp32_name(c->yardstick), (long long)s.cases, (long long)s.differences,
+               (long long)s.overflows, (long long)s.native_overflows);
+        if (s.differences + s.overflows > 0)
+            status = cli_error_set(f, "%lld results are NaN, Inf or finite where they must not be",
+                               (long long)(s.differences + s.overflows));
+    }
+    special_values_free(&s);
+    return status;
+}
+
+static void make_head(struct contract *c) {
+    char stamp[STAMP_BYTES];
+    stamp_write(stamp, &c->stamp, &c->session, c->yardstick, c->facts);
+    snprintf(c->head, sizeof c->head,
+             "%s# halftone contract: %s beside %s; errors of at most %lld rows against FP64; places: results "
+             "of another class (NaN, "
+             "+Inf, -Inf, finite) than native's, of all n x n\n",
+             stamp, c->scheme, baseline_fp32_name(c->yardstick),
+             c->yardstick != NULL ? (long long)c->rows : (long long)c->n[c->ns - 1]);
+}
+
+static int open_and_run(struct contract *c, int special, int64_t cases, struct cli_error *f) {
+    const char *why = "";
+    if (session_scheme_known(&c->session, &c->scheme, f) != 0)
+        return -1;
+    if (!c->session.device.simulated) {
+        c->yardstick = baseline_open(&why);
+        c->facts = device_info_open();
+        if (c->yardstick == NULL)
+            fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
+    }
+    make_head(c);
+    fputs(c->head, stdout);
+    int status = session_select(&c->session, c->scheme, NULL, f);
+    if (status == 0)
+        status = special ? run_special(c, cases, f) : run_errors(c, f);
+    baseline_close(c->yardstick);
+    device_info_close(c->facts);
+    return status;
+}
+
+static int run(int argc, char **argv, struct cli_error *f) {
+    struct contract c = {.scheme = "auto", .stamp = stamp_built()};
+    const char *n = NULL, *k = NULL, *families = NULL, *rows = "64", *cases = NULL, *none[1];
+    struct name_list names = {NULL, NULL, 0};
+    int count = 0, special = 0;
+    int64_t most = 0;
+    const struct option options[] = {{"--n", &n, NULL},
+                                     {"--k", &k, NULL},
+                                     {"--families", &families, NULL},
+                                     {"--scheme", &c.scheme, NULL},
+                                     {"--rows", &rows, NULL},
+                                     {"--cases", &cases, NULL},
+                                     {"--special", NULL, &special},
+                                     {"--out", &c.out, NULL},
+                                     {"--commit", &c.stamp.commit, NULL},
+                                     {"--toolkit", &c.stamp.toolkit, NULL},
+                                     {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
+        args_number("--rows", rows, 2, 65536, &c.rows, f) != 0 || outfile_check(c.out, f) != 0 ||
+        session_open(&c.session, f) != 0)
+        return -1;
+    const int simulated = c.session.device.simulated;
+    int status = args_numbers("--n",
+                              n != NULL   ? n
+                              : simulated ? "64,65"
+                                          : "64,257,1024,4096",
+                              1, 16384, c.n, SIZES_MOST, &c.ns, f);
+    if (status == 0)
+        status = args_numbers("--k",
+                              k != NULL   ? k
+                              : simulated ? "1,16,257"
+                                          : "1,16,1000,65536",
+                              1, 262144, c.k, SIZES_MOST, &c.ks, f);
+    if (status == 0)
+        status = args_number("--cases",
+                             cases != NULL ? cases
+                             : simulated   ? "60"
+                                           : "3000",
+                             1, 1000000, &most, f);
+    if (status == 0)
+        status = sample_problem_families(families, &names, c.family, &c.families, f);
+    if (status == 0)
+        status = open_and_run(&c, special, most, f);
+    session_close(&c.session);
+    args_names_free(&names);
+    return status;
+}
+
+const struct command cmd_contract = {
+    "contract", "whether the default keeps the accuracy contract, beside native FP32",
+    "Usage: halftone contract [--n 64,257,...] [--k 1,16,...] [--families a,b] [--scheme auto] [--rows N] "
+    "[--out FILE.tsv]\n"
+    "       halftone contract --special [--cases N] [--scheme auto] [--out FILE.tsv]\n\n"
+    "Multiplies n x k by k x n on every input family with the default scheme and native FP32 (cuBLAS SGEMM, "
+    "else the\n"
+    "CPU) and compares: frob and grade (see `halftone report --help`) at most twice native's, on uniform, "
+    "uniform01,\n"
+    "llm and normal at most native's; NaN and Inf at the same places. Prints the trials that break this; "
+    "fails if any do.\n"
+    "--special puts NaN, infinities, the largest numbers and zeros at every place of A, B and C in small "
+    "products, with\n"
+    "several alpha and beta, batched and one by one, and compares where NaN and Inf come out: as native's where NaN or Inf\n"
+    "goes in; where finite numbers overflow, as native's or as the exact result rounded to FP32 (column overflows: neither;\n"
+    "native_overflows: native is Inf or NaN where the exact result is finite).\n\n"
+    "  --n, --k       default 64,257,1024,4096 and 1,16,1000,65536; in the simulator 64,65 and 1,16,257\n"
+    "  --rows N       rows whose errors are measured (default 64, evenly spread; without cuBLAS all)\n"
+    "  --cases N      of one pattern, alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more than "
+    "that: a sample\n"
+    "                 (default 3000, which is every place and kind of 3 x 3 x 3; in the simulator 60)\n"
+    "  --scheme NAME  another scheme in the default's place\n"
+    "  --out FILE.tsv every trial\n"
+    "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
+    run, 1};

@@ -1,0 +1,111 @@
+/* cmd_mm: `halftone mm`: the product of two .npy files into a third. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/args.h"
+#include "cmd/cmd.h"
+#include "cmd/methods.h"
+#include "measure/session.h"
+#include "io/outfile.h"
+#include "measure/pair.h"
+
+struct mm {
+    const char *path[2], *output, *scheme, *accuracy;
+    struct pair pair;
+    struct npy_matrix result;
+};
+
+/* What ran, why, and whether anything looked at the data. */
+static void print_result(const struct mm *t, const struct halftone_plan *plan, int64_t k, int is_named, int simulated) {
+    FILE *out = outfile_remarks(t->output);
+    fprintf(out, "%s: %lld x %lld, k = %lld, scheme %s, %s%s\n", t->output, (long long)t->result.rows,
+            (long long)t->result.cols, (long long)k, plan->scheme,
+            plan->kernel[0] ? plan->kernel : "no product to run (an extent is 0)", simulated ? ", in the simulator" : "");
+    if (is_named)
+        fprintf(out, "set by name: nothing looks at the data, which must be in its range: %s\n", plan->range);
+    else
+        fprintf(out, "%s\n", plan->why_scheme);
+}
+
+static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
+    const int64_t rows = pair_rows(&t->pair, 0), cols = pair_cols(&t->pair, 1), k = pair_cols(&t->pair, 0);
+    struct session_problem p;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const char *scheme = t->scheme != NULL ? t->scheme : "auto";
+    char contender[CONTENDER_NAME_BYTES];
+    if ((t->accuracy != NULL ? session_accuracy_known(e, t->accuracy, f) : session_scheme_known(e, &scheme, f)) != 0)
+        return -1;
+    snprintf(contender, sizeof contender, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",
+             t->accuracy != NULL ? t->accuracy : scheme);
+    if (cols != 0 && rows > INT64_MAX / 16 / cols)
+        return cli_error_set(f, "the result would be %lld x %lld, more than any memory holds; give smaller files",
+                         (long long)rows, (long long)cols);
+    t->result.rows = rows;
+    t->result.cols = cols;
+    t->result.data = calloc((size_t)(rows * cols) + 1, sizeof(float));
+    if (t->result.data == NULL)
+        return cli_error_memory(f, (double)(rows * cols) * 4, "the result");
+    if (pair_open_problem(&t->pair, &p, f) != 0)
+        return -1;
+    const int is_named = t->accuracy == NULL && strcmp(scheme, "auto") != 0;
+    int status = session_select(e, contender, NULL, f);
+    if (status == 0)
+        status = session_query(e, &p, &plan, f);
+    if (status == 0)
+        status = session_multiply(e, &p, f);
+    if (status == 0)
+        status = session_problem_result(&p, t->result.data, f);
+    if (status == 0)
+        status = npy_write(t->output, &t->result, f);
+    if (status == 0)
+        print_result(t, &plan, k, is_named, e->device.simulated);
+    session_problem_close(&p);
+    return status;
+}
+
+static int read_and_multiply(struct mm *t, struct cli_error *f) {
+    struct session e;
+    if (pair_read(&t->pair, t->path, f) != 0 || pair_check(&t->pair, NULL, 1, f) != 0 ||
+        outfile_check(t->output, f) != 0 || session_open(&e, f) != 0)
+        return -1;
+    int status = multiply(t, &e, f);
+    session_close(&e);
+    return status;
+}
+
+static int run(int argc, char **argv, struct cli_error *f) {
+    struct mm t = {0};
+    int count = 0;
+    const struct option options[] = {{"-o", &t.output, NULL},
+                                     {"--scheme", &t.scheme, NULL},
+                                     {"--accuracy", &t.accuracy, NULL},
+                                     {"--ta", NULL, &t.pair.transposed[0]},
+                                     {"--tb", NULL, &t.pair.transposed[1]},
+                                     {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, t.path, 2, &count, f) != 0)
+        return -1;
+    if (t.scheme != NULL && t.accuracy != NULL)
+        return cli_error_usage(f, "--scheme and --accuracy exclude each other: give one");
+    if (count != 2 || t.output == NULL)
+        return cli_error_usage(f, "needs two inputs and an output: halftone mm A.npy B.npy -o C.npy");
+    int status = read_and_multiply(&t, f);
+    pair_free(&t.pair);
+    npy_free(&t.result);
+    return status;
+}
+
+const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
+                               "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S | --accuracy A] [--ta] [--tb]\n\n"
+                               "Writes C = op(A) op(B) as float32, C order. Inputs: .npy of float16/32/64, "
+                               "integers or bool, C or Fortran\n"
+                               "order, 2-d; a 1-d array of length n counts as one row (1 x n). float64 and "
+                               "integers are rounded to float32.\n\n"
+                               "  -o FILE      where the result goes; written whole or not at all\n"
+                               "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
+                               "  --accuracy A what the result must keep, not a scheme's name: half, tf32, fp32-fast, fp32 "
+                               "(what auto promises),\n"
+                               "               reproducible, bits=N, bound=X or relative=X:rho=Y (halftone.h, section 7); the cheapest "
+                               "scheme that has it runs\n"
+                               "  --ta, --tb   transpose A, B\n",
+                               run, 0};

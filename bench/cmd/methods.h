@@ -1,0 +1,25 @@
+/* methods: what report and bench compare: --schemes, --accuracy, or all schemes of the library. */
+#ifndef BENCH_METHODS_H
+#define BENCH_METHODS_H
+
+#include <stdbool.h>
+
+#include "io/args.h"
+#include "measure/session.h"
+
+enum { CONTENDERS_MOST = 48, CONTENDER_NAME_BYTES = 64 };
+
+struct methods {
+    const char *name[CONTENDERS_MOST]; /* for session_select */
+    int count;
+    struct name_list schemes;
+    char accuracy[CONTENDERS_MOST][CONTENDER_NAME_BYTES];
+};
+
+/* The texts of the two options, NULL where one is missing; both missing: all schemes, with also_auto `auto` before
+ * them if the library has it. */
+int methods_choose(struct methods *c, const struct session *e, bool also_auto,
+                      const char *schemes, const char *accuracies, struct cli_error *f);
+void methods_free(struct methods *c);
+
+#endif

@@ -1,0 +1,69 @@
+/* shapes: lists of product sizes. See shapes.h. */
+#include "io/shapes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int shapes_add(struct shape_list *list, int64_t m, int64_t n, int64_t k, struct cli_error *f) {
+    if (list->count == list->capacity) {
+        int capacity = list->capacity > 0 ? 2 * list->capacity : 64;
+        struct shape *grown = realloc(list->shape, (size_t)capacity * sizeof *grown);
+        if (grown == NULL)
+            return cli_error_memory(f, (double)capacity * 24, "a list of shapes");
+        list->shape = grown;
+        list->capacity = capacity;
+    }
+    struct shape added = {m, n, k};
+    list->shape[list->count++] = added;
+    return 0;
+}
+
+/* Three whole numbers and nothing else. */
+static int parse_line(const char *line, int64_t out[3]) {
+    const char *at = line;
+    for (int i = 0; i < 3; i++) {
+        char *end = NULL;
+        errno = 0;
+        long long value = strtoll(at, &end, 10);
+        if (end == at || errno != 0 || value < 1 || value > SHAPE_EXTENT_MOST)
+            return -1;
+        out[i] = (int64_t)value;
+        at = end;
+    }
+    return at[strspn(at, " \t\r\n")] == '\0' ? 0 : -1;
+}
+
+int shapes_read(struct shape_list *list, const char *path, struct cli_error *f) {
+    char line[256];
+    int status = 0, number = 0;
+    FILE *in = fopen(path, "r");
+    if (in == NULL)
+        return cli_error_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
+    while (status == 0 && fgets(line, sizeof line, in) != NULL) {
+        int64_t extent[3];
+        const char *start = line + strspn(line, " \t\r\n");
+        number++;
+        if (*start == '\0' || *start == '#') {
+            while (strchr(line, '\n') == NULL && fgets(line, sizeof line, in) != NULL) {
+                /* the rest of a long comment */
+            }
+            continue;
+        }
+        if (parse_line(start, extent) != 0)
+            status = cli_error_set(f, "%s:%d: not a shape; write three numbers 1..%d, `m n k`", path, number,
+                               (int)SHAPE_EXTENT_MOST);
+        else
+            status = shapes_add(list, extent[0], extent[1], extent[2], f);
+    }
+    fclose(in);
+    if (status == 0 && list->count == 0)
+        status = cli_error_set(f, "%s: holds no shape; write lines `m n k`", path);
+    return status;
+}
+
+void shapes_free(struct shape_list *list) {
+    free(list->shape);
+    memset(list, 0, sizeof *list);
+}
