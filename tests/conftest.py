@@ -26,6 +26,13 @@ def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
     return run
 
 
+def explain_rows(*args):
+    """What explain ranks, one dict a tile."""
+    lines = gen("explain", *args, "--tsv").stdout.splitlines()
+    head = lines[0].split("\t")
+    return [dict(zip(head, line.split("\t"))) for line in lines[1:]]
+
+
 def runtime_objects():
     """Of the library for the simulator, all but kernels, dispatch table and simulator."""
     return [ROOT / f"out/obj/runtime/{p.stem}.o" for p in sorted((ROOT / "runtime").glob("ht_*.c"))] + [ROOT / "out/obj/runtime/dev_sim.o"]

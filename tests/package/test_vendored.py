@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 import pytest
-from conftest import GEN, ROOT, gen, nvcc
+from conftest import GEN, ROOT, explain_rows, gen, nvcc
 
 HERE = ROOT / "tests/package/vendored"
 SMALL = ("--scheme", "f16x3", "--lean")
@@ -549,7 +549,6 @@ def test_lean_keeps_what_the_dispatch_picks(tmp_path):
     names = [r[0] for r in full]
     assert [r[0] for r in lean] == [n for n in names if n in {r[0] for r in lean}] and len(lean) < len(full)
     assert all(r[2] in ("-", "fallback") for r in lean) and {r[1] for r in lean} == {r[1] for r in full}
-    from test_generate import explain_rows # the tile for a large product is one of them
     pick = next(r for r in explain_rows("--gpu", "a800", "--scheme", "f16x3") if r["verdict"] == "pick")
     assert any((r[1], r[3], r[4], r[5]) == ("f16x3", pick["bm"], pick["bn"], pick["bk"]) for r in lean)
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import AMD, GEN, NVIDIA, ROOT, gen, SIM
+from conftest import AMD, GEN, NVIDIA, ROOT, explain_rows, gen, SIM
 
 SCHEMES = [line.split()[0] for line in gen("list", "schemes").stdout.splitlines()]
 FP16 = {"half", "markidis", "ootomo", "egemm", "legemm", "f16x3"}
@@ -228,12 +228,6 @@ def test_a_tuned_table_is_not_believed(kind, k, splits, said, emitted, tmp_path)
     table.write_text("".join(table.read_text().splitlines(True)[:3]))
     gen("emit", "--gpu", "a800", "--tuned", table, "--out", tmp_path / "x")
     assert "Recreate: out/bin/halftone-gen emit --gpu a800 --out DIR --tuned t.tsv" in (tmp_path / "x/dispatch.c").read_text()
-
-
-def explain_rows(*args):
-    lines = gen("explain", *args, "--tsv").stdout.splitlines()
-    head = lines[0].split("\t")
-    return [dict(zip(head, line.split("\t"))) for line in lines[1:]]
 
 
 @pytest.mark.parametrize("model", ["halftone", "egemm", "legemm"])

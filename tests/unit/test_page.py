@@ -7,8 +7,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import AMD, GEN, NVIDIA, ROOT, full_disk, gen
-from test_generate import explain_rows
+from conftest import AMD, GEN, NVIDIA, ROOT, explain_rows, full_disk, gen
 
 VOID = {"meta"}
 

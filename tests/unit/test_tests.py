@@ -1,5 +1,6 @@
 """The tests' own machinery: a program in which no test runs fails, whoever starts it."""
 import os
+import re
 import subprocess
 
 import pytest
@@ -89,3 +90,10 @@ def test_check_gpu_asks_the_programs_for_their_tests(tmp_path):
         stub(tmp_path, "test_direct", silent)
         done = check_gpu(tmp_path)
         assert done.returncode == 1 and "test_direct --list names no tests" in done.stdout
+
+
+def test_a_file_of_tests_runs_alone():
+    """It imports conftest and files beside it: those of other folders are found only where these were collected too."""
+    for path in ROOT.glob("tests/*/*.py"):
+        for name in re.findall(r"(?m)^\s*(?:from|import) ((?:test_|mutat)\w+)", path.read_text()):
+            assert path.with_name(name + ".py").is_file(), f"{path.name} imports {name} of another folder"
