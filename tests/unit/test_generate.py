@@ -76,6 +76,13 @@ def test_same_bytes_from_another_compiler_folder_and_locale(gpu, emitted, tmp_pa
     assert folder_bytes(emitted(gpu)) == folder_bytes(tmp_path / "set")
 
 
+@pytest.mark.parametrize("gpu", ["a800", "h200"])
+def test_reasons_speak_of_the_kernel(gpu, emitted):
+    """Small products of any form run kernels made for narrow ones: halftone_query may not call 96 x 96 x 64 a tall matrix or a vector."""
+    reasons = re.findall(r'"(multiply-adds; [^"]*)"', (emitted(gpu) / "dispatch.c").read_text())
+    assert len(reasons) >= 3 and not [r for r in reasons if re.search("matrix|vector|tall", r)], reasons
+
+
 def test_a_missing_gpu_or_root_is_one_line(tmp_path):
     (tmp_path / "gen").mkdir()
     (tmp_path / "gen/gpus").symlink_to(ROOT / "gen/gpus")
