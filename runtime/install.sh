@@ -23,7 +23,8 @@ device_files="$lib/libhalftone.a$newline$lib/libhalftone.so$newline$lib/pkgconfi
 installed() {
     printf '%s\n' "$device_files" "$lib/$SONAME" "$lib/$SONAME".* "$lib/libhalftone-sim.a" "$lib/pkgconfig/halftone-sim.pc" \
         "$lib/cmake/halftone/halftoneConfig.cmake" "$lib/cmake/halftone/halftoneConfigVersion.cmake" "$root/bin/halftone-sim" \
-        "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" "$root/share/doc/halftone/LICENSE" "$root/share/halftone/pages.py" |
+        "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" "$root/share/doc/halftone/LICENSE" "$root/share/halftone/pages.py" \
+        "$root/share/man/man1/halftone.1" |
         while IFS= read -r file; do if [ -e "$file" ] || [ -L "$file" ]; then printf '%s\n' "$file"; fi; done
 }
 
@@ -175,11 +176,13 @@ END
 pc_simulator >"$stage/halftone-sim.pc"
 cmake_config >"$stage/halftoneConfig.cmake"
 cmake_version >"$stage/halftoneConfigVersion.cmake"
+sh runtime/man.sh "$SET/halftone-sim" "$VERSION" >"$stage/halftone.1" || fail "$SET/halftone-sim does not run here; nothing was installed"
 put 644 "$SET/halftone.h" "$root/include/halftone.h"
 put 644 runtime/sim/cuda/cuda_runtime_api.h "$root/include/halftone-sim/cuda_runtime_api.h"
 put 644 "$SET/libhalftone-sim.a" "$lib/libhalftone-sim.a"
 put 755 "$SET/halftone-sim" "$root/bin/halftone-sim"
 put 644 LICENSE "$root/share/doc/halftone/LICENSE"
+put 644 "$stage/halftone.1" "$root/share/man/man1/halftone.1"
 put 644 bench/pages.py "$root/share/halftone/pages.py" # what the commands draw pages with
 put 644 "$stage/halftone-sim.pc" "$lib/pkgconfig/halftone-sim.pc"
 put 644 "$stage/halftoneConfig.cmake" "$lib/cmake/halftone/halftoneConfig.cmake"
@@ -196,5 +199,5 @@ fi
 while IFS= read -r file; do mv -f "${file%/*}/$temporary.${file##*/}" "$file"; done <"$stage/list"
 # ldconfig takes the highest version of a name: others of this major version go.
 [ -z "$VENDOR" ] || for file in "$lib/$SONAME".*; do [ "$file" = "$lib/libhalftone.so.$VERSION" ] || rm -f "$file"; done
-echo "$root: halftone.h, libhalftone-sim.a${VENDOR:+, libhalftone.a, libhalftone.so}, commands, pkg-config and CMake files, licence"
+echo "$root: halftone.h, libhalftone-sim.a${VENDOR:+, libhalftone.a, libhalftone.so}, commands, pkg-config and CMake files, manual page, licence"
 [ -z "$VENDOR$DESTDIR" ] || [ -n "$DESTDIR" ] || echo "Programs find the shared library after ldconfig (as root, where $libdir is in its list), by LD_LIBRARY_PATH or by an rpath"

@@ -221,6 +221,22 @@ def test_installed_tree_has_its_licence(installed):
     assert (installed / "share/doc/halftone/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
+def test_installed_manual_page_has_every_help(installed):
+    """Word for word, as `man` shows it."""
+    page = installed / "share/man/man1/halftone.1"
+    text = re.sub(r"(?m)^\\&", "", page.read_text())
+    for written, meant in ((r"\(aq", "'"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\(ti", "~"), (r"\-", "-"), (r"\e", "\\")):
+        text = text.replace(written, meant)
+    command = str(installed / "bin/halftone-sim")
+    names = re.findall(r"(?m)^  ([a-z]+) ", passes([command, "--help"]))
+    assert len(names) > 9
+    for name in names:
+        assert f".SS {name}\n.nf\n{passes([command, name, '--help']).rstrip()}\n.fi\n" in text, name
+    if shutil.which("groff"):
+        done = run(["groff", "-man", "-ww", "-Tascii", "-rLL=140n", str(page)])
+        assert done.returncode == 0 and done.stderr == "" and "2^-" in done.stdout and ".nf" not in done.stdout
+
+
 # ---- with one
 
 @pytest.fixture(scope="module")
@@ -373,7 +389,7 @@ def test_an_installed_set_for_amd_links_amd_s_runtime(tmp_path):
     (tmp_path / "x.c").write_text("int halftone_version(void); int halftone_version(void) { return 0; }\n")
     (tmp_path / "main.c").write_text("int halftone_version(void); int main(void) { return halftone_version(); }\n")
     passes(f"cc -c x.c && ar rcs set/libhalftone.a x.o && cp set/libhalftone.a set/libhalftone-sim.a && cc -shared -Wl,-soname,libhalftone.so.0 -o set/libhalftone.so x.o "
-           f"&& cc -shared -o libamdhip64.so x.o && touch set/halftone.h set/halftone set/halftone-sim", tmp_path)
+           f"&& cc -shared -o libamdhip64.so x.o && touch set/halftone.h set/halftone && printf '#!/bin/sh\\n' >set/halftone-sim && chmod +x set/halftone-sim", tmp_path)
     passes(["sh", "runtime/install.sh", "install"], SET=str(set_), PREFIX=str(prefix), LIBDIR="lib", DESTDIR="", VERSION="0.1.0", SONAME="libhalftone.so.0",
            VENDOR="AMD", CUDA="", CUDA_LIB="")
     text = passes(["pkg-config", "--static", "--cflags", "--libs", "halftone"], PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
