@@ -69,6 +69,16 @@ def test_explain_takes_the_same_names_as_make():
     assert "one GPU and one scheme" in refused(["make", "explain", "GPU=a800 t4", "HTML=x.html"])
 
 
+def test_lines_of_the_readme_explain(tmp_path):
+    page = tmp_path / "page.html"
+    lines = [line.replace("page.html", str(page)) for line in readme_lines("make explain")]
+    assert len(lines) >= 3
+    for line in lines:
+        assert ("wrote " if str(page) in line else "NVIDIA A800") in passes(line), line
+    assert "NVIDIA A800" in page.read_text()
+    assert "a800" in passes(re.search(r"`(out/bin/halftone-gen list gpus)`", README)[1])
+
+
 def test_lines_of_the_readme_vendor_a_folder(tmp_path):
     """And the folder's own line compiles it, in the simulator's compiler."""
     vendor, verify = readme_lines("make (vendor|verify-vendored)")
@@ -197,6 +207,31 @@ def installed(simulated, tmp_path_factory):
     prefix = tmp_path_factory.mktemp("install") / "with blank"
     passes(["make", "install", *SET, "NVCC=", "DEVICE=0", f"PREFIX={prefix}", "LIBDIR=lib/x86_64-linux-gnu"], simulated[0])
     return prefix
+
+
+def test_the_manual_s_python_multiplies(tmp_path):
+    """As it stands there, on the simulator's library made a shared one, which also plays the CUDA runtime."""
+    section = (ROOT / "runtime/README.md").read_text().split("## From Python")[1].split("\n## ")[0]
+    code = "".join(line[4:] or "\n" for line in section.splitlines(True) if line.startswith("    ") or line == "\n")
+    passes(f"g++ -shared -o libhalftone.so.0 -Wl,--whole-archive {ROOT}/out/a800/libhalftone-sim.a -Wl,--no-whole-archive -ldl -lpthread", tmp_path)
+    (tmp_path / "app.py").write_text(code + """
+m, n, k = 3, 5, 7
+a, b, c = ([(i * 5 + s) % 11 - 4.0 for i in range(count)] for s, count in ((1, m * k), (2, k * n), (0, m * n)))
+at = []
+for x in a, b, c:
+    at.append(ctypes.c_void_p())
+    check(library.cudaMalloc(ctypes.byref(at[-1]), ctypes.c_size_t(4 * len(x))))
+    check(library.cudaMemcpy(at[-1], (ctypes.c_float * len(x))(*x), ctypes.c_size_t(4 * len(x)), 1))
+multiply(handle, m, n, k, *(x.value for x in at))
+got = (ctypes.c_float * len(c))()
+check(library.cudaMemcpy(got, at[2], ctypes.c_size_t(4 * len(c)), 2))
+assert list(got) == [sum(a[i * k + l] * b[l * n + j] for l in range(k)) for i in range(m) for j in range(n)]
+try:
+    multiply(handle, m, n, k, None, at[1].value, at[2].value)
+except RuntimeError as fault:
+    print(fault)
+""")
+    assert "is a NULL pointer" in passes([sys.executable, "app.py"], tmp_path, LD_LIBRARY_PATH=str(tmp_path))
 
 
 def test_installed_simulator_by_pkg_config(installed, tmp_path):
