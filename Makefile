@@ -139,6 +139,8 @@ VENDOR := NVIDIA
 DEVICE_CC := $(NVCC)
 DEVICE_OBJ := out/obj/runtime/dev_cuda.o
 DEVICE_LINK := $(CUDA_LINK)
+# What is preloaded before programs (dropin/dropin.mk).
+FACES := $(if $(GPU),$(SET)/libhalftone_cublas.so)
 GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
 no_compiler := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
 endif
@@ -261,15 +263,15 @@ endif
 # ---- library and command; a second make reads the kernel list that the first one generated
 all: generate
 	@$(MAKE) $(if $(WITH_DEVICE),build-device) build-sim GPU=$(call q,$(GPU))
-	@$(if $(WITH_DEVICE),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)",\
+	@$(if $(WITH_DEVICE),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)$(foreach f,$(FACES), $(notdir $(f)))",\
 	$(if $(filter 0,$(DEVICE)),echo "$(SET): libhalftone-sim.a halftone.h halftone-sim (the command$(comma) in the simulator)",\
 	echo $(call q,$(no_compiler)) >&2; \
 	echo "Without it only the simulator's half was built: $(SET)/halftone-sim has the same commands. DEVICE=0 asks for that half alone" >&2; exit 2))
 
-build-device: $(if $(DEVICE_CC),$(SET)/libhalftone.a $(SET)/libhalftone.so $(SET)/halftone.h $(SET)/halftone)
+build-device: $(if $(DEVICE_CC),$(SET)/libhalftone.a $(SET)/libhalftone.so $(SET)/halftone.h $(SET)/halftone $(FACES))
 	$(need_compiler)
 
-build-sim: $(SET)/libhalftone-sim.a $(SET)/halftone.h $(SET)/halftone-sim
+build-sim: $(SET)/libhalftone-sim.a $(SET)/halftone.h $(SET)/halftone-sim $(SET)/libhalftone-sim.so $(FACES)
 	@:
 
 ifneq ($(GPU),)

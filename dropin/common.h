@@ -52,6 +52,7 @@ struct dropin_call {
     const void *caller; /* return address of the entry */
     char op_a, op_b;    /* N or T */
     int64_t m, n, k, batch;
+    double least_work; /* m n k batch below which the face leaves calls alone where HALFTONE_MIN is not set */
 };
 
 /* What the site table, this thread's accuracy and the settings say of it. */
@@ -75,8 +76,10 @@ const char *dropin_reason_text(enum dropin_reason why);
 
 #define DROPIN_FUNCTIONS(X)                                                                                  \
     X(create)                                                                                                \
-    X(set_stream) X(set_workspace) X(set_workspace_source) X(set_scheme) X(set_accuracy) X(set_pointer_mode) \
-        X(sgemm) X(sgemm_strided_batched) X(query) X(workspace_bytes) X(last_detail) X(strerror) X(version)
+    X(set_stream)                                                                                            \
+    X(set_workspace)                                                                                         \
+    X(set_workspace_source) X(set_scheme) X(set_accuracy) X(set_pointer_mode) X(sgemm)                       \
+        X(sgemm_strided_batched) X(query) X(workspace_bytes) X(last_detail) X(strerror) X(version)
 
 struct dropin_library {
 #define DROPIN_MEMBER(name) __typeof__(halftone_##name) *name;
@@ -134,8 +137,7 @@ struct dropin_counts {
     uint64_t served_flop,
         predicted_ns; /* of calls that were served; the second only of those in `predicted` */
     uint64_t predicted;
-    uint64_t bound_units;  /* largest a-priori bound, units of 2^-24 |A||B| */
-    uint64_t failed_lines; /* errors of libhalftone.so that were said */
+    uint64_t bound_units; /* largest a-priori bound, units of 2^-24 |A||B| */
 };
 
 struct dropin_thread {

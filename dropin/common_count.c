@@ -128,7 +128,8 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
         policy->scheme = line->verb == 's' ? line->text : NULL;
     }
     const double work = (double)call->m * (double)call->n * (double)call->k * (double)call->batch;
-    if (line == NULL && !settings->eager && settings->least_is_set && work < settings->min_work)
+    if (line == NULL && !settings->eager &&
+        work < (settings->least_is_set ? settings->min_work : call->least_work))
         return DROPIN_SMALL;
     return DROPIN_SERVED;
 }

@@ -139,7 +139,9 @@ static bool read_settings(struct dropin_settings *s) {
     good = take_path("HALFTONE_COUNTS", s->counts) && good;
     s->mode = (enum dropin_mode)mode;
     s->eager = eager;
-    s->tf32_upgrade = upgrade;
+    /* NVIDIA's own: TF32 becomes plain FP32 in every library of theirs */
+    const char *const override = getenv("NVIDIA_TF32_OVERRIDE");
+    s->tf32_upgrade = upgrade || (override != NULL && strcmp(override, "0") == 0);
     s->hook_dlsym = hook;
     s->min_work = (double)least * (double)least * (double)least;
     s->least_is_set = least >= 0;

@@ -24,8 +24,8 @@ int main(int argc, char **argv) {
             halftone_dropin_step();
             continue;
         }
-        const struct dropin_call call = {DROPIN_API_cublasSgemm_v2, &here, argv[i][0], argv[i][1],
-                                         atoll(argv[1]), atoll(argv[2]), atoll(argv[3]), 1};
+        const struct dropin_call call = {.api = DROPIN_API_cublasSgemm_v2, .caller = &here, .op_a = argv[i][0], .op_b = argv[i][1],
+                                         .m = atoll(argv[1]), .n = atoll(argv[2]), .k = atoll(argv[3]), .batch = 1};
         struct dropin_policy policy;
         const enum dropin_reason why = dropin_decide(&call, &policy);
         printf("%s|%s|%lld\n", dropin_reason_text(why), policy.scheme != NULL ? policy.scheme : policy.accuracy, (long long)policy.ordinal);

@@ -1,0 +1,98 @@
+/* cublas_entries.c: the functions that take the place of cuBLAS'. Each has the form and the name of one there, without its
+ * version: a preloaded object that has none satisfies references with any. Where halftone does not serve, the original gets the
+ * same arguments. */
+#include "cublas_face.h"
+
+/* clang-format off */
+#define PREPARE(name)                                                                                        \
+    const struct cublas_entry entry = cublas_enter(__builtin_return_address(0), NAME_##name);                \
+    if (entry.origin == NULL)                                                                                \
+        return cublas_has_no_original(NAME_##name);
+
+/* What cuBLAS calls within its call is its own. */
+#define CALL_ORIGINAL(name, type, ...)                                                                       \
+    halftone_dropin_thread.depth++;                                                                          \
+    const int status = ((type *)entry.origin->function[NAME_##name])(__VA_ARGS__);                           \
+    halftone_dropin_thread.depth--;                                                                          \
+    return status;
+
+#define ALL_FP32 .a_type = CU_R_32F, .b_type = CU_R_32F, .c_type = CU_R_32F, .compute = CU_COMPUTE_32F
+#define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
+#define ONE_MATRIX .batch = 1
+#define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
+
+/* A function with these parameters; behind them how they stand in struct cublas_gemm, and as arguments. */
+#define PRODUCT(name, PARAMETERS, TYPES, BATCH, ...)                                                         \
+    typedef int type_##name(PARAMETERS);                                                                     \
+    DROPIN_EXPORT int name(PARAMETERS);                                                                      \
+    int name(PARAMETERS) {                                                                                   \
+        PREPARE(name)                                                                                        \
+        const struct cublas_gemm g = {.api = DROPIN_API_##name, .handle = handle, .op_a = op_a, .op_b = op_b, \
+                                      .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .b = b, .beta = beta,  \
+                                      .c = c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES, BATCH};             \
+        if (cublas_serve_gemm(&entry, &g))                                                                   \
+            return CU_SUCCESS;                                                                               \
+        CALL_ORIGINAL(name, type_##name, __VA_ARGS__)                                                        \
+    }
+
+#define SGEMM(name, S)                                                                                       \
+    PRODUCT(name, CUBLAS_SGEMM_ARGS(S), ALL_FP32, ONE_MATRIX,                                                \
+            handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+#define SGEMM_STRIDED(name, S)                                                                               \
+    PRODUCT(name, CUBLAS_SGEMM_STRIDED_ARGS(S), ALL_FP32, BATCH_GIVEN,                                       \
+            handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch)
+#define GEMM_EX(name, S)                                                                                     \
+    PRODUCT(name, CUBLAS_GEMM_EX_ARGS(S), TYPES_GIVEN, ONE_MATRIX,                                           \
+            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute, algo)
+#define GEMM_STRIDED_EX(name, S)                                                                             \
+    PRODUCT(name, CUBLAS_GEMM_STRIDED_EX_ARGS(S), TYPES_GIVEN, BATCH_GIVEN,                                  \
+            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta,    \
+            c, c_type, ldc, stride_c, batch, compute, algo)
+/* clang-format on */
+
+SGEMM(cublasSgemm_v2, int)
+SGEMM(cublasSgemm_v2_64, int64_t)
+SGEMM_STRIDED(cublasSgemmStridedBatched, int)
+SGEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t)
+GEMM_EX(cublasGemmEx, int)
+GEMM_EX(cublasGemmEx_64, int64_t)
+GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
+GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
+
+/* ---- what tells of a handle's workspace ---- */
+
+typedef int set_stream(void *handle, void *stream);
+typedef int set_workspace(void *handle, void *workspace, size_t bytes);
+typedef int destroy(void *handle);
+
+DROPIN_EXPORT int cublasSetStream_v2(void *handle, void *stream);
+DROPIN_EXPORT int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
+DROPIN_EXPORT int cublasDestroy_v2(void *handle);
+
+/* Resets the workspace to cuBLAS' own. */
+int cublasSetStream_v2(void *handle, void *stream) {
+    PREPARE(cublasSetStream_v2)
+    cublas_forget_workspace(handle);
+    return ((set_stream *)entry.origin->function[NAME_cublasSetStream_v2])(handle, stream);
+}
+
+int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) {
+    PREPARE(cublasSetWorkspace_v2)
+    const int status =
+        ((set_workspace *)entry.origin->function[NAME_cublasSetWorkspace_v2])(handle, workspace, bytes);
+    if (status == CU_SUCCESS && handle != NULL)
+        cublas_note_workspace(handle, workspace, bytes);
+    return status;
+}
+
+int cublasDestroy_v2(void *handle) {
+    PREPARE(cublasDestroy_v2)
+    cublas_forget_workspace(handle);
+    return ((destroy *)entry.origin->function[NAME_cublasDestroy_v2])(handle);
+}
+
+void (*const cublas_own[CUBLAS_NAMES])(void) = {
+#define ENTRY(name) [NAME_##name] = (void (*)(void))name,
+    CUBLAS_REPLACED(ENTRY)
+#undef ENTRY
+};

@@ -1,0 +1,113 @@
+/* cublas_origin.c: what a caller would have called without the face. Each caller has its own cuBLAS: the one among the
+ * dependencies of the object that its code lies in. What was found is remembered by return address, for each thread, until
+ * the process unloads something. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cublas_face.h"
+
+enum { REMEMBERED = 16 };
+
+static _Thread_local struct {
+    const void *caller;
+    unsigned long long unloads;
+    const struct cublas_origin *origin;
+    bool nested;
+} remembered[REMEMBERED];
+
+static const char *const names[CUBLAS_NAMES] = {
+#define NAME(name) #name,
+    CUBLAS_ALL(NAME)
+#undef NAME
+};
+
+static struct cublas_origin *origins; /* grows only; equal ones are one */
+
+/* Fills what `find` gives; false: nothing. */
+static bool fill(struct cublas_origin *o, void *(*find)(const void *where, const char *name, const void *own),
+                 const void *where) {
+    bool any = false;
+    for (int i = 0; i < CUBLAS_NAMES; i++) {
+        void *own = NULL;
+        memcpy(&own, &cublas_own[i], sizeof own);
+        void *const at = find(where, names[i], own);
+        memcpy(&o->function[i], &at, sizeof at);
+        any = any || at != NULL;
+    }
+    return any;
+}
+
+static void *find_for_caller(const void *caller, const char *name, const void *own) {
+    return dropin_next_symbol((const struct dropin_caller *)caller, name, own);
+}
+
+static void *find_in_object(const void *object, const char *name, const void *own) {
+    void *const at = dlsym((void *)(uintptr_t)object, name);
+    return at != own ? at : NULL;
+}
+
+/* A caller that is linked to no cuBLAS: it has looked the function up, or calls through libffi. */
+static bool fill_by_name(struct cublas_origin *o) {
+    static const char *const libraries[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
+    void *const object = dropin_loaded(libraries);
+    if (object == NULL)
+        return false;
+    const bool any = fill(o, find_in_object, object);
+    (void)dlclose(object);
+    return any;
+}
+
+static const struct cublas_origin *publish(const struct cublas_origin *found) {
+    struct cublas_origin *made = NULL, *first = __atomic_load_n(&origins, __ATOMIC_ACQUIRE);
+    for (;;) {
+        for (const struct cublas_origin *o = first; o != NULL; o = o->next)
+            if (memcmp(o->function, found->function, sizeof found->function) == 0) {
+                free(made);
+                return o;
+            }
+        if (made == NULL)
+            made = (struct cublas_origin *)malloc(sizeof *made);
+        if (made == NULL)
+            return NULL;
+        *made = *found;
+        made->next = first;
+        if (__atomic_compare_exchange_n(&origins, &first, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return made;
+    }
+}
+
+static const struct cublas_origin *find_origin(const void *address, enum cublas_name name, bool *nested) {
+    struct dropin_caller caller;
+    struct cublas_origin found = {0};
+    const bool known = dropin_find_caller(address, &caller);
+    *nested = known && strncmp(dropin_base_name(caller.path), "libcublas", 9) == 0;
+    if (known && fill(&found, find_for_caller, &caller) && found.function[name] != NULL)
+        return publish(&found);
+    memset(&found, 0, sizeof found);
+    return fill_by_name(&found) && found.function[name] != NULL ? publish(&found) : NULL;
+}
+
+struct cublas_entry cublas_enter(const void *caller, enum cublas_name name) {
+    const size_t at = ((uintptr_t)caller >> 2) % REMEMBERED;
+    const unsigned long long unloads = dropin_unloads();
+    struct cublas_entry entry = {caller, NULL, false};
+    if (remembered[at].caller != caller || remembered[at].unloads != unloads ||
+        remembered[at].origin == NULL) {
+        remembered[at].origin = find_origin(caller, name, &remembered[at].nested);
+        remembered[at].caller = caller;
+        remembered[at].unloads = unloads;
+    }
+    entry.origin = remembered[at].origin;
+    entry.nested = remembered[at].nested || halftone_dropin_thread.depth > 0;
+    return entry;
+}
+
+int cublas_has_no_original(enum cublas_name name) {
+    static bool said;
+    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+        dropin_say("%s was called, and no cuBLAS that has it is loaded: the call fails with "
+                   "CUBLAS_STATUS_NOT_SUPPORTED",
+                   names[name]);
+    return CU_NOT_SUPPORTED;
+}

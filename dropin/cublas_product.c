@@ -1,0 +1,146 @@
+/* cublas_product.c: a product of cuBLAS by halftone: what the handle says, the form's row, a handle of ours, the product. Nothing
+ * is launched before everything that may fail for another reason than the device has been checked, so that the original
+ * can run instead. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cublas_face.h"
+
+/* Cube root of m n k from which on halftone was no slower than cuBLAS where it was measured (256 on an H200, 2.4 times as
+ * fast); below it nobody has measured under a face. */
+static const double LEAST_WORK = 128.0 * 128.0 * 128.0;
+
+static char letter(int op) {
+    return op == CU_OP_N ? 'N' : 'T';
+}
+
+typedef int get_stream(void *handle, void **stream);
+typedef int get_int(void *handle, int *value);
+
+/* The function behind a name, as type T. */
+#define ORIGINAL(origin, T, name) ((T *)(origin)->function[NAME_##name])
+
+/* false: the original must judge the handle. */
+static bool ask_handle(const struct cublas_origin *o, void *handle, struct cublas_setting *s, int *math,
+                       int *sm_target) {
+    int pointer_mode = CU_POINTER_HOST;
+    memset(s, 0, sizeof *s);
+    *math = CU_MATH_DEFAULT;
+    *sm_target = 0;
+    if (ORIGINAL(o, get_stream, cublasGetStream_v2) == NULL ||
+        ORIGINAL(o, get_int, cublasGetPointerMode_v2) == NULL ||
+        ORIGINAL(o, get_int, cublasGetMathMode) == NULL || handle == NULL)
+        return false;
+    bool good = ORIGINAL(o, get_stream, cublasGetStream_v2)(handle, &s->stream) == CU_SUCCESS &&
+                ORIGINAL(o, get_int, cublasGetPointerMode_v2)(handle, &pointer_mode) == CU_SUCCESS &&
+                ORIGINAL(o, get_int, cublasGetMathMode)(handle, math) == CU_SUCCESS;
+    if (good && ORIGINAL(o, get_int, cublasGetSmCountTarget) != NULL) /* since CUDA 11.4 */
+        good = ORIGINAL(o, get_int, cublasGetSmCountTarget)(handle, sm_target) == CU_SUCCESS;
+    s->device_scalars = pointer_mode == CU_POINTER_DEVICE;
+    return good && (pointer_mode == CU_POINTER_HOST || pointer_mode == CU_POINTER_DEVICE);
+}
+
+static bool are_arguments_judged_here(const struct cublas_gemm *g) {
+    const bool has_ops = g->op_a >= CU_OP_N && g->op_a <= CU_OP_C && g->op_b >= CU_OP_N && g->op_b <= CU_OP_C;
+    return has_ops && g->m >= 0 && g->n >= 0 && g->k >= 0 && g->batch >= 0 && g->alpha != NULL &&
+           g->beta != NULL;
+}
+
+/* The program's block where it is large enough, else memory of the stream. */
+static int set_workspace(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
+                         const struct cublas_setting *s) {
+    const size_t most = dropin_settings()->workspace_max;
+    size_t needed = 0;
+    int code = HALFTONE_OK;
+    if (s->workspace != NULL || most > 0)
+        code = library->workspace_bytes(h, c->op_a, c->op_b, c->m, c->n, c->k, c->batch, &needed);
+    const bool fits = s->workspace != NULL && needed <= s->workspace_bytes &&
+                      (uintptr_t)s->workspace % HALFTONE_ALIGNMENT == 0;
+    if (code == HALFTONE_OK && !fits && most > 0 && needed > most)
+        return HALFTONE_WORKSPACE;
+    return code != HALFTONE_OK
+               ? code
+               : library->set_workspace(h, fits ? s->workspace : NULL, fits ? s->workspace_bytes : 0);
+}
+
+static int run_product(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
+                       const struct cublas_gemm *g, const struct cublas_setting *s) {
+    const float *const alpha = (const float *)g->alpha, *const beta = (const float *)g->beta;
+    const float *const a = (const float *)g->a, *const b = (const float *)g->b;
+    int code = library->set_stream(h, s->stream);
+    if (code == HALFTONE_OK)
+        code = library->set_pointer_mode(h, s->device_scalars ? HALFTONE_DEVICE : HALFTONE_HOST);
+    if (code == HALFTONE_OK)
+        code = set_workspace(library, h, c, s);
+    if (code != HALFTONE_OK)
+        return code;
+    if (!g->strided)
+        return library->sgemm(h, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda, b, g->ldb, beta,
+                              (float *)g->c, g->ldc);
+    return library->sgemm_strided_batched(h, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda,
+                                          g->stride_a, b, g->ldb, g->stride_b, beta, (float *)g->c, g->ldc,
+                                          g->stride_c, g->batch);
+}
+
+enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct cublas_gemm *g,
+                                   const struct cublas_setting *setting, struct dropin_policy *policy) {
+    struct dropin_slot *slot = NULL;
+    char detail[256] = "";
+    enum dropin_reason why = dropin_decide(call, policy);
+    if (why == DROPIN_SERVED) {
+        const int device = cublas_device();
+        halftone_dropin_thread.depth++;
+        why = !dropin_is_warm(device) && cublas_is_capturing(setting->stream)
+                  ? DROPIN_CAPTURE
+                  : dropin_take(device, policy, &slot);
+        if (slot != NULL) {
+            const struct dropin_library *const library = dropin_library();
+            const int code = run_product(library, slot->handle, call, g, setting);
+            if (code != HALFTONE_OK) {
+                why = dropin_reason_of(code);
+                snprintf(detail, sizeof detail, "%.90s %.150s", library->strerror(code),
+                         library->last_detail(slot->handle));
+            }
+        }
+        halftone_dropin_thread.depth--;
+    }
+    dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL,
+                why == DROPIN_SERVED ? slot->handle : NULL);
+    if (slot != NULL)
+        dropin_give_back(slot);
+    return why;
+}
+
+bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *g) {
+    const struct dropin_call call = {.api = g->api,
+                                     .caller = entry->caller,
+                                     .op_a = letter(g->op_a),
+                                     .op_b = letter(g->op_b),
+                                     .m = g->m,
+                                     .n = g->n,
+                                     .k = g->k,
+                                     .batch = g->batch,
+                                     .least_work = LEAST_WORK};
+    struct dropin_policy policy = {0};
+    struct cublas_setting setting;
+    int math, sm_target;
+    enum dropin_reason why = DROPIN_SERVED;
+    if (entry->nested)
+        why = DROPIN_NESTED;
+    else if (dropin_settings()->mode == DROPIN_MODE_OFF)
+        why = DROPIN_OFF;
+    else if (!are_arguments_judged_here(g) ||
+             !ask_handle(entry->origin, g->handle, &setting, &math, &sm_target))
+        why = DROPIN_ARGUMENTS;
+    else
+        why = cublas_judge_form(g->compute, math,
+                                g->a_type == CU_R_32F && g->b_type == CU_R_32F && g->c_type == CU_R_32F);
+    if (why == DROPIN_SERVED && sm_target != 0)
+        why = DROPIN_SM_TARGET;
+    if (why == DROPIN_SERVED) {
+        cublas_find_workspace(g->handle, &setting.workspace, &setting.workspace_bytes);
+        return cublas_multiply(&call, g, &setting, &policy) == DROPIN_SERVED;
+    }
+    dropin_note(&call, &policy, why, NULL, NULL);
+    return false;
+}

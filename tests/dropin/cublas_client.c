@@ -1,0 +1,286 @@
+/* cublas_client.c: see cublas_client.h. Linked to a fake libcublas. Device memory is host memory that the simulator is told of. */
+#include "cublas_client.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../dropin/cublas_names.h"
+
+/* Of the library that this is linked to, as a program's headers declare them. */
+int cublasCreate_v2(void **handle);
+int cublasDestroy_v2(void *handle);
+int cublasSetStream_v2(void *handle, void *stream);
+int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
+int cublasSetPointerMode_v2(void *handle, int mode);
+int cublasSetMathMode(void *handle, int mode);
+int cublasSetSmCountTarget(void *handle, int count);
+int cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int));
+int cublasSgemm_v2_64(CUBLAS_SGEMM_ARGS(int64_t));
+int cublasSgemmStridedBatched(CUBLAS_SGEMM_STRIDED_ARGS(int));
+int cublasSgemmStridedBatched_64(CUBLAS_SGEMM_STRIDED_ARGS(int64_t));
+int cublasGemmEx(CUBLAS_GEMM_EX_ARGS(int));
+int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t));
+int cublasGemmStridedBatchedEx(CUBLAS_GEMM_STRIDED_EX_ARGS(int));
+int cublasGemmStridedBatchedEx_64(CUBLAS_GEMM_STRIDED_EX_ARGS(int64_t));
+int fake_cublas_major(void);
+long fake_cublas_calls(void);
+
+int client_major(void) {
+    return fake_cublas_major();
+}
+
+/* ---- the words ---- */
+
+enum { M, N, K, LDA, LDB, LDC, SA, SB, SC, BATCH, OPA, OPB, TYPE_A, TYPE_B, TYPE_C, COMPUTE, ALGO, MATH, POINTERS, SM, NULLS, WORKSPACE, STREAM, SEED, LATE, NUMBERS };
+static const char *const words_of[NUMBERS] = {"m", "n", "k", "lda", "ldb", "ldc", "sa", "sb", "sc", "batch", "opa", "opb", "ta", "tb",
+                                              "tc", "compute", "algo", "math", "pointers", "sm", "nulls", "workspace", "stream", "seed", "late"};
+enum { NO_ALPHA = 1, NO_HANDLE = 2, NAN_C = 4 };
+
+struct form {
+    char api[40];
+    long long is[NUMBERS];
+    float alpha, beta;
+};
+
+static int read_words(const char *words, struct form *f) {
+    char text[512], *rest = NULL;
+    memset(f, 0, sizeof *f);
+    f->is[M] = f->is[N] = f->is[K] = 40;
+    f->is[BATCH] = 1;
+    f->is[COMPUTE] = 68;
+    f->is[LDA] = f->is[LDB] = f->is[LDC] = f->is[SA] = f->is[SB] = f->is[SC] = -1;
+    f->alpha = 1;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        char *const value = strchr(word, '=');
+        int known = 0;
+        if (value == NULL)
+            return 1;
+        *value = '\0';
+        if (strcmp(word, "api") == 0)
+            known = snprintf(f->api, sizeof f->api, "%s", value + 1) > 0;
+        if (strcmp(word, "alpha") == 0)
+            known = 1, f->alpha = (float)atof(value + 1);
+        if (strcmp(word, "beta") == 0)
+            known = 1, f->beta = (float)atof(value + 1);
+        for (int i = 0; i < NUMBERS; i++)
+            if (strcmp(word, words_of[i]) == 0)
+                known = 1, f->is[i] = atoll(value + 1);
+        if (!known)
+            return 1;
+    }
+    const long long rows[3] = {f->is[OPA] == 0 ? f->is[M] : f->is[K], f->is[OPB] == 0 ? f->is[K] : f->is[N], f->is[M]};
+    const long long columns[3] = {f->is[OPA] == 0 ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
+    for (int i = 0; i < 3; i++) {
+        if (f->is[LDA + i] == -1)
+            f->is[LDA + i] = rows[i] > 0 ? rows[i] + 3 : 1;
+        if (f->is[SA + i] == -1)
+            f->is[SA + i] = f->is[LDA + i] * (columns[i] > 0 ? columns[i] : 1);
+    }
+    return 0;
+}
+
+/* ---- memory ---- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void (*registers)(void *p, size_t bytes);
+static void (*forgets)(void *p);
+static int (*holds)(void *stream);
+static void (*lets_go)(void *stream);
+
+/* Where the faces' library plays the device, it must know the memory. */
+static void find_simulator(void) {
+    const char *const path = getenv("HALFTONE_LIBRARY");
+    if (path == NULL)
+        return;
+    void *const simulator = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *const add = simulator != NULL ? dlsym(simulator, "ht_sim_register") : NULL;
+    void *const drop = simulator != NULL ? dlsym(simulator, "ht_sim_unregister") : NULL;
+    void *const hold = simulator != NULL ? dlsym(simulator, "ht_sim_hold") : NULL;
+    void *const let_go = simulator != NULL ? dlsym(simulator, "ht_sim_let_go") : NULL;
+    memcpy(&holds, &hold, sizeof holds);
+    memcpy(&lets_go, &let_go, sizeof lets_go);
+    memcpy(&registers, &add, sizeof registers);
+    memcpy(&forgets, &drop, sizeof forgets);
+}
+
+static void *device_memory(size_t bytes) {
+    void *const p = aligned_alloc(1024, (bytes + 2047) / 1024 * 1024);
+    if (p == NULL)
+        abort();
+    memset(p, 0x7f, bytes);
+    (void)pthread_once(&once, find_simulator);
+    if (registers != NULL)
+        registers(p, bytes);
+    return p;
+}
+
+static void give_back(void *p) {
+    if (forgets != NULL)
+        forgets(p);
+    free(p);
+}
+
+static float next_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (float)((double)(*state >> 40) / (1 << 23) - 1);
+}
+
+/* ---- a call and its check ---- */
+
+struct matrices {
+    float *x[3], *scalars, *before;
+    size_t count[3];
+};
+
+static void make_matrices(const struct form *f, struct matrices *x) {
+    uint64_t state = (uint64_t)f->is[SEED] + 1;
+    for (int i = 0; i < 3; i++) {
+        const long long stride = f->is[SA + i] > 0 ? f->is[SA + i] : 0, columns[3] = {f->is[OPA] == 0 ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
+        const long long one = f->is[LDA + i] * (columns[i] > 0 ? columns[i] : 1), more = f->is[BATCH] > 1 ? (f->is[BATCH] - 1) * stride : 0;
+        x->count[i] = (size_t)((one > 0 ? one : 1) + more) + 16;
+        x->x[i] = (float *)device_memory(x->count[i] * sizeof(float));
+        for (size_t j = 0; j < x->count[i]; j++)
+            x->x[i][j] = i == 2 && f->is[NULLS] & NAN_C ? NAN : next_random(&state);
+    }
+    x->scalars = (float *)device_memory(2 * sizeof(float));
+    x->scalars[0] = f->alpha;
+    x->scalars[1] = f->beta;
+    x->before = (float *)malloc(x->count[2] * sizeof(float));
+    memcpy(x->before, x->x[2], x->count[2] * sizeof(float));
+}
+
+static void free_matrices(struct matrices *x) {
+    for (int i = 0; i < 3; i++)
+        give_back(x->x[i]);
+    give_back(x->scalars);
+    free(x->before);
+}
+
+static int is_of_c(const struct form *f, size_t at) {
+    const long long strided = strstr(f->api, "Strided") != NULL, stride = strided && f->is[SC] > 0 ? f->is[SC] : 0;
+    for (long long i = 0; i < (strided ? f->is[BATCH] : 1); i++) {
+        const long long within = (long long)at - i * stride;
+        if (within >= 0 && within / f->is[LDC] < f->is[N] && within % f->is[LDC] < f->is[M])
+            return 1;
+    }
+    return 0;
+}
+
+/* Error of one element of C in units of 2^-24 of the absolute sum. */
+static double error_of(const struct form *f, const struct matrices *x, long long entry, long long i, long long j) {
+    const float *const a = x->x[0] + entry * f->is[SA], *const b = x->x[1] + entry * f->is[SB];
+    const size_t at = (size_t)(entry * f->is[SC] + i + j * f->is[LDC]);
+    double sum = 0, size = 0;
+    for (long long p = 0; f->alpha != 0 && p < f->is[K]; p++) {
+        const double term = (double)a[f->is[OPA] == 0 ? i + p * f->is[LDA] : p + i * f->is[LDA]] *
+                            (double)b[f->is[OPB] == 0 ? p + j * f->is[LDB] : j + p * f->is[LDB]];
+        sum += term;
+        size += fabs(term);
+    }
+    const double old = f->beta != 0 ? (double)f->beta * (double)x->before[at] : 0;
+    const double error = fabs((double)x->x[2][at] - ((double)f->alpha * sum + old));
+    size = fabs((double)f->alpha) * size + fabs(old);
+    return isnan(x->x[2][at]) ? INFINITY : error == 0 ? 0 : error / (size * 0x1p-24);
+}
+
+static void write_error(const struct form *f, const struct matrices *x, int status, char text[32]) {
+    double worst = 0;
+    int spoilt = 0;
+    for (size_t at = 0; at < x->count[2]; at++)
+        if (status != CU_SUCCESS || !is_of_c(f, at))
+            spoilt |= memcmp(&x->x[2][at], &x->before[at], sizeof(float)) != 0;
+    const long long entries = strstr(f->api, "Strided") != NULL ? f->is[BATCH] : 1;
+    for (long long entry = 0; status == CU_SUCCESS && entry < entries; entry++)
+        for (long long j = 0; j < f->is[N]; j++)
+            for (long long i = 0; i < f->is[M]; i++)
+                worst = fmax(worst, error_of(f, x, entry, i, j));
+    if (spoilt)
+        snprintf(text, 32, "spoilt");
+    else if (status == CU_SUCCESS)
+        snprintf(text, 32, "%.3g", worst);
+    else
+        snprintf(text, 32, "-");
+}
+
+static int call(const struct form *f, void *handle, const float *alpha, const float *beta, struct matrices *x) {
+    const long long *const is = f->is;
+    const int m = (int)is[M], n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], opa = (int)is[OPA], opb = (int)is[OPB];
+    const int ta = (int)is[TYPE_A], tb = (int)is[TYPE_B], tc = (int)is[TYPE_C], compute = (int)is[COMPUTE], algo = (int)is[ALGO], batch = (int)is[BATCH];
+    const float *const a = x->x[0], *const b = x->x[1];
+    float *const c = x->x[2];
+    if (strcmp(f->api, "Sgemm_v2") == 0)
+        return cublasSgemm_v2(handle, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (strcmp(f->api, "SgemmStridedBatched") == 0)
+        return cublasSgemmStridedBatched(handle, opa, opb, m, n, k, alpha, a, lda, is[SA], b, ldb, is[SB], beta, c, ldc, is[SC], batch);
+    if (strcmp(f->api, "GemmEx") == 0)
+        return cublasGemmEx(handle, opa, opb, m, n, k, alpha, a, ta, lda, b, tb, ldb, beta, c, tc, ldc, compute, algo);
+    if (strcmp(f->api, "GemmStridedBatchedEx") == 0)
+        return cublasGemmStridedBatchedEx(handle, opa, opb, m, n, k, alpha, a, ta, lda, is[SA], b, tb, ldb, is[SB], beta, c, tc, ldc, is[SC], batch, compute, algo);
+#ifndef ONLY_32_BITS
+    if (strcmp(f->api, "Sgemm_v2_64") == 0)
+        return cublasSgemm_v2_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], b, is[LDB], beta, c, is[LDC]);
+    if (strcmp(f->api, "SgemmStridedBatched_64") == 0)
+        return cublasSgemmStridedBatched_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], is[SA], b, is[LDB], is[SB], beta, c, is[LDC], is[SC], is[BATCH]);
+    if (strcmp(f->api, "GemmEx_64") == 0)
+        return cublasGemmEx_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, ta, is[LDA], b, tb, is[LDB], beta, c, tc, is[LDC], compute, algo);
+    if (strcmp(f->api, "GemmStridedBatchedEx_64") == 0)
+        return cublasGemmStridedBatchedEx_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, ta, is[LDA], is[SA], b, tb, is[LDB], is[SB], beta, c, tc, is[LDC], is[SC],
+                                             is[BATCH], compute, algo);
+#endif
+    return -1;
+}
+
+static uint64_t served_so_far(void) {
+    int (*counters)(uint64_t *served, uint64_t *original);
+    void *const at = dlsym(RTLD_DEFAULT, "halftone_dropin_counters");
+    uint64_t served = 0;
+    memcpy(&counters, &at, sizeof counters);
+    if (counters != NULL)
+        counters(&served, NULL);
+    return served;
+}
+
+int client_call(const char *words) {
+    struct form f;
+    struct matrices x;
+    void *handle = NULL, *workspace = NULL;
+    if (read_words(words, &f) != 0)
+        return 1;
+    make_matrices(&f, &x);
+    if (cublasCreate_v2(&handle) != CU_SUCCESS)
+        return 1;
+    (void)cublasSetStream_v2(handle, (void *)(intptr_t)f.is[STREAM]);
+    (void)cublasSetPointerMode_v2(handle, (int)f.is[POINTERS]);
+    (void)cublasSetMathMode(handle, (int)f.is[MATH]);
+    (void)cublasSetSmCountTarget(handle, (int)f.is[SM]);
+    if (f.is[WORKSPACE] > 0) {
+        workspace = device_memory((size_t)f.is[WORKSPACE]);
+        (void)cublasSetWorkspace_v2(handle, workspace, (size_t)f.is[WORKSPACE]);
+    }
+    const int late = f.is[LATE] && holds != NULL && holds((void *)(intptr_t)f.is[STREAM]) == 0;
+    if (late) /* the device reads them when it gets there */
+        x.scalars[0] = x.scalars[1] = 1e20f;
+    const uint64_t served = served_so_far();
+    const long original = fake_cublas_calls();
+    const float *const scalars = f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : &f.alpha;
+    const int status = call(&f, f.is[NULLS] & NO_HANDLE ? NULL : handle, f.is[NULLS] & NO_ALPHA ? NULL : scalars,
+                            f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars + 1 : &f.beta, &x);
+    char error[32];
+    if (late) {
+        x.scalars[0] = f.alpha;
+        x.scalars[1] = f.beta;
+        lets_go((void *)(intptr_t)f.is[STREAM]);
+    }
+    write_error(&f, &x, status, error);
+    printf("%d %s %llu %ld\n", status, error, (unsigned long long)(served_so_far() - served), fake_cublas_calls() - original);
+    if (workspace != NULL)
+        give_back(workspace);
+    free_matrices(&x);
+    return cublasDestroy_v2(handle);
+}

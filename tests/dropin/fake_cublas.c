@@ -1,0 +1,171 @@
+/* fake_cublas: stands for libcublas.so.MAJOR: the functions that the face knows of, products as sums in FP64, and what was called.
+ * Linked as NVIDIA's: every symbol has the version node libcublas.so.MAJOR, and its own calls are bound within (-Bsymbolic). */
+#include <stdlib.h>
+
+#include "../../dropin/cublas_names.h"
+
+#ifndef MAJOR
+#define MAJOR 13
+#endif
+
+/* Copies of different majors have their functions at different places. */
+#define TEXT_OF(x) #x
+#define SKIP(x) __asm__(".text\n.skip 256 * (" TEXT_OF(x) " - 10), 0xcc\n")
+SKIP(MAJOR);
+
+#define FAKE __attribute__((visibility("default")))
+
+struct handle {
+    int magic;
+    void *stream, *workspace;
+    size_t bytes;
+    int pointer_mode, math, sm_target;
+};
+
+enum { MAGIC = 0x5eed, INVALID = 7, NOT_INITIALIZED = 1 };
+
+FAKE int fake_cublas_major(void);
+FAKE long fake_cublas_calls(void); /* products so far */
+
+static long calls;
+
+int fake_cublas_major(void) {
+    return MAJOR;
+}
+
+long fake_cublas_calls(void) {
+    return __atomic_load_n(&calls, __ATOMIC_RELAXED);
+}
+
+/* ---- handles ---- */
+
+static struct handle *of(void *h) {
+    return h != NULL && ((struct handle *)h)->magic == MAGIC ? (struct handle *)h : NULL;
+}
+
+#define SET_AND_GET(name, type, member)                                                                      \
+    FAKE int cublasSet##name(void *h, type value);                                                           \
+    FAKE int cublasGet##name(void *h, type *value);                                                          \
+    int cublasSet##name(void *h, type value) {                                                               \
+        if (of(h) == NULL)                                                                                   \
+            return NOT_INITIALIZED;                                                                          \
+        of(h)->member = value;                                                                               \
+        return CU_SUCCESS;                                                                                   \
+    }                                                                                                        \
+    int cublasGet##name(void *h, type *value) {                                                              \
+        if (of(h) == NULL)                                                                                   \
+            return NOT_INITIALIZED;                                                                          \
+        *value = of(h)->member;                                                                              \
+        return CU_SUCCESS;                                                                                   \
+    }
+SET_AND_GET(Stream_v2, void *, stream)
+SET_AND_GET(PointerMode_v2, int, pointer_mode)
+SET_AND_GET(MathMode, int, math)
+SET_AND_GET(SmCountTarget, int, sm_target)
+
+FAKE int cublasCreate_v2(void **h);
+FAKE int cublasDestroy_v2(void *h);
+FAKE int cublasSetWorkspace_v2(void *h, void *workspace, size_t bytes);
+
+int cublasCreate_v2(void **h) {
+    struct handle *const made = (struct handle *)calloc(1, sizeof *made);
+    if (made != NULL)
+        made->magic = MAGIC;
+    *h = made;
+    return made != NULL ? CU_SUCCESS : 3;
+}
+
+int cublasDestroy_v2(void *h) {
+    if (of(h) == NULL)
+        return NOT_INITIALIZED;
+    free(h);
+    return CU_SUCCESS;
+}
+
+int cublasSetWorkspace_v2(void *h, void *workspace, size_t bytes) {
+    if (of(h) == NULL)
+        return NOT_INITIALIZED;
+    of(h)->workspace = workspace;
+    of(h)->bytes = bytes;
+    return CU_SUCCESS;
+}
+
+/* ---- products ---- */
+
+struct product {
+    void *handle;
+    int op_a, op_b;
+    int64_t m, n, k;
+    const void *alpha, *a, *b, *beta;
+    void *c;
+    int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, batch;
+    int types, compute;
+};
+
+static void multiply(const struct product *p, float alpha, float beta, const float *a, const float *b, float *c) {
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            double sum = 0;
+            for (int64_t x = 0; alpha != 0 && x < p->k; x++)
+                sum += (double)a[p->op_a == CU_OP_N ? i + x * p->lda : x + i * p->lda] * (double)b[p->op_b == CU_OP_N ? x + j * p->ldb : j + x * p->ldb];
+            float *const at = c + i + j * p->ldc;
+            *at = (float)((double)alpha * sum + (beta != 0 ? (double)beta * (double)*at : 0));
+        }
+}
+
+static int run(const struct product *p) {
+    const int64_t rows_a = p->op_a == CU_OP_N ? p->m : p->k, rows_b = p->op_b == CU_OP_N ? p->k : p->n;
+    __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+    if (of(p->handle) == NULL)
+        return NOT_INITIALIZED;
+    if (p->op_a < 0 || p->op_a > CU_OP_C || p->op_b < 0 || p->op_b > CU_OP_C || p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
+        return INVALID;
+    if (p->lda < (rows_a > 1 ? rows_a : 1) || p->ldb < (rows_b > 1 ? rows_b : 1) || p->ldc < (p->m > 1 ? p->m : 1) || p->alpha == NULL || p->beta == NULL)
+        return INVALID;
+    if (p->types != 0 || p->compute < 64)
+        return CU_NOT_SUPPORTED;
+    for (int64_t i = 0; i < p->batch; i++)
+        multiply(p, *(const float *)p->alpha, *(const float *)p->beta, (const float *)p->a + i * p->stride_a, (const float *)p->b + i * p->stride_b,
+                 (float *)p->c + i * p->stride_c);
+    return CU_SUCCESS;
+}
+
+#define SGEMM(name, S)                                                                                       \
+    FAKE int name(CUBLAS_SGEMM_ARGS(S));                                                                     \
+    int name(CUBLAS_SGEMM_ARGS(S)) {                                                                         \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, 0, CU_COMPUTE_32F}; \
+        return run(&p);                                                                                      \
+    }
+#define SGEMM_STRIDED(name, S)                                                                               \
+    FAKE int name(CUBLAS_SGEMM_STRIDED_ARGS(S));                                                             \
+    int name(CUBLAS_SGEMM_STRIDED_ARGS(S)) {                                                                 \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, stride_a, stride_b, stride_c, batch, 0, \
+                                  CU_COMPUTE_32F};                                                           \
+        return run(&p);                                                                                      \
+    }
+#define GEMM_EX(name, S)                                                                                     \
+    FAKE int name(CUBLAS_GEMM_EX_ARGS(S));                                                                   \
+    int name(CUBLAS_GEMM_EX_ARGS(S)) {                                                                       \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type | b_type | c_type, compute}; \
+        (void)algo;                                                                                          \
+        return run(&p);                                                                                      \
+    }
+#define GEMM_STRIDED_EX(name, S)                                                                             \
+    FAKE int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S));                                                           \
+    int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S)) {                                                               \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, stride_a, stride_b, stride_c, batch, \
+                                  a_type | b_type | c_type, compute};                                        \
+        (void)algo;                                                                                          \
+        return run(&p);                                                                                      \
+    }
+
+SGEMM(cublasSgemm_v2, int)
+SGEMM_STRIDED(cublasSgemmStridedBatched, int)
+GEMM_EX(cublasGemmEx, int)
+GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
+#if MAJOR >= 12
+SGEMM(cublasSgemm_v2_64, int64_t)
+SGEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t)
+GEMM_EX(cublasGemmEx_64, int64_t)
+GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
+#endif

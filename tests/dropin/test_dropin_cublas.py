@@ -1,0 +1,254 @@
+"""The cuBLAS face before fake copies of cuBLAS, with the simulator behind it: which forms are served, and that all else, statuses
+included, is as without it."""
+import re
+import subprocess
+import time
+
+import pytest
+from conftest import ROOT
+from dropin_programs import build_face, face, fakes, lines, run # noqa: F401 (fixtures)
+
+REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
+MUST = ["cublasSgemm_v2", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"]
+EXPORTED = sorted([*MUST, *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2",
+                   "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
+                   "halftone_dropin_thread", "halftone_dropin_version"])
+
+S, SS, E, ES = "api=Sgemm_v2", "api=SgemmStridedBatched", "api=GemmEx", "api=GemmStridedBatchedEx"
+PEDANTIC, TF32, HALF, UNKNOWN, ARGUMENTS = "PEDANTIC", "TF32", "HALF", "UNKNOWN_FORM", "ARGUMENTS"
+# Words of a call, and why it is the original's, or SERVED.
+FORMS = [
+    *[(f"{api}{bits} opa={a} opb={b} m=33 n=70 k=45 alpha=-1.5 beta={beta} batch={batch} pointers={pointers}", "SERVED")
+      for api, batch in ((S, 1), (SS, 3), (E, 1), (ES, 2)) for bits in ("", "_64") for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1))],
+    # what a product may be
+    (f"{S} opa=1 opb=2", "SERVED"), (f"{S} m=1 n=1 k=1", "SERVED"), (f"{S} nulls=4", "SERVED"), (f"{S} nulls=4 pointers=1", "SERVED"),
+    (f"{S} k=0 beta=2", "SERVED"), (f"{S} alpha=0 beta=2", "SERVED"), (f"{S} m=0", "SERVED"), (f"{S} n=0", "SERVED"), (f"{SS} batch=0", "SERVED"),
+    (f"{SS} batch=3 sa=0", "SERVED"), (f"{SS} batch=3 sb=0 pointers=1 beta=1", "SERVED"), (f"{S} m=300 n=1 k=200 opa=1", "SERVED"), (f"{S} stream=4096", "SERVED"),
+    (f"{S} late=1 stream=8192 pointers=1 alpha=2 beta=0.5", "SERVED"), (f"{ES} late=1 stream=8192 pointers=1 alpha=2 beta=0.5 batch=2", "SERVED"),
+    (f"{S} workspace=4194304", "SERVED"), (f"{S} workspace=1024", "SERVED"), (f"{SS} m=130 n=130 k=130 batch=2 workspace=33554432", "SERVED"),
+    # compute types and math modes
+    (f"{E} compute=68 algo=99", "SERVED"), (f"{E} compute=68 algo=4", "SERVED"), (f"{E} compute=68 algo=-1", "SERVED"), (f"{E} compute=68 math=16", "SERVED"),
+    (f"{E} compute=78", "SERVED"), (f"{E} compute=78 math=3", "SERVED"), (f"{ES} compute=78 batch=2", "SERVED"), (f"{E} compute=68 math=4", "SERVED"), (f"{S} math=4", "SERVED"),
+    (f"{E} compute=77", TF32), (f"{E} compute=68 math=3", TF32), (f"{S} math=3", TF32), (f"{SS} math=19 batch=2", TF32), (f"{ES} compute=77 batch=2", TF32),
+    (f"{E} compute=69", PEDANTIC), (f"{S} math=2", PEDANTIC), (f"{E} compute=68 math=2", PEDANTIC), (f"{ES} compute=69 math=3 batch=2", PEDANTIC),
+    (f"{E} compute=74", HALF), (f"{E} compute=75", HALF), (f"{S} math=1", HALF), (f"{ES} compute=75 batch=2", HALF),
+    (f"{E} compute=0", UNKNOWN), (f"{E} compute=64", UNKNOWN), (f"{E} compute=70", UNKNOWN), (f"{E} compute=79", UNKNOWN), (f"{ES} compute=0 batch=2", UNKNOWN), (f"{S} math=8", UNKNOWN),
+    (f"{E} ta=2", "TYPES"), (f"{E} tb=14", "TYPES"), (f"{E} tc=1", "TYPES"), (f"{ES} ta=2 tb=2 compute=68 batch=2", "TYPES"),
+    (f"{S} sm=64", "SM_TARGET"), (f"{ES} sm=1 batch=2", "SM_TARGET"),
+    # what cuBLAS refuses, or has alone
+    (f"{S} m=-1 lda=1 ldc=1", ARGUMENTS), (f"{S} n=-1", ARGUMENTS), (f"{S} k=-1", ARGUMENTS), (f"{SS} batch=-1", ARGUMENTS), (f"{S} opa=3", ARGUMENTS), (f"{S} opb=-1", ARGUMENTS),
+    (f"{S} nulls=1", ARGUMENTS), (f"{S} nulls=2", ARGUMENTS), (f"{S} m=40 lda=39", ARGUMENTS), (f"{S} ldb=0", ARGUMENTS), (f"{E} m=40 ldc=39", ARGUMENTS),
+    (f"{SS} batch=2 sc=0 m=4 n=4", ARGUMENTS),
+]
+
+
+@pytest.fixture(scope="module")
+def native(fakes):
+    return lines(fakes.main, *[words for words, _ in FORMS])
+
+
+def served_forms(face, fakes, log, **env):
+    got = lines(fakes.main, *[words for words, _ in FORMS], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    return got, [dict(zip(head, row)) for row in rows]
+
+
+def faults(native, got, rows):
+    """What is not as FORMS has it."""
+    if len(got) != len(FORMS) or len(rows) != len(FORMS):
+        return ["calls are missing"]
+    found = []
+    for (words, expected), alone, (status, error, served, original), row in zip(FORMS, native, got, rows):
+        if status != alone[0] or (int(served), int(original)) != ((1, 0) if expected == "SERVED" else (0, 1)):
+            found.append((words, expected, alone, (status, error, served, original)))
+        if error != alone[1] and not float(error) <= 60: # auto's bound at these k is above; a wrong element is millions
+            found.append((words, "error", error))
+        if not row["why"].startswith(REASONS[expected] if expected != "SERVED" else "") or (row["served"] == "1") != (expected == "SERVED"):
+            found.append((words, expected, row["why"]))
+    return found
+
+
+def test_every_form_is_served_or_the_original_s_as_the_table_says(face, fakes, native, tmp_path):
+    assert all(alone[2:] == ["0", "1"] for alone in native)
+    got, rows = served_forms(face, fakes, tmp_path / "log")
+    assert faults(native, got, rows) == []
+    assert all(row["api"].startswith("cublas" + words.split()[0][4:]) for (words, _), row in zip(FORMS, rows))
+    assert {row["scheme"] for row in rows if row["served"] == "1" and int(row["k"])} == {"f16x3", "bf16x6u"} or \
+           {row["scheme"] for row in rows if row["served"] == "1" and int(row["k"])} <= {"auto", "f16x3", "bf16x6u"}
+
+
+def test_tf32_is_served_where_that_is_asked_for(face, fakes, tmp_path):
+    forms = [words for words, why in FORMS if why == TF32]
+    for env in ({"HALFTONE_TF32": "upgrade"}, {"NVIDIA_TF32_OVERRIDE": "0"}):
+        assert all(got[2:] == ["1", "0"] for got in lines(fakes.main, *forms, face=face, **env))
+    assert all(got[2:] == ["0", "1"] for got in lines(fakes.main, *forms, face=face, NVIDIA_TF32_OVERRIDE="1"))
+
+
+def test_off_and_wrong_values_leave_everything_to_the_original(face, fakes, native):
+    alone = [got for (words, _), got in zip(FORMS, native) if "late" not in words]
+    for env, said in (({"HALFTONE": "off"}, 0), ({"HALFTONE_STRATEGY": "fast"}, 1), ({"HALFTONE_SITES": "/nowhere"}, 1), ({"HALFTONE_LIBRARY": "/nowhere/x.so"}, 1)):
+        done = run(fakes.main, *[words for words, _ in FORMS if "late" not in words], face=face, **env)
+        assert [line.split() for line in done.stdout.splitlines()] == alone and done.stderr.count("\n") == said, done.stderr
+
+
+def test_small_products_are_the_original_s_unless_all_are_wanted(face, fakes):
+    below, above = f"{S} m=127 n=128 k=128", f"{S} m=128 n=128 k=128"
+    assert [g[2] for g in lines(fakes.main, below, above, face=face, HALFTONE_STRATEGY="performant")] == ["0", "1"]
+    assert [g[2] for g in lines(fakes.main, below, above, face=face, HALFTONE_STRATEGY="performant", HALFTONE_MIN="129")] == ["0", "0"]
+    assert [g[2] for g in lines(fakes.main, below, above, face=face, HALFTONE_STRATEGY="performant", HALFTONE_MIN="0")] == ["1", "1"]
+
+
+def test_site_table_and_accuracies_choose_the_arithmetic(face, fakes, tmp_path):
+    table, log = tmp_path / "sites", tmp_path / "log"
+    table.write_text("site=main+0x* op=TN scheme=f16x3\nsite=program+0x* op=TT scheme=bf16x6u\nop=NT accuracy=bits=60\nm=17 original\n")
+    words = [f"{S} opa=1", f"{S} opa=1 opb=1 k=128", f"{S} opb=1", f"{S} m=17", f"{S} k=64"]
+    got = lines(fakes.main, *words, face=face, HALFTONE_SITES=str(table), HALFTONE_LOG=str(log), HALFTONE="record")
+    assert [g[2:] for g in got] == [["1", "0"], ["1", "0"], ["0", "1"], ["0", "1"], ["1", "0"]]
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    whys = [dict(zip(head, row)) for row in rows]
+    assert [row["asked"] for row in whys] == ["fp32", "bf16x6u", "bits=60", "fp32", "fp32"] and whys[1]["scheme"] == "bf16x6u"
+    assert whys[2]["why"].startswith(REASONS["SET_LACKS"]) and whys[3]["why"] == REASONS["SITE"]
+    log.unlink()
+    lines(fakes.main, f"{S} k=256", "accuracy=fp32-fast", f"{S} k=256", "accuracy=", f"{S} k=256", face=face, HALFTONE_LOG=str(log), HALFTONE="record")
+    assert [line.split("\t")[9] for line in log.read_text().splitlines()[1:]] == ["fp32", "fp32-fast", "fp32"]
+
+
+def test_workspace_beyond_the_limit_is_the_original_s(face, fakes, tmp_path):
+    words = [f"{S} m=256 n=256 k=256", f"{S} m=256 n=256 k=256 workspace=8388608"]
+    sites = tmp_path / "sites"
+    sites.write_text("scheme=f16x3\n")
+    for limit, served in (("1K", ["0", "1"]), ("64M", ["1", "1"])):
+        assert [g[2] for g in lines(fakes.main, *words, face=face, HALFTONE_WORKSPACE_MAX=limit, HALFTONE_SITES=str(sites))] == served
+
+
+# ---- how programs come to their cuBLAS
+
+def test_each_caller_s_fallback_is_its_own_copy(face, fakes):
+    """Two or three copies of different majors in one process; a client says how many products its copy saw."""
+    objects = [f"+{fakes.client[13]}", f"+lazy:{fakes.client[12]}", f"+{fakes.client[11]}"]
+    calls = [f"{i}:{S} math={math}" for i in (0, 1, 2, 1, 0) for math in (0, 2)]
+    got = lines(fakes.loader, *objects, *calls, face=face)
+    assert [g[0] for g in got] == ["13", "13", "12", "12", "11", "11", "12", "12", "13", "13"]
+    assert [g[3:] for g in got] == [["1", "0"], ["0", "1"]] * 5
+
+
+def test_with_one_copy_in_the_global_scope_and_another_in_a_local_one(face, fakes):
+    got = lines(fakes.loader, f"+global:{fakes.client[12]}", f"+{fakes.client[13]}", f"0:{S} math=2", f"1:{S} math=2", f"0:{S}", f"1:{S}", face=face)
+    assert [(g[0], *g[3:]) for g in got] == [("12", "0", "1"), ("13", "0", "1"), ("12", "1", "0"), ("13", "1", "0")]
+
+
+def test_what_was_found_is_forgotten_when_the_process_unloads_something(face, fakes, tmp_path):
+    """The two clients have equal code, so the second may well get the first's addresses, with another cuBLAS."""
+    for first, second in ((12, 13), (13, 12)):
+        calls = [f"+{fakes.client[first]}", f"0:{S} math=2", "-", f"+{fakes.client[second]}", f"0:{S} math=2", f"0:{S}", "-"] * 3
+        got = lines(fakes.loader, *calls, face=face)
+        assert [(int(g[0]), *g[3:]) for g in got] == [(first, "0", "1"), (second, "0", "1"), (second, "1", "0")] * 3
+
+
+def test_threads_get_right_results_at_once(face, fakes):
+    words = [f"{api} m=70 n=70 k=70 batch=2 seed={seed}" for seed in range(3) for api in (S, ES)]
+    got = lines(fakes.main, "threads=4", *words, face=face)
+    assert len(got) == 4 * len(words) and all(g[0] == "0" and float(g[1]) < 60 for g in got)
+
+
+def test_a_child_of_a_process_that_has_used_the_device_calls_the_original(face, fakes, tmp_path):
+    before = lines(fakes.main, "fork", f"{S}", face=face)
+    assert [g[2:] for g in before] == [["1", "0"]]
+    log = tmp_path / "log"
+    after = lines(fakes.main, f"{S}", "fork", f"{S}", f"{S}", face=face)
+    assert [g[2:] for g in after] == [["1", "0"], ["0", "1"], ["0", "1"]]
+
+
+def test_exit_codes_stay(face, fakes):
+    for code in (0, 7):
+        assert run(fakes.main, S, f"exit={code}", face=face, check=False).returncode == code
+
+
+def test_a_product_without_cublas_behind_it_is_a_status_and_a_line(face, fakes, tmp_path):
+    """A program that is linked to the face alone."""
+    source = tmp_path / "alone.c"
+    source.write_text("int cublasSgemm_v2(void *h, int a, int b, int m, int n, int k, const float *x, const float *p, int l, const float *q, int o, const float *y, float *c, int e);\n"
+                      "int main(void) { float f = 1; int s = 0; for (int i = 0; i < 2; i++) s = cublasSgemm_v2(0, 0, 0, 1, 1, 1, &f, &f, 1, &f, 1, &f, &f, 1); return s; }\n")
+    program = tmp_path / "alone"
+    subprocess.run(["gcc", source, "-o", program, face, f"-Wl,-rpath,{face.parent}"], check=True)
+    done = run(program, check=False)
+    assert done.returncode == 15 and done.stderr.count("\n") == 1 and "cublasSgemm_v2" in done.stderr
+
+
+# ---- what every process pays
+
+def test_the_face_is_small_needs_libc_alone_and_exports_its_table(face):
+    dynamic = subprocess.run(["readelf", "-dW", face], capture_output=True, text=True).stdout
+    assert re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic) == ["libc.so.6"] and re.findall(r"\(SONAME\).*\[(.*)\]", dynamic) == ["libhalftone_cublas.so"]
+    assert "VERDEF" not in dynamic and "NODELETE" in dynamic
+    assert face.stat().st_size < 50_000
+    symbols = subprocess.run(["nm", "-D", "--defined-only", face], capture_output=True, text=True).stdout
+    assert sorted(line.split()[-1] for line in symbols.splitlines()) == EXPORTED
+
+
+def seconds(env, times=40):
+    best = 9.0
+    for _ in range(times):
+        start = time.perf_counter()
+        subprocess.run(["/bin/true"], env=env)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def test_a_program_without_cublas_starts_no_slower_than_by_a_millisecond(face):
+    assert seconds({"LD_PRELOAD": str(face)}) - seconds({}) < 1e-3
+    calls = subprocess.run(["strace", "-f", "-e", "trace=openat", "/bin/true"], env={"LD_PRELOAD": str(face), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True) \
+        if subprocess.run(["sh", "-c", "command -v strace"], capture_output=True).returncode == 0 else None
+    assert calls is None or "libhalftone.so" not in calls.stderr
+
+
+def test_the_real_cusolver_binds_to_the_face(face, tmp_path):
+    """Loaded without a GPU; the dynamic linker says what it binds to what."""
+    solver = next((p for p in (ROOT / "out/toolchain/nvidia/cu13/lib/libcusolver.so.12", *map(type(ROOT), ("/usr/local/cuda/lib64/libcusolver.so.12",))) if p.exists()), None)
+    if solver is None:
+        pytest.skip("no libcusolver.so.12 here: CUDA 13 is not installed")
+    load = tmp_path / "load"
+    (tmp_path / "load.c").write_text('#include <dlfcn.h>\n#include <stdio.h>\nint main(int c, char **v) { (void)c; if (dlopen(v[1], RTLD_NOW | RTLD_LOCAL)) return 0;'
+                                     ' puts(dlerror()); return 1; }\n')
+    subprocess.run(["gcc", tmp_path / "load.c", "-o", load, "-ldl"], check=True)
+    done = run(load, solver, face=face, LD_DEBUG="bindings")
+    bound = {name for name in re.findall(rf"binding file \S*libcusolver\S* \[0\] to {re.escape(str(face))} \[0\]: normal symbol `(\w+)'", done.stderr)}
+    assert {"cublasSgemm_v2", "cublasSgemm_v2_64", "cublasSgemmStridedBatched_64", "cublasGemmEx"} <= bound, bound
+
+
+# ---- broken faces
+
+def without(name):
+    def edit(file, text):
+        if file == "cublas_names.h":
+            return re.sub(rf"[ \t]*X\({name}\)[ \t]*\\\n", "", text)
+        return re.sub(rf"(?m)^\w+\({name}, \w+\)\n", "", text) if file == "cublas_entries.c" else text
+    return edit
+
+
+def replaced(file, old, new):
+    return lambda name, text: text.replace(old, new, 1) if name == file else text
+
+
+@pytest.mark.parametrize("edit", [
+    *[pytest.param(without(name), id=name) for name in MUST],
+    pytest.param(replaced("cublas_forms.c", "{CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_TF32}", "{CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_SERVED}"), id="tf32"),
+    pytest.param(replaced("cublas_forms.c", "(math & CU_MATH_MASK)", "math"), id="flag"),
+    pytest.param(replaced("cublas_product.c", "s->device_scalars = pointer_mode == CU_POINTER_DEVICE;", ""), id="pointers"),
+    pytest.param(replaced("cublas_product.c", "return op == CU_OP_N ? 'N' : 'T';", "return op == CU_OP_T ? 'T' : 'N';"), id="conjugate"),
+    pytest.param(replaced("cublas_entries.c", ".stride_a = stride_a, .stride_b = stride_b", ".stride_a = stride_b, .stride_b = stride_a"), id="strides"),
+    pytest.param(replaced("cublas_product.c", "why == DROPIN_SERVED && sm_target != 0", "why == DROPIN_SERVED && sm_target > 32"), id="sm"),
+])
+def test_a_broken_face_is_noticed(edit, fakes, native, tmp_path):
+    got, rows = served_forms(build_face(tmp_path / "face", edit), fakes, tmp_path / "log")
+    assert faults(native, got, rows) != []
+
+
+@pytest.mark.parametrize("edit", [
+    pytest.param(replaced("cublas_origin.c", "remembered[at].unloads != unloads", "false"), id="unloads"),
+    pytest.param(replaced("cublas_origin.c", "if (known && fill(", "if (false && fill("), id="by name alone")])
+def test_a_face_that_mixes_copies_up_is_noticed(edit, fakes, tmp_path):
+    broken = build_face(tmp_path / "face", edit)
+    with pytest.raises(AssertionError):
+        test_each_caller_s_fallback_is_its_own_copy(broken, fakes)
+        test_what_was_found_is_forgotten_when_the_process_unloads_something(broken, fakes, tmp_path)
