@@ -69,7 +69,9 @@ def test_folder_builds_alone_and_runs(tmp_path, compilers):
     path = compilers["simulator"]
     vendor(tmp_path / "set", *SMALL)
     built = build(tmp_path / "set", tmp_path / "copy", path)
-    run = app(built, path)
+    (linking,) = re.findall(r"(?m)^    (nvcc -I\. app\.c .*)$", (built / "README.md").read_text())
+    shutil.copy(HERE / "app.c", built)
+    run = shell(linking + " && ./a.out", built, path, HALFTONE_SIM_DEVICE="sm80")
     assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
     names = exported(built / "libhalftone.a")
     assert {"halftone_" + x for x in API} <= names
