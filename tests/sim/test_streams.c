@@ -217,6 +217,52 @@ static void test_replays_on_the_handle_s_block(void **state) {
     lane_close(&other);
 }
 
+/* A call that needs more of the handle's own memory than the lanes do. */
+static void larger_call(halftone *h, void *stream, int m) {
+    const float one = 1, zero = 0;
+    float *const a = device_floats(m * K), *const b = device_floats(K * m), *const c = device_floats(m * m);
+    memset(a, 0, (size_t)(m * K) * sizeof *a);
+    memset(b, 0, (size_t)(K * m) * sizeof *b);
+    assert_int_equal(halftone_set_stream(h, stream), HALFTONE_OK);
+    check_code(halftone_sgemm(h, 'N', 'N', m, m, K, &one, a, m, b, K, &zero, c, m), "a larger call");
+    float *const device[] = {a, b, c};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ht_dev_free(device[i]), HT_DEV_OK);
+}
+
+/* The handle's own block is outgrown once and again: a graph that captured a call on it goes on writing there, and nobody
+ * else gets it. */
+static void test_replays_behind_a_larger_call(void **state) {
+    static struct lane l;
+    unsigned char *others[4];
+    size_t bytes = 0;
+    (void)state;
+    lane_open(&l, 1);
+    halftone *h = open_handle(HALFTONE_OWN);
+    assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', M, N, K, 1, &bytes), HALFTONE_OK);
+    call_on(h, &l);
+    lane_expect(&l, "plain");
+    void *const graph = captured(h, &l);
+    for (int size = 140; size <= 280; size += 70) {
+        larger_call(h, l.stream, size);
+        for (int i = 0; i < 4; i++) {
+            void *memory = NULL;
+            assert_int_equal(ht_dev_alloc(&memory, bytes), HT_DEV_OK);
+            others[i] = memory;
+            memset(others[i], 0x5a, bytes);
+        }
+        replay(graph, &l, "replay behind a larger call");
+        for (int i = 0; i < 4; i++) {
+            for (size_t at = 0; at < bytes; at++)
+                assert_int_equal(others[i][at], 0x5a);
+            assert_int_equal(ht_dev_free(others[i]), HT_DEV_OK);
+        }
+    }
+    ht_sim_graph_free(graph);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    lane_close(&l);
+}
+
 /* Whatever a workspace holds: NaN, ones, which are the first call's epoch in both flags, or -1, an
  * exchange that is reset. */
 static void test_poisoned_workspaces(void **state) {
@@ -253,6 +299,7 @@ int main(void) {
         cmocka_unit_test(test_one_handle_on_two_streams),
         cmocka_unit_test(test_the_first_call_may_be_captured),
         cmocka_unit_test(test_replays_on_the_handle_s_block),
+        cmocka_unit_test(test_replays_behind_a_larger_call),
         cmocka_unit_test(test_poisoned_workspaces),
     };
     return cmocka_run_group_tests(tests, open_all, close_handle);
