@@ -12,7 +12,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 7
+#define HT_ABI_VERSION 8
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -137,6 +137,14 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+     * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
+     * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
+     * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
+     * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
+     * before that of row absmax, holds -1 between launches as that does. */
+    int *row_sums;
+    long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
      * chooses. */
     int tiles;
@@ -162,6 +170,7 @@ enum {
     HT_ATOM_BYTES = 8192,
     HT_COUNTS_PER_BLOCK = 4, /* of the data check for 64 rows with HT_PACK_ROWS and HT_PACK_STRIPS */
     HT_STRIP_TILES = 8, /* of 64 k in a strip */
+    HT_SUM_WORDS = HT_ATOM_ROWS + 2, /* through which packing blocks add up what 64 rows lose (pack/row_sums) */
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
     HT_SPLITK_PREFETCH = 16, /* partials that a thread of the reduction loads before it adds the first */
     HT_SPLITK_LANES = 4,     /* threads that share out the partials of an element where there are more */
@@ -400,6 +409,15 @@ static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
 static inline int64_t ht_exchange_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
+}
+
+/* Ints of one matrix's sums (ht_pack_args, row_sums), and those through which blocks add them up: a 64-bit word for
+ * each row and two for each 64 rows. */
+static inline int64_t ht_row_sums_ints(int64_t rows) {
+    return ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS), HT_ATOM_ROWS + HT_COUNTS_PER_BLOCK);
+}
+static inline int64_t ht_sum_ints(int64_t rows) {
+    return ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS), 2 * HT_SUM_WORDS);
 }
 
 /* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands

@@ -10,6 +10,7 @@
 /* Scaled: below SMALL the error of an element is no longer relative. */
 #define SMALL 0x1p-2f
 #define LARGE 128.0f
+#define NORMAL 0x1p-14f
 enum {
     LOST_EXPONENT = 34,
     LOST_MOST = 1 << (34 - 25),
@@ -57,8 +58,8 @@ float certificate_threshold(int64_t lost, int is_zero, int is_finite, double tau
     return (double)near < exact ? nextafterf(near, FLT_MAX) : near;
 }
 
-int certificate_is_sparse(int64_t nonzero, int64_t live_rows) {
-    return nonzero < CERTIFICATE_FEW * live_rows;
+int certificate_is_sparse(int64_t normal, int64_t live_rows) {
+    return normal < CERTIFICATE_FEW * live_rows;
 }
 
 int certificate_passes(float acc, float a_threshold, float b_threshold) {
@@ -79,12 +80,14 @@ struct certificate_row certificate_of_row(const float *x, int64_t k, int64_t ste
     r.is_zero = r.nonzero == 0;
     r.exponent = certificate_exponent(r.most);
     for (int64_t i = 0; i < k; i++) {
-        const float value = x[i * step], y = isfinite(value) ? scaled(value, r.exponent) : 0.0f;
+        const float value = x[i * step], y = scaled(value, r.exponent);
+        const float high = fabsf(sim_f16_value(sim_f16_rn(y)));
+        r.normal += high >= NORMAL && (unit == CERTIFICATE_KEEPS || fabsf(y) >= NORMAL); /* where it flushes, high is cut */
         if (!isfinite(value))
             continue;
         r.lost += certificate_lost(value, r.exponent, unit);
         r.small += value != 0.0f && fabsf(y) < SMALL;
-        r.large += fabsf(sim_f16_value(sim_f16_rn(y))) >= LARGE;
+        r.large += high >= LARGE;
     }
     return r;
 }

@@ -37,11 +37,11 @@ int certificate_lost(float x, int exponent, enum certificate_unit unit);
 /* What is stored for a row: the threshold of its results. NaN where the row holds NaN or Inf: nothing passes.
  * -FLT_MAX where it is zero: its results are exact, whatever they meet that is finite. */
 float certificate_threshold(int64_t lost, int is_zero, int is_finite, double tau);
-/* Whether 64 rows are left to the wide scheme whatever they meet, because native FP32 hardly rounds sums of
- * so few products: fewer than CERTIFICATE_FEW nonzero elements a row, zero rows not counted. No bound asks
+/* normal: certificate_row's, of all of them. Whether 64 rows are left to the wide scheme whatever they meet, because native FP32 hardly rounds sums of
+ * so few products: fewer than CERTIFICATE_FEW such elements a row, zero rows not counted. No bound asks
  * for it; that errors stay below twice native's on permutations and sparse matrices does. */
 enum { CERTIFICATE_FEW = 8 };
-int certificate_is_sparse(int64_t nonzero, int64_t live_rows);
+int certificate_is_sparse(int64_t normal, int64_t live_rows);
 /* Whether a result is cleared. `acc` is scaled: before the scales of its row and column are undone, before
  * alpha and beta. NaN is not. */
 int certificate_passes(float acc, float a_threshold, float b_threshold);
@@ -51,6 +51,7 @@ struct certificate_row {
     int exponent, is_zero, is_finite;
     float most;                   /* largest finite magnitude */
     int64_t lost, nonzero, small; /* elements that are not zero; those of them below 2^-2, scaled */
+    int64_t normal;               /* from 2^-14 on, rounded to FP16: products that count, for certificate_is_sparse */
     int64_t large;                /* from 2^7 on, rounded to FP16: what the range check counts */
 };
 struct certificate_row certificate_of_row(const float *x, int64_t k, int64_t step,

@@ -65,12 +65,12 @@ static int group_number(const struct operand *o, int64_t first, int64_t from, in
 }
 
 static int has_few_nonzeros(const struct operand *o, int64_t block) {
-    int64_t nonzero = 0, live = 0;
+    int64_t normal = 0, live = 0;
     for (int64_t row = block * BLOCK; row < (block + 1) * BLOCK && row < o->view->rows; row++) {
-        nonzero += o->row[row].nonzero;
-        live += !o->row[row].is_zero;
+        normal += o->row[row].normal;
+        live += o->row[row].most > 0;
     }
-    return certificate_is_sparse(nonzero, live);
+    return certificate_is_sparse(normal, live);
 }
 
 static int count_blocks(void *context, int64_t first, int64_t last) {

@@ -535,8 +535,8 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     struct params written = {0};
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, PARAMS_OF_SCHEME, s, NULL);
+    param(&written, "FLUSHES_SUBNORMALS", c->isa->flushes_subnormals);
     param(&written, "HAS_NAN_ROWS", scheme_is_fixed_point(s)); /* fixed point has no place for NaN and Inf */
-    /* nothing to exchange */
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu, s) : 1);
     param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu, s));
     param(&written, "SMS", (long)c->gpu->sms);

@@ -106,8 +106,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
     [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
-         .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",
-                   "pack/row_resident", "pack/strip_32x512"}},
+         .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",
+                   "pack/absmax_exchange", "pack/row_resident", "pack/strip_32x512"}},
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
 };
 

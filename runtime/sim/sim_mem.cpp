@@ -359,6 +359,10 @@ int ht_add_relaxed_i32(int *p, int v, int line) {
     return global_allows("ht_add_relaxed_i32", p, line, REACHES_ALL) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
 }
 
+long long ht_add_relaxed_i64(long long *p, long long v, int line) {
+    return global_allows("ht_add_relaxed_i64", p, line, REACHES_ALL) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
+}
+
 /* `size` bytes of shared memory: `bytes` from g, then zeros. Hardware reads no more than those, but compute-sanitizer knows no copies in part: all
  * must be there. */
 static void begin_copy(const char *name, unsigned s, const void *g, unsigned size, int bytes, int line) {

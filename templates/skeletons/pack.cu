@@ -1,6 +1,7 @@
 #include "../samples/mma_warp.h" //@drop
 #include "../hooks/pack/split_f32x4.cuh" //@drop
 #include "../hooks/pack/common.cuh" //@drop
+#include "../hooks/pack/row_sums.cuh" //@drop
 #include "../hooks/pack/absmax_exchange.cuh" //@drop
 #include "../hooks/pack/row_resident.cuh" //@drop
 #include "../hooks/pack/strip_32x512.cuh" //@drop
@@ -70,8 +71,8 @@ HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles,
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.exchange.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
-    at.exchange.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
+    at.exchange.published = exchange_of(g, entry) + (long long)at.row_block * pieces * 64;
+    at.exchange.arrived = exchange_of(g, entry) + (long long)at.row_blocks * pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
@@ -265,13 +266,15 @@ HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at,
 #pragma unroll
     for (int u = 0; u < CHUNK_K / 4; u++) {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u));
-        if (CHECK == 2)
+        if (CHECK == COUNTS_AND_COPY)
             ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + u * 4, four);
+        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
+        if (CHECK == SUMS)
+            observe_small<4>(bits, factor, large_count);
         const float x[4] = {scaled(four.x, factor), scaled(four.y, factor), scaled(four.z, factor), scaled(four.w, factor)};
         ht_split_four<4>(packed, u * SLICE_BYTES, x);
     }
-    for (int i = 0; CHECK > 0 && i < 4; i++)
-        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
+    observe_slices<CHECK, 4>(packed[0], large_count);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -295,6 +298,12 @@ HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, 
     }
 }
 
+// A warp's number, when parts of absmax are needed no more.
+HT_DEVICE unsigned of_warp(const pack_tile &at, int warp)
+{
+    return at.room + (unsigned)(128 + warp) * 4;
+}
+
 // The block's number for the data check, from what its threads have seen.
 HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, const large_counts &large_count)
 {
@@ -311,12 +320,12 @@ HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, con
     }
     unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both; // compares as count does
     if (threadIdx.x % 32 == 0)
-        ht_sts4(at.room + (unsigned)(128 + warp) * 4, ht_as_float(both));
+        ht_sts4(of_warp(at, warp), ht_as_float(both));
     ht_barrier();
     if (threadIdx.x != 0)
         return;
     for (int w = 0; w < PACK_THREADS / 32; w++) {
-        const unsigned other = ht_as_uint(ht_lds4(at.room + (unsigned)(128 + w) * 4));
+        const unsigned other = ht_as_uint(ht_lds4(of_warp(at, w)));
         least = other < least ? other : least;
         both |= other;
     }
@@ -324,8 +333,35 @@ HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, con
     store_count(g, at.range_count, least, both & 1, depth);
 }
 
+// The block's sums, from what its threads have seen: LANES of them each of a row.
+HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long long entry, const large_counts &large_count)
+{
+    const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32, pieces = at.exchange.pieces;
+    int counted = counted_by(large_count), lost = large_count.lost;
+    for (int m = 1; m < LANES; m *= 2) {
+        counted += ht_shfl_xor(counted, m);
+        lost += ht_shfl_xor(lost, m);
+    }
+    int products = products_of(counted, at.exchange.piece == 0 && magnitude_of_row(at, row) != 0);
+    if (threadIdx.x % LANES == 0)
+        store_row_sum(g, entry, at.row0 + row, pieces, lost, counted);
+    for (int m = LANES; m < 32; m *= 2)
+        products += ht_shfl_xor(products, m);
+    if (threadIdx.x % 32 == 0)
+        ht_sts4(of_warp(at, warp), ht_as_float((unsigned)products));
+    ht_barrier();
+    if (threadIdx.x != 0)
+        return;
+    products = 0;
+    for (int w = 0; w < PACK_THREADS / 32; w++)
+        products += (int)ht_as_uint(ht_lds4(of_warp(at, w)));
+    store_products(g, entry, at.row0, 64, pieces, products);
+    if (blockIdx.x == 0)
+        ht_stg_i32(g.any_flag, g.epoch);
+}
+
 template <int CHECK>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == 2 ? COPY_BLOCKS : PACK_BLOCKS))
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == COUNTS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS))
     pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
@@ -345,6 +381,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
                                        : load_ragged_tiles<false>(g, at);
     int order = 0;
     float factor[ROWS] = {};
+    unsigned limit = 0;
     ht_barrier();
     if (SCALES_ROWS) {
         if (!g.exchange_is_reset)
@@ -356,15 +393,18 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         for (int i = 0; i < ROWS; i++) {
             const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
             factor[i] = ht_pow2(-ht_row_exponent(most));
+            limit = key_of_limit(ht_row_exponent(most)); // with SUMS a thread has one row
             if (at.k_tile == 0 && threadIdx.x % RUN == 0)
                 ht_stg_i32(at.exponents + at.row0 + row, most);
         }
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
-    large_counts large_count = {0, 0};
+    large_counts large_count = {0, 0, limit, 0};
     for (int t = 0; t < at.tiles; t++)
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
-    if (CHECK > 0)
+    if (CHECK == SUMS)
+        store_tile_sums(g, at, entry, large_count);
+    else if (CHECK > 0)
         store_range_count(g, at, large_count);
     if (SCALES_ROWS && at.exchange.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
         const pack_tile again = WAVE == 32 ? at : find_tile(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
@@ -380,7 +420,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1));
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1) + (g.row_sums ? 2 * SUM_WORDS : 0));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
@@ -421,13 +461,15 @@ static int init(void)
     int code = init_pack<0>();
     if (code == 0 && CHECKS)
         code = init_pack<CHECKS>();
-    return code != 0 ? code : ht_allow_smem(pack<2 * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
+    if (code == 0 && CHECKS)
+        code = init_pack<SUMS * CHECKS>();
+    return code != 0 ? code : ht_allow_smem(pack<COUNTS_AND_COPY * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
 }
 
 // Makes a meeting clean that may not be.
 static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
-    const long long cleaners = (blocks * 65LL + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
+    const long long cleaners = (blocks * (p.operand[0].row_sums ? 65LL + 2 * SUM_WORDS : 65) + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
     return !SCALES_ROWS || p.operand[0].exchange_is_reset
                ? 0
                : ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
@@ -461,7 +503,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const int each = p.tiles == HT_PACK_ROWS ? p.k_tiles : p.tiles == HT_PACK_STRIPS ? STRIP_K / 64 : p.tiles;
-    const bool checks = operands[0].range_counts != nullptr;
+    const bool sums = operands[0].row_sums != nullptr, checks = sums || operands[0].range_counts != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;
@@ -481,16 +523,19 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     if (p.tiles == HT_PACK_ROWS)
-        return checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+        return sums   ? launch_rows<SUMS * CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+               : checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
                       : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls //@mutate launch
     if (p.tiles == HT_PACK_STRIPS)
-        return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
+        return sums   ? launch_strips<SUMS * CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
+               : checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);
-    return !checks            ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
-           : operands[0].copy ? launch_pack<2 * CHECKS>(p, (unsigned)blocks, batch, stream)
+    return sums              ? launch_pack<SUMS * CHECKS>(p, (unsigned)blocks, batch, stream)
+           : !checks          ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
+           : operands[0].copy ? launch_pack<COUNTS_AND_COPY * CHECKS>(p, (unsigned)blocks, batch, stream)
                               : launch_pack<CHECKS>(p, (unsigned)blocks, batch, stream);
 }

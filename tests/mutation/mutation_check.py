@@ -1,5 +1,5 @@
 """test_check must disagree when the data check is wrong, and test_product when packing is: the verdict, the kernels that ask for
-it, what packing counts, how it reads columns that begin anywhere, and what a product's kernel computes of the blocks that it leaves out
+it, what packing counts and adds up, how it reads columns that begin anywhere, and what a product's kernel computes of the blocks that it leaves out
 are broken on purpose. About 70 seconds."""
 import os
 import subprocess
@@ -31,6 +31,18 @@ BREAKS = {
     "half of a long row is not counted": (PACK, change("store-range-rows", "SHAPE::PARTS", "1")),
     "zeros behind the matrix count": (PACK, change("store-range-rows-2", "rows ? count_of", "rows + 64 ? count_of")),
     "the last tile is not walked to": (FALLBACK, change("fallback-2", "tiles; tile ", "tiles - 1; tile ")),
+}
+SUMS = {
+    "subnormals align as they are": change("lost-alignment", " + LOST_ALIGNMENT", ""),
+    "what is lost is rounded down": change("lost-of", " + ((float)whole < lost)", ""),
+    "less is small": change("key-of-limit", "0.25f", "0.125f"),
+    "FP16's subnormals count": change("normal-least", "0x04000400u", "0x03ff03ffu"),
+    "the first piece is the last": change("add-up", "pieces > 1 ? ht_add_relaxed_i64(word, one) + 1 + one : ", ""),
+    "words are left as they are": drop("add-up-2"),
+    "rows with NaN or Inf are like others": change("store-row-sum", "counted >= 0x10000", "counted < 0"),
+    "pieces' bias stays": change("store-products", " - (long long)BIAS * pieces", ""),
+    "no flag for rows of few products": drop("store-products-2"),
+    "half of a long row is not added": change("sum-of-parts", "< SHAPE::PARTS", "< 1"),
 }
 # in a kernel of h200, the first that test_check runs in all layouts
 INSIDE = {
@@ -94,7 +106,7 @@ def run_changed(gpu, pattern, edits, test, tmp_path, env=None):
     subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
     objects = [o for o in (built / "sim").glob("*.o") if o.stem != source.stem]
     objects += runtime_objects()
-    objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("families", "metrics", "reference", "threads")]
+    objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("accuracy/certificate", "accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]
     objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), built / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
     program = tmp_path / test[0]
     subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-lpthread", "-lm"], check=True)
@@ -111,6 +123,12 @@ def run_broken(*args):
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_check_is_caught(label, tmp_path):
     run_broken("a800", *BREAKS[label], ["test_check", TESTS[BREAKS[label][0]]], tmp_path)
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("label", SUMS)
+def test_broken_sums_are_caught(label, tmp_path):
+    run_broken("a800", PACK, SUMS[label], ["test_row_sums", "packing_*"], tmp_path)
 
 
 @pytest.mark.mutation

@@ -40,7 +40,7 @@ struct rows_tile {
 };
 
 // Numbers for each row in shared memory: what parts of it have measured; what they have counted; what others have found.
-constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_OTHERS = 2;
+constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_LOST = 2, ROOM_OTHERS = 3;
 constexpr int ROOM_PARTS = 8;
 
 template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
@@ -48,7 +48,7 @@ template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind,
     return at.room + (unsigned)((kind * ROOM_PARTS + part) * SHAPE::HEIGHT + row % SHAPE::HEIGHT) * 4;
 }
 
-constexpr int ROWS_BYTES = 2 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
+constexpr int ROWS_BYTES = 3 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
 
 // Of the rows from row0 on, k from k0 on.
 template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
@@ -155,19 +155,21 @@ HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, fl
 {
     constexpr int WORDS = SHAPE::RUN * SLICE_BYTES / 4; // of the run in a slice: 2 or 4
     const int k = run * SHAPE::FAR;
-    unsigned packed[SLICES][WORDS];
+    unsigned packed[SLICES][WORDS], bits[SHAPE::RUN];
 #pragma unroll
     for (int e = 0; e < SHAPE::RUN; e += 4) {
         float four[4];
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const uint4 load = x[run * SHAPE::RUN_LOADS + (e + q) / SHAPE::LOAD_K];
-            four[q] = scaled(word_of(load, SHAPE::BY_K ? q : j), factor);
+            bits[e + q] = word_of(load, SHAPE::BY_K ? q : j);
+            four[q] = scaled(bits[e + q], factor);
         }
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
-    for (int i = 0; CHECK > 0 && i < WORDS; i++)
-        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
+    if (CHECK == SUMS)
+        observe_small<SHAPE::RUN>(bits, factor, large_count);
+    observe_slices<CHECK, WORDS>(packed[0], large_count);
     for (int s = 0; s < SLICES; s++) {
         const int chunk = at.chunk ^ j ^ k % ATOM_K / CHUNK_K ^ s % ATOM_SLICES * ATOM_CHUNKS;
         unsigned char *to = at.to + chunk * 16 + (k / ATOM_K * GROUP + s / ATOM_SLICES) * 8192 + j * 128;
@@ -186,8 +188,9 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
 #pragma unroll
     for (int j = 0; j < SHAPE::PER; j++) { // row by row: factors and tallies of all would not fit the registers
         const int most = magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j);
-        const float factor = ht_pow2(-ht_row_exponent(most));
-        large_counts large_count = {0, 0};
+        const int exponent = ht_row_exponent(most);
+        const float factor = ht_pow2(-exponent);
+        large_counts large_count = {0, 0, key_of_limit(exponent), 0};
         if (at.k < SHAPE::RUN)
             ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
@@ -197,11 +200,15 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         }
         if (CHECK == 0)
             continue;
-        int counted = counted_by(large_count);
-        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2)
+        int counted = counted_by(large_count), lost = large_count.lost;
+        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2) {
             counted += ht_shfl_xor(counted, m);
+            lost += CHECK == SUMS ? ht_shfl_xor(lost, m) : 0;
+        }
         if (at.leads)
             ht_sts4(room_at<SHAPE>(at, ROOM_COUNTED, at.part, at.row + j), ht_as_float((unsigned)counted));
+        if (at.leads && CHECK == SUMS)
+            ht_sts4(room_at<SHAPE>(at, ROOM_LOST, at.part, at.row + j), ht_as_float((unsigned)lost));
     }
 }
 
@@ -223,6 +230,31 @@ template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, co
     }
     if ((int)threadIdx.x < SHAPE::HEIGHT && threadIdx.x % ROWS_OF_BLOCK == 0)
         store_count(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
+}
+
+// Of a row, all parts' numbers of this kind.
+template <class SHAPE, int KIND> HT_DEVICE int sum_of_parts(const rows_tile &at, int row)
+{
+    int sum = 0;
+    for (int p = 0; p < SHAPE::PARTS; p++) //@mutate sum-of-parts
+        sum += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, KIND, p, row)));
+    return sum;
+}
+
+// The block's sums, by its first warp: a row a lane. MEASURED, PARTS: where the rows' absmax over all of k lie; piece: of `pieces` of k.
+template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(const ht_pack_args &g, const rows_tile &at, int pieces, int piece)
+{
+    const int row = (int)threadIdx.x % SHAPE::HEIGHT, counted = sum_of_parts<SHAPE, ROOM_COUNTED>(at, row);
+    const bool live = piece == 0 && magnitude_of_parts<SHAPE, MEASURED, PARTS>(at, row) != 0;
+    int products = products_of(counted, live);
+    if ((int)threadIdx.x < SHAPE::HEIGHT)
+        store_row_sum(g, at.entry, at.row0 + row, pieces, sum_of_parts<SHAPE, ROOM_LOST>(at, row), counted);
+    for (int m = 1; m < SHAPE::HEIGHT; m *= 2)
+        products += ht_shfl_xor(products, m);
+    if (threadIdx.x == 0)
+        store_products(g, at.entry, at.row0, SHAPE::HEIGHT, pieces, products);
+    if (threadIdx.x == 0 && blockIdx.x == 0)
+        ht_stg_i32(g.any_flag, g.epoch);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
@@ -255,7 +287,9 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
     if (CHECK == 0)
         return;
     ht_barrier();
-    if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
+    if (threadIdx.x < WAVE && CHECK == SUMS) // of 64 lanes, too, all must come to a shuffle
+        store_row_sums<shape, ROOM_MEASURED, shape::PARTS>(g, at, 1, 0);
+    else if (threadIdx.x < WAVE)
         store_range_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 

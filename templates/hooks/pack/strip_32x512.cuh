@@ -11,7 +11,7 @@
 // check needs its pieces of 512 k.
 constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
 constexpr int STRIP_PREFETCH = 2;
-constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
+constexpr int STRIP_BYTES = 4 * ROOM_PARTS * STRIP_ROWS * 4;
 
 // Rows of a block that takes them whole where k is contiguous: 8 of up to 2048 k, 4, 2, or 1 of 16384. 0: strips, of which one has all k,
 // or because no block could hold a row.
@@ -26,7 +26,7 @@ static int long_rows_of_block(int k_tiles)
 
 HT_DEVICE absmax_exchange attach_exchange(const ht_pack_args &g, long long entry, int pieces)
 {
-    int *exchange = g.absmax_exchange + entry * g.exchange_stride;
+    int *exchange = exchange_of(g, entry);
     const int strip = (int)blockIdx.x / pieces;
     absmax_exchange at;
     at.pieces = pieces;
@@ -73,7 +73,11 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     if (threadIdx.x == 0)
         order = ht_add_relaxed_i32(exchange.arrived, 1);
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x); //@mutate pack-strip-3
-    if (CHECK > 0) {
+    if (CHECK == SUMS) {
+        ht_barrier();
+        if (threadIdx.x < WAVE)
+            store_row_sums<shape, ROOM_OTHERS, ROOM_PARTS>(g, at, pieces, piece);
+    } else if (CHECK > 0) {
         const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind //@mutate pack-strip
         int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK; //@mutate pack-strip-2
         ht_barrier();

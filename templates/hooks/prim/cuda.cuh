@@ -150,6 +150,16 @@ HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
     return old;
 }
 
+HT_DEVICE long long ht_add_relaxed_i64(long long *p, long long v)
+{
+    long long old;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(__cvta_generic_to_global(p)), "l"(v)
+                 : "memory");
+    return old;
+}
+
 HT_DEVICE uint4 ht_lds16(unsigned s)
 {
     uint4 v;

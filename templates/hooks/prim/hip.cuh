@@ -147,6 +147,11 @@ HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
     return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+HT_DEVICE long long ht_add_relaxed_i64(long long *p, long long v)
+{
+    return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 template <class T> HT_DEVICE HT_LDS T *ht_lds(unsigned s)
 {
     return (HT_LDS T *)(unsigned long long)s;

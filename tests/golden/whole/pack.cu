@@ -20,7 +20,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 7
+#define HT_ABI_VERSION 8
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -145,6 +145,14 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+     * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
+     * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
+     * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
+     * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
+     * before that of row absmax, holds -1 between launches as that does. */
+    int *row_sums;
+    long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
      * chooses. */
     int tiles;
@@ -155,8 +163,9 @@ namespace ht_pack_f16x3_sm80 {
 
 // ---- parameters
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
-              SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, HAS_NAN_ROWS = 0, PACK_TILES = 4,
-              PACK_BLOCKS_PER_SM = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, L2_BYTES = 41943040, WAVE = 32;
+              SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, FLUSHES_SUBNORMALS = 0, HAS_NAN_ROWS = 0,
+              PACK_TILES = 4, PACK_BLOCKS_PER_SM = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, L2_BYTES = 41943040,
+              WAVE = 32;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -258,6 +267,16 @@ HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
     asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
                  : "=r"(old)
                  : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+    return old;
+}
+
+HT_DEVICE long long ht_add_relaxed_i64(long long *p, long long v)
+{
+    long long old;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(__cvta_generic_to_global(p)), "l"(v)
                  : "memory");
     return old;
 }
@@ -429,8 +448,11 @@ constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one 
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
 constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
+constexpr unsigned NORMAL_LEAST = 0x04000400u;                  // 2^-14: what counts with SUMS
 constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
 constexpr int NONFINITE = -1;                                   // instead of a count
+constexpr int SUM_WORDS = 66;                                   // HT_SUM_WORDS
+enum { COUNTS = 1, COUNTS_AND_COPY, SUMS };                     // what packing finds out for the data check, as templates take it; 0: nothing
 
 struct pack_pair {
     ht_pack_args operand[2];
@@ -513,10 +535,19 @@ HT_DEVICE uint4 load_guarded(const float *p, int left)
                       left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0);
 }
 
-// What a thread has seen of its row: pairs of ht_count_large_f16x2.
+// What a thread has seen of its row: pairs of ht_count_large_f16x2, and with SUMS what its small elements lose (pack/row_sums).
 struct large_counts {
     unsigned count, nonfinite;
+    unsigned small; // key of the least element that is not small
+    int lost;
 };
+
+// `packed`: WORDS words of the high slices.
+template <int CHECK, int WORDS> HT_DEVICE void observe_slices(const unsigned *packed, large_counts *large_count)
+{
+    for (int i = 0; CHECK > 0 && i < WORDS; i++)
+        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[i], CHECK == SUMS ? NORMAL_LEAST : LARGE_LEAST);
+}
 
 // What it has seen: large elements and, above the counts, how many have met NaN or Inf: `nonfinite` is NaN there, else still 0.
 HT_DEVICE int counted_by(const large_counts &large_count)
@@ -541,6 +572,132 @@ HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool 
         ht_stg_i32(g.any_flag + 1, g.epoch);
     if (blockIdx.x == 0)
         ht_stg_i32(g.any_flag, g.epoch);
+}
+
+// pack/row_sums: what splitting loses beyond the scheme's relative bound, for each row (the notes on error bounds, section 15). Small
+// elements, below 2^-2 scaled, do not keep 22 bits, and FP16's subnormals align as 2^-14 on the matrix unit. Their shares, in 2^-34, add
+// up to a row's sum; bench/accuracy/certificate.c has the same in plain C. Whether an element is small takes two instructions.
+constexpr int LOST_MOST = 512, LOST_ALIGNMENT = 1; // of an element
+constexpr int ENOUGH_NONZEROS = 8;                    // as many nonzero elements a row, on average over 64 rows, are wanted
+
+// Magnitudes as keys that order zero behind all others.
+HT_DEVICE unsigned small_key(unsigned bits)
+{
+    return bits * 2 - 1;
+}
+
+// The key of 2^-2, scaled by a row's factor: smaller ones are small.
+HT_DEVICE unsigned key_of_limit(int exponent)
+{
+    return small_key(ht_as_uint(__fmul_rn(ht_pow2(exponent), 0.25f)));
+}
+
+HT_DEVICE float magnitude(float x)
+{
+    return ht_as_float(ht_as_uint(x) & 0x7fffffffu);
+}
+
+// Of a small element, scaled. Where the unit flushes subnormals, the most that any loses.
+HT_DEVICE int lost_of(float y)
+{
+    const float high = ht_f16_value(ht_f16_rn(y)), rest = __fadd_rn(y, -high);
+    const float error = magnitude(__fadd_rn(rest, -ht_f16_value(ht_f16_rn(rest))));
+    const float lost = __fmul_rn(__fmaf_rn(magnitude(y), -1.0f / 8388608.0f, error), 17179869184.0f); // exact, but for the excess's last bits
+    const int whole = (int)lost, up = lost > 0.0f ? whole + ((float)whole < lost) : 0;
+    return (FLUSHES_SUBNORMALS ? LOST_MOST : up) + LOST_ALIGNMENT;
+}
+
+// Of `count` elements that a thread holds, as bits: mostly none is small.
+template <int COUNT> HT_DEVICE void observe_small(const unsigned *bits, float factor, large_counts *large_count)
+{
+    unsigned least = 0xffffffffu;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        const unsigned key = small_key(bits[i]);
+        least = key < least ? key : least;
+    }
+    if (least >= large_count->small)
+        return;
+    unsigned rest[COUNT + 1]; // each element moves to the front: a loop that is not unrolled could not number registers
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+        rest[i] = bits[i];
+#pragma unroll 1
+    for (int n = 0; n < COUNT; n++) {
+        large_count->lost += small_key(rest[0]) < large_count->small ? lost_of(__fmul_rn(ht_as_float(rest[0]), factor)) : 0;
+        rest[COUNT] = 0;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            rest[i] = rest[i + 1];
+    }
+}
+
+// ---- blocks that hold pieces of a row add up what they have found, each by one addition to a word of 64 bits, whose upper bits count them: who
+// completes the count has the sum, and makes the word as it was. Additions of integers depend on no order, and no fence is needed. A word holds -1
+// between launches.
+constexpr int SUM_SHIFT = 47;                   // of the count
+constexpr int NONFINITE_SHIFT = 31;             // pieces with NaN or Inf, above a row's sum
+constexpr int BIAS = ENOUGH_NONZEROS * 64;         // makes a piece's number of 64 rows positive
+
+// Words of a row block: 64 of rows, then one for each 32 rows.
+HT_DEVICE long long *sum_words(const ht_pack_args &g, long long entry, int row_block)
+{
+    return (long long *)(g.absmax_exchange + entry * g.exchange_stride) + (long long)row_block * SUM_WORDS;
+}
+
+// Where the exchange of row absmax begins: behind the words.
+HT_DEVICE int *exchange_of(const ht_pack_args &g, long long entry)
+{
+    return g.absmax_exchange + entry * g.exchange_stride + (g.row_sums ? row_blocks_of(g) * (2 * SUM_WORDS) : 0);
+}
+
+// Adds v, at least 0, to what others have. Whether all `pieces` now have: then *sum is what they come to.
+HT_DEVICE bool add_up(long long *word, int pieces, long long v, long long *sum)
+{
+    const long long one = (1ll << SUM_SHIFT) + v, now = pieces > 1 ? ht_add_relaxed_i64(word, one) + 1 + one : one;
+    *sum = now & ((1ll << SUM_SHIFT) - 1);
+    if (now >> SUM_SHIFT != pieces)
+        return false;
+    if (pieces > 1)
+        ht_add_relaxed_i64(word, -now);
+    return true;
+}
+
+HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised)
+{
+    if (is_raised)
+        ht_stg_i32(g.any_flag + 1, g.epoch);
+}
+
+// Of one row, by one thread: what the block's threads have lost and counted (counted_by).
+HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, int lost, int counted)
+{
+    long long sum;
+    const long long v = lost + ((long long)(counted >= 0x10000) << NONFINITE_SHIFT);
+    if (!add_up(sum_words(g, entry, row / 64) + row % 64, pieces, v, &sum))
+        return;
+    const int number = sum >> NONFINITE_SHIFT ? -1 : (int)sum;
+    ht_stg_i32(g.row_sums + entry * g.sums_stride + row, number);
+    raise_flag(g, number != 0);
+}
+
+// A row's part of the number of its 64 rows. live: in the first piece of a row that has a finite nonzero element.
+HT_DEVICE int products_of(int counted, bool live)
+{
+    return counted % 0x10000 - (live ? ENOUGH_NONZEROS : 0);
+}
+
+// Of `rows` rows from row0 on, 16, 32 or 64, by one thread: their part of four numbers.
+HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, int rows, int pieces, int products)
+{
+    long long sum;
+    if (!add_up(sum_words(g, entry, row0 / 64) + 64 + row0 % 64 / 32, pieces, products + BIAS, &sum))
+        return;
+    int *to = g.row_sums + entry * g.sums_stride + row_blocks_of(g) * 64 + row0 / 16;
+    const int number = (int)(sum - (long long)BIAS * pieces);
+    for (int i = 0; i < rows / 16; i++)
+        ht_stg_i32(to + i, i == 0 ? number : 0);
+    raise_flag(g, number < 0);
 }
 
 // pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the absmax that they have found. Each number travels
@@ -660,7 +817,7 @@ struct rows_tile {
 };
 
 // Numbers for each row in shared memory: what parts of it have measured; what they have counted; what others have found.
-constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_OTHERS = 2;
+constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_LOST = 2, ROOM_OTHERS = 3;
 constexpr int ROOM_PARTS = 8;
 
 template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
@@ -668,7 +825,7 @@ template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind,
     return at.room + (unsigned)((kind * ROOM_PARTS + part) * SHAPE::HEIGHT + row % SHAPE::HEIGHT) * 4;
 }
 
-constexpr int ROWS_BYTES = 2 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
+constexpr int ROWS_BYTES = 3 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
 
 // Of the rows from row0 on, k from k0 on.
 template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
@@ -775,19 +932,21 @@ HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, fl
 {
     constexpr int WORDS = SHAPE::RUN * SLICE_BYTES / 4; // of the run in a slice: 2 or 4
     const int k = run * SHAPE::FAR;
-    unsigned packed[SLICES][WORDS];
+    unsigned packed[SLICES][WORDS], bits[SHAPE::RUN];
 #pragma unroll
     for (int e = 0; e < SHAPE::RUN; e += 4) {
         float four[4];
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const uint4 load = x[run * SHAPE::RUN_LOADS + (e + q) / SHAPE::LOAD_K];
-            four[q] = scaled(word_of(load, SHAPE::BY_K ? q : j), factor);
+            bits[e + q] = word_of(load, SHAPE::BY_K ? q : j);
+            four[q] = scaled(bits[e + q], factor);
         }
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
-    for (int i = 0; CHECK > 0 && i < WORDS; i++)
-        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
+    if (CHECK == SUMS)
+        observe_small<SHAPE::RUN>(bits, factor, large_count);
+    observe_slices<CHECK, WORDS>(packed[0], large_count);
     for (int s = 0; s < SLICES; s++) {
         const int chunk = at.chunk ^ j ^ k % ATOM_K / CHUNK_K ^ s % ATOM_SLICES * ATOM_CHUNKS;
         unsigned char *to = at.to + chunk * 16 + (k / ATOM_K * GROUP + s / ATOM_SLICES) * 8192 + j * 128;
@@ -806,8 +965,9 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
 #pragma unroll
     for (int j = 0; j < SHAPE::PER; j++) { // row by row: factors and tallies of all would not fit the registers
         const int most = magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j);
-        const float factor = ht_pow2(-ht_row_exponent(most));
-        large_counts large_count = {0, 0};
+        const int exponent = ht_row_exponent(most);
+        const float factor = ht_pow2(-exponent);
+        large_counts large_count = {0, 0, key_of_limit(exponent), 0};
         if (at.k < SHAPE::RUN)
             ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
@@ -817,11 +977,15 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         }
         if (CHECK == 0)
             continue;
-        int counted = counted_by(large_count);
-        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2)
+        int counted = counted_by(large_count), lost = large_count.lost;
+        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2) {
             counted += ht_shfl_xor(counted, m);
+            lost += CHECK == SUMS ? ht_shfl_xor(lost, m) : 0;
+        }
         if (at.leads)
             ht_sts4(room_at<SHAPE>(at, ROOM_COUNTED, at.part, at.row + j), ht_as_float((unsigned)counted));
+        if (at.leads && CHECK == SUMS)
+            ht_sts4(room_at<SHAPE>(at, ROOM_LOST, at.part, at.row + j), ht_as_float((unsigned)lost));
     }
 }
 
@@ -843,6 +1007,31 @@ template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, co
     }
     if ((int)threadIdx.x < SHAPE::HEIGHT && threadIdx.x % ROWS_OF_BLOCK == 0)
         store_count(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
+}
+
+// Of a row, all parts' numbers of this kind.
+template <class SHAPE, int KIND> HT_DEVICE int sum_of_parts(const rows_tile &at, int row)
+{
+    int sum = 0;
+    for (int p = 0; p < SHAPE::PARTS; p++)
+        sum += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, KIND, p, row)));
+    return sum;
+}
+
+// The block's sums, by its first warp: a row a lane. MEASURED, PARTS: where the rows' absmax over all of k lie; piece: of `pieces` of k.
+template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(const ht_pack_args &g, const rows_tile &at, int pieces, int piece)
+{
+    const int row = (int)threadIdx.x % SHAPE::HEIGHT, counted = sum_of_parts<SHAPE, ROOM_COUNTED>(at, row);
+    const bool live = piece == 0 && magnitude_of_parts<SHAPE, MEASURED, PARTS>(at, row) != 0;
+    int products = products_of(counted, live);
+    if ((int)threadIdx.x < SHAPE::HEIGHT)
+        store_row_sum(g, at.entry, at.row0 + row, pieces, sum_of_parts<SHAPE, ROOM_LOST>(at, row), counted);
+    for (int m = 1; m < SHAPE::HEIGHT; m *= 2)
+        products += ht_shfl_xor(products, m);
+    if (threadIdx.x == 0)
+        store_products(g, at.entry, at.row0, SHAPE::HEIGHT, pieces, products);
+    if (threadIdx.x == 0 && blockIdx.x == 0)
+        ht_stg_i32(g.any_flag, g.epoch);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
@@ -875,7 +1064,9 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
     if (CHECK == 0)
         return;
     ht_barrier();
-    if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
+    if (threadIdx.x < WAVE && CHECK == SUMS) // of 64 lanes, too, all must come to a shuffle
+        store_row_sums<shape, ROOM_MEASURED, shape::PARTS>(g, at, 1, 0);
+    else if (threadIdx.x < WAVE)
         store_range_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
@@ -931,7 +1122,7 @@ static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks
 // check needs its pieces of 512 k.
 constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
 constexpr int STRIP_PREFETCH = 2;
-constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
+constexpr int STRIP_BYTES = 4 * ROOM_PARTS * STRIP_ROWS * 4;
 
 // Rows of a block that takes them whole where k is contiguous: 8 of up to 2048 k, 4, 2, or 1 of 16384. 0: strips, of which one has all k,
 // or because no block could hold a row.
@@ -946,7 +1137,7 @@ static int long_rows_of_block(int k_tiles)
 
 HT_DEVICE absmax_exchange attach_exchange(const ht_pack_args &g, long long entry, int pieces)
 {
-    int *exchange = g.absmax_exchange + entry * g.exchange_stride;
+    int *exchange = exchange_of(g, entry);
     const int strip = (int)blockIdx.x / pieces;
     absmax_exchange at;
     at.pieces = pieces;
@@ -993,7 +1184,11 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     if (threadIdx.x == 0)
         order = ht_add_relaxed_i32(exchange.arrived, 1);
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
-    if (CHECK > 0) {
+    if (CHECK == SUMS) {
+        ht_barrier();
+        if (threadIdx.x < WAVE)
+            store_row_sums<shape, ROOM_OTHERS, ROOM_PARTS>(g, at, pieces, piece);
+    } else if (CHECK > 0) {
         const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
         int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
         ht_barrier();
@@ -1105,8 +1300,8 @@ HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles,
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
-    at.exchange.published = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_block * pieces * 64;
-    at.exchange.arrived = g.absmax_exchange + entry * g.exchange_stride + (long long)at.row_blocks * pieces * 64 + at.row_block;
+    at.exchange.published = exchange_of(g, entry) + (long long)at.row_block * pieces * 64;
+    at.exchange.arrived = exchange_of(g, entry) + (long long)at.row_blocks * pieces * 64 + at.row_block;
     at.tile = ht_smem_base<PACK_TILES * TILE_BYTES + ROOM_BYTES>();
     at.room = at.tile + (unsigned)(tiles * TILE_BYTES);
     return at;
@@ -1361,20 +1556,25 @@ HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at,
     unsigned packed[SLICES][4];
     {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 0));
-        if (CHECK == 2)
+        if (CHECK == COUNTS_AND_COPY)
             ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + 0 * 4, four);
+        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
+        if (CHECK == SUMS)
+            observe_small<4>(bits, factor, large_count);
         const float x[4] = {scaled(four.x, factor), scaled(four.y, factor), scaled(four.z, factor), scaled(four.w, factor)};
         ht_split_four<4>(packed, 0 * SLICE_BYTES, x);
     }
     {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 1));
-        if (CHECK == 2)
+        if (CHECK == COUNTS_AND_COPY)
             ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + 1 * 4, four);
+        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
+        if (CHECK == SUMS)
+            observe_small<4>(bits, factor, large_count);
         const float x[4] = {scaled(four.x, factor), scaled(four.y, factor), scaled(four.z, factor), scaled(four.w, factor)};
         ht_split_four<4>(packed, 1 * SLICE_BYTES, x);
     }
-    for (int i = 0; CHECK > 0 && i < 4; i++)
-        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[0][i], LARGE_LEAST);
+    observe_slices<CHECK, 4>(packed[0], large_count);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -1403,6 +1603,12 @@ HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, 
     }
 }
 
+// A warp's number, when parts of absmax are needed no more.
+HT_DEVICE unsigned of_warp(const pack_tile &at, int warp)
+{
+    return at.room + (unsigned)(128 + warp) * 4;
+}
+
 // The block's number for the data check, from what its threads have seen.
 HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, const large_counts &large_count)
 {
@@ -1419,12 +1625,12 @@ HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, con
     }
     unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both; // compares as count does
     if (threadIdx.x % 32 == 0)
-        ht_sts4(at.room + (unsigned)(128 + warp) * 4, ht_as_float(both));
+        ht_sts4(of_warp(at, warp), ht_as_float(both));
     ht_barrier();
     if (threadIdx.x != 0)
         return;
     for (int w = 0; w < PACK_THREADS / 32; w++) {
-        const unsigned other = ht_as_uint(ht_lds4(at.room + (unsigned)(128 + w) * 4));
+        const unsigned other = ht_as_uint(ht_lds4(of_warp(at, w)));
         least = other < least ? other : least;
         both |= other;
     }
@@ -1432,8 +1638,35 @@ HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, con
     store_count(g, at.range_count, least, both & 1, depth);
 }
 
+// The block's sums, from what its threads have seen: LANES of them each of a row.
+HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long long entry, const large_counts &large_count)
+{
+    const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32, pieces = at.exchange.pieces;
+    int counted = counted_by(large_count), lost = large_count.lost;
+    for (int m = 1; m < LANES; m *= 2) {
+        counted += ht_shfl_xor(counted, m);
+        lost += ht_shfl_xor(lost, m);
+    }
+    int products = products_of(counted, at.exchange.piece == 0 && magnitude_of_row(at, row) != 0);
+    if (threadIdx.x % LANES == 0)
+        store_row_sum(g, entry, at.row0 + row, pieces, lost, counted);
+    for (int m = LANES; m < 32; m *= 2)
+        products += ht_shfl_xor(products, m);
+    if (threadIdx.x % 32 == 0)
+        ht_sts4(of_warp(at, warp), ht_as_float((unsigned)products));
+    ht_barrier();
+    if (threadIdx.x != 0)
+        return;
+    products = 0;
+    for (int w = 0; w < PACK_THREADS / 32; w++)
+        products += (int)ht_as_uint(ht_lds4(of_warp(at, w)));
+    store_products(g, entry, at.row0, 64, pieces, products);
+    if (blockIdx.x == 0)
+        ht_stg_i32(g.any_flag, g.epoch);
+}
+
 template <int CHECK>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == 2 ? COPY_BLOCKS : PACK_BLOCKS))
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == COUNTS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS))
     pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
@@ -1453,6 +1686,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
                                        : load_ragged_tiles<false>(g, at);
     int order = 0;
     float factor[ROWS] = {};
+    unsigned limit = 0;
     ht_barrier();
     if (SCALES_ROWS) {
         if (!g.exchange_is_reset)
@@ -1464,15 +1698,18 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         for (int i = 0; i < ROWS; i++) {
             const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
             factor[i] = ht_pow2(-ht_row_exponent(most));
+            limit = key_of_limit(ht_row_exponent(most)); // with SUMS a thread has one row
             if (at.k_tile == 0 && threadIdx.x % RUN == 0)
                 ht_stg_i32(at.exponents + at.row0 + row, most);
         }
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
-    large_counts large_count = {0, 0};
+    large_counts large_count = {0, 0, limit, 0};
     for (int t = 0; t < at.tiles; t++)
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
-    if (CHECK > 0)
+    if (CHECK == SUMS)
+        store_tile_sums(g, at, entry, large_count);
+    else if (CHECK > 0)
         store_range_count(g, at, large_count);
     if (SCALES_ROWS && at.exchange.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
         const pack_tile again = WAVE == 32 ? at : find_tile(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
@@ -1488,7 +1725,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1));
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1) + (g.row_sums ? 2 * SUM_WORDS : 0));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
@@ -1529,13 +1766,15 @@ static int init(void)
     int code = init_pack<0>();
     if (code == 0 && CHECKS)
         code = init_pack<CHECKS>();
-    return code != 0 ? code : ht_allow_smem(pack<2 * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
+    if (code == 0 && CHECKS)
+        code = init_pack<SUMS * CHECKS>();
+    return code != 0 ? code : ht_allow_smem(pack<COUNTS_AND_COPY * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
 }
 
 // Makes a meeting clean that may not be.
 static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
-    const long long cleaners = (blocks * 65LL + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
+    const long long cleaners = (blocks * (p.operand[0].row_sums ? 65LL + 2 * SUM_WORDS : 65) + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
     return !SCALES_ROWS || p.operand[0].exchange_is_reset
                ? 0
                : ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
@@ -1569,7 +1808,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const int each = p.tiles == HT_PACK_ROWS ? p.k_tiles : p.tiles == HT_PACK_STRIPS ? STRIP_K / 64 : p.tiles;
-    const bool checks = operands[0].range_counts != nullptr;
+    const bool sums = operands[0].row_sums != nullptr, checks = sums || operands[0].range_counts != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;
@@ -1589,17 +1828,20 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     if (p.tiles == HT_PACK_ROWS)
-        return checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+        return sums   ? launch_rows<SUMS * CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+               : checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
                       : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls
     if (p.tiles == HT_PACK_STRIPS)
-        return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
+        return sums   ? launch_strips<SUMS * CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
+               : checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);
-    return !checks            ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
-           : operands[0].copy ? launch_pack<2 * CHECKS>(p, (unsigned)blocks, batch, stream)
+    return sums              ? launch_pack<SUMS * CHECKS>(p, (unsigned)blocks, batch, stream)
+           : !checks          ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
+           : operands[0].copy ? launch_pack<COUNTS_AND_COPY * CHECKS>(p, (unsigned)blocks, batch, stream)
                               : launch_pack<CHECKS>(p, (unsigned)blocks, batch, stream);
 }
 

@@ -30,7 +30,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 7
+#define HT_ABI_VERSION 8
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -155,6 +155,14 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+     * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
+     * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
+     * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
+     * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
+     * before that of row absmax, holds -1 between launches as that does. */
+    int *row_sums;
+    long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
      * chooses. */
     int tiles;
