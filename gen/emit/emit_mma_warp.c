@@ -22,6 +22,21 @@ static int stage_row(const struct plan *p, int row) {
     return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
 }
 
+static void add_slice(struct text *out, char operand, const struct scheme *s, int slice) {
+    text_addf(out, "%c", operand);
+    if (s->slices == 2)
+        text_add(out, slice == 0 ? ".hi" : ".lo");
+    else if (s->slices > 2)
+        text_addf(out, ".%d", slice);
+}
+
+void emit_product_text(struct text *out, const struct scheme *s, int product, int k, int depth) {
+    add_slice(out, 'A', s, s->product[product].a);
+    text_add(out, " * ");
+    add_slice(out, 'B', s, s->product[product].b);
+    text_addf(out, ", k %d..%d", k, k + depth - 1);
+}
+
 static void write_load(struct text *out, int indent, const struct plan *p, const struct op *s,
                        const char *base) {
     const int pairs = k_pairs(p), beside = p->on.s->atom_slices;
@@ -110,14 +125,19 @@ static void write_op(struct text *out, int indent, const struct hole *h, const s
     }
 }
 
+/* Each product of a fragment step says what it forms. */
 static bool hole_step(struct text *out, int indent, const struct hole *h) {
-    int shown = -1;
+    const struct op *last = NULL;
+    const int depth = target_fragment_k(&h->plan->on);
     for (int i = 0; i < h->sched->ops; i++) {
         const struct op *s = &h->sched->op[i];
-        if (s->kind == OP_MMA && s->fragment != shown) {
-            shown = s->fragment;
-            text_line(out, indent, "// -- fragment step %d of %d", shown + 1, sched_k_steps(h->plan));
+        if (s->kind == OP_MMA && (!last || s->fragment != last->fragment || s->x != last->x)) {
+            text_addf(out, "%*s// ", indent, "");
+            emit_product_text(out, h->plan->on.s, s->x, s->fragment * depth, depth);
+            text_add(out, "\n");
         }
+        if (s->kind == OP_MMA)
+            last = s;
         write_op(out, indent, h, s, i);
     }
     return true;

@@ -48,12 +48,16 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
                       int first, int k, int product, bool from_zero) {
     const struct product *q = &p->on.s->product[product];
     const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
+    const int depth = MMA_BYTES / scheme_slice_bytes(p->on.s);
     text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
     if (p->promoted[q->acc])
-        text_addf(out, "%s, rows + at + %d, cols + at + %d, %s);\n", chain, b, a,
+        text_addf(out, "%s, b_desc + at + %d, a_desc + at + %d, %s);", chain, b, a,
                   !from_zero ? "1" : chain_chunks(p) > 1 ? "chain > 0" : "0");
     else
-        text_addf(out, "acc[%d][%d], rows + at + %d, cols + at + %d, 1);\n", q->acc, part, b, a);
+        text_addf(out, "acc[%d][%d], b_desc + at + %d, a_desc + at + %d, 1);", q->acc, part, b, a);
+    text_add(out, " // ");
+    emit_product_text(out, p->on.s, product, (first / scheme_atom_group(p->on.s) * k_steps(p) + k) * depth, depth);
+    text_add(out, "\n");
 }
 
 /* Whether a product can be formed when stage `stage` of its k block has come, and not before. */

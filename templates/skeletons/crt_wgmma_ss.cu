@@ -116,7 +116,7 @@ HT_DEVICE void give_back(unsigned smem, int slot)
 HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
 {
     const int wg = ht_uniform((int)threadIdx.x / 128);
-    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
+    const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int slot = 0;
     unsigned phase = 0;
     int acc[N_SUBTILES][ACC_REGS];
@@ -134,7 +134,7 @@ HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
             for (int s = 0; s < N_SUBTILES; s++) {
 #pragma unroll
                 for (int i = 0; i < 4; i++) { // 32 k
-                    ht_wgmma(ht_width<BM>(), acc[s], rows + at + s * 512 + i * 2, cols + at + i * 2,
+                    ht_wgmma(ht_width<BM>(), acc[s], b_desc + at + s * 512 + i * 2, a_desc + at + i * 2,
                              k + i > 0);
                 }
             }

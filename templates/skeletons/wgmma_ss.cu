@@ -534,7 +534,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
     const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31;
     const unsigned order_barrier = smem + ORDER + (unsigned)wg * 8, next_order_barrier = smem + ORDER + (unsigned)((wg + 1) % CONSUMER_WARPGROUPS) * 8;
-    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
+    const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int stage = 0;
     unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's //@mutate consumer-phase
     if (CHECKS && g.fallback_in_kernel) {
@@ -571,8 +571,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                     ht_wgmma_fence(); //@mutate fence
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
-                        const unsigned a = cols + at + c * (STAGE_BYTES / 16) + k * 2;
-                        const unsigned b = rows + at + c * (STAGE_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
+                        const unsigned a = a_desc + at + c * (STAGE_BYTES / 16) + k * 2;
+                        const unsigned b = b_desc + at + c * (STAGE_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
                         ht_wgmma(ht_width<BM>(), temp, b, a + 4, c + k > 0); //@mutate mma-ab
                         ht_wgmma(ht_width<BM>(), temp, b + 4, a, 1); //@mutate mma-ba
                     }
@@ -581,8 +581,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
                 for (int c = 0; c < PROMOTE_TILES; c++) {
 #pragma unroll
                     for (int k = 0; k < BK / 16; k++) {
-                        const unsigned a = cols + at + c * (STAGE_BYTES / 16) + k * 2;
-                        const unsigned b = rows + at + c * (STAGE_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
+                        const unsigned a = a_desc + at + c * (STAGE_BYTES / 16) + k * 2;
+                        const unsigned b = b_desc + at + c * (STAGE_BYTES / 16) + s * 512 + k * 2; //@mutate descriptor-b
                         ht_wgmma(ht_width<BM>(), temp, b, a, 1); //@mutate mma-hi
                     }
                 }

@@ -808,7 +808,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             ht_stage_copy_issue(&staged[6], copy_to + write + 24576, src[3] + copy_from + 0);
         if (fetch)
             ht_stage_copy_issue(&staged[7], copy_to + write + 28672, src[3] + copy_from + 4096);
-        // -- fragment step 1 of 2
+        // A.lo * B.hi, k 0..15
         ht_mma(acc[1][0][0], a[0][1][0], b[0][0][0]);
         ht_load_a(a[1][1][0], a_at[3] + read + 0);
         ht_load_a(a[1][1][1], a_at[3] + read + 4096);
@@ -819,10 +819,12 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_load_a(a[1][0][0], a_at[1] + read + 0);
         ht_load_a(a[1][0][1], a_at[1] + read + 4096);
         ht_mma(acc[1][1][0], a[0][1][1], b[0][0][0]);
+        // A.hi * B.lo, k 0..15
         ht_mma(acc[1][0][0], a[0][0][0], b[0][1][0]);
         ht_mma(acc[1][0][1], a[0][0][0], b[0][1][1]);
         ht_mma(acc[1][1][1], a[0][0][1], b[0][1][1]);
         ht_mma(acc[1][1][0], a[0][0][1], b[0][1][0]);
+        // A.hi * B.hi, k 0..15
         ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
         ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
         ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
@@ -844,7 +846,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_barrier();
         ht_load_b(b[0][1][0], b_at[2] + next + 0);
         ht_load_b(b[0][1][1], b_at[2] + next + 4096);
-        // -- fragment step 2 of 2
+        // A.lo * B.hi, k 16..31
         ht_mma(acc[1][0][0], a[1][1][0], b[1][0][0]);
         ht_load_a(a[0][1][0], a_at[2] + next + 0);
         ht_load_a(a[0][1][1], a_at[2] + next + 4096);
@@ -855,10 +857,12 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_load_a(a[0][0][0], a_at[0] + next + 0);
         ht_load_a(a[0][0][1], a_at[0] + next + 4096);
         ht_mma(acc[1][1][0], a[1][1][1], b[1][0][0]);
+        // A.hi * B.lo, k 16..31
         ht_mma(acc[1][0][0], a[1][0][0], b[1][1][0]);
         ht_mma(acc[1][0][1], a[1][0][0], b[1][1][1]);
         ht_mma(acc[1][1][1], a[1][0][1], b[1][1][1]);
         ht_mma(acc[1][1][0], a[1][0][1], b[1][1][0]);
+        // A.hi * B.hi, k 16..31
         ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
         ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
         ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);

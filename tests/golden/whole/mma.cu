@@ -848,7 +848,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         const unsigned wrapped = read + STAGE_BYTES == SMEM_BYTES ? 0 : read + STAGE_BYTES;
         const unsigned next = more ? wrapped : read; // the last turn reloads what it has: valid, and unused
         ht_load_b(b[1][1][0], b_at[3] + read + 0);
-        // -- fragment step 1 of 2
+        // A.lo * B.hi, k 0..15
         ht_mma(acc[0][0][0], a[0][1][0], b[0][0][0]);
         ht_load_b(b[1][1][2], b_at[3] + read + 2048);
         ht_mma(acc[0][0][1], a[0][1][0], b[0][0][1]);
@@ -876,6 +876,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_load_a(a[1][0][3], a_at[1] + read + 6144);
         ht_mma(acc[0][3][1], a[0][1][3], b[0][0][1]);
         ht_mma(acc[0][3][0], a[0][1][3], b[0][0][0]);
+        // A.hi * B.lo, k 0..15
         ht_mma(acc[0][0][0], a[0][0][0], b[0][1][0]);
         ht_mma(acc[0][0][1], a[0][0][0], b[0][1][1]);
         ht_mma(acc[0][0][2], a[0][0][0], b[0][1][2]);
@@ -892,6 +893,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_mma(acc[0][3][2], a[0][0][3], b[0][1][2]);
         ht_mma(acc[0][3][1], a[0][0][3], b[0][1][1]);
         ht_mma(acc[0][3][0], a[0][0][3], b[0][1][0]);
+        // A.hi * B.hi, k 0..15
         ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
         ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
         ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
@@ -930,7 +932,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             ht_stage_copy_issue(&staged[7], copy_to + write + 28672, src[3] + copy_from + 4096);
         ht_stage_commit();
         ht_load_b(b[0][1][0], b_at[2] + next + 0);
-        // -- fragment step 2 of 2
+        // A.lo * B.hi, k 16..31
         ht_mma(acc[0][0][0], a[1][1][0], b[1][0][0]);
         ht_load_b(b[0][1][2], b_at[2] + next + 2048);
         ht_mma(acc[0][0][1], a[1][1][0], b[1][0][1]);
@@ -958,6 +960,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_load_a(a[0][0][3], a_at[0] + next + 6144);
         ht_mma(acc[0][3][1], a[1][1][3], b[1][0][1]);
         ht_mma(acc[0][3][0], a[1][1][3], b[1][0][0]);
+        // A.hi * B.lo, k 16..31
         ht_mma(acc[0][0][0], a[1][0][0], b[1][1][0]);
         ht_mma(acc[0][0][1], a[1][0][0], b[1][1][1]);
         ht_mma(acc[0][0][2], a[1][0][0], b[1][1][2]);
@@ -974,6 +977,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_mma(acc[0][3][2], a[1][0][3], b[1][1][2]);
         ht_mma(acc[0][3][1], a[1][0][3], b[1][1][1]);
         ht_mma(acc[0][3][0], a[1][0][3], b[1][1][0]);
+        // A.hi * B.hi, k 16..31
         ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
         ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
         ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);

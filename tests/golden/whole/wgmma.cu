@@ -1562,7 +1562,7 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
 {
     const int wg = ht_uniform((int)threadIdx.x / 128), lane = (int)threadIdx.x & 31;
     const unsigned order_barrier = smem + ORDER + (unsigned)wg * 8, next_order_barrier = smem + ORDER + (unsigned)((wg + 1) % CONSUMER_WARPGROUPS) * 8;
-    const unsigned cols = ht_operand(smem), rows = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
+    const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int stage = 0;
     unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
     if (CHECKS && g.fallback_in_kernel) {
@@ -1588,20 +1588,20 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             order_phase ^= 1;
             ht_mbar_wait(smem + FULL + (stage + 0) * 8, phase);
             ht_wgmma_fence();
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 0, cols + at + 4, 0);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 4, cols + at + 0, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 2, cols + at + 6, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 6, cols + at + 2, 1);
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 0, a_desc + at + 4, 0); // A.lo * B.hi, k 0..15
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 4, a_desc + at + 0, 1); // A.hi * B.lo, k 0..15
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 2, a_desc + at + 6, 1); // A.lo * B.hi, k 16..31
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 6, a_desc + at + 2, 1); // A.hi * B.lo, k 16..31
             ht_mbar_wait(smem + FULL + (stage + 1) * 8, phase);
             ht_wgmma_fence();
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3072, cols + at + 3076, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3076, cols + at + 3072, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3074, cols + at + 3078, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3078, cols + at + 3074, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 0, cols + at + 0, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 2, cols + at + 2, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3072, cols + at + 3072, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3074, cols + at + 3074, 1);
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3072, a_desc + at + 3076, 1); // A.lo * B.hi, k 32..47
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3076, a_desc + at + 3072, 1); // A.hi * B.lo, k 32..47
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3074, a_desc + at + 3078, 1); // A.lo * B.hi, k 48..63
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3078, a_desc + at + 3074, 1); // A.hi * B.lo, k 48..63
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 0, a_desc + at + 0, 1); // A.hi * B.hi, k 0..15
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 2, a_desc + at + 2, 1); // A.hi * B.hi, k 16..31
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3072, a_desc + at + 3072, 1); // A.hi * B.hi, k 32..47
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3074, a_desc + at + 3074, 1); // A.hi * B.hi, k 48..63
             ht_wgmma_commit();
             if (lane == 0)
                 ht_mbar_arrive(next_order_barrier);
@@ -1612,18 +1612,18 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             ht_mbar_wait(order_barrier, order_phase);
             order_phase ^= 1;
             ht_wgmma_fence();
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 512, cols + at + 4, 0);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 516, cols + at + 0, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 514, cols + at + 6, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 518, cols + at + 2, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3584, cols + at + 3076, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3588, cols + at + 3072, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3586, cols + at + 3078, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3590, cols + at + 3074, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 512, cols + at + 0, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 514, cols + at + 2, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3584, cols + at + 3072, 1);
-            ht_wgmma(ht_width<BM>(), temp, rows + at + 3586, cols + at + 3074, 1);
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 512, a_desc + at + 4, 0); // A.lo * B.hi, k 0..15
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 516, a_desc + at + 0, 1); // A.hi * B.lo, k 0..15
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 514, a_desc + at + 6, 1); // A.lo * B.hi, k 16..31
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 518, a_desc + at + 2, 1); // A.hi * B.lo, k 16..31
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3584, a_desc + at + 3076, 1); // A.lo * B.hi, k 32..47
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3588, a_desc + at + 3072, 1); // A.hi * B.lo, k 32..47
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3586, a_desc + at + 3078, 1); // A.lo * B.hi, k 48..63
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3590, a_desc + at + 3074, 1); // A.hi * B.lo, k 48..63
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 512, a_desc + at + 0, 1); // A.hi * B.hi, k 0..15
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 514, a_desc + at + 2, 1); // A.hi * B.hi, k 16..31
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3584, a_desc + at + 3072, 1); // A.hi * B.hi, k 32..47
+            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3586, a_desc + at + 3074, 1); // A.hi * B.hi, k 48..63
             ht_wgmma_commit();
             if (lane == 0)
                 ht_mbar_arrive(next_order_barrier);
