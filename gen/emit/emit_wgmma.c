@@ -56,7 +56,8 @@ static void write_mma(struct text *out, int indent, const struct plan *p, const 
     else
         text_addf(out, "acc[%d][%d], b_desc + at + %d, a_desc + at + %d, 1);", q->acc, part, b, a);
     text_add(out, " // ");
-    emit_product_text(out, p->on.s, product, (first / scheme_atom_group(p->on.s) * k_steps(p) + k) * depth, depth);
+    const int block = first / scheme_atom_group(p->on.s);
+    emit_product_text(out, p->on.s, product, (block * k_steps(p) + k) * depth, depth);
     text_add(out, "\n");
 }
 
